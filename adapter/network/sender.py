@@ -181,9 +181,7 @@ class SenderSession:
         if not got:
             return  # the channel was closed
         self._set(SENDING)
-        if has_destination(got[-1]):
-            got += self._rest_of_last(handle, unit, got[-1])
-        lowest = self._ask_lowest(handle)
+        lowest = self._get_rest(handle, unit, got)
         for _, one in groupby(got, key=lambda message: message.unit):
             self._send_unit(self._with_destination(unit, one), lowest)
         unit.commit()
@@ -199,21 +197,27 @@ class SenderSession:
         request = get_request(handle, command, unit)
         return perform(self._channel, unit, [request], request, Messages).messages
 
-    def _rest_of_last(self, handle: Handle, unit: AnyUnit, last: Delivered) -> list[Delivered]:
-        """Get what the last unit lacks, and no more; some of it may have expired."""
-        rest: list[Delivered] = []
-        while (lacks := last.queue_unit_size - last.queue_unit_index - 1) > 0:
-            more = self._get(handle, unit, 0, min(lacks, GET_MESSAGES))
-            rest += more
-            if not more or more[-1].unit != last.unit:
-                break
-            last = more[-1]
-        return rest
+    def _get_rest(self, handle: Handle, unit: AnyUnit, got: list[Delivered]) -> list[Lowest]:
+        """Get what the last unit lacks, and no more; return what the queue's lanes still have.
 
-    def _ask_lowest(self, handle: Handle) -> list[Lowest]:
+        Persistent messages of a unit are counted apart from the others: what is next on the queue
+        says whether the unit goes on.
+        """
+        while True:
+            left = self._ask_lowest(handle)
+            last = got[-1]
+            if left.following != last.unit or not has_destination(last):
+                return left.lanes
+            lacks = last.queue_unit_size - last.queue_unit_index - 1
+            more = self._get(handle, unit, 0, min(max(lacks, 1), GET_MESSAGES))
+            if not more:
+                raise NetworkError(f"the rest of a unit on {self._queue} was not available")
+            got += more
+
+    def _ask_lowest(self, handle: Handle) -> LowestPlaces:
         request = Pending(c.AskLowest(handle.number))
         self._channel.ask([request])
-        return self._channel.result(request, LowestPlaces).lanes
+        return self._channel.result(request, LowestPlaces)
 
     # To the topics.
 

@@ -1,6 +1,7 @@
 """Puts for other queue managers, straight to a transmission queue."""
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Sequence
 
 import adapter
 from adapter.channel.unit import AnyUnit, perform
@@ -25,17 +26,19 @@ def send(
     queue: str,
     bodies: Iterable[bytes],
     *,
-    persistence: int = 1,
+    persistence: int | Sequence[int] = 1,
     transmission_queue: str = "",
 ) -> None:
-    """Put messages for a queue of another queue manager, in one unit."""
+    """Put messages for a queue of another queue manager, in one unit.
+
+    persistence: of all, or of each.
+    """
     channel = qm._channel
     handle = open_handle(channel, transmission_queue or destination, c.OUTPUT)
+    each = itertools.repeat(persistence) if isinstance(persistence, int) else persistence
     messages = [
-        MessageData(
-            body=body, persistence=persistence, transmission=Transmission(queue, destination)
-        )
-        for body in bodies
+        MessageData(body=body, persistence=one, transmission=Transmission(queue, destination))
+        for body, one in zip(bodies, each, strict=False)
     ]
     unit = AnyUnit(channel)
     unit.begin()

@@ -309,9 +309,12 @@ class Consumers(Struct, array_like=True, tag=15):
 
 
 class LowestPlaces(Struct, array_like=True, tag=16):
-    """Of each lane of a queue, what it still has."""
+    """Of each lane of a queue, what it still has. following: the unit that put the next available
+    message; empty if there is none.
+    """
 
     lanes: list[Lowest]
+    following: bytes = b""
 
 
 class ComputerFound(Struct, array_like=True, tag=40, gc=False):

@@ -40,6 +40,7 @@ from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules import put, remote, report, undelivered
 from adapter.core.rules.admit import put_records
 from adapter.core.rules.decision import Decision, connection_of
+from adapter.core.rules.matching import is_over
 from adapter.core.rules.msmq_checks import is_valid
 from adapter.core.rules.msmq_delivery import MsmqDelivery, arrive, waits_for_room
 from adapter.core.rules.unit import Puts
@@ -229,7 +230,19 @@ def decide_lowest(qm: QueueManager, request: Request, command: AskLowest) -> Dec
     handle = connection_of(qm, request).handles.get(command.handle)
     if not isinstance(handle, QueueHandle):
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {command.handle} is not open")
-    return Decision([], LowestPlaces(handle.queue.lowest()), qm.entry_n)
+    queue = handle.queue
+    following = _following(qm, queue, request.now_ms)
+    return Decision([], LowestPlaces(queue.lowest(), following), qm.entry_n)
+
+
+def _following(qm: QueueManager, queue: LocalQueue, now_ms: int) -> bytes:
+    """Return the unit of the next available message; may raise PageNeeded.
+
+    A message that proved to be lost has no unit: what was got before can be sent.
+    """
+    if qm.step.missing is not None:
+        return b""
+    return next((one.unit for one in queue.in_order() if not is_over(one, now_ms)), b"")
 
 
 def apply_unit_arrived(qm: QueueManager, record: UnitArrived) -> None:

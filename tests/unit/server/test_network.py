@@ -70,6 +70,22 @@ def test_nothing_is_lost_while_the_network_is_away(two: Two) -> None:
         await_that(lambda: sender(a)["error"] == "")
 
 
+def test_a_unit_of_persistent_and_other_messages_arrives_whole(two: Two) -> None:
+    """A batch of the sender ends where the last persistent message does."""
+    a, b = two
+    persistence = [0] * 250 + [1] * 250 + [0] * 700
+    wanted = [b"%d" % n for n in range(1200)]
+    with a.connect() as here, b.connect() as there:
+        for _ in range(2):
+            send(here, "QMB", "ORDERS", wanted, persistence=persistence)
+        found = [there.get("ORDERS", timeout=WITHIN_S) for _ in range(2400)]
+        whole = [one for one in found if one is not None]
+    assert [one.body for one in whole] == wanted * 2
+    assert [int(one.persistent) for one in whole] == persistence * 2
+    assert {(one.persistent, one.unit_size) for one in whole} == {(False, 950), (True, 250)}
+    assert sender(a)["units"] == 2
+
+
 def test_a_destination_that_is_not_there_is_named(two: Two) -> None:
     a, b = two
     b.stop()

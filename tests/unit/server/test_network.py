@@ -81,7 +81,7 @@ def test_a_unit_of_persistent_and_other_messages_arrives_whole(two: Two) -> None
         found = [there.get("ORDERS", timeout=WITHIN_S) for _ in range(2400)]
         whole = [one for one in found if one is not None]
     assert [one.body for one in whole] == wanted * 2
-    assert [int(one.persistent) for one in whole] == persistence * 2
+    assert [bool(one.persistent) for one in whole] == [bool(one) for one in persistence * 2]
     assert {(one.persistent, one.unit_size) for one in whole} == {(False, 950), (True, 250)}
     assert sender(a)["units"] == 2
 

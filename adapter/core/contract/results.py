@@ -310,7 +310,7 @@ class Consumers(Struct, array_like=True, tag=15):
 
 class LowestPlaces(Struct, array_like=True, tag=16):
     """Of each lane of a queue, what it still has. following: the unit that put the next available
-    message; empty if there is none.
+    message; empty if no message is available.
     """
 
     lanes: list[Lowest]

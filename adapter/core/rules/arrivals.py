@@ -37,7 +37,7 @@ from adapter.core.model.ranges import Ranges
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, DISCARD, EXCEPTION
 from adapter.core.model.routes import Made
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import put, remote, report, undelivered
+from adapter.core.rules import parking, put, remote, report, undelivered
 from adapter.core.rules.admit import put_records
 from adapter.core.rules.decision import Decision, connection_of
 from adapter.core.rules.matching import is_over
@@ -85,6 +85,9 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
         blocked = _deliver(qm, delivery, arrival, now_ms)
         if blocked:
             return _report_blocked(qm, unit, blocked, now_ms)
+    blocked = _first_parked(qm, of_msmq.puts)
+    if blocked:
+        return _report_blocked(qm, unit, blocked, now_ms)
     qm.arrivals.blocked.pop(unit.topic, None)
     qm.step.made |= of_msmq.new.made | delivery.made
     records = of_msmq.new.records + remote.definitions(delivery.made) + delivery.events
@@ -99,6 +102,20 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
 def _name_of(arrival: Arrival) -> str:
     to = arrival.message.transmission
     return to.queue if to is not None else ""
+
+
+def _first_parked(qm: QueueManager, puts: Puts) -> str:
+    """Return the first queue of these puts that is parked and takes no more; "" if all take them.
+
+    MSMQ has no reason for a dead letter that says so: the messages wait, as the put of a program
+    here would be refused.
+    """
+    for queue, message in puts if qm.parked else ():
+        try:
+            parking.check_put(qm, queue, [message])
+        except Refusal:
+            return queue.name
+    return ""
 
 
 def _new(qm: QueueManager, unit: ArrivedUnit) -> list[Arrival]:

@@ -4,13 +4,18 @@ import itertools
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract import msmq as m
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.records import EventRaised, Record, UnitArrived, UnitCommitted
 from adapter.core.contract.results import LowestPlaces
 from adapter.core.contract.transmission import Transmission
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import ParkedQueue
 from adapter.core.mq_layouts import dead_letter
 from tests.support.core import Client, Core, client_on
+from tests.support.msmq import KEY, client_of_msmq, texts
 
 ORIGIN = Origin("id of QMA", "QM1", 0)
 TOPIC = "mq.QM1.in.QMA"
@@ -191,3 +196,50 @@ def test_the_lowest_places_of_a_queue() -> None:
     client.get()
     client.get()
     assert lowest() == (3, 2)
+
+
+HELD = ParkedQueue(0, 1000, "no such topic")
+
+
+def park(at: Site, **parked: ParkedQueue) -> None:
+    dispatch.step(at.core.qm, inputs.MoversReported(parked, at.core.look_at_clock()))
+
+
+def test_an_arrival_for_a_parked_queue_is_a_dead_letter_or_waits() -> None:
+    at = Site(client_on("Q", "DEAD", limits=Limits(parked_bytes=1000)))
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    park(at, Q=HELD)
+    at.arrive(arrival("a", 1))
+    letter = at.client.take(handle=2)[0].message
+    header, body = dead_letter.split(letter.format, letter.body)
+    assert header is not None
+    assert (header.reason, body) == (2192, b"a")
+    park(at, Q=HELD, DEAD=HELD)
+    assert not [one for one in at.arrive(arrival("b", 2)) if isinstance(one, UnitArrived)]
+    assert at.is_blocked()
+    park(at)
+    at.arrive(arrival("b", 2))
+    assert at.client.get() == ["b"]
+    assert not at.is_blocked()
+
+
+def test_an_arrival_for_a_parked_queue_of_msmq_waits() -> None:
+    client = client_of_msmq(Core(Limits(parked_bytes=1000)))
+    at = Site(client)
+    sent = arrival("a", 1, to=KEY)
+    sent.message.msmq = MsmqHeader(source="OTHER", journal=1)
+    park(at, **{KEY: ParkedQueue(0, 999, "no such topic")})
+    at.arrive(sent)
+    assert texts(client.do(m.MsmqReceive(1))) == ["a"]
+    park(at, **{KEY: HELD})
+    sent = arrival("b", 2, to=KEY)
+    sent.message.msmq = MsmqHeader(source="OTHER", journal=1)
+    (event,) = at.arrive(sent)
+    assert isinstance(event, EventRaised)
+    assert (event.kind, event.name) == ("arrival_blocked", KEY)
+    assert at.arrive(sent) == []
+    assert at.is_blocked()
+    assert texts(client.do(m.MsmqReceive(1))) == []
+    park(at)
+    at.arrive(sent)
+    assert texts(client.do(m.MsmqReceive(1))) == ["b"]

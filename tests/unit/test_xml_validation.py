@@ -5,6 +5,8 @@ Each attack ends with a sentence, within seconds, and in memory in proportion to
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
@@ -395,6 +397,30 @@ def test_many_errors_are_as_quick_as_one() -> None:
     began = time.process_time()
     assert valid(body).startswith(NOT_OF_SCHEMA + "line 1: Element 'line': 'x'")
     assert time.process_time() - began < 10
+
+
+MEMORY = """
+import re, sys
+from pathlib import Path
+from adapter.xml_validation import why_invalid
+
+def most():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
+
+unit, schema = sys.argv[1].encode(), sys.argv[2]
+body = b"<order id='1'>" + unit * (8_000_000 // len(unit)) + b"</order>"
+before = most()
+why_invalid("WELL_FORMED_XML", "", body), why_invalid("VALID_XML", schema, body)
+print((most() - before) / len(body))
+"""
+
+
+@pytest.mark.parametrize("unit", ["<a/>", "<line>x</line>", "<line>1</line>", "<p:a/>", "<a"])
+def test_the_memory_is_a_few_times_the_body(unit: str) -> None:
+    """Also for bodies of the smallest elements, and for those with an error in each of them."""
+    command = [sys.executable, "-c", MEMORY, unit, ORDER]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert float(said.stdout) < 5
 
 
 def test_a_text_of_too_many_pieces_is_refused_for_a_schema() -> None:

@@ -5,7 +5,7 @@ It knows which call of the SDK is meant for which kind; what is allowed, the que
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from adapter import Connection
@@ -25,9 +25,8 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[FoundObject]:
         return _queues(qm, pattern)
     if kind.kind == SUBSCRIPTION:  # their names have any characters
         every = qm.objects(kind.kind, "*", system=True)
-        here: dict[str, Any] = {"DESTQMGR": qm.name}
         return [
-            FoundObject(kind, one.name, here | one.attributes)
+            FoundObject(kind, one.name, one.attributes | _destination(qm, one.attributes))
             for one in every
             if fits(one.name, pattern)
         ]
@@ -37,6 +36,11 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[FoundObject]:
         pattern = qm.name
     found = qm.objects(kind.kind, checked(pattern), system=True)
     return [FoundObject(kind, one.name, fixed | dates(one) | one.attributes) for one in found]
+
+
+def _destination(qm: Connection, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Name the queue manager of a subscription's queue, this one too."""
+    return {"destination_queue_manager": attributes["destination_queue_manager"] or qm.name}
 
 
 def name_by_id(qm: Connection, pattern: str, ident: str) -> str | None:

@@ -232,15 +232,15 @@ def problem(row: Row, value: Any) -> str | None:
     return said.replace(row.name, row.attribute.keyword) if said else None
 
 
-def is_noted(row: Row, value: Any, queue_manager: str) -> bool:
+def is_noted(row: Row, value: Any) -> bool:
     """Say whether it must be reported that a value has no effect; not if it holds anyway.
 
-    Raises UnsupportedError if the value would promise something. queue_manager: its name.
+    Raises UnsupportedError if the value would promise something.
     """
     holds = row.default
     if isinstance(value, str) and value.strip().upper() == str(holds).upper():
         return False
-    if value == holds or (row.attribute.keyword == "DESTQMGR" and value == queue_manager):
+    if value == holds:
         return False
     if row.attribute.promise:
         keyword = row.attribute.keyword

@@ -89,3 +89,53 @@ def test_what_cannot_be_opened(site: Site) -> None:
         with pytest.raises(ibmmq.MQMIError) as refused:
             ibmmq.Queue(a, name, options)
         assert reason_of(refused) == reason
+
+
+def test_publications_go_to_a_queue_of_another_queue_manager(
+    managers: tuple[TestQueueManager, TestQueueManager], site: Site
+) -> None:
+    (manager, _), (a, b) = managers, site
+    told = manager.mqsc("DEFINE SUB(FAR) TOPICSTR('prices') DEST(WORK) DESTQMGR(QMB)")
+    assert "No command failed" in told
+    shown = manager.mqsc("DISPLAY SUB(FAR) DEST DESTQMGR")
+    assert "DESTQMGR(QMB)" in shown
+    topic = ibmmq.Topic(a, topic_string="prices", open_opts=CMQC.MQOO_OUTPUT)
+    topic.pub(b"one dozen")
+    body, _ = got(b, "WORK")
+    assert body.endswith(b"one dozen")
+
+
+def test_a_program_puts_behind_a_header_of_its_own(
+    managers: tuple[TestQueueManager, TestQueueManager], site: Site
+) -> None:
+    (manager, _), (a, b) = managers, site
+    manager.mqsc(
+        "DEFINE QLOCAL(X) USAGE(XMITQ)\nDEFINE QLOCAL(DEAD)\nALTER QMGR DEADQ(DEAD)\n"
+        "DEFINE QLOCAL(REPLIES) REPLACE"
+    )
+    asked = ibmmq.MD(
+        Version=CMQC.MQMD_VERSION_1,
+        MsgType=CMQC.MQMT_REQUEST,
+        MsgId=b"m" * 24,
+        ReplyToQ=b"REPLIES",
+        Format=CMQC.MQFMT_STRING,
+        CodedCharSetId=1208,
+    )
+    header = ibmmq.XQH(RemoteQName=b"WORK".ljust(48), RemoteQMgrName=b"QMB".ljust(48))
+    queue = ibmmq.Queue(a, "X", CMQC.MQOO_OUTPUT)
+    described = ibmmq.MD(Format=CMQC.MQFMT_XMIT_Q_HEADER)
+    queue.put(b"neither header nor body", described)
+    body = header.pack() + asked.pack()[: CMQC.MQMD_LENGTH_1] + b"question"
+    queue.put(body, ibmmq.MD(Format=CMQC.MQFMT_XMIT_Q_HEADER))
+    question, md = got(b, "WORK")
+    assert (question, md.MsgId, md.MsgType) == (b"question", b"m" * 24, CMQC.MQMT_REQUEST)
+    b.put1(
+        ibmmq.OD(ObjectName=md.ReplyToQ, ObjectQMgrName=md.ReplyToQMgr),
+        b"answer",
+        ibmmq.MD(CorrelId=md.MsgId),
+    )
+    answer, md = got(a, "REPLIES")
+    assert (answer, md.CorrelId) == (b"answer", b"m" * 24)
+    letter, md = got(a, "DEAD")
+    assert ibmmq.DLH().unpack(letter[:172]).Reason == CMQC.MQFB_XMIT_Q_MSG_ERROR
+    assert letter[172:] == b"neither header nor body"

@@ -213,7 +213,7 @@ def _accept(statement: Statement) -> Iterator[str]:
 
 
 def _define(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
-    given = meaning.given(kind, statement, qm.name)
+    given = meaning.given(kind, statement)
     attributes = given.attributes
     if given.like:
         attributes = objects.attributes_like(qm, kind, given.like) | attributes
@@ -222,7 +222,7 @@ def _define(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
 
 
 def _alter(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
-    given = meaning.given(kind, statement, qm.name)
+    given = meaning.given(kind, statement)
     name = _name(qm, kind, statement.name, given.ident)
     if given.attributes:
         objects.alter(qm, kind, name, given.attributes)

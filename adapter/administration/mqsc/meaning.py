@@ -89,8 +89,8 @@ class DisplayRequest(Struct):
     ident: str = ""
 
 
-def given(kind: Kind, statement: Statement, queue_manager: str = "") -> Given:
-    """Read the parameters of DEFINE, ALTER and DELETE. queue_manager: the name of this one.
+def given(kind: Kind, statement: Statement) -> Given:
+    """Read the parameters of DEFINE, ALTER and DELETE.
 
     Raises NotMqscError, and UnsupportedError for a value that the queue manager would not act upon.
     """
@@ -98,7 +98,7 @@ def given(kind: Kind, statement: Statement, queue_manager: str = "") -> Given:
     _check_supported(statement)
     for parameter in statement.parameters:
         if not _option(kind, statement.verb, parameter, result):
-            _attribute(kind, parameter, result, queue_manager)
+            _attribute(kind, parameter, result)
     return result
 
 
@@ -168,9 +168,7 @@ def subscription_id(parameter: StatementParameter) -> str:
     return ident
 
 
-def _attribute(
-    kind: Kind, parameter: StatementParameter, result: Given, queue_manager: str
-) -> None:
+def _attribute(kind: Kind, parameter: StatementParameter, result: Given) -> None:
     word = SYNONYMS.get(parameter.keyword, parameter.keyword)
     result.named = True
     bare = kind.by_bare_word(word)
@@ -185,21 +183,19 @@ def _attribute(
     if row.attribute.fixed and value != row.default and kind.kind != QUEUE_MANAGER:
         raise NotMqscError(f"{row.attribute.keyword} cannot be set", word)
     if row.attribute.fixed or row.name in kind.unsupported:
-        _pass_over(row, value, parameter, result, queue_manager)
+        _pass_over(row, value, parameter, result)
         return
     if row.name in result.attributes:
         raise NotMqscError(f"{row.attribute.keyword} is given twice", word)
     result.attributes[row.name] = value
 
 
-def _pass_over(
-    row: Row, value: Any, parameter: StatementParameter, result: Given, queue_manager: str
-) -> None:
+def _pass_over(row: Row, value: Any, parameter: StatementParameter, result: Given) -> None:
     """Read an attribute without effect."""
     text = problem(row, value) if not row.attribute.fixed else None
     if text is not None:
         raise NotMqscError(text, parameter.keyword)
-    if is_noted(row, value, queue_manager):
+    if is_noted(row, value):
         result.without_effect.append(f"{parameter.keyword}({_one(parameter)})")
 
 

@@ -101,10 +101,10 @@ class Arguments:
         values = found.values if isinstance(found, Integers) else (getattr(found, "value", ALL),)
         return None if ALL in values else frozenset(values)
 
-    def attributes(self, kind: Kind, queue_manager: str = "") -> dict[str, Any]:
+    def attributes(self, kind: Kind) -> dict[str, Any]:
         """Take all that is left as attributes of a kind, and refuse the rest.
 
-        queue_manager: the name of this one. What is without effect is counted, and is not returned.
+        What is without effect is counted, and is not returned.
         """
         result = {}
         self._given.pop(NAME_COUNT, None)
@@ -114,7 +114,7 @@ class Arguments:
                 continue
             value = _value(row, self._given.pop(number))
             if row.attribute.fixed or row.name in kind.unsupported:
-                self._pass_over(row, value, number, queue_manager)
+                self._pass_over(row, value, number)
             else:
                 result[row.name] = value
         self.finish()
@@ -130,12 +130,12 @@ class Arguments:
         self.finish()
         return result
 
-    def _pass_over(self, row: Row, value: Any, number: int, queue_manager: str) -> None:
+    def _pass_over(self, row: Row, value: Any, number: int) -> None:
         wrong = None if row.attribute.fixed else problem(row, value)
         if wrong is not None:
             raise PcfError(WRONG_VALUE, wrong, number)
         try:
-            if is_noted(row, value, queue_manager):
+            if is_noted(row, value):
                 self.without_effect.append(f"{row.attribute.keyword}({shown_text(row, value)})")
         except UnsupportedError as refused:
             raise PcfError(WRONG_VALUE, refused.text, number) from refused

@@ -259,16 +259,14 @@ class Commands:
         kind = _kind_given(family, given) or DEFINED[_plain_word(family)]
         replace = bool(given.whole(REPLACE, 0))
         given.drop(FORCE)
-        objects.define(self._qm, kind, name, given.attributes(kind, self._qm.name), replace)
+        objects.define(self._qm, kind, name, given.attributes(kind), replace)
         return [[]]
 
     def _copy(self, family: Family, given: Arguments) -> Replies:
         source, target = given.text(family.source), given.text(family.target)
         kind = _kind_given(family, given) or self._kind_of(family, source)
         replace = bool(given.whole(REPLACE, 0))
-        attributes = objects.attributes_like(self._qm, kind, source) | given.attributes(
-            kind, self._qm.name
-        )
+        attributes = objects.attributes_like(self._qm, kind, source) | given.attributes(kind)
         objects.define(self._qm, kind, target, attributes, replace)
         return [[]]
 
@@ -276,7 +274,7 @@ class Commands:
         name = self._named(family, given)
         kind = _kind_given(family, given) or self._kind_of(family, name)
         given.drop(FORCE)
-        objects.alter(self._qm, kind, name, given.attributes(kind, self._qm.name))
+        objects.alter(self._qm, kind, name, given.attributes(kind))
         return [[]]
 
     def _delete(self, family: Family, given: Arguments) -> Replies:
@@ -352,7 +350,7 @@ class Commands:
 
     def _change_qmgr(self, given: Arguments) -> Replies:
         given.drop(FORCE)
-        objects.alter(self._qm, QMGR, self._qm.name, given.attributes(QMGR, self._qm.name))
+        objects.alter(self._qm, QMGR, self._qm.name, given.attributes(QMGR))
         return [[]]
 
     def _inquire_qmgr(self, given: Arguments) -> Replies:

@@ -196,6 +196,15 @@ class SubscriptionAttributes(Struct, kw_only=True):
     destination: Annotated[
         str, Attribute("DEST", 3154, "the queue that they go to", length=NAME_LENGTH_MAX)
     ] = ""
+    destination_queue_manager: Annotated[
+        str,
+        Attribute(
+            "DESTQMGR",
+            3153,
+            "the queue manager of that queue; empty: this one",
+            length=NAME_LENGTH_MAX,
+        ),
+    ] = ""
     correlation_id: Annotated[
         str,
         Attribute(

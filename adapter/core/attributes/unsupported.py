@@ -200,7 +200,6 @@ TOPIC = table(
     ),
 )
 SUBSCRIPTION = table(
-    text("DESTQMGR", 3153, "the queue manager of its queue; none: this one", promise=True),
     whole(
         "EXPIRY", 1244, "tenths of a second that it lasts; -1: for ever", -1, low=-1, promise=True
     ),

@@ -35,6 +35,7 @@ class SubscriptionState(Struct, eq=False, kw_only=True):
     fits: Fits | None = None
     priority: int = AS_PUBLISHED
     connection: int = 0
+    destination_queue_manager: str = ""
 
     @property
     def key(self) -> str:

@@ -166,7 +166,8 @@ def deliver(
 ) -> None:
     """Add a subscription's copy of a publication, or refuse the publication."""
     copies.matched += 1
-    target = undelivered.find(qm, subscription.destination, "", copies.made)
+    manager = subscription.destination_queue_manager
+    target = undelivered.find(qm, subscription.destination, manager, copies.made)
     queue = target.queue
     copy = _copy(qm, subscription, topic, message, queue)
     reason = _why_undeliverable(qm, copies, queue, copy)
@@ -183,14 +184,15 @@ def deliver(
         _report(qm, copies, copy, reason, now_ms)
     dead = undelivered.dead_letter_queue(qm)
     code = code_of(reason)
-    dead_letter = undelivered.as_dead_letter(qm, copy, subscription.destination, code, now_ms)
+    to = subscription.destination
+    dead_letter = undelivered.as_dead_letter(qm, copy, to, code, now_ms, manager)
     dead_letter.destination = ""  # a dead letter waits for nothing
     if copy.report & DISCARD:
         copies.lost += 1
     elif dead is not None and not _why_undeliverable(qm, copies, dead, dead_letter):
         _add(copies, dead, dead_letter)
     elif message.persistence and subscription.is_durable:
-        text = f"subscription {subscription.name!a}: queue {subscription.destination}, MQRC {code}"
+        text = f"subscription {subscription.name!a}: queue {to}, MQRC {code}"
         raise Refusal(Reason.PUBLICATION_FAILED, topic, text)
     else:
         copies.lost += 1
@@ -316,7 +318,8 @@ def retained_copies(
     copies = Copies()
     if subscription.level > RETAINED_LEVEL:
         return copies
-    found = undelivered.find(qm, subscription.destination, "", copies.made)
+    manager = subscription.destination_queue_manager
+    found = undelivered.find(qm, subscription.destination, manager, copies.made)
     target = queue or found.queue
     for topic, message in retained.last_of_each(qm, subscription.topic):
         again = retained.as_published(message, now_ms)

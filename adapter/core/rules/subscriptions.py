@@ -26,6 +26,7 @@ from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle, SubscriptionHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.routes import Made
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.rules import (
     handles,
@@ -33,6 +34,7 @@ from adapter.core.rules import (
     matching,
     naming,
     publish,
+    remote,
     resolve,
     retained,
     topics,
@@ -175,14 +177,16 @@ def _queue_for(qm: QueueManager, made: SubscriptionState) -> resolve.Found:
         found = managed.make(qm, made.is_durable)
         made.destination = found.queue.name
         return found
-    return resolve.Found(_queue_of(qm, made.destination))
+    return resolve.Found(_found(qm, made.destination, made.destination_queue_manager).queue)
 
 
-def _queue_of(qm: QueueManager, destination: str) -> LocalQueue:
-    found = undelivered.find(qm, destination, "", {})
+def _found(qm: QueueManager, destination: str, queue_manager: str) -> resolve.Found:
+    """Find the queue of a subscription; a missing transmission queue is made."""
+    new: Made = {}
+    found = undelivered.find(qm, destination, queue_manager, new)
     if found.queue is None:
         raise Refusal(found.reason or Reason.QUEUE_NOT_FOUND, destination)
-    return found.queue
+    return resolve.Found(found.queue, records=remote.definitions(new), made=new)
 
 
 def _open(
@@ -195,7 +199,9 @@ def _open(
 ) -> None:
     """Open the handle of a subscription, and the one of its queue if that is asked for."""
     if command.queue_handle:
-        if undelivered.find(qm, subscription.destination, "", {}).transmission is not None:
+        manager = subscription.destination_queue_manager
+        found = undelivered.find(qm, subscription.destination, manager, {})
+        if found.transmission is not None:
             text = "its queue is of another queue manager: nothing can be got by it"
             raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, subscription.destination, text)
         handle = QueueHandle(command.queue_handle, queue, QUEUE_MODES)
@@ -255,7 +261,8 @@ def _resume(
         if topic != known.topic:
             raise Refusal(Reason.TOPIC_NOT_ALTERABLE, known.name, f"its topic is {known.topic!a}")
     altered = _alteration(command, known) if command.options & c.ALTER else {}
-    queue = _queue_of(qm, altered.get("destination", known.destination))
+    manager = altered.get("destination_queue_manager", known.destination_queue_manager)
+    queue = _found(qm, altered.get("destination", known.destination), manager).queue
     _open(qm, connection, command, known, queue, request.now_ms)
     told = _answer(known, queue, 0)
     told.user_data = altered.get("user_data", told.user_data)
@@ -285,7 +292,7 @@ def _alteration(command: c.Subscribe, known: SubscriptionState) -> dict[str, Any
     if command.options & c.SET_CORRELATION:
         altered["correlation_id"] = _correlation_id(command, b"").hex()
     if command.destination:
-        altered["destination"] = command.destination
+        altered |= {"destination": command.destination, "destination_queue_manager": ""}
     return altered
 
 
@@ -348,18 +355,17 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
     check_level(name, wanted.sub_level, on_request=wanted.on_request)
     if wanted.selector:
         matching.parse_selection(name, wanted.selector)
-    if wanted.destination_class == "MANAGED" and wanted.destination:
+    is_elsewhere = wanted.destination_queue_manager not in ("", qm.name)
+    if wanted.destination_class == "MANAGED" and (wanted.destination or is_elsewhere):
         raise Refusal(Reason.OPTIONS_ERROR, name, "a managed subscription has a queue of its own")
     wanted.ident = qm.numbers.new_message_id().hex()
-    records: list[Record] = []
     if wanted.destination_class == "MANAGED":
         found = managed.make(qm, is_durable=True)
         wanted.destination = found.queue.name
-        records += found.records
     else:
-        _queue_of(qm, wanted.destination)
-    records.append(ObjectDefined(SUBSCRIPTION, name, msgspec.structs.asdict(wanted)))
-    return done(qm, request, records)
+        found = _found(qm, wanted.destination, wanted.destination_queue_manager)
+    defined = ObjectDefined(SUBSCRIPTION, name, msgspec.structs.asdict(wanted))
+    return done(qm, request, [*found.records, defined])
 
 
 def _check_durable(qm: QueueManager, name: str) -> None:
@@ -398,10 +404,12 @@ def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) ->
     if is_other != known.destination_class:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, "destination_class cannot be altered")
     destination = attributes.get("destination", known.destination)
-    if destination != known.destination:
-        if known.destination_class == "MANAGED":
+    manager = attributes.get("destination_queue_manager", known.destination_queue_manager)
+    if destination != known.destination or manager != known.destination_queue_manager:
+        is_here = destination == known.destination and manager in ("", qm.name)
+        if known.destination_class == "MANAGED" and not is_here:
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, "its queue is managed")
-        _queue_of(qm, destination)
+        _found(qm, destination, manager)
 
 
 def decide_delete(qm: QueueManager, request: c.Request, command: DeleteObject) -> Decision:

@@ -182,8 +182,19 @@ def note_altered(qm: QueueManager, kind: str, name: str) -> None:
             qm.topics.objects[place] = name
     elif kind == SUBSCRIPTION:
         altered, known = _subscription(qm, name), qm.topics.named[name]
-        for field in ("destination", "correlation_id", "user_data", "on_request", "priority"):
+        for field in ALTERABLE:
             setattr(known, field, getattr(altered, field))
+
+
+ALTERABLE = (
+    "destination",
+    "destination_queue_manager",
+    "correlation_id",
+    "user_data",
+    "on_request",
+    "priority",
+)
+"""What ALTER SUB gives another value."""
 
 
 def _subscription(qm: QueueManager, name: str) -> SubscriptionState:
@@ -204,4 +215,5 @@ def _subscription(qm: QueueManager, name: str) -> SubscriptionState:
         selection=attributes.selector,
         fits=parse(attributes.selector) if attributes.selector else None,
         priority=attributes.pub_priority,
+        destination_queue_manager=attributes.destination_queue_manager,
     )

@@ -118,12 +118,11 @@ def test_limits_of_the_queue_manager_stay_as_they_are() -> None:
     assert given(text, "QMGR").without_effect == ["MAXMSGL(4194304)", "CHLAUTH(ENABLED)"]
 
 
-def test_a_subscription_goes_to_this_queue_manager_only() -> None:
+def test_a_subscription_goes_to_a_queue_of_any_queue_manager() -> None:
     sub = parse("DEF SUB(S) TOPICSTR('a') DEST(Q) DESTQMGR(QM1) DESTCORL(X'00') EXPIRY(UNLIMITED)")
-    found = meaning.given(DEFINED["SUB"], sub, "QM1")
+    found = meaning.given(DEFINED["SUB"], sub)
     assert (found.without_effect, found.attributes["correlation_id"]) == ([], "")
-    with pytest.raises(UnsupportedError, match="DESTQMGR"):
-        meaning.given(DEFINED["SUB"], sub, "QM2")
+    assert found.attributes["destination_queue_manager"] == "QM1"
 
 
 def test_a_subscription_is_named_by_its_id() -> None:

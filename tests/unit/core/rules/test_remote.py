@@ -186,3 +186,50 @@ def test_what_arrives_for_a_third_queue_manager_goes_on() -> None:
     unit = ArrivedUnit("t", "id", 1, Origin("o", "QM1"), [Arrival(message, 0, 1)])
     client.core.take(dispatch.step(client.core.qm, inputs.Arrived(unit, 1)))
     assert on(client, "QM3") == [("on", Transmission("FAR", "QM3"))]
+
+
+def test_a_subscription_to_a_queue_of_another_queue_manager() -> None:
+    client = knowing("QM2")
+    for name in ("X", "DEAD"):
+        client.define(name, usage="XMITQ" if name == "X" else "NORMAL")
+    client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    there = {"destination": "FAR", "destination_queue_manager": "QM2"}
+    client.do(c.DefineObject("subscription", "S", {"topic_string": "a", **there}))
+    client.core.crash()
+    client = client.core.connect()
+    client.do(c.OpenTopic(7, "a"))
+    client.put("1", handle=7)
+    assert on(client, "QM2") == [("1", Transmission("FAR", "QM2"))]
+    client.do(c.DefineObject("remote", "ALIAS", {"remote_queue_manager": "QM2"} | X))
+    client.do(c.AlterObject("subscription", "S", {"destination_queue_manager": "ALIAS"}))
+    client.put("2", handle=7)
+    assert on(client, "X") == [("2", Transmission("FAR", "QM2"))]
+    client.do(c.AlterQueue("X", {"inhibit_put": True}))
+    client.put("3", handle=7)
+    letter = dead_letter.from_dlh(next(client.core.queue("DEAD").loaded()).message.body)
+    assert (letter.reason, letter.destination) == (2051, "FAR")
+    assert letter.destination_queue_manager == "ALIAS"
+
+
+def test_a_destination_that_no_subscription_can_have() -> None:
+    client = knowing("QM2")
+    client.do(c.DefineObject("subscription", "S", {"topic_string": "a", "destination": "Q"}))
+    unknown = {"destination": "Q", "destination_queue_manager": "QM3"}
+    for command in (
+        c.DefineObject("subscription", "T", {"topic_string": "a", **unknown}),
+        c.AlterObject("subscription", "S", {"destination_queue_manager": "QM3"}),
+    ):
+        assert client.refused(command) == Reason.UNKNOWN_REMOTE_QUEUE_MANAGER
+    managed = {"topic_string": "a", "destination_class": "MANAGED"}
+    for manager, refused in (("QM2", Reason.OPTIONS_ERROR), ("QM1", None), ("", None)):
+        name, given = f"M{manager}", managed | {"destination_queue_manager": manager}
+        command = c.DefineObject("subscription", name, given)
+        if refused is not None:
+            assert client.refused(command) == refused
+            continue
+        client.do(command)
+        altered = c.AlterObject("subscription", name, {"destination_queue_manager": "QM2"})
+        assert client.refused(altered) == Reason.ATTRIBUTE_ERROR
+
+
+X = {"transmission_queue": "X"}

@@ -33,6 +33,14 @@ from adapter.msmq.properties import QueueProperties
 from adapter.msmq.transaction import Transaction, resolved
 from adapter.msmq.xml_formatter import XmlMessageFormatter
 
+_ENOUGH_FOR = {
+    QueueAccessMode.SEND: QueueAccessMode.SEND,
+    QueueAccessMode.MOVE: QueueAccessMode.MOVE | QueueAccessMode.RECEIVE,
+    QueueAccessMode.RECEIVE: QueueAccessMode.RECEIVE,
+    QueueAccessMode.PEEK: QueueAccessMode.PEEK,
+}
+"""What a queue is open for, by the access that an operation needs: any of it is enough."""
+
 
 class OpenMessageQueue(QueueProperties, Closing):
     """A queue that is open. Shared by threads; leaving it as a context closes it.
@@ -69,12 +77,15 @@ class OpenMessageQueue(QueueProperties, Closing):
 
     def _open_at_once(self) -> None:
         """Open it for what shows most: an error is raised now, not by the first operation."""
-        if self._access & QueueAccessMode.SEND and ";" not in self.path:
+        is_read = self._access != QueueAccessMode.SEND and ";" in self.path
+        if self._access & QueueAccessMode.SEND and not is_read:
             self._handle(QueueAccessMode.SEND)
         elif self._access & QueueAccessMode.MOVE:
             self._handle(QueueAccessMode.MOVE)
-        if self._deny_receive or not self._access & QueueAccessMode.SEND or ";" in self.path:
-            self._reading()
+        if self.can_read and (
+            self._deny_receive or not self._access & QueueAccessMode.SEND or ";" in self.path
+        ):
+            self._reading(peeks=True)
 
     @property
     def access_mode(self) -> QueueAccessMode:
@@ -107,7 +118,7 @@ class OpenMessageQueue(QueueProperties, Closing):
 
     def create_cursor(self) -> MessageCursor:
         """Make a cursor before the first message."""
-        handle = self._reading()
+        handle = self._reading(peeks=True)
         number = next(self._cursor_numbers)
         command = c.MsmqCursor(handle.number, number)
         requests.ask(self._reads.channel, command, Done, False, self.path)
@@ -123,7 +134,7 @@ class OpenMessageQueue(QueueProperties, Closing):
 
     def peek_ahead(self, command: c.MsmqReceive) -> Pending:
         """Send a peek, and return when the queue manager has it; the answer may come later."""
-        request = requests.read_request(self._reading(), command, None)
+        request = requests.read_request(self._reading(peeks=True), command, None)
         route = self._reads
         question = Pending(c.MsmqInquire(self.path, route.computer))
         with requests.errors_of(route.channel, self.path):
@@ -145,6 +156,13 @@ class OpenMessageQueue(QueueProperties, Closing):
         """Return the handle for some access, opening it if need be. route: None is the own queue
         manager to send, which sends on, and that of the queue's computer for all else.
         """
+        if not self._access & _ENOUGH_FOR[access]:
+            name = access.name or ""
+            raise MessageQueueException(
+                Code.ACCESS_DENIED,
+                f"queue {self.path} is not open for this: open it with QueueAccessMode.{name}",
+                self.path,
+            )
         if route is None:
             route = self._computers.own if access is QueueAccessMode.SEND else self._reads
         handle = self._handles.get((access, route.channel))
@@ -160,8 +178,11 @@ class OpenMessageQueue(QueueProperties, Closing):
             self._handles[access, route.channel] = handle
             return handle
 
-    def _reading(self) -> Handle:
-        only_peeks = not self._access & QueueAccessMode.RECEIVE
+    def _reading(self, *, peeks: bool = False) -> Handle:
+        """Return the handle for receiving, or for peeking, if that is all that is asked for and
+        that it is open for.
+        """
+        only_peeks = peeks and not self._access & QueueAccessMode.RECEIVE
         return self._handle(QueueAccessMode.PEEK if only_peeks else QueueAccessMode.RECEIVE)
 
     def _read(
@@ -169,7 +190,7 @@ class OpenMessageQueue(QueueProperties, Closing):
     ) -> Message | None:
         route = self._reads
         unit, command.single = resolved(self._computers, transaction, route.channel)
-        handle = self._reading()
+        handle = self._reading(peeks=command.peek)
         command.handle = handle.number
         if cursor is not None:
             self._check_cursor(cursor, handle)

@@ -82,7 +82,7 @@ class MessageQueue(QueueReader):
             raise InvalidType(f"to is the MessageQueue to move to, not {to!r}")
         channel = self._reads.channel
         unit, _ = resolved(self._computers, transaction, channel)
-        handle, target = self._reading(), to._handle(QueueAccessMode.MOVE)
+        handle, target = self._handle(QueueAccessMode.MOVE), to._handle(QueueAccessMode.MOVE)
         command = c.MsmqMove(
             handle.number, target.number, a.as_whole("lookup_id", lookup_id, 0, 2**63)
         )

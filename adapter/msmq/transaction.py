@@ -136,6 +136,8 @@ class MessageQueueTransaction:
         return self._unit
 
     def _pending(self, what: str) -> Unit:
+        if self._disposed and self._status is not Status.PENDING:
+            raise ObjectDisposedError("the transaction is disposed of: make another")
         if self._status is not Status.PENDING or self._unit is None:
             state = self._status.value
             raise InvalidOperationError(f"cannot {what} a transaction that is {state}: begin() it")

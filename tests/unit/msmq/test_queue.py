@@ -61,6 +61,35 @@ def test_the_stored_properties_of_a_queue(at: MsmqSite) -> None:
     queue.maximum_queue_size_kb = queue.INFINITE_QUEUE_SIZE
 
 
+def test_a_queue_does_only_what_it_was_opened_for(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "1")
+    denied = MessageQueueErrorCode.ACCESS_DENIED
+    sends = at.open_home(access=QueueAccessMode.SEND)
+    assert {code_of(call, 0) for call in (sends.receive, sends.peek)} == {denied}
+    assert {code_of(call) for call in (sends.create_cursor, sends.purge)} == {denied}
+    receives = at.open_home(access=QueueAccessMode.RECEIVE)
+    assert code_of(receives.send, "x") is denied
+    peeks = at.open_home(access=QueueAccessMode.PEEK)
+    assert code_of(peeks.send, "x") is denied
+    assert {code_of(peeks.receive, 0), code_of(peeks.purge)} == {denied}
+    assert peeks.peek(0).label == receives.peek(0).label == "1"
+    moves = at.home.open(path("orders;sub"), access=QueueAccessMode.MOVE)
+    assert code_of(moves.receive, 0) is denied
+    receives.move(receives.peek(0).lookup_id, moves)
+    back = at.open_home(access=QueueAccessMode.MOVE)
+    with at.home.open(path("orders;sub")) as sub:
+        moves.move(sub.peek(0).lookup_id, back)
+    assert labels(queue) == ["1"]
+
+
+@pytest.mark.parametrize("part", ["sub", "journal"])
+def test_what_is_not_sent_to_is_refused_when_it_is_opened(at: MsmqSite, part: str) -> None:
+    at.create()
+    opened = code_of(at.home.open, path(f"orders;{part}"), access=QueueAccessMode.SEND)
+    assert opened is MessageQueueErrorCode.UNSUPPORTED_FORMATNAME_OPERATION
+
+
 def test_a_peek_in_a_thread(at: MsmqSite) -> None:
     queue = at.create()
     waiting = queue.begin_peek(20)

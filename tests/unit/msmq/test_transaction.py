@@ -23,6 +23,19 @@ INITIALIZED, PENDING, COMMITTED, ABORTED = (
 AUTOMATIC = MessageQueueTransactionType.AUTOMATIC
 
 
+def test_a_transaction_that_is_disposed_of_is_not_used(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    transaction = MessageQueueTransaction(at.home)
+    transaction.begin()
+    transaction.dispose()
+    transaction.dispose()
+    for call in (transaction.begin, transaction.commit, transaction.abort):
+        with pytest.raises(ObjectDisposedError):
+            call()
+    with pytest.raises(ObjectDisposedError):
+        queue.send("x", transaction=transaction)
+
+
 def test_its_states(at: MsmqSite) -> None:
     transaction = MessageQueueTransaction(at.home)
     assert (transaction.status, transaction.id) == (INITIALIZED, "")

@@ -14,8 +14,10 @@ from contextlib import contextmanager
 from adapter import errors
 from adapter.core.contract.reasons import Reason
 from adapter.errors import Error
+from adapter.errors.refusals import REFUSALS
 from adapter.msmq import identifiers
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
+from adapter.msmq.error_texts import TEXTS, ErrorText
 
 
 class MessageQueueException(Error):
@@ -166,17 +168,6 @@ CODES: dict[Reason, Code] = {
 }
 """Every reason of core has exactly one row here."""
 
-REMEDIES: dict[Reason, str] = {
-    Reason.QUEUE_NOT_FOUND: "create it, or check its path",
-    Reason.QUEUE_EXISTS: "open it, or choose another path",
-    Reason.QUEUE_FULL: "receive messages from it, or raise its maximum_queue_size_kb",
-    Reason.MESSAGE_TOO_LONG: "send less in one message",
-    Reason.BACKED_OUT: "repeat its work in a new transaction",
-    Reason.UNIT_TOO_LARGE: "commit more often",
-    Reason.ATTRIBUTE_ERROR: "correct the property",
-}
-"""What to do in the words of MSMQ; what is not listed has a remedy that fits both."""
-
 
 def translated(error: Error, name: str = "", computer: str = "") -> Error:
     """Return the error of MSMQ for one of the connection; what is MSMQ's already is kept.
@@ -190,8 +181,8 @@ def translated(error: Error, name: str = "", computer: str = "") -> Error:
         return error  # an argument, which is a ValueError as in .NET
     code = CODES[error.refused] if error.refused is not None else _code_of(error)
     text, unit = error.text, b""
-    if error.refused in REMEDIES:
-        text = f"{error.happened}: {REMEDIES[error.refused]}"
+    if error.refused in TEXTS:
+        text = _sentence(error, TEXTS[error.refused], name)
     if isinstance(error, errors.InDoubt):
         unit = error.unit_id
         text = f"it is not known whether this was done: ask outcome() for the transaction ({text})"
@@ -199,6 +190,17 @@ def translated(error: Error, name: str = "", computer: str = "") -> Error:
         code = Code.REMOTE_MACHINE_NOT_AVAILABLE
         text = f"computer {computer} is not available: {text}"
     return MessageQueueException(code, text, name or error.object_name, identifiers.shown(unit))
+
+
+def _sentence(error: Error, text: ErrorText, name: str) -> str:
+    """Say what happened and what to do. name: the queue, as the program knows it; of several
+    names, the error says which.
+    """
+    assert error.refused is not None, "the queue manager has refused it"
+    usual = REFUSALS[error.refused].happened.format(name=error.object_name)
+    detail = error.happened.removeprefix(usual)
+    shown = error.object_name if not name or "," in name else name
+    return f"{text.happened.format(name=shown)}{detail}: {text.remedy}"
 
 
 def _code_of(error: Error) -> Code:

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from adapter.channel import arguments as a
+from adapter.core.attributes.msmq import LABEL_LENGTH_MAX, QUOTA_UNLIMITED_KB
 from adapter.core.contract import msmq as c
 from adapter.core.contract.format_names import FormatName, parse
 from adapter.core.contract.reasons import Refusal
@@ -88,7 +90,7 @@ class QueueProperties:
 
     @base_priority.setter
     def base_priority(self, value: int) -> None:
-        self._alter(base_priority=value)
+        self._alter(base_priority=a.as_whole("base_priority", value, -(2**15), 2**15 - 1))
 
     @property
     def category(self) -> str:
@@ -111,7 +113,7 @@ class QueueProperties:
 
     @label.setter
     def label(self, value: str) -> None:
-        self._alter(label=value)
+        self._alter(label=a.as_text("label", value, LABEL_LENGTH_MAX))
 
     @property
     def use_journal_queue(self) -> bool:
@@ -120,7 +122,7 @@ class QueueProperties:
 
     @use_journal_queue.setter
     def use_journal_queue(self, value: bool) -> None:
-        self._alter(journaling=value)
+        self._alter(journaling=a.as_flag("use_journal_queue", value))
 
     @property
     def maximum_queue_size_kb(self) -> int:
@@ -129,7 +131,7 @@ class QueueProperties:
 
     @maximum_queue_size_kb.setter
     def maximum_queue_size_kb(self, value: int) -> None:
-        self._alter(quota_kb=value)
+        self._alter(quota_kb=_quota("maximum_queue_size_kb", value))
 
     @property
     def journal_quota_kb(self) -> int:
@@ -138,7 +140,7 @@ class QueueProperties:
 
     @journal_quota_kb.setter
     def journal_quota_kb(self, value: int) -> None:
-        self._alter(journal_quota_kb=value)
+        self._alter(journal_quota_kb=_quota("journal_quota_kb", value))
 
     def count(self) -> int:
         """Return how many messages are on it that can be received."""
@@ -161,6 +163,10 @@ class QueueProperties:
         route = self._reads
         command = c.MsmqAlter(self._path, attributes, route.computer)
         requests.ask(route.channel, command, Done, True, self._path)
+
+
+def _quota(name: str, value: object) -> int:
+    return a.as_whole(name, value, 0, QUOTA_UNLIMITED_KB)
 
 
 def _when(time_ms: int) -> datetime:

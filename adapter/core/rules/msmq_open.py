@@ -138,9 +138,12 @@ def check_room(qm: QueueManager, name: str, made: int) -> None:
 
 def _check_sharing(queue: MsmqQueue, command: MsmqOpen) -> None:
     """Refuse to open a queue for receiving beside a handle that shares it with no other."""
-    receives = bool(command.access & RECEIVE_ACCESS)
-    if (receives and queue.denials) or (command.deny_receive and queue.opens.input):
-        raise Refusal(Reason.SHARING_VIOLATION, command.name)
+    if command.access & RECEIVE_ACCESS and queue.denials:
+        text = "it is open with deny_receive"
+        raise Refusal(Reason.SHARING_VIOLATION, command.name, text)
+    if command.deny_receive and queue.opens.input:
+        text = "deny_receive was asked for, and it is open for receiving"
+        raise Refusal(Reason.SHARING_VIOLATION, command.name, text)
 
 
 def reader_of(qm: QueueManager, request: Request, number: int, access: int) -> MsmqReader:

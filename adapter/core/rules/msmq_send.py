@@ -85,7 +85,9 @@ def _send_to_each(
         mismatch = msmq_delivery.why_not_accepted(delivery, name, message)
         is_mismatch = mismatch in (NOT_TRANSACTIONAL_QUEUE, NOT_TRANSACTIONAL_MESSAGE)
         if is_mismatch and qm.attributes.msmq_level == 2:
-            text = "its transactional property and that of the send are not the same"
+            text = "the queue is transactional, and the message is sent without a transaction"
+            if mismatch == NOT_TRANSACTIONAL_QUEUE:
+                text = "the queue is not transactional, and the message is sent in a transaction"
             raise Refusal(Reason.TRANSACTION_USAGE, name.text, text)
     msmq_delivery.prepare_dead_letters(delivery, message)
     for name in handle.targets:

@@ -1,10 +1,13 @@
 """The table from core's reasons to MSMQ's error codes is total; errors keep what they say."""
 
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
 from adapter import errors
+from adapter.core import rules as core_rules
 from adapter.core.contract.reasons import Reason
 from adapter.errors.refusals import refusal
 from adapter.msmq import (
@@ -13,11 +16,30 @@ from adapter.msmq import (
     MessageQueueException,
     MessageQueueTimeout,
 )
+from adapter.msmq.error_texts import TEXTS
 from adapter.msmq.errors import CODES, as_msmq, translated
 
 
 def test_every_reason_has_a_code() -> None:
     assert set(CODES) == set(Reason)
+
+
+def test_every_refusal_of_a_command_of_msmq_has_its_words() -> None:
+    rules = Path(core_rules.__file__).parent.glob("msmq_*.py")
+    found = {name for one in rules for name in re.findall(r"Reason\.([A-Z_]+)", one.read_text())}
+    assert found <= {reason.name for reason in TEXTS}
+    assert len(found) > 20
+
+
+@pytest.mark.parametrize("reason", TEXTS)
+def test_a_text_names_the_queue_as_the_program_does(reason: Reason) -> None:
+    found = translated(refusal(reason, "private$\\q", "a detail"), r".\private$\Q")
+    assert isinstance(found, MessageQueueException)
+    assert "private$\\q" not in found.text
+    assert "(a detail): " in found.text
+    assert TEXTS[reason].remedy in found.text
+    several = translated(refusal(reason, "private$\\q"), r".\private$\A,.\private$\Q")
+    assert r".\private$\A" not in str(several)
 
 
 def test_codes_have_the_numbers_of_mq_h() -> None:

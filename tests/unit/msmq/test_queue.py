@@ -90,6 +90,26 @@ def test_what_is_not_sent_to_is_refused_when_it_is_opened(at: MsmqSite, part: st
     assert opened is MessageQueueErrorCode.UNSUPPORTED_FORMATNAME_OPERATION
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("maximum_queue_size_kb", -1),
+        ("maximum_queue_size_kb", 2**32),
+        ("journal_quota_kb", True),
+        ("label", "x" * 125),
+        ("label", None),
+        ("use_journal_queue", 1),
+        ("base_priority", 2**15),
+    ],
+)
+def test_an_invalid_property_is_named_as_the_program_names_it(
+    at: MsmqSite, name: str, value: object
+) -> None:
+    queue = at.create()
+    with pytest.raises((ValueError, TypeError), match=name):
+        setattr(queue, name, value)
+
+
 def test_a_peek_in_a_thread(at: MsmqSite) -> None:
     queue = at.create()
     waiting = queue.begin_peek(20)

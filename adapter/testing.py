@@ -45,6 +45,8 @@ from adapter.server.movers import Movers, NoMovers
 from adapter.server.network import NetworkLink
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
+from adapter.servicebroker.broker import ServiceBroker
+from adapter.servicebroker.connecting import connect_in_process as open_session
 from adapter.topics.admin import DAY_MS
 
 CALL_TIMEOUT_S = 60.0  # no step of a queue manager in memory takes longer, nor on a healthy Kafka
@@ -132,6 +134,10 @@ class TestQueueManager:
     def connect_msmq(self, computer: str | None = None) -> Host:
         """Connect as a program of MSMQ, within this process. computer: see msmq.connect()."""
         return connecting.connect_in_process(self._loop, self._accept, computer)
+
+    def connect_servicebroker(self) -> ServiceBroker:
+        """Open a session of Service Broker, within this process."""
+        return open_session(self._loop, self._accept)
 
     def mqsc(self, text: str) -> str:
         """Do MQSC commands, a line each, and return what `mqk mqsc` would print."""

@@ -60,11 +60,12 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "mqi": "administration channel character_sets launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
         "msmq": "channel core.contract core.attributes errors launch watched",
+        "servicebroker": "channel core.contract core.attributes errors launch watched",
         "toplevel": "mq_constants mqi spark_jobs",
         "server": "network owner wire core format ledger movers registry topics errors config "
         "launch logs watched addresses memory texts web administration.pcf.command_server",
         "testing": "adapter administration.mqsc channel client config core errors format ledger "
-        "localkafka logs msmq network owner registry server topics wire",
+        "localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",
         "demo": "adapter channel client core.contract errors format launch localkafka mqi "
         "server services topics wire",

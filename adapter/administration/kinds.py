@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from msgspec import Struct
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, SUBSCRIPTION, WITH_QUEUE_NAMES
-from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, Row, Table, rows_of
+from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, AttributeRow, Table, rows_of
 from adapter.core.attributes.unsupported import UNSUPPORTED
 
 CHANNEL_NAME_LENGTH = 20
@@ -103,7 +103,7 @@ class Kind(Struct, frozen=True, dict=True):
         return self.rows | self.unsupported
 
     @property
-    def always(self) -> list[Row]:
+    def always(self) -> list[AttributeRow]:
         """What is shown of it whatever is asked for: of which type it is."""
         return [row for row in self.every_row.values() if row.attribute.keyword in TYPE_KEYWORDS]
 
@@ -112,17 +112,17 @@ class Kind(Struct, frozen=True, dict=True):
         """Whether it shares the one namespace of queues."""
         return self.kind in WITH_QUEUE_NAMES
 
-    def by_keyword(self, keyword: str) -> Row | None:
+    def by_keyword(self, keyword: str) -> AttributeRow | None:
         """Return what MQSC calls so."""
         rows = self.every_row.values()
         return next((row for row in rows if row.attribute.keyword == keyword), None)
 
-    def by_number(self, number: int) -> Row | None:
+    def by_number(self, number: int) -> AttributeRow | None:
         """Return what PCF numbers so."""
         rows = self.every_row.values()
         return next((row for row in rows if row.attribute.number == number), None)
 
-    def by_bare_word(self, word: str) -> tuple[Row, object] | None:
+    def by_bare_word(self, word: str) -> tuple[AttributeRow, object] | None:
         """Return which attribute has which value where MQSC writes just this word."""
         for row in self.given.values():
             if row.attribute.bare and word in row.attribute.words:
@@ -171,10 +171,10 @@ class FoundObject(Struct, frozen=True):
     name: str
     values: dict[str, object]
 
-    def value(self, row: Row) -> object:
+    def value(self, row: AttributeRow) -> object:
         """Return the value of an attribute; of what has no effect here, the one that holds."""
         return self.values.get(row.name, row.default)
 
-    def has(self, row: Row) -> bool:
+    def has(self, row: AttributeRow) -> bool:
         """Say whether this object has the attribute."""
         return row.name in self.kind.every_row

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.core.attributes.objects import APPLICATION_TYPES, COPY_PRIORITIES
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.table import AttributeRow
 from adapter.errors import InvalidName
 
 Plain = int | str | list[str]
@@ -49,22 +49,22 @@ class NoSuchValueError(ValueError):
     """An attribute does not take this value; the text says what it takes."""
 
 
-def members(row: Row) -> tuple[Any, ...]:
+def members(row: AttributeRow) -> tuple[Any, ...]:
     """Return the values that the words and numbers of a row stand for, in their order."""
     return (False, True) if row.type is bool else row.choices
 
 
-def words(row: Row) -> tuple[str, ...]:
+def words(row: AttributeRow) -> tuple[str, ...]:
     """Return what MQSC writes for each member."""
     return row.attribute.words or (("NO", "YES") if row.type is bool else row.choices)
 
 
-def numbers(row: Row) -> tuple[int, ...]:
+def numbers(row: AttributeRow) -> tuple[int, ...]:
     """Return what the MQI writes for each member."""
     return row.attribute.numbers or tuple(range(len(members(row))))
 
 
-def plain(row: Row, value: Any) -> Plain:
+def plain(row: AttributeRow, value: Any) -> Plain:
     """Return the value as the MQI and PCF know it."""
     if members(row):
         return numbers(row)[members(row).index(value)]
@@ -73,7 +73,7 @@ def plain(row: Row, value: Any) -> Plain:
     return value  # type: ignore[no-any-return]  # an int or a str
 
 
-def from_plain(row: Row, given: Any) -> Any:
+def from_plain(row: AttributeRow, given: Any) -> Any:
     """Return the value for what the MQI and PCF write; NoSuchValueError if it has no meaning."""
     if members(row):
         if given not in numbers(row):
@@ -89,7 +89,7 @@ def from_plain(row: Row, given: Any) -> Any:
     return given
 
 
-def text(row: Row, value: Any) -> str:
+def text(row: AttributeRow, value: Any) -> str:
     """Return the value as MQSC writes it between parentheses."""
     if members(row):
         return words(row)[members(row).index(value)]
@@ -97,7 +97,7 @@ def text(row: Row, value: Any) -> str:
     return next((word for word, number in named.items() if number == value), str(value))
 
 
-def from_text(row: Row, given: str) -> Any:
+def from_text(row: AttributeRow, given: str) -> Any:
     """Return the value for what MQSC writes; NoSuchValueError if it has no meaning."""
     word = given.strip().upper()
     if members(row):
@@ -113,7 +113,7 @@ def from_text(row: Row, given: str) -> Any:
     return given.rstrip()
 
 
-def _whole(row: Row, word: str) -> int:
+def _whole(row: AttributeRow, word: str) -> int:
     digits = word.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= DIGITS_MAX):
         raise NoSuchValueError(f"{row.attribute.keyword} takes a whole number, not {word}")
@@ -152,7 +152,7 @@ MEMBERSHIPS: dict[int, Callable[[list[str], str], bool]] = {
 class Filter(Struct, frozen=True):
     """A condition on one attribute. row: of which; operator: MQCFOP_*; want: as PCF writes it."""
 
-    row: Row
+    row: AttributeRow
     operator: int
     want: int | str
 
@@ -164,7 +164,7 @@ class Filter(Struct, frozen=True):
         return COMPARISONS[self.operator](have, self.want)
 
 
-def filter_on(row: Row, operator: int, want: int | str) -> Filter:
+def filter_on(row: AttributeRow, operator: int, want: int | str) -> Filter:
     """Make a filter; NoSuchValueError if operator or value do not go with the attribute."""
     is_list = row.attribute.keyword == NAMES
     known: Any = MEMBERSHIPS if is_list else COMPARISONS

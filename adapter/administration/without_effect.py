@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.attributes.table import Attribute, Row, Table, problem_with
+from adapter.core.attributes.table import Attribute, AttributeRow, Table, problem_with
 from adapter.core.attributes.unsupported import choice, table, text, whole
 
 YES = {"NO": 0, "YES": 1}
@@ -129,8 +129,8 @@ LISTENER = table(
     text("IPADDR", 3552, "the address", 48),
     text("LIKE", 0, "a listener to copy"),
     whole("PORT", 1522, "the port", 1414, 65_535),
-    Row("REPLACE", bool, False, Attribute("REPLACE", 1006, "change one that exists")),
-    Row("NOREPLACE", bool, False, Attribute("NOREPLACE", 0, "change none that exists")),
+    AttributeRow("REPLACE", bool, False, Attribute("REPLACE", 1006, "change one that exists")),
+    AttributeRow("NOREPLACE", bool, False, Attribute("NOREPLACE", 0, "change none that exists")),
 )
 IGNORE_STATE = table(choice("IGNSTATE", 1423, "whether it succeeds if it is done already", YES))
 SECURITY = table(
@@ -226,13 +226,13 @@ class UnsupportedError(Exception):
         self.keyword = keyword
 
 
-def problem(row: Row, value: Any) -> str | None:
+def problem(row: AttributeRow, value: Any) -> str | None:
     """Say what is wrong with the value of an attribute without effect; None if MQ takes it."""
     said = problem_with({row.name: row}, "an object", row.name, value)
     return said.replace(row.name, row.attribute.keyword) if said else None
 
 
-def is_noted(row: Row, value: Any) -> bool:
+def is_noted(row: AttributeRow, value: Any) -> bool:
     """Say whether it must be reported that a value has no effect; not if it holds anyway.
 
     Raises UnsupportedError if the value would promise something.

@@ -14,7 +14,7 @@ from adapter.cli import messages, output, queue_topics
 from adapter.cli.connected import connected
 from adapter.command import options
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.table import AttributeRow
 from adapter.core.contract.reasons import Reason
 from adapter.errors.refusals import refusal
 
@@ -26,7 +26,7 @@ def attribute_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def attribute_option(row: Row) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def attribute_option(row: AttributeRow) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The option for one attribute."""
     name = row.name.replace("_", "-")
     meaning = f"{row.attribute.keyword}: {row.attribute.meaning}."

@@ -15,11 +15,11 @@ from msgspec import Struct
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
-from adapter.core.contract import msmq as m
 from adapter.core.contract import records as r
 from adapter.core.contract.message import first_n
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
+from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
@@ -28,162 +28,34 @@ from adapter.core.model.undo import Removed
 from adapter.core.rules import (
     arrivals,
     backout,
-    browse,
-    connections,
+    broker_commit,
+    broker_events,
+    broker_poison,
+    broker_release,
     consumer_timeouts,
     consumers,
-    definitions,
     delays,
-    get,
     handles,
     lifetime,
-    msmq_computers,
-    msmq_move,
-    msmq_open,
-    msmq_queues,
-    msmq_receive,
-    msmq_remove,
-    msmq_send,
     naming,
-    objects,
     pages,
     parking,
-    publish,
     quiesce,
     report,
     restore,
-    retained,
     serving,
     session,
     statistics,
-    subscriptions,
     system,
     tick,
-    topics,
     trigger,
-    unit,
     waiting,
 )
 from adapter.core.rules.decision import Decision
-
-Rule = Callable[[QueueManager, c.Request, Any], Decision]
-
-DECIDE: dict[type, Rule] = {
-    c.SessionOpen: session.decide_session_open,
-    c.SessionResume: session.decide_session_resume,
-    c.Open: topics.decide_open,
-    c.Close: handles.decide_close,
-    c.Put: publish.decide_put,
-    c.Get: get.decide_get,
-    c.Browse: browse.decide_browse,
-    c.Begin: unit.decide_begin,
-    c.Commit: unit.decide_commit,
-    c.Backout: unit.decide_backout,
-    c.AskOutcome: unit.decide_ask_outcome,
-    c.DefineQueue: objects.decide_define,
-    c.AlterQueue: objects.decide_alter,
-    c.DeleteQueue: objects.decide_delete,
-    c.PurgeQueue: objects.decide_purge,
-    c.Inquire: objects.decide_inquire,
-    c.AskStatus: objects.decide_status,
-    c.SetAttributes: objects.decide_set,
-    c.AskConnections: connections.decide_ask_connections,
-    c.EndConnection: connections.decide_end_connection,
-    c.DefineObject: definitions.decide_define_object,
-    c.AlterObject: definitions.decide_alter_object,
-    c.DeleteObject: definitions.decide_delete_object,
-    c.InquireObjects: definitions.decide_inquire_objects,
-    c.OpenTopic: topics.decide_open_topic,
-    c.Subscribe: subscriptions.decide_subscribe,
-    c.CloseSubscription: subscriptions.decide_close_subscription,
-    c.SubscriptionRequest: subscriptions.decide_subscription_request,
-    c.ClearRetained: retained.decide_clear_retained,
-    c.OpenConsumer: consumers.decide_open_consumer,
-    c.ClaimBatch: consumers.decide_claim,
-    c.ReadBatches: consumers.decide_read,
-    c.ConsumeBatches: consumers.decide_consume,
-    c.AskConsumers: consumers.decide_ask_consumers,
-    c.DeleteConsumer: consumers.decide_delete_consumer,
-    c.AskLowest: arrivals.decide_lowest,
-    m.MsmqOpen: msmq_open.decide_open,
-    m.MsmqSend: msmq_send.decide_send,
-    m.MsmqReceive: msmq_receive.decide_receive,
-    m.MsmqCursor: msmq_open.decide_cursor,
-    m.MsmqMove: msmq_move.decide_move,
-    m.MsmqReject: msmq_move.decide_reject,
-    m.MsmqCreate: msmq_queues.decide_create,
-    m.MsmqAlter: msmq_queues.decide_alter,
-    m.MsmqDelete: msmq_remove.decide_delete,
-    m.MsmqPurge: msmq_remove.decide_purge,
-    m.MsmqInquire: msmq_queues.decide_inquire,
-    m.MsmqLocate: msmq_computers.decide_locate,
-}
-
-APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
-    r.UnitCommitted: unit.apply_unit_committed,
-    r.BackoutCounted: unit.apply_backout_counted,
-    r.DeliveryCounted: unit.apply_delivery_counted,
-    r.MessagesDiscarded: objects.apply_messages_discarded,
-    r.QueuePurged: objects.apply_queue_purged,
-    r.QueueRestored: restore.apply_queue_restored,
-    r.LaneRestored: restore.apply_lane_restored,
-    r.MessageRestored: restore.apply_message_restored,
-    r.HeadsRestored: restore.apply_heads_restored,
-    r.NamesRestored: restore.apply_names_restored,
-    r.ConsumedRestored: restore.apply_consumed_restored,
-    r.SessionRestored: restore.apply_session_restored,
-    r.OutcomeRestored: restore.apply_outcome_restored,
-    r.QueueDefined: objects.apply_queue_defined,
-    r.QueueAltered: objects.apply_queue_altered,
-    r.QueueDeleted: objects.apply_queue_deleted,
-    r.SessionOpened: session.apply_session_opened,
-    r.SessionExpired: session.apply_session_expired,
-    r.UnitFenced: unit.apply_unit_fenced,
-    r.OutcomeRecorded: objects.apply_outcome_recorded,
-    r.EventRaised: objects.apply_event_raised,
-    r.ObjectDefined: definitions.apply_object_defined,
-    r.ObjectAltered: definitions.apply_object_altered,
-    r.ObjectDeleted: definitions.apply_object_deleted,
-    r.ConsumerSet: consumers.apply_consumer_set,
-    r.BatchClaimed: consumers.apply_batch_claimed,
-    r.BatchDelivered: consumers.apply_batch_delivered,
-    r.BatchesConsumed: consumers.apply_batches_consumed,
-    r.BatchReturned: consumers.apply_batch_returned,
-    r.ConsumerDeleted: consumers.apply_consumer_deleted,
-    r.DelayedExpired: delays.apply_delayed_expired,
-    r.DelaysRestored: delays.apply_delays_restored,
-    r.UnitArrived: arrivals.apply_unit_arrived,
-    r.ArrivalsRestored: arrivals.apply_arrivals_restored,
-    r.PositionsRestored: arrivals.apply_positions_restored,
-}
+from adapter.core.tables import APPLY, DECIDE, is_durable
 
 TEXT_MAX = 300
 """Longer than any sentence of core; an invalid name may have millions of letters."""
-
-OUTSIDE_UNITS: frozenset[type] = frozenset((c.Put, c.Get, m.MsmqSend, m.MsmqReceive, m.MsmqMove))
-"""Durable, unless they are part of a unit."""
-
-ALWAYS_DURABLE: frozenset[type] = frozenset(
-    (
-        c.Commit,
-        c.Backout,
-        c.DefineQueue,
-        c.AlterQueue,
-        c.DeleteQueue,
-        c.PurgeQueue,
-        c.SetAttributes,
-        c.DefineObject,
-        c.AlterObject,
-        c.DeleteObject,
-        c.SubscriptionRequest,
-        c.ClearRetained,
-        c.DeleteConsumer,
-        m.MsmqCreate,
-        m.MsmqAlter,
-        m.MsmqDelete,
-        m.MsmqPurge,
-    )
-)
 
 
 class Effects(Struct):
@@ -202,15 +74,6 @@ class Effects(Struct):
     removed: dict[int, Removed] = {}
     pages_wanted: Sequence[PageNeeded] = ()
     paged_out: int = 0
-
-
-def is_durable(command: c.Command) -> bool:
-    """Say whether a command's outcome can be asked for again, so that it needs a number."""
-    kind = type(command)
-    if kind in OUTSIDE_UNITS:
-        unit: bytes = command.unit  # type: ignore[union-attr]
-        return not unit and not (isinstance(command, m.MsmqReceive) and command.peek)
-    return kind in ALWAYS_DURABLE
 
 
 def step(qm: QueueManager, given: inputs.Input) -> Effects:
@@ -303,6 +166,8 @@ def _load_page(qm: QueueManager, effects: Effects, given: inputs.PageLoaded) -> 
     else:
         _apply(qm, effects, pages.load(qm, queue, needed.lane, given.page, given.now_ms))
         _apply(qm, effects, delays.resume_release(qm, queue, given.now_ms))
+        if isinstance(queue, BrokerQueue):
+            _apply(qm, effects, broker_release.release(qm, queue, given.now_ms))
     _decide_again(qm, effects, queue, given.now_ms)
 
 
@@ -372,6 +237,8 @@ def _pass_time(qm: QueueManager, effects: Effects, given: inputs.Tick) -> None:
     _apply(qm, effects, tick.expire_messages(qm, now_ms))
     _apply(qm, effects, tick.expire_sessions(qm))
     _apply(qm, effects, consumers.end_lost_claims(qm, now_ms))
+    _apply(qm, effects, broker_commit.pass_time(qm, now_ms))
+    _apply(qm, effects, broker_release.release_due(qm, now_ms))
     tick.expire_pages(qm, now_ms)
     tick.expire_marks(qm)
     _serve(qm, effects, now_ms)
@@ -441,6 +308,7 @@ def restart(qm: QueueManager, now_ms: int) -> None:
     qm.tally.started_ms = now_ms
     consumer_timeouts.note_restart(qm)
     backout.note_restart(qm, now_ms)
+    broker_poison.note_restart(qm, now_ms)
     statistics.begin(qm, now_ms)
 
 
@@ -513,13 +381,15 @@ def _apply(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
     """Apply records, and what follows from them, until nothing is left of the step."""
     _apply_each(qm, effects, records)
     left = qm.step
-    while left.trigger_work or left.moves_due or left.reports_due:
+    while left.trigger_work or left.moves_due or left.reports_due or left.broker_due:
         if left.trigger_work:
             _apply_each(qm, effects, trigger.decide(qm, left.trigger_work.popleft()))
         elif left.moves_due:
             _apply_each(qm, effects, backout.decide(qm, left.moves_due.popleft()))
-        else:
+        elif left.reports_due:
             _apply_each(qm, effects, report.decide(qm, left.reports_due.popleft()))
+        else:
+            _apply_each(qm, effects, broker_events.decide_due(qm, left.broker_due.popleft()))
 
 
 def _apply_each(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:

@@ -28,6 +28,9 @@
     │   ├── UnknownTransmissionQueue  TransmissionQueueTypeError  TransmissionQueueUsageError
     │   └── UnknownDefaultTransmissionQueue  DefaultTransmissionQueueTypeError
     │       DefaultTransmissionQueueUsageError
+    ├── ConversationError            a conversation of Service Broker could not go on
+    │   ├── ConversationNotFound  ConversationStateError  QueueDisabled
+    │   └── LockTimeout  DeadlockVictim  ObjectInUse
     ├── ConsumerError                a durable consumer of a queue could not go on
     │   └── ConsumerNotFound  ConsumerInUse  ClaimLost  BatchNotFound
     ├── UnitError                    a unit of work could not go on
@@ -60,6 +63,13 @@ from adapter.errors.consuming import ClaimLost as ClaimLost
 from adapter.errors.consuming import ConsumerError as ConsumerError
 from adapter.errors.consuming import ConsumerInUse as ConsumerInUse
 from adapter.errors.consuming import ConsumerNotFound as ConsumerNotFound
+from adapter.errors.conversing import ConversationError as ConversationError
+from adapter.errors.conversing import ConversationNotFound as ConversationNotFound
+from adapter.errors.conversing import ConversationStateError as ConversationStateError
+from adapter.errors.conversing import DeadlockVictim as DeadlockVictim
+from adapter.errors.conversing import LockTimeout as LockTimeout
+from adapter.errors.conversing import ObjectInUse as ObjectInUse
+from adapter.errors.conversing import QueueDisabled as QueueDisabled
 from adapter.errors.publishing import (
     DestinationClassNotAlterable as DestinationClassNotAlterable,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from adapter.core.contract.reasons import Reason
 from adapter.errors import (
     AliasBaseTypeError,
@@ -99,15 +97,8 @@ from adapter.errors import (
     WrongQueueManager,
     WrongVersion,
 )
-
-
-class Case(Struct, frozen=True):
-    """What a refusal becomes: the error, what happened ({name} is the object), what to do."""
-
-    error: type[Error]
-    happened: str
-    remedy: str
-
+from adapter.errors.case import Case
+from adapter.errors.conversing import CONVERSING
 
 REFUSALS: dict[Reason, Case] = {
     Reason.QUEUE_NOT_FOUND: Case(
@@ -561,6 +552,7 @@ REFUSALS: dict[Reason, Case] = {
         "the default transmission queue for remote queue {name} is not a transmission queue",
         "alter its usage to XMITQ, or alter DEFXMITQ of the queue manager",
     ),
+    **CONVERSING,
 }
 """Every reason of core has exactly one row here."""
 

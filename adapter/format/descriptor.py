@@ -13,6 +13,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
+from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import ID_LENGTH, MessageData, Property
 from adapter.core.contract.msmq_header import MsmqHeader
@@ -23,8 +24,8 @@ from adapter.format.msmq_header import MsmqHeaderReader
 from adapter.format.schemas import Codec, UnreadableError
 
 HEADER = "mqmd"
-VERSION = 4
-"""1 knew no details, 2 no delays, 3 neither transmissions nor MSMQ."""
+VERSION = 5
+"""1 knew no details, 2 no delays, 3 neither transmissions nor MSMQ, 4 no Service Broker."""
 
 _codec = Codec("descriptor", VERSION)
 _older = tuple(Codec(f"descriptor.{old}", old, old) for old in range(1, VERSION))
@@ -35,7 +36,7 @@ _NULL, _DETAILS = avro.long(0), avro.long(1)  # the union of a message's details
 _AT_ONCE = avro.long(0) + avro.text("")  # deliver_at_ms, destination
 _TRANSMITTED, _OF_MSMQ = avro.long(1), avro.long(1)  # the unions of transmission and msmq
 _USUAL = _NULL + _AT_ONCE
-_PLAIN_END = _USUAL + _NULL + _NULL
+_PLAIN_END = _USUAL + _NULL + _NULL + _NULL
 _AFTER_IDS = 1 + 3 * ID_LENGTH
 Described = tuple[str, int, int, int, int, int, str, str, str, str]  # format to application
 _NEVER = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
@@ -62,6 +63,7 @@ _HEADERS: dict[str, type[Struct]] = {
     "details": Details,
     "transmission": Transmission,
     "msmq": MsmqHeader,
+    "broker": BrokerHeader,
 }
 """The fields of a message that most messages do not have."""
 _OWN = ("body", "persistence", "properties", "delay_ms", *_HEADERS)
@@ -71,7 +73,7 @@ _SAME = tuple(name for name in MessageData.__struct_fields__ if name not in _OWN
 def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
     """Return the descriptor of a persistent message at its place."""
     message = placed.message
-    if message.properties:
+    if message.properties or message.broker is not None:
         return _codec.encode(value_of(placed, unit, unit_size))
     return b"".join(
         (
@@ -108,6 +110,7 @@ def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
             _AT_ONCE if _is_at_once(message) else _delivered(message),
             _NULL if message.transmission is None else _transmitted(message.transmission),
             _NULL if message.msmq is None else _OF_MSMQ + msmq_header.encode(message.msmq),
+            _NULL,  # broker
         )
     )
 
@@ -218,6 +221,9 @@ class DescriptorReader:
         elif data.startswith(_USUAL, at):
             to, at = self._read_transmission(data, at + len(_USUAL))
             header, at = self._read_msmq(data, at)
+            if data[at : at + 1] != _NULL:
+                return None
+            at += 1
         else:
             return None
         if at != len(data):

@@ -147,6 +147,8 @@ def _arrivals_weight(record: r.Record) -> int:
         return 2048 + 10 * (len(record.arrived) + len(record.lowest))
     if isinstance(record, r.ArrivalsRestored):
         return 1024 + 10 * (len(record.lanes) + len(record.seqs) + len(record.others))
+    if isinstance(record, r.ConversationRows):
+        return 256 + 10 * (len(record.rows) + len(record.retained))
     if isinstance(record, r.PositionsRestored):
         return 256 + 1280 * len(record.positions)
     return 16 * 1024
@@ -328,6 +330,10 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.NamesRestored,
         r.SessionRestored,
         r.OutcomeRecorded,
+        r.ConversationSet,
+        r.ConversationGone,
+        r.ConversationRows,
+        r.ReceiveNoted,
         r.EventRaised,
         r.HeadsRestored,
         r.ObjectDefined,

@@ -9,7 +9,7 @@ from adapter.administration.status import dates
 from adapter.administration.values import NoSuchValueError, from_plain, plain
 from adapter.channel.requests import Pending
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
-from adapter.core.attributes.table import NAME_LENGTH_MAX, Row
+from adapter.core.attributes.table import NAME_LENGTH_MAX, AttributeRow
 from adapter.core.attributes.unsupported import UNSUPPORTED
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import (
@@ -47,7 +47,7 @@ OWN_NAMES = {
     "process": mq.MQCA_PROCESS_NAME,
     "namelist": mq.MQCA_NAMELIST_NAME,
 }
-BY_NUMBER: dict[str, dict[int, Row]] = {
+BY_NUMBER: dict[str, dict[int, AttributeRow]] = {
     kind: {row.attribute.number: row for row in (UNSUPPORTED[kind] | table).values()}
     for kind, table in KINDS.items()
 }
@@ -196,7 +196,7 @@ def set_attributes(
     session.ask([request], request, Done)
 
 
-def _taken(row: Row, left: list[int]) -> Any:
+def _taken(row: AttributeRow, left: list[int]) -> Any:
     """Take the next whole number as a value. MqiFailure(2020, 2075-2078) if it is invalid."""
     if not left:
         raise MqiFailure(mq.MQRC_INT_ATTR_COUNT_ERROR)

@@ -12,7 +12,7 @@ import click
 from adapter.administration import values
 from adapter.administration.kinds import DEFINED, Kind
 from adapter.cli.main import mqk
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.table import AttributeRow
 from tests.docs import mqi_coverage, requirements, sdk_reference
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"
@@ -88,7 +88,7 @@ def without_effect() -> Iterator[str]:
         yield "\n".join([f"### {kind.word}: without effect\n", heading, *rows, ""])
 
 
-def taken(row: Row) -> str:
+def taken(row: AttributeRow) -> str:
     """The values that an attribute takes."""
     members = values.members(row)
     if members:
@@ -103,7 +103,7 @@ def taken(row: Row) -> str:
     return f"text, {bound.length} at most" if bound.length else row.type.__name__
 
 
-def default_of(kind: Kind, row: Row) -> str:
+def default_of(kind: Kind, row: AttributeRow) -> str:
     """The default of what can be given."""
     if row.name in kind.reported:
         return "*read-only*"

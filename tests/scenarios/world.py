@@ -33,8 +33,8 @@ from adapter.core.contract.results import (
     Subscribed,
     UnitOutcome,
 )
-from adapter.core.dispatch import is_durable
 from adapter.core.mq_layouts import dead_letter, trigger_message
+from adapter.core.tables import is_durable
 from tests.scenarios import msmq, topics
 from tests.scenarios.beyond import (
     FLAGS,

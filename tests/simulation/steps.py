@@ -255,6 +255,7 @@ class Steps:
         """Whether nobody can say before a page comes if a waiting get is served."""
         try:
             assert isinstance(waiter.command, (Get, Browse)), "no program of MSMQ is simulated"
+            assert waiter.handle is not None, "a get or a browse has one"
             for stored in candidates(waiter.handle, waiter.command) if queue.paged_count else ():
                 if not 0 < stored.message.expires_at_ms <= self.now_ms:
                     break

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from adapter.core import dispatch
+from adapter.core import tables
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Done
 from adapter.core.rules.decision import Decision
@@ -30,7 +30,7 @@ def test_a_rule_that_depends_on_anything_else_is_found(monkeypatch: pytest.Monke
     def drawn(_qm: Any, _request: Any, _command: Any) -> Decision:
         return Decision([], Done(next(numbers)))
 
-    monkeypatch.setitem(dispatch.DECIDE, c.Inquire, drawn)
+    monkeypatch.setitem(tables.DECIDE, c.Inquire, drawn)
     client = client_on()
     recorder = Recorder(monkeypatch)
     client.do(c.Inquire("*"))

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from adapter.administration.values import NAMES, members
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.table import AttributeRow
 
 TEXT = "it's (x), Y*"
 
 
-def samples(row: Row) -> list[Any]:
+def samples(row: AttributeRow) -> list[Any]:
     """Some values of a row, its bounds among them."""
     if members(row):
         return list(members(row))
@@ -25,6 +25,6 @@ def samples(row: Row) -> list[Any]:
     return ["", TEXT if longest != 48 else "A.b_C", "X" * longest]
 
 
-def given_rows(table: dict[str, Row]) -> Iterator[Row]:
+def given_rows(table: dict[str, AttributeRow]) -> Iterator[AttributeRow]:
     """The rows that can be given."""
     return (row for row in table.values() if not row.attribute.fixed)

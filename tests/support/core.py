@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from adapter.core import dispatch, inputs
+from adapter.core import dispatch, inputs, tables
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
@@ -243,7 +243,7 @@ class Client:
 
     def send(self, command: c.Command, number: int | None = None) -> int:
         """Send a command and return its request number; number: its number in the session."""
-        durable = dispatch.is_durable(command)
+        durable = tables.is_durable(command)
         if not self.session and (durable or isinstance(command, c.Begin)):
             self.open_session(self.core.new_session_id())
         if number is None:

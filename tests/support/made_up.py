@@ -3,8 +3,9 @@
 from hypothesis import strategies as st
 
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
-from adapter.core.attributes.table import DEPTH_MAX, Row
+from adapter.core.attributes.table import DEPTH_MAX, AttributeRow
 from adapter.core.contract import records as r
+from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.details import FLAGS, OFFSET_MAX, Details
 from adapter.core.contract.message import ID_LENGTH, MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
@@ -77,6 +78,22 @@ MSMQ_HEADERS = st.builds(
     unit_index=st.integers(0, 10_000),
     unit_size=st.integers(0, 10_000),
 )
+GUIDS = SESSIONS
+BROKER_HEADERS = st.builds(
+    BrokerHeader,
+    handle=st.just(b"") | GUIDS,
+    conversation=GUIDS,
+    sequence=st.integers(0, LONG_MAX),
+    message_type=texts(128),
+    validation=st.sampled_from("ENX"),
+    status=st.integers(0, 3),
+    service=texts(128),
+    contract=texts(128),
+    from_service=texts(128),
+    from_queue_manager=texts(48),
+    from_initiator=st.booleans(),
+    lifetime_ms=st.integers(0, TIME_MAX_MS),
+)
 MESSAGES = st.builds(
     MessageData,
     body=st.binary(max_size=300),
@@ -106,6 +123,7 @@ MESSAGES = st.builds(
     destination=st.just("") | QUEUES,
     transmission=st.none() | TRANSMISSIONS,
     msmq=st.none() | MSMQ_HEADERS,
+    broker=st.none() | BROKER_HEADERS,
 )
 COUNTS = st.integers(0, 10_000)
 SEQS = st.integers(1, LONG_MAX)
@@ -138,7 +156,7 @@ UNITS = st.builds(
 )
 
 
-def _value_of(row: Row) -> st.SearchStrategy[object]:
+def _value_of(row: AttributeRow) -> st.SearchStrategy[object]:
     if row.choices:
         return st.sampled_from(row.choices)
     if row.type is bool:
@@ -181,5 +199,31 @@ OTHERS = st.one_of(
         time_ms=st.integers(0, TIME_MAX_MS),
         details=st.dictionaries(texts(20), texts(50), max_size=3),
     ),
+    st.builds(
+        r.ConversationSet,
+        handle=GUIDS,
+        conversation=GUIDS,
+        group=GUIDS,
+        queue=texts(140),
+        service=texts(128),
+        far_service=texts(128),
+        far_queue_manager=texts(48),
+        contract=texts(128),
+        is_initiator=st.booleans(),
+        priority=st.integers(1, 10),
+        lifetime_ms=st.integers(0, TIME_MAX_MS),
+        timer_ms=st.integers(0, TIME_MAX_MS),
+        sent=st.integers(0, LONG_MAX),
+        is_ended=st.booleans(),
+        far=st.integers(0, 2),
+    ),
+    st.builds(r.ConversationGone, handle=GUIDS),
+    st.builds(
+        r.ConversationRows,
+        handle=GUIDS,
+        rows=st.lists(st.integers(-(2**61), 2**56), max_size=8),
+        retained=st.lists(SEQS, max_size=8),
+    ),
+    st.builds(r.ReceiveNoted, queue=texts(140), unit=IDS, has_ended=st.booleans()),
 )
 RECORDS = UNITS | OTHERS

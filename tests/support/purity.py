@@ -1,6 +1,6 @@
 """A watch on the first rule of core: a decision that refuses, or needs a page, changes nothing.
 
-Every rule of adapter.core.dispatch.DECIDE is wrapped: all that the queue manager holds, and the
+Every rule of adapter.core.tables.DECIDE is wrapped: all that the queue manager holds, and the
 command if it is to be decided again, must be the same after a refusal as before.
 """
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapter.core import dispatch
+from adapter.core import tables
 from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.results import Refused
 from adapter.core.model.lane import PageNeeded
@@ -19,8 +19,8 @@ from tests.support.digest import Digest, changed, digest
 
 def watch(patch: pytest.MonkeyPatch) -> None:
     """Watch every decision from now on."""
-    for kind, rule in dispatch.DECIDE.items():
-        patch.setitem(dispatch.DECIDE, kind, _watched(rule))
+    for kind, rule in tables.DECIDE.items():
+        patch.setitem(tables.DECIDE, kind, _watched(rule))
     patch.setattr(serving, "next_served", _watched(serving.next_served))
 
 

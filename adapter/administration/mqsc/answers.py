@@ -11,7 +11,7 @@ import re
 from adapter.administration.kinds import DEFINED, FoundObject, Kind
 from adapter.administration.values import text
 from adapter.administration.without_effect import Accepted
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.table import AttributeRow
 from adapter.errors import Error
 
 COLUMN = 40
@@ -177,7 +177,7 @@ def _keyword(match: re.Match[str]) -> str:
     return shown_value(row, match["value"] == "True")
 
 
-def shown_value(row: Row, value: object) -> str:
+def shown_value(row: AttributeRow, value: object) -> str:
     """Write an attribute and its value. What would move a terminal's cursor becomes a dot."""
     written = "".join(one if one.isprintable() else "." for one in text(row, value))
     return written if row.attribute.bare else f"{row.attribute.keyword}({written or ' '})"

@@ -18,7 +18,7 @@ from adapter.administration.values import NAMES, members, text
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
 from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.core.attributes.system import DELAYED_QUEUE, OBJECTS, QUEUES
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.table import AttributeRow
 
 ORDER = (
     "AUTHINFO",
@@ -142,7 +142,7 @@ def _is_made(one: FoundObject) -> bool:
     return kind == QUEUE_MANAGER or one.name in QUEUES or (kind, one.name) in OBJECTS
 
 
-def _is_written(one: FoundObject, row: Row) -> bool:
+def _is_written(one: FoundObject, row: AttributeRow) -> bool:
     if row.attribute.fixed:
         return False
     if one.kind.kind == SUBSCRIPTION:
@@ -152,7 +152,7 @@ def _is_written(one: FoundObject, row: Row) -> bool:
     return True
 
 
-def parameter(row: Row, value: Any) -> str:
+def parameter(row: AttributeRow, value: Any) -> str:
     """Write an attribute and its value so that they can be read again."""
     written = text(row, value)
     if row.attribute.bare:

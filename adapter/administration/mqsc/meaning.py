@@ -31,7 +31,7 @@ from adapter.administration.without_effect import (
     problem,
 )
 from adapter.core.attributes.objects import QUEUE_MANAGER, SUBSCRIPTION
-from adapter.core.attributes.table import Row, Table
+from adapter.core.attributes.table import AttributeRow, Table
 
 OPERATORS = {
     "LT": 1,
@@ -190,7 +190,7 @@ def _attribute(kind: Kind, parameter: StatementParameter, result: Given) -> None
     result.attributes[row.name] = value
 
 
-def _pass_over(row: Row, value: Any, parameter: StatementParameter, result: Given) -> None:
+def _pass_over(row: AttributeRow, value: Any, parameter: StatementParameter, result: Given) -> None:
     """Read an attribute without effect."""
     text = problem(row, value) if not row.attribute.fixed else None
     if text is not None:
@@ -206,7 +206,7 @@ def _unknown(kind: Kind, word: str) -> NotMqscError:
     return NotMqscError(f"{kind.word} has no attribute {word}{more}", word)
 
 
-def _value(row: Row, parameter: StatementParameter) -> Any:
+def _value(row: AttributeRow, parameter: StatementParameter) -> Any:
     if row.attribute.keyword == "NAMES":
         names = [one.text for one in parameter.values or ()]
         return ",".join(one for one in names if one.strip())
@@ -254,7 +254,7 @@ def checked(rows: Table, statement: Statement) -> dict[str, list[str]]:
     return result
 
 
-def _checked(row: Row, parameter: StatementParameter) -> list[str]:
+def _checked(row: AttributeRow, parameter: StatementParameter) -> list[str]:
     if row.type is bool:
         _alone(parameter)
         return []
@@ -319,7 +319,7 @@ def _choice_or_name(
     names.add(row.name)
 
 
-def _row(kind: Kind, keyword: str) -> Row:
+def _row(kind: Kind, keyword: str) -> AttributeRow:
     row = kind.by_keyword(SYNONYMS.get(keyword, keyword))
     if row is None:
         raise _unknown(kind, keyword)

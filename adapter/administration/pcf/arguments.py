@@ -24,7 +24,7 @@ from adapter.administration.values import Filter, NoSuchValueError, filter_on, f
 from adapter.administration.values import text as shown_text
 from adapter.administration.without_effect import UnsupportedError, is_noted, problem
 from adapter.core.attributes.objects import QUEUE_MANAGER
-from adapter.core.attributes.table import Row, Table
+from adapter.core.attributes.table import AttributeRow, Table
 from adapter.core.contract.message import NO_ID
 
 PADDED_MAX = 264
@@ -130,7 +130,7 @@ class Arguments:
         self.finish()
         return result
 
-    def _pass_over(self, row: Row, value: Any, number: int) -> None:
+    def _pass_over(self, row: AttributeRow, value: Any, number: int) -> None:
         wrong = None if row.attribute.fixed else problem(row, value)
         if wrong is not None:
             raise PcfError(WRONG_VALUE, wrong, number)
@@ -179,7 +179,7 @@ def _values(one: Parameter) -> list[Any]:
     return [getattr(one, "value", None)]
 
 
-def _checked(row: Row, given: Any, number: int) -> Any:
+def _checked(row: AttributeRow, given: Any, number: int) -> Any:
     if row.type is bool:
         return bool(given)
     try:
@@ -202,7 +202,7 @@ def _unknown(one: Parameter) -> int:
     return GROUP_UNKNOWN if isinstance(one, GroupParameter) else LIST_UNKNOWN
 
 
-def _value(row: Row, one: Parameter) -> Any:
+def _value(row: AttributeRow, one: Parameter) -> Any:
     if isinstance(one, Strings):
         given: Any = list(one.values)
     elif isinstance(one, Bytes) and row.attribute.number in BYTE_STRINGS:
@@ -251,7 +251,7 @@ def _name(found: FoundObject) -> Parameter:
     return String(found.kind.name_number, found.name, found.kind.name_length)
 
 
-def _parameters(row: Row, value: Any) -> list[Parameter]:
+def _parameters(row: AttributeRow, value: Any) -> list[Parameter]:
     number, shown = row.attribute.number, plain(row, value)
     if isinstance(shown, int):
         return [Integer(number, shown)]

@@ -45,7 +45,7 @@ class Attribute(Struct, frozen=True):
     promise: bool = False
 
 
-class Row(Struct, frozen=True):
+class AttributeRow(Struct, frozen=True):
     """One row of a table, as other rooms read it."""
 
     name: str
@@ -55,7 +55,7 @@ class Row(Struct, frozen=True):
     choices: tuple[str, ...] = ()
 
 
-Table = dict[str, Row]
+Table = dict[str, AttributeRow]
 """By Python name, in the order of the fields."""
 
 
@@ -78,7 +78,7 @@ def rows_of(kind: type[Struct]) -> Table:
             continue
         given, attribute = typing.get_args(hints[field.name])
         literal = typing.get_origin(given) is Literal
-        rows[field.name] = Row(
+        rows[field.name] = AttributeRow(
             name=field.name,
             type=str if literal else given,
             default=field.default,
@@ -113,7 +113,7 @@ def problem_with(table: Table, what: str, name: str, value: object) -> str | Non
     return _out_of_bounds(row, value)
 
 
-def _out_of_bounds(row: Row, value: Any) -> str | None:
+def _out_of_bounds(row: AttributeRow, value: Any) -> str | None:
     bound = row.attribute
     if bound.low is not None and bound.high is not None and not bound.low <= value <= bound.high:
         return f"{row.name} takes {bound.low} to {bound.high}, not {value}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adapter.core.attributes.table import DEPTH_MAX, NAME_LENGTH_MAX, Attribute, Row, Table
+from adapter.core.attributes.table import DEPTH_MAX, NAME_LENGTH_MAX, Attribute, AttributeRow, Table
 
 CUSTOM_LENGTH = 128
 EXIT_LENGTH = 128
@@ -32,13 +32,15 @@ RECORDING = {"DISABLED": 0, "QUEUE": 1, "MSG": 2}
 
 def choice(
     keyword: str, number: int, meaning: str, numbers: Mapping[str, int], promise: bool = False
-) -> Row:
+) -> AttributeRow:
     """Make the row of an attribute with words; the first of them holds."""
     attribute = Attribute(
         keyword, number, meaning, numbers=tuple(numbers.values()), promise=promise
     )
     words = tuple(numbers)
-    return Row(name=keyword, type=str, default=words[0], attribute=attribute, choices=words)
+    return AttributeRow(
+        name=keyword, type=str, default=words[0], attribute=attribute, choices=words
+    )
 
 
 def whole(
@@ -49,10 +51,10 @@ def whole(
     high: int = DEPTH_MAX,
     low: int = 0,
     promise: bool = False,
-) -> Row:
+) -> AttributeRow:
     """Make the row of a whole number; value: the one that holds."""
     attribute = Attribute(keyword, number, meaning, low=low, high=high, promise=promise)
-    return Row(name=keyword, type=int, default=value, attribute=attribute)
+    return AttributeRow(name=keyword, type=int, default=value, attribute=attribute)
 
 
 def text(
@@ -62,13 +64,13 @@ def text(
     length: int = NAME_LENGTH_MAX,
     value: str = "",
     promise: bool = False,
-) -> Row:
+) -> AttributeRow:
     """Make the row of a text; value: the one that holds."""
     attribute = Attribute(keyword, number, meaning, length=length, promise=promise)
-    return Row(name=keyword, type=str, default=value, attribute=attribute)
+    return AttributeRow(name=keyword, type=str, default=value, attribute=attribute)
 
 
-def table(*rows: Row) -> Table:
+def table(*rows: AttributeRow) -> Table:
     """Return the rows by their keyword."""
     return {row.name: row for row in rows}
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
-from adapter.core.contract import msmq
+from adapter.core.contract import broker, msmq
 from adapter.core.contract.message import MessageData
 
 ELEMENTS_MAX = 65_535
@@ -506,6 +506,21 @@ Command = (
     | msmq.MsmqPurge
     | msmq.MsmqInquire
     | msmq.MsmqLocate
+    | broker.BrokerCreate
+    | broker.BrokerAlter
+    | broker.BrokerDrop
+    | broker.BrokerInquire
+    | broker.BrokerBrowse
+    | broker.BrokerBegin
+    | broker.BrokerSend
+    | broker.BrokerReceive
+    | broker.BrokerGetGroup
+    | broker.BrokerMove
+    | broker.BrokerTimer
+    | broker.BrokerEnd
+    | broker.BrokerSave
+    | broker.BrokerRollbackTo
+    | broker.BrokerAwaitEvent
 )
 
 

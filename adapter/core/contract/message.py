@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, structs
 
+from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.details import Details
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.transmission import Transmission
@@ -91,6 +92,8 @@ class MessageData(Struct, array_like=True, gc=False):
     """Where it goes, while it waits on a transmission queue."""
     msmq: MsmqHeader | None = None
     """What only programs of MSMQ say."""
+    broker: BrokerHeader | None = None
+    """What only programs of Service Broker say."""
 
     @property
     def offset(self) -> int:
@@ -178,15 +181,15 @@ def weight(message: MessageData) -> int:
                 size += 4 * len(value)
     if message.details is not None:
         size += DETAILS_WEIGHT
-    if message.transmission is not None or message.msmq is not None:
+    if message.transmission is not None or message.msmq is not None or message.broker is not None:
         size += _header_weight(message)
     return size
 
 
 def _header_weight(message: MessageData) -> int:
-    """Bound what other queue managers and MSMQ add."""
+    """Bound what other queue managers, MSMQ and Service Broker add."""
     size = 0
-    for header in (message.transmission, message.msmq):
+    for header in (message.transmission, message.msmq, message.broker):
         if header is not None:
             for value in structs.astuple(header):
                 size += 4 * len(value) + 12 if isinstance(value, (str, bytes)) else 12

@@ -437,6 +437,62 @@ class PositionsRestored(Struct):
     logged: bool = True
 
 
+class ConversationSet(Struct, gc=False):
+    """An endpoint of Service Broker came to be, or (of a snapshot) was there, or this became of it.
+
+    far_service, far_queue_manager: of the other side; an empty queue manager is this one. priority:
+    1 to 10. lifetime_ms: when its lifetime is over, timer_ms: when its timer is due, both times of
+    day, 0: never. sent: how many messages it has sent. is_ended: a program has ended it. far: what
+    has come of the other side: 0 nothing that ends it, 1 its end, 2 an error.
+    """
+
+    handle: bytes
+    conversation: bytes
+    group: bytes
+    queue: str
+    service: str
+    far_service: str
+    far_queue_manager: str
+    contract: str
+    is_initiator: bool
+    priority: int
+    lifetime_ms: int = 0
+    timer_ms: int = 0
+    sent: int = 0
+    is_ended: bool = False
+    far: int = 0
+    logged: bool = True
+
+
+class ConversationGone(Struct, gc=False):
+    """An endpoint of Service Broker, which has no messages on its queue, ceased to be."""
+
+    handle: bytes
+    logged: bool = True
+
+
+class ConversationRows(Struct, gc=False):
+    """Of a snapshot: which messages of an endpoint are on its queue, and on that of what is
+    retained.
+
+    rows: their order, see core.model.conversations. retained: seqs.
+    """
+
+    handle: bytes
+    rows: list[int]
+    retained: list[int]
+    logged: bool = True
+
+
+class ReceiveNoted(Struct, gc=False):
+    """A unit has received from a queue of Service Broker, or (has_ended) has ended."""
+
+    queue: str
+    unit: bytes
+    has_ended: bool
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -473,4 +529,8 @@ Record = (
     | UnitArrived
     | ArrivalsRestored
     | PositionsRestored
+    | ConversationSet
+    | ConversationGone
+    | ConversationRows
+    | ReceiveNoted
 )

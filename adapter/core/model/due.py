@@ -67,11 +67,13 @@ class Due:
     __slots__ = (
         "_order",
         "claims",
+        "conversations",
         "deadlines",
         "delays",
         "expiries",
         "mark_ends",
         "paged_ends",
+        "releases",
         "sessions_ms",
         "statistics_ms",
     )
@@ -88,6 +90,10 @@ class Due:
         """When consumers lose what they were given: elapsed_ms, queue, incarnation, consumer."""
         self.delays: Heap[tuple[int, str, int]] = Heap()
         """When delayed messages of a queue are due: time of day, queue, incarnation."""
+        self.conversations: Heap[tuple[int, bytes]] = Heap()
+        """When timers and lifetimes of conversations are over: time of day, handle."""
+        self.releases: Heap[tuple[int, str]] = Heap()
+        """When held messages of Service Broker may be delivered: time of day, their queue."""
         self.mark_ends: Heap[tuple[int, str, int]] = Heap()
         """When the oldest marks of a queue's browsers are over: elapsed_ms, queue, incarnation."""
         self.statistics_ms: int | None = None
@@ -105,7 +111,13 @@ class Due:
 
     def in_ms(self, now_ms: int, elapsed_ms: int) -> int | None:
         """Say in how many ms the next of all is due, or None."""
-        by_day = (self.expiries, self.paged_ends, self.delays)
+        by_day = (
+            self.expiries,
+            self.paged_ends,
+            self.delays,
+            self.conversations,
+            self.releases,
+        )
         by_interval = (self.deadlines, self.claims, self.mark_ends)
         left = [heap.first_ms - now_ms for heap in by_day if heap.entries]
         left += [heap.first_ms - elapsed_ms for heap in by_interval if heap.entries]

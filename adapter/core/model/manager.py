@@ -15,8 +15,11 @@ from adapter.core.contract.message import Place, Stored
 from adapter.core.contract.records import ConsumedRestored, Taken
 from adapter.core.contract.results import Result
 from adapter.core.model.arrivals import Arrivals
+from adapter.core.model.broker_events import BrokerEvents
+from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.computers import KnownComputer
 from adapter.core.model.connection import ConnectionState
+from adapter.core.model.conversations import Conversations
 from adapter.core.model.delays import Delays, end_of
 from adapter.core.model.due import Due
 from adapter.core.model.lane import PageNeeded
@@ -30,6 +33,7 @@ from adapter.core.model.tally import Tally
 from adapter.core.model.topics import Topics
 from adapter.core.model.unit import HeldBytes
 from adapter.core.model.waiters import Waiters
+from adapter.core.model.xml_port import NoXml, XmlRules
 
 
 class Absent(Struct):
@@ -89,6 +93,7 @@ class HardState:
         self.noted: list[ConsumedRestored] = []
         """What the snapshot that was restored says of consumed messages; the owner's business."""
         self.arrivals = Arrivals()
+        self.conversations = Conversations()
 
     def usual_attributes(self) -> QueueManagerAttributes:
         """Return what its attributes are while nobody has altered them."""
@@ -97,6 +102,11 @@ class HardState:
             max_uncommitted_messages=self.limits.unit_messages,
             statistics_interval_s=self.limits.statistics_interval_s,
         )
+
+    def share_conversations(self, queue: LocalQueue) -> None:
+        """Let a queue of Service Broker find the endpoints that its messages are for."""
+        if isinstance(queue, BrokerQueue):
+            queue.conversations = self.conversations.endpoints
 
     def names_initiation(self, queue: LocalQueue) -> None:
         """Note which initiation queue a queue names."""
@@ -147,6 +157,8 @@ class QueueManager(HardState):
         self.due = Due()
         self.delays_waiting: dict[str, LocalQueue] = {}
         """Whose delayed messages are due, and not in memory."""
+        self.broker_events = BrokerEvents()
+        self.xml: XmlRules = NoXml()
         self.moved_n = -1
         """Entries up to it are copied for good, but for queues that are parked."""
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.core.attributes.msmq import KIND, PRIORITY_HIGHEST, MsmqAttributes
-from adapter.core.attributes.queue import QueueAttributes
+from adapter.core.attributes.msmq import PRIORITY_HIGHEST, MsmqAttributes
 from adapter.core.contract.format_names import JOURNAL, SYSTEM
 from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.model.queue import LocalQueue
@@ -124,10 +123,3 @@ class MsmqQueue(LocalQueue):
         """count: messages before one was removed."""
         size = len(stored.message.body) if stored is not None else self.kept_bytes // max(count, 1)
         self.kept_bytes = max(0, self.kept_bytes - size) if count > 1 else 0
-
-
-def made_of(name: str, incarnation: int, attributes: dict[str, Any]) -> LocalQueue:
-    """Make a queue of the kind that its attributes say."""
-    if attributes.get("kind") == KIND:
-        return MsmqQueue(name, incarnation, MsmqAttributes(**attributes))
-    return LocalQueue(name, incarnation, QueueAttributes(**attributes))

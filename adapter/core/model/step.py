@@ -11,6 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from adapter.core.model.broker_events import BrokerDue
     from adapter.core.model.lane import PageNeeded
     from adapter.core.model.moves import MoveDue
     from adapter.core.model.queue import LocalQueue
@@ -23,6 +24,7 @@ class Step:
     """The work that is left of a step."""
 
     __slots__ = (
+        "broker_due",
         "deleted",
         "made",
         "missing",
@@ -43,6 +45,9 @@ class Step:
         """Of messages that expired, or have arrived after a delay."""
         self.pages_wanted: dict[tuple[str, int, str], PageNeeded] = {}
         """What is to be read, by queue, lane and field."""
+        self.broker_due: deque[BrokerDue] = deque()
+        """Events of queues of Service Broker; units that were lost are counted by the first step
+        after a restart."""
         self.missing: tuple[str, int, int] | None = None
         """Queue, lane and seq of a message that has just proved not to be on its topic."""
         self.deleted: list[LocalQueue] = []

@@ -14,6 +14,7 @@ from adapter.core.model.moment import Moment
 from adapter.core.model.queue import LocalQueue
 
 if TYPE_CHECKING:
+    from adapter.core.model.broker_unit import BrokerWork
     from adapter.core.model.trigger_event import TriggerPut
 
 
@@ -33,11 +34,13 @@ class UnitOfWork:
     holds_returned: among what it got is a message that came back before. counted: places of what
     it got whose delivery was counted in advance, by queue. since: when it was begun. restore:
     what is to be done if it is backed out, by handle and kind; where handles were in groups.
-    triggers: trigger messages that its puts caused, and that nobody gets before it ends.
+    triggers: trigger messages that its puts caused, and that nobody gets before it ends. broker:
+    what it does to conversations of Service Broker, if it does anything.
     """
 
     __slots__ = (
         "_held",
+        "broker",
         "connection",
         "counted",
         "gets",
@@ -64,9 +67,11 @@ class UnitOfWork:
         self.holds_returned = False
         self.counted: set[tuple[str, Place]] = set()
         self.restore: dict[tuple[object, str], Callable[[], None]] = {}
+        self.broker: BrokerWork | None = None
 
     def __len__(self) -> int:
-        return len(self.puts) + len(self.gets)
+        sends = 0 if self.broker is None else len(self.broker.sends)
+        return len(self.puts) + len(self.gets) + sends
 
     def hold_put(self, queue: LocalQueue, message: MessageData, weight: int) -> None:
         """Keep a put until the unit ends."""
@@ -102,6 +107,21 @@ class UnitOfWork:
         """Keep a trigger message until the unit ends."""
         self.triggers.append(trigger)
         self._hold(len(trigger.message.body))
+
+    def hold_send(self, message: MessageData, weight: int) -> None:
+        """Count a message that has been sent, and whose queue is not known yet."""
+        self.weight += weight
+        self._hold(len(message.body))
+
+    def return_to(self, puts: int, gets: int, sends: list[MessageData]) -> None:
+        """Let go of all but the first puts and gets, and of messages that were sent since."""
+        for queue, message in reversed(self.puts[puts:]):
+            self.drop_put(queue, message)
+        for queue, stored in self.gets[gets:]:
+            self._hold(-len(stored.message.body))
+            queue.unlock(stored)
+        del self.gets[gets:]
+        self._hold(-sum(len(message.body) for message in sends))
 
     def lock(self, queue: LocalQueue, stored: Stored) -> None:
         """Lock a message until the unit ends."""

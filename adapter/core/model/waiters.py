@@ -20,13 +20,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Hashable, Iterator
 
-from adapter.core.contract.commands import Browse, Get, Request
-from adapter.core.contract.msmq import MsmqReceive
+from adapter.core.contract.commands import Command, Request
 from adapter.core.model.handles import QueueHandle
 
 
 class Waiter:
-    """One waiting get or browse. deadline_ms: by elapsed_ms, 0: none; ended: answered, or gone.
+    """One request that waits. deadline_ms: by elapsed_ms, 0: none; ended: answered, or gone.
+
+    handle: of a get or a browse.
 
     arrival: given by Waiters; lower ones came before.
     """
@@ -37,8 +38,8 @@ class Waiter:
         self,
         key: Hashable,
         request: Request,
-        command: Get | Browse | MsmqReceive,
-        handle: QueueHandle,
+        command: Command,
+        handle: QueueHandle | None,
         deadline_ms: int,
     ) -> None:
         self.key = key

@@ -78,7 +78,9 @@ def _unit_status(unit: UnitOfWork, elapsed_ms: int) -> UnitStatus:
 
 
 def _handle_status(connection: ConnectionState, handle: Handle | MsmqSender) -> HandleStatus:
-    waiting = sum(one.command.handle == handle.number for one in connection.waiters.values())
+    waiting = sum(
+        getattr(one.command, "handle", 0) == handle.number for one in connection.waiters.values()
+    )
     return HandleStatus(connection.number, handle.number, handle.name, handle.modes, waiting)
 
 

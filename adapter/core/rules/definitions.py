@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
+from adapter.core.attributes import broker
 from adapter.core.attributes.objects import (
     KINDS,
     QUEUE_MANAGER,
@@ -29,6 +30,8 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.rules import defaults, naming, statistics, subscriptions, topics
 from adapter.core.rules.decision import Decision, done
 
+CATALOG = {broker.PREFIX + kind: attributes for kind, attributes in broker.TYPES.items()}
+"""The objects of Service Broker, by the kind that records say."""
 LOCAL_QUEUE = "queue"
 DEFINED = tuple(kind for kind in KINDS if kind not in (LOCAL_QUEUE, QUEUE_MANAGER))
 """The kinds of which there may be many here."""
@@ -123,7 +126,8 @@ def _attributes(qm: QueueManager, kind: str, name: str) -> msgspec.Struct:
 
 def apply_object_defined(qm: QueueManager, record: ObjectDefined) -> None:
     """Make the object."""
-    qm.objects[record.kind, record.name] = TYPES[record.kind](**record.attributes)
+    made = CATALOG.get(record.kind) or TYPES[record.kind]
+    qm.objects[record.kind, record.name] = made(**record.attributes)
     topics.note_defined(qm, record)
 
 

@@ -139,7 +139,7 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {command.handle} is not open")
     if command.delete:
         _check_deletion(handle, command.delete)
-    waiters = [w for w in connection.waiters.values() if w.command.handle == handle.number]
+    waiters = [w for w in connection.waiters.values() if w.handle is handle]
     replies = [waiting.answer(qm, waiter, waiting.cancellation(waiter)) for waiter in waiters]
     records = _close(qm, connection, handle, replies, request.now_ms, broke_off=False)
     warning = 0

@@ -28,8 +28,9 @@ from adapter.core.contract.records import QueueAltered, QueueDefined, QueueDelet
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader
-from adapter.core.model.msmq_queue import MsmqQueue, made_of
+from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.queue_kinds import made_of
 from adapter.core.rules import naming
 from adapter.core.rules.decision import Decision, done
 from adapter.core.rules.msmq_computers import (

@@ -37,8 +37,8 @@ from adapter.core.contract.results import (
     Statuses,
 )
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.msmq_queue import made_of
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.queue_kinds import made_of
 from adapter.core.model.undo import Removed
 from adapter.core.rules import defaults, delays, naming, staging, trigger_events, waiting
 from adapter.core.rules.decision import Decision, done, handle_of, queue_of
@@ -199,6 +199,7 @@ def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
         queue = made_of(record.name, record.incarnation, record.attributes)
     qm.queues[record.name] = queue
     qm.names_initiation(queue)
+    qm.share_conversations(queue)
     queue.begin_term(qm.numbers.first_n)
     if record.logged:
         qm.numbers.incarnations[record.name] = record.incarnation + 1

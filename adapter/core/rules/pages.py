@@ -155,7 +155,9 @@ def _joins(qm: QueueManager, queue: LocalQueue) -> bool:
         isinstance(one.command, (ClaimBatch, ReadBatches))
         or getattr(one.command, "options", 0) & COMPLETE
         for one in queue.suspended
-    ) or any(waiter.command.options & COMPLETE for waiter in qm.waiters.waiting_for(queue))
+    ) or any(
+        getattr(waiter.command, "options", 0) & COMPLETE for waiter in qm.waiters.waiting_for(queue)
+    )
 
 
 def load(

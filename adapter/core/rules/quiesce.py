@@ -8,6 +8,12 @@ known here; whoever stops the queue manager ends the connections that are left.
 
 from __future__ import annotations
 
+from adapter.core.contract.broker import (
+    BrokerAlter,
+    BrokerAwaitEvent,
+    BrokerCreate,
+    BrokerDrop,
+)
 from adapter.core.contract.commands import (
     THROUGH_QUIESCE,
     AlterObject,
@@ -65,8 +71,13 @@ NEW_WORK = (
     MsmqAlter,
     MsmqDelete,
     MsmqPurge,
+    BrokerCreate,
+    BrokerAlter,
+    BrokerDrop,
+    BrokerAwaitEvent,
 )
 IN_UNITS = (Put, Get, MsmqSend, MsmqReceive, MsmqMove)
+"""Outside a unit they are new work; verbs on conversations are always part of one."""
 
 
 def begin(qm: QueueManager) -> list[Reply]:
@@ -81,7 +92,7 @@ def begin(qm: QueueManager) -> list[Reply]:
     replies = []
     for connection in qm.connections.values():
         for waiter in list(connection.waiters.values()):
-            if not waiter.command.options & THROUGH_QUIESCE:
+            if not getattr(waiter.command, "options", 0) & THROUGH_QUIESCE:
                 replies.append(waiting.answer(qm, waiter, refused))
             elif not is_busy(connection):
                 replies.append(waiting.answer(qm, waiter, ended))

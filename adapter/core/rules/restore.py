@@ -30,13 +30,13 @@ from adapter.core.contract.records import (
 from adapter.core.contract.results import Done, Messages, PutDone, Result
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.msmq_queue import made_of
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.queue_kinds import made_of
 from adapter.core.model.ranges import Ranges
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
 from adapter.core.model.store import PRIORITIES
-from adapter.core.rules import arrivals, consumers, delays
+from adapter.core.rules import arrivals, broker_state, consumers, delays
 from adapter.core.rules.pages import Paged
 from adapter.core.rules.unit import stored_as
 
@@ -63,6 +63,7 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
     for queue in qm.queues.values():
         if not queue.is_temporary:
             yield from delays.describe(qm, queue)
+    yield from broker_state.describe(qm)
     yield from arrivals.describe(qm)
     for session in qm.sessions.values():
         yield from _session(session)
@@ -287,6 +288,7 @@ def apply_queue_restored(qm: QueueManager, record: QueueRestored) -> None:
     assert len(record.priorities) == PRIORITIES, "a count for each priority"
     qm.queues[record.name] = queue
     qm.names_initiation(queue)
+    qm.share_conversations(queue)
 
 
 def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:

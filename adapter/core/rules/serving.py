@@ -7,14 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from adapter.core.contract.commands import Get
+from adapter.core.contract.broker import BrokerAwaitEvent
+from adapter.core.contract.commands import Browse, Get
 from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.records import Record
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.waiters import Waiter
-from adapter.core.rules import browse, get, msmq_receive, pages, waiting
+from adapter.core.rules import (
+    broker_events,
+    broker_verbs,
+    browse,
+    get,
+    msmq_receive,
+    pages,
+    waiting,
+)
 from adapter.core.rules.decision import Decision
 
 
@@ -28,7 +37,7 @@ def next_served(
     expired: list[Record] = []
     for waiter in qm.waiters.waiting_for(key):
         handle = waiter.handle
-        if not handle.queue.available_count:
+        if handle is not None and not handle.queue.available_count:
             break
         if waiting.has_no_room(qm, waiter.request):
             continue
@@ -47,10 +56,20 @@ def next_served(
 
 
 def _give(
-    qm: QueueManager, waiter: Waiter, handle: QueueHandle, expired: list[Record]
+    qm: QueueManager, waiter: Waiter, handle: QueueHandle | None, expired: list[Record]
 ) -> Decision | None:
+    if handle is None:
+        return _try_again(qm, waiter)
     if isinstance(waiter.command, MsmqReceive):
         return msmq_receive.serve(qm, waiter, expired)
     if isinstance(waiter.command, Get):
         return get.give(qm, waiter.request, waiter.command, handle, expired)
+    assert isinstance(waiter.command, Browse), "a get or a browse waits with a handle"
     return browse.look(qm, waiter.request, waiter.command, handle)
+
+
+def _try_again(qm: QueueManager, waiter: Waiter) -> Decision | None:
+    """Try a verb of Service Broker again, or look for events."""
+    if isinstance(waiter.command, BrokerAwaitEvent):
+        return broker_events.serve(qm, waiter)
+    return broker_verbs.serve(qm, waiter)

@@ -45,7 +45,7 @@ from adapter.core.model.session import Session
 from adapter.core.model.trigger_event import TriggerPut
 from adapter.core.model.undo import Removed
 from adapter.core.model.unit import UnitOfWork
-from adapter.core.rules import staging, waiting
+from adapter.core.rules import broker_poison, staging, waiting
 from adapter.core.rules.decision import (
     OWN_UNIT,
     SESSION_ID_LENGTH,
@@ -314,6 +314,8 @@ def backout_records(
         records.append(BackoutCounted(soft, None, logged=False))
     for queue, places in returned.items():
         qm.note_backouts(queue, places, now_ms)
+    if unit.broker is not None:
+        records += broker_poison.rolled_back(qm, unit.broker, unit.ident, now_ms)
     return records + _threshold_events(unit, now_ms)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+from adapter.core.contract.broker import BrokerAwaitEvent, BrokerGetGroup
 from adapter.core.contract.commands import THROUGH_QUIESCE, Browse, Get, Request
 from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.results import Messages, Refused, Result
+from adapter.core.contract.results import Descriptions, Messages, Refused, Result
+from adapter.core.model.broker_queue import PREFIX
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
@@ -21,18 +25,30 @@ def begin(
     queue = handle.queue
     if qm.quiescing and not command.options & THROUGH_QUIESCE:
         raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
-    if qm.waiters.count(queue) >= qm.limits.waiters_per_queue:
+    begin_for(qm, request, queue, command.wait_ms, handle)
+
+
+def begin_for(
+    qm: QueueManager,
+    request: Request,
+    key: Hashable,
+    wait_ms: int,
+    handle: QueueHandle | None = None,
+) -> None:
+    """Let a request wait for a key; refuse if too many wait already."""
+    name = key.name if isinstance(key, LocalQueue) else ""
+    if qm.waiters.count(key) >= qm.limits.waiters_per_queue:
         most = qm.limits.waiters_per_queue
-        raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets wait already")
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{most} requests wait already")
     connection = connection_of(qm, request)
     if len(connection.waiters) >= qm.limits.waiters_per_connection:
         most = qm.limits.waiters_per_connection
-        raise Refusal(Reason.LIMIT_REACHED, queue.name, f"{most} gets of this connection wait")
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{most} requests of this connection wait")
     if request.request in connection.waiters:
         text = f"request {request.request} of this connection waits already"
-        raise Refusal(Reason.OUT_OF_ORDER, queue.name, text)
-    deadline = qm.elapsed_ms + command.wait_ms if command.wait_ms > 0 else 0
-    waiter = Waiter(queue, request, command, handle, deadline)
+        raise Refusal(Reason.OUT_OF_ORDER, name, text)
+    deadline = qm.elapsed_ms + wait_ms if wait_ms > 0 else 0
+    waiter = Waiter(key, request, request.command, handle, deadline)
     qm.waiters.add(waiter)
     connection.waiters[request.request] = waiter
     if deadline:
@@ -97,7 +113,7 @@ def tell(qm: QueueManager, request: Request, result: Result) -> Reply:
 
 def cancellation(waiter: Waiter) -> Result:
     """Say how a wait ends whose handle is closed."""
-    if isinstance(waiter.command, MsmqReceive):
+    if isinstance(waiter.command, MsmqReceive) and waiter.handle is not None:
         return Refused(Reason.OPERATION_CANCELLED, waiter.handle.queue.name)
     return Messages([])
 
@@ -107,8 +123,24 @@ def time_out(qm: QueueManager) -> list[Reply]:
     replies = []
     for _, _, waiter in qm.due.deadlines.due(qm.elapsed_ms):
         if not waiter.ended:
-            replies.append(answer(qm, waiter, Messages([])))
+            replies.append(answer(qm, waiter, nothing(waiter)))
     return replies
+
+
+def nothing(waiter: Waiter) -> Result:
+    """Say what is answered when there was nothing in time."""
+    command = waiter.command
+    if isinstance(command, (BrokerGetGroup, BrokerAwaitEvent)):
+        return Descriptions([])
+    if isinstance(waiter.key, tuple):
+        return lock_timeout(waiter.key[0])
+    return Messages([])
+
+
+def lock_timeout(queue: str) -> Refused:
+    """Say that another unit has had a conversation group locked for too long."""
+    text = "another transaction has the conversation group locked"
+    return Refused(Reason.LOCK_TIMEOUT, queue.removeprefix(PREFIX), text)
 
 
 def refuse_all(qm: QueueManager, queue: LocalQueue, reason: Reason) -> list[Reply]:
@@ -122,6 +154,6 @@ def end_unit_waits(qm: QueueManager, connection: ConnectionState, unit: bytes) -
     waiters = [
         waiter
         for waiter in connection.waiters.values()
-        if isinstance(waiter.command, (Get, MsmqReceive)) and waiter.command.unit == unit
+        if not isinstance(waiter.command, Browse) and getattr(waiter.command, "unit", b"") == unit
     ]
-    return [answer(qm, waiter, Messages([])) for waiter in waiters]
+    return [answer(qm, waiter, nothing(waiter)) for waiter in waiters]

@@ -5,19 +5,19 @@ import pytest
 from adapter.administration import values
 from adapter.administration.values import NoSuchValueError, filter_on, fits
 from adapter.core.attributes.objects import KINDS
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.table import AttributeRow
 from tests.support.each import each
 
 QUEUE = KINDS["queue"]
 EVERY = [(kind, row) for kind, table in KINDS.items() for row in table.values()]
 
 
-def name_of(value: str | Row) -> str:
-    return value.name if isinstance(value, Row) else value
+def name_of(value: str | AttributeRow) -> str:
+    return value.name if isinstance(value, AttributeRow) else value
 
 
 @each(EVERY, name_of)
-def test_every_member_has_one_word_and_one_number(kind: str, row: Row) -> None:
+def test_every_member_has_one_word_and_one_number(kind: str, row: AttributeRow) -> None:
     members = values.members(row)
     assert len(set(values.words(row))) == len(set(values.numbers(row))) == len(members)
     for member in members:
@@ -26,7 +26,7 @@ def test_every_member_has_one_word_and_one_number(kind: str, row: Row) -> None:
 
 
 @each(EVERY, name_of)
-def test_every_default_goes_both_ways(kind: str, row: Row) -> None:
+def test_every_default_goes_both_ways(kind: str, row: AttributeRow) -> None:
     assert values.from_text(row, values.text(row, row.default)) == row.default
     assert values.from_plain(row, values.plain(row, row.default)) == row.default
 

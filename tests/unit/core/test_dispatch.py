@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from adapter.core import dispatch
+from adapter.core import tables
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData, weight
 from adapter.core.contract.records import Record
@@ -244,7 +244,7 @@ def check_queue(qm: QueueManager, queue: LocalQueue) -> None:
     assert queue.opens.handles == len(handles)
     assert queue.opens.input == sum(1 for each in handles if each.modes & c.INPUT)
     assert queue.opens.output == sum(1 for each in handles if each.modes & c.OUTPUT)
-    waiters = [w for con in connections for w in con.waiters.values() if w.handle.queue is queue]
+    waiters = [w for con in connections for w in con.waiters.values() if w.key is queue]
     assert sorted(map(id, waiters)) == sorted(map(id, qm.waiters.waiting_for(queue)))
 
 
@@ -286,8 +286,8 @@ TestAnything.settings = settings(
 
 
 def test_every_command_has_a_rule_and_every_record_an_application() -> None:
-    assert set(dispatch.DECIDE) == set(c.Command.__args__)
-    assert set(dispatch.APPLY) == set(Record.__args__)
+    assert set(tables.DECIDE) == set(c.Command.__args__)
+    assert set(tables.APPLY) == set(Record.__args__)
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_every_command_has_a_rule_and_every_record_an_application() -> None:
     ],
 )
 def test_which_commands_are_durable(command: c.Command, durable: bool) -> None:
-    assert dispatch.is_durable(command) is durable
+    assert tables.is_durable(command) is durable
 
 
 def test_a_request_of_a_connection_that_has_ended_is_not_executed() -> None:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
-from adapter.core import dispatch
+from adapter.core import tables
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, LAST_SEGMENT, SEGMENT, Details
 from adapter.core.contract.message import MessageData
@@ -237,7 +237,7 @@ def test_a_rule_that_changes_something_and_refuses_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client = client_on()
-    monkeypatch.setitem(dispatch.DECIDE, c.Open, refused_late)
+    monkeypatch.setitem(tables.DECIDE, c.Open, refused_late)
     purity.watch(monkeypatch)
     with pytest.raises(AssertionError, match=r"refused_late refuses.*opens.handles: 1 -> 2"):
         client.open(handle=2)
@@ -247,7 +247,7 @@ def test_a_rule_that_fills_something_in_and_needs_a_page_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     client = client_on()
-    monkeypatch.setitem(dispatch.DECIDE, c.Put, paged_late)
+    monkeypatch.setitem(tables.DECIDE, c.Put, paged_late)
     purity.watch(monkeypatch)
     with pytest.raises(AssertionError, match=r"paged_late needs.*priority: -1 -> 3"):
         client.put("a")

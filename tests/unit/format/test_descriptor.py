@@ -86,7 +86,7 @@ def test_any_bytes_are_read_or_told(data: bytes) -> None:
 @given(PLACED.filter(lambda placed: placed.message.details is None), IDS, COUNTS)
 def test_what_the_first_release_wrote_is_read(placed: Placed, unit: bytes, unit_size: int) -> None:
     value = descriptor.value_of(placed, unit, unit_size)
-    del value["details"]
+    del value["details"], value["broker"]
     old = b"\x01" + Codec("descriptor.1").encode(value)[1:]
     assert descriptor.decode(old, placed.message.body)[0] == at_once_and_here(placed.message)
 
@@ -97,7 +97,7 @@ def test_what_was_written_without_delays_is_read(
     placed: Placed, unit: bytes, unit_size: int
 ) -> None:
     value = descriptor.value_of(placed, unit, unit_size)
-    del value["deliver_at_ms"], value["destination"]
+    del value["deliver_at_ms"], value["destination"], value["broker"]
     old = Codec("descriptor.2", 2, 2).encode(value)
     assert old[:1] == b"\x02"
     assert descriptor.decode(old, placed.message.body)[0] == at_once_and_here(placed.message)
@@ -105,8 +105,8 @@ def test_what_was_written_without_delays_is_read(
 
 def test_a_newer_version_is_told() -> None:
     whole = descriptor.encode(Placed("Q", 0, 1, 0, 0, 0, 1, admitted()), bytes(24), 1)
-    with pytest.raises(UnreadableError, match="schema version 5, this release reads version 4"):
-        descriptor.decode(b"\x05" + whole[1:], b"")
+    with pytest.raises(UnreadableError, match="schema version 6, this release reads version 5"):
+        descriptor.decode(b"\x06" + whole[1:], b"")
 
 
 @FAST
@@ -115,9 +115,9 @@ def test_what_was_written_without_other_queue_managers_is_read(
     placed: Placed, unit: bytes, unit_size: int
 ) -> None:
     value = descriptor.value_of(placed, unit, unit_size)
-    del value["transmission"], value["msmq"]
+    del value["transmission"], value["msmq"], value["broker"]
     old = Codec("descriptor.3", 3, 3).encode(value)
-    alone = structs.replace(placed.message, transmission=None, msmq=None)
+    alone = structs.replace(placed.message, transmission=None, msmq=None, broker=None)
     assert descriptor.decode(old, placed.message.body)[0] == alone
 
 
@@ -131,7 +131,9 @@ def test_a_transmission_and_what_msmq_says_are_read_as_written() -> None:
 
 def at_once_and_here(message: MessageData) -> MessageData:
     """What the first releases knew of a message."""
-    return structs.replace(message, deliver_at_ms=0, destination="", transmission=None, msmq=None)
+    return structs.replace(
+        message, deliver_at_ms=0, destination="", transmission=None, msmq=None, broker=None
+    )
 
 
 def admitted() -> MessageData:

@@ -9,7 +9,7 @@ from adapter.administration import values
 from adapter.administration.kinds import DEFINED, Kind
 from adapter.administration.mqsc.answers import shown_value
 from adapter.administration.mqsc.execute import Script, run
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.table import AttributeRow
 from adapter.testing import TestQueueManager
 from tests.support.attribute_samples import given_rows, samples
 
@@ -40,7 +40,7 @@ def _two(line: str) -> bool:
     return line[42:43] == " " and line[43:44] != " "
 
 
-def quoted(row: Row, value: object) -> str:
+def quoted(row: AttributeRow, value: object) -> str:
     """The parameter that gives the value."""
     written = values.text(row, value)
     if row.attribute.bare:
@@ -54,7 +54,7 @@ def quoted(row: Row, value: object) -> str:
 
 @pytest.mark.parametrize(("kind", "row"), ROWS)
 def test_every_attribute_that_is_defined_is_displayed(
-    qm: adapter.Connection, kind: Kind, row: Row
+    qm: adapter.Connection, kind: Kind, row: AttributeRow
 ) -> None:
     for value in samples(row):
         if kind.word == "QMGR":

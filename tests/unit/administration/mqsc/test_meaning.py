@@ -8,7 +8,7 @@ from adapter.administration.mqsc.statement import parse
 from adapter.administration.mqsc.text import NotMqscError
 from adapter.administration.values import text
 from adapter.administration.without_effect import UnsupportedError
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.table import AttributeRow
 
 QLOCAL = DEFINED["QLOCAL"]
 
@@ -77,7 +77,7 @@ def test_only_local_queues_are_purged() -> None:
         given("DEL QA(A) PURGE", "QALIAS")
 
 
-def written(row: Row, value: object) -> str:
+def written(row: AttributeRow, value: object) -> str:
     return f"{row.attribute.keyword}('{text(row, value)}')"
 
 

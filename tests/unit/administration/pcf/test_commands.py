@@ -28,7 +28,7 @@ from adapter.administration.pcf.structures import (
     encode,
 )
 from adapter.character_sets import Order
-from adapter.core.attributes.table import Row
+from adapter.core.attributes.table import AttributeRow
 from adapter.testing import TestQueueManager
 from tests.support.attribute_samples import given_rows, samples
 
@@ -83,7 +83,7 @@ def reason(replies: list[CommandRequest]) -> int:
     return what.header.reason
 
 
-def parameter(row: Row, value: object) -> Parameter:
+def parameter(row: AttributeRow, value: object) -> Parameter:
     """How PCF gives the value."""
     number, written = row.attribute.number, values.plain(row, value)
     if isinstance(written, int):
@@ -102,7 +102,9 @@ def type_of(kind: Kind) -> list[Parameter]:
 
 
 @pytest.mark.parametrize(("kind", "row"), ROWS)
-def test_every_attribute_that_is_created_is_inquired(ask: Ask, kind: Kind, row: Row) -> None:
+def test_every_attribute_that_is_created_is_inquired(
+    ask: Ask, kind: Kind, row: AttributeRow
+) -> None:
     for value in samples(row):
         wanted = parameter(row, value)
         if kind is QMGR:

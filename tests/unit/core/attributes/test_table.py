@@ -3,7 +3,7 @@
 import pytest
 
 from adapter.core.attributes.objects import KINDS, TYPES
-from adapter.core.attributes.table import Row, Table, problem_with, without_dates
+from adapter.core.attributes.table import AttributeRow, Table, problem_with, without_dates
 from tests.support.each import each
 
 ROWS = [(kind, row) for kind, table in KINDS.items() for row in table.values()]
@@ -11,7 +11,7 @@ GIVEN = [(kind, row) for kind, row in ROWS if not row.attribute.fixed]
 
 
 def name_of(value: object) -> str:
-    return value.name if isinstance(value, Row) else str(value)
+    return value.name if isinstance(value, AttributeRow) else str(value)
 
 
 def problem(kind: str, name: str, value: object) -> str | None:
@@ -24,7 +24,7 @@ def test_there_is_a_row_for_each_field(kind: str) -> None:
 
 
 @each(ROWS, name_of)
-def test_a_row_is_whole(kind: str, row: Row) -> None:
+def test_a_row_is_whole(kind: str, row: AttributeRow) -> None:
     attribute = row.attribute
     assert attribute.keyword == attribute.keyword.upper()
     assert attribute.number > 0
@@ -46,13 +46,13 @@ def test_rows_are_told_apart_by(table: Table, what: str) -> None:
 
 
 @each(GIVEN, name_of)
-def test_defaults_are_as_the_table_demands(kind: str, row: Row) -> None:
+def test_defaults_are_as_the_table_demands(kind: str, row: AttributeRow) -> None:
     assert problem(kind, row.name, row.default) is None
     assert getattr(TYPES[kind](), row.name) == row.default
 
 
 @each(GIVEN, name_of)
-def test_values_at_and_over_the_bounds(kind: str, row: Row) -> None:
+def test_values_at_and_over_the_bounds(kind: str, row: AttributeRow) -> None:
     attribute, name = row.attribute, row.name
     if attribute.low is not None and attribute.high is not None:
         for good in (attribute.low, attribute.high):
@@ -69,14 +69,14 @@ def test_values_at_and_over_the_bounds(kind: str, row: Row) -> None:
 
 
 @each(ROWS, name_of)
-def test_no_row_takes_other_types(kind: str, row: Row) -> None:
+def test_no_row_takes_other_types(kind: str, row: AttributeRow) -> None:
     others: tuple[object, ...] = (None, 1.5, b"x", [], {}, object)
     for value in others:
         assert row.name in str(problem(kind, row.name, value))
 
 
 @each([(kind, row) for kind, row in ROWS if row.attribute.fixed], name_of)
-def test_what_is_read_only_cannot_be_set(kind: str, row: Row) -> None:
+def test_what_is_read_only_cannot_be_set(kind: str, row: AttributeRow) -> None:
     assert "is read-only" in str(problem(kind, row.name, row.default))
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from adapter import testing
 from adapter.core import dispatch, inputs
+from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.details import IN_GROUP, SEGMENT, Details
@@ -213,6 +214,47 @@ def with_msmq(client: Client) -> Client:
     return client
 
 
+DIALOG, GROUP = b"d" * 16, b"g" * 16
+FIRST_DIALOG_UNIT, SECOND_DIALOG_UNIT = (
+    (1).to_bytes(16, "big") + n.to_bytes(8, "big") for n in (7, 8)
+)
+
+
+def with_dialog(client: Client) -> Client:
+    """A client with a dialog that the far side has ended, whose group a unit has locked."""
+    client.core.qm.limits = msgspec.structs.replace(
+        client.core.qm.limits, queues=9, unit_messages=9
+    )
+    client.do(b.BrokerCreate("queue", "ON"))
+    client.do(b.BrokerCreate("queue", "OFF", {"status": False}))
+    client.do(b.BrokerCreate("service", "S", {"queue": "ON", "contracts": "DEFAULT"}))
+    for number in (5, 6):
+        unit = FIRST_DIALOG_UNIT[:-1] + bytes([number])
+        client.do(c.Begin(unit))
+        if number == 5:
+            client.do(b.BrokerBegin(unit, DIALOG, "S", "S", group=GROUP))
+            client.do(b.BrokerSend(unit, [DIALOG]))
+        else:
+            rows = client.do(b.BrokerReceive(unit, "ON"))
+            assert isinstance(rows, Messages)
+            header = rows.messages[0].message.broker
+            assert header is not None
+            client.do(b.BrokerEnd(unit, header.handle))
+        client.do(c.Commit(unit))
+    for unit in (FIRST_DIALOG_UNIT, SECOND_DIALOG_UNIT):
+        client.do(c.Begin(unit))
+    client.do(b.BrokerReceive(FIRST_DIALOG_UNIT, "ON"))
+    return client
+
+
+def with_locks(client: Client) -> Client:
+    """A client with two units, one of which waits for the other's group."""
+    with_dialog(client)
+    client.do(b.BrokerBegin(SECOND_DIALOG_UNIT, b"e" * 16, "S", "S", group=b"2" * 16))
+    client.send(b.BrokerReceive(SECOND_DIALOG_UNIT, "ON", group=GROUP))
+    return client
+
+
 def sent_to_msmq(label: str) -> m.MsmqSend:
     return m.MsmqSend(2, MessageData(msmq=MsmqHeader(label=label)))
 
@@ -333,6 +375,21 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     ),
     Reason.ACCESS_DENIED: (with_msmq, m.MsmqMove(2, 2, 0)),
     Reason.LABEL_TOO_LONG: (with_msmq, sent_to_msmq("a" * 250)),
+    Reason.CONVERSATION_NOT_FOUND: (with_dialog, b.BrokerEnd(FIRST_DIALOG_UNIT, b"?" * 16)),
+    Reason.CONVERSATION_STATE_ERROR: (
+        with_dialog,
+        b.BrokerSend(FIRST_DIALOG_UNIT, [DIALOG], lock_ms=0),
+    ),
+    Reason.QUEUE_DISABLED: (with_dialog, b.BrokerReceive(FIRST_DIALOG_UNIT, "OFF")),
+    Reason.LOCK_TIMEOUT: (
+        with_dialog,
+        b.BrokerReceive(SECOND_DIALOG_UNIT, "ON", group=GROUP, lock_ms=0),
+    ),
+    Reason.DEADLOCK_VICTIM: (
+        with_locks,
+        b.BrokerReceive(FIRST_DIALOG_UNIT, "ON", group=b"2" * 16),
+    ),
+    Reason.OBJECT_IN_USE: (with_dialog, b.BrokerDrop("queue", "ON")),
     Reason.COMPUTER_NOT_REACHABLE: (with_msmq, m.MsmqCreate("OTHER\\private$\\orders")),
 }
 

@@ -1,0 +1,232 @@
+"""The commands that only programs of Service Broker give.
+
+Every verb on conversations is part of a unit; a program's statement outside a transaction is a unit
+by itself. Handles of conversations and conversation groups are GUIDs of 16 bytes, drawn by the
+program. The catalog's commands take effect at once, and are in no unit. lock_ms: how long to wait
+for a conversation group that another unit has locked (-1: without limit; 0: not at all).
+This module does not know what a rule makes of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+DEFAULT = "DEFAULT"
+"""The message type and the contract that every queue manager has."""
+
+SCHEMA_PREFIX = "http://schemas.microsoft.com/SQL/ServiceBroker/"
+ERROR = SCHEMA_PREFIX + "Error"
+END_DIALOG = SCHEMA_PREFIX + "EndDialog"
+DIALOG_TIMER = SCHEMA_PREFIX + "DialogTimer"
+EVENT_NOTIFICATION = "http://schemas.microsoft.com/SQL/Notifications/EventNotification"
+NOTIFICATION_CONTRACT = "http://schemas.microsoft.com/SQL/Notifications/PostEventNotification"
+SYSTEM_TYPES = (ERROR, END_DIALOG, DIALOG_TIMER)
+
+ENDPOINTS = "endpoints"
+GROUPS = "groups"
+TRANSMISSION = "transmission"
+
+QUEUE_DISABLED = "BROKER_QUEUE_DISABLED"
+QUEUE_ACTIVATION = "QUEUE_ACTIVATION"
+EVENTS = (QUEUE_DISABLED, QUEUE_ACTIVATION)
+
+
+class BrokerCreate(Struct, array_like=True, tag=60):
+    """Create an object of the catalog. Durable. kind: see core.attributes.broker."""
+
+    kind: str
+    name: str
+    attributes: dict[str, Any] = {}
+
+
+class BrokerAlter(Struct, array_like=True, tag=61):
+    """Alter an object of the catalog. Durable."""
+
+    kind: str
+    name: str
+    attributes: dict[str, Any]
+
+
+class BrokerDrop(Struct, array_like=True, tag=62):
+    """Drop an object of the catalog. Durable. Refused while another object needs it."""
+
+    kind: str
+    name: str
+
+
+class BrokerInquire(Struct, array_like=True, tag=63):
+    """Ask for objects of the catalog, endpoints, groups, or messages that are in transmission.
+
+    kind: of the catalog, or ENDPOINTS, GROUPS or TRANSMISSION. name: of one object; empty: all, in
+    order, after the one that was the last of the answer before (for endpoints and groups: hex). The
+    answer is Descriptions; one that has fewer than count is the last.
+    """
+
+    kind: str
+    name: str = ""
+    after: str = ""
+    count: int = 1_000
+
+
+class BrokerBrowse(Struct, array_like=True, tag=64):
+    """Look at the rows of a queue, ready and retained ones, also while it is OFF (SELECT).
+
+    after: the queuing order of the last row of the answer before. The answer is Messages.
+    """
+
+    queue: str
+    after: int = 0
+    count: int = 100
+    conversation: bytes = b""
+
+
+class BrokerBegin(Struct, array_like=True, tag=65):
+    """BEGIN DIALOG CONVERSATION. The answer is Done.
+
+    handle: of the new endpoint, never used before. lifetime_ms: 0: without limit. to_queue_manager:
+    empty: as the routes say. related: a conversation whose group is joined; group: one to join,
+    made if it does not exist; both empty: a new one, that is named group in either case.
+    """
+
+    unit: bytes
+    handle: bytes
+    from_service: str
+    to_service: str
+    contract: str = DEFAULT
+    lifetime_ms: int = 0
+    related: bytes = b""
+    group: bytes = b""
+    encryption: bool = False
+    lock_ms: int = -1
+
+
+class BrokerSend(Struct, array_like=True, tag=66):
+    """SEND ON CONVERSATION: on every one of the handles, or on none. The answer is Done."""
+
+    unit: bytes
+    handles: list[bytes]
+    message_type: str = DEFAULT
+    body: bytes | None = None
+    lock_ms: int = -1
+
+
+class BrokerReceive(Struct, array_like=True, tag=67):
+    """RECEIVE: rows of one conversation group, which the unit locks. The answer is Messages.
+
+    top: -1: all of the group. conversation, group: empty: of the next group. wait_ms: 0: without
+    WAITFOR, -1: without limit.
+    """
+
+    unit: bytes
+    queue: str
+    top: int = -1
+    conversation: bytes = b""
+    group: bytes = b""
+    wait_ms: int = 0
+    lock_ms: int = -1
+
+    @property
+    def options(self) -> int:
+        """The options of gets and browses that it has: none."""
+        return 0
+
+
+class BrokerGetGroup(Struct, array_like=True, tag=68):
+    """GET CONVERSATION GROUP: lock the next group that has messages. The answer is Descriptions:
+    one, whose name is the group in hex, or none.
+    """
+
+    unit: bytes
+    queue: str
+    wait_ms: int = 0
+
+    @property
+    def options(self) -> int:
+        """The options of gets and browses that it has: none."""
+        return 0
+
+
+class BrokerMove(Struct, array_like=True, tag=69):
+    """MOVE CONVERSATION to another group of the same service's queue. The answer is Done."""
+
+    unit: bytes
+    handle: bytes
+    group: bytes
+    lock_ms: int = -1
+
+
+class BrokerTimer(Struct, array_like=True, tag=70):
+    """BEGIN CONVERSATION TIMER: from the commit on. Setting it again sets it anew."""
+
+    unit: bytes
+    handle: bytes
+    timeout_ms: int
+    lock_ms: int = -1
+
+
+class BrokerEnd(Struct, array_like=True, tag=71):
+    """END CONVERSATION, plainly, or with an error (> 0) and its description, or with cleanup."""
+
+    unit: bytes
+    handle: bytes
+    error: int | None = None
+    description: str = ""
+    cleanup: bool = False
+    lock_ms: int = -1
+
+
+class BrokerSave(Struct, array_like=True, tag=72):
+    """SAVE TRANSACTION: note a savepoint of the unit under a name, again if it exists."""
+
+    unit: bytes
+    name: str
+
+
+class BrokerRollbackTo(Struct, array_like=True, tag=73):
+    """ROLLBACK TRANSACTION to a savepoint: what came after it has no effect. Groups stay locked."""
+
+    unit: bytes
+    name: str
+
+
+class BrokerAwaitEvent(Struct, array_like=True, tag=74):
+    """Wait for the events after this number (-1: that come from now on). The answer is
+    Descriptions, one an event; with none after wait_ms.
+
+    Each: name of the object, and as attributes event, number, time_ms and details.
+    """
+
+    event: str
+    after: int = -1
+    wait_ms: int = 0
+
+    @property
+    def options(self) -> int:
+        """The options of gets and browses that it has: none."""
+        return 0
+
+
+BrokerVerb = (
+    BrokerBegin
+    | BrokerSend
+    | BrokerReceive
+    | BrokerGetGroup
+    | BrokerMove
+    | BrokerTimer
+    | BrokerEnd
+    | BrokerSave
+    | BrokerRollbackTo
+)
+"""What is part of a unit."""
+
+BrokerCommand = (
+    BrokerCreate
+    | BrokerAlter
+    | BrokerDrop
+    | BrokerInquire
+    | BrokerBrowse
+    | BrokerVerb
+    | BrokerAwaitEvent
+)

@@ -1,0 +1,54 @@
+"""What happens to queues of Service Broker, for those who wait for it. Soft state.
+
+This module does not know who is told, nor how.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from msgspec import Struct
+
+KEPT = 1_000
+"""Events that a program may still ask for."""
+
+
+class BrokerEvent(Struct):
+    """Something that happened to a queue. name: as it was created. number: by BrokerEvents."""
+
+    event: str
+    name: str
+    time_ms: int
+    details: dict[str, str]
+    number: int = 0
+
+
+class LostUnit(Struct):
+    """A unit that had received from a queue when the queue manager died."""
+
+    queue: str
+    unit: bytes
+    time_ms: int
+
+
+BrokerDue = BrokerEvent | LostUnit
+
+
+class BrokerEvents:
+    """The last events. latest: the number of the last one."""
+
+    __slots__ = ("kept", "latest")
+
+    def __init__(self) -> None:
+        self.latest = 0
+        self.kept: deque[BrokerEvent] = deque(maxlen=KEPT)
+
+    def add(self, event: BrokerEvent) -> None:
+        """Number an event and keep it."""
+        self.latest += 1
+        event.number = self.latest
+        self.kept.append(event)
+
+    def after(self, number: int, event: str) -> list[BrokerEvent]:
+        """Return the events of a kind with higher numbers."""
+        return [one for one in self.kept if one.number > number and one.event == event]

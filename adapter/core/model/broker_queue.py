@@ -1,0 +1,98 @@
+"""A queue of Service Broker: a local queue of one lane; messages are received by conversation.
+
+Its name is `broker$\\` and its name in lower case. Beside it there may be two more, which belong to
+it: `;retained` has copies of messages that were sent or received, `;held` what came while the queue
+was OFF. This module does not know what a verb of Service Broker means.
+"""
+
+from __future__ import annotations
+
+from adapter.core.attributes.broker import BrokerAttributes
+from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.model.conversations import ConversationGroups, Endpoint, row_of
+from adapter.core.model.queue import LocalQueue
+
+PREFIX = "broker$\\"
+HELD = ";held"
+RETAINED = ";retained"
+LANE = 0
+
+
+def place_of(seq: int) -> Place:
+    """Return the place of a row."""
+    return -LANE, seq, 0
+
+
+class BrokerQueue(LocalQueue):
+    """One queue of Service Broker."""
+
+    attributes: BrokerAttributes
+
+    def __init__(self, name: str, incarnation: int, attributes: BrokerAttributes) -> None:
+        super().__init__(name, incarnation, attributes)
+        self.groups = ConversationGroups(self.is_there)
+        self.conversations: dict[bytes, Endpoint] = {}
+        """The endpoints whose messages are on it, by handle."""
+        self.locked_rows: dict[bytes, set[int]] = {}
+        """What units have received, by handle: they are in no heap."""
+        self.receiving: set[bytes] = set()
+        """Units that have received from it and have not ended: hard."""
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it belongs to another queue."""
+        return ";" in self.name
+
+    def lane_of(self, message: MessageData) -> int:
+        """Say which lane a message is put to: there is one."""
+        del message
+        return LANE
+
+    def is_there(self, seq: int) -> bool:
+        """Whether a message is available, in memory or not."""
+        stored = self.stored.get(place_of(seq))
+        return seq in self.lanes[LANE].paged if stored is None else not stored.locked
+
+    def add(self, stored: Stored) -> None:
+        """Store a message; see Store.add."""
+        LocalQueue.add(self, stored)
+        self._note_row(stored)
+
+    def lock(self, stored: Stored) -> None:
+        """Hide a message for a unit; see Store.lock."""
+        LocalQueue.lock(self, stored)
+        header = stored.message.broker
+        if header is not None:
+            row = row_of(stored.place[1], header)
+            self.locked_rows.setdefault(header.handle, set()).add(row)
+
+    def unlock(self, stored: Stored) -> None:
+        """Make a message available again; see Store.unlock."""
+        LocalQueue.unlock(self, stored)
+        self._forget_lock(stored)
+        self._note_row(stored)
+
+    def take(self, place: Place, priority: int) -> Stored | None:
+        """Remove a message for good; see Store.take."""
+        stored = LocalQueue.take(self, place, priority)
+        if stored is not None and stored.locked:
+            self._forget_lock(stored)
+        return stored
+
+    def _forget_lock(self, stored: Stored) -> None:
+        header = stored.message.broker
+        if header is not None:
+            rows = self.locked_rows[header.handle]
+            rows.discard(row_of(stored.place[1], header))
+            if not rows:
+                del self.locked_rows[header.handle]
+
+    def _note_row(self, stored: Stored) -> None:
+        header = stored.message.broker
+        endpoint = self.conversations.get(header.handle) if header is not None else None
+        if header is None or endpoint is None:
+            return
+        if self.is_part:
+            endpoint.retained.append(stored.place[1])
+        else:
+            self.groups.add_row(endpoint, row_of(stored.place[1], header))

@@ -1,0 +1,73 @@
+"""What a unit does to conversations: it takes effect when the unit commits.
+
+Nobody else can do anything to an endpoint meanwhile, because the unit has its group locked. What
+the far side sends arrives all the same, so that a unit notes of an endpoint what its own side has
+changed, and nothing else. This module does not know what a verb means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct, structs
+
+from adapter.core.contract.message import MessageData
+from adapter.core.contract.records import ConversationSet
+from adapter.core.model.broker_queue import BrokerQueue
+from adapter.core.model.conversations import ConversationGroup
+
+
+class Savepoint(Struct):
+    """How much a unit had done: the lengths of its lists, and its endpoints as they were."""
+
+    puts: int
+    gets: int
+    sends: int
+    undo: int
+    states: dict[bytes, ConversationSet]
+
+
+class BrokerWork:
+    """The conversations of one unit.
+
+    states: endpoints that the unit has begun or changed, by handle, as they will be. sends: what it
+    sends, in order. received: the queues it has received from. locked: the groups it has locked.
+    undo: what takes back what it did to groups. cleaned: endpoints that it ends with cleanup.
+    """
+
+    __slots__ = ("cleaned", "locked", "received", "savepoints", "sends", "states", "undo")
+
+    def __init__(self) -> None:
+        self.states: dict[bytes, ConversationSet] = {}
+        self.sends: list[MessageData] = []
+        self.received: dict[str, BrokerQueue] = {}
+        self.locked: list[tuple[BrokerQueue, ConversationGroup]] = []
+        self.undo: list[Callable[[], None]] = []
+        self.cleaned: set[bytes] = set()
+        self.savepoints: dict[str, Savepoint] = {}
+
+    def save(self, name: str, puts: int, gets: int) -> None:
+        """Note a savepoint. puts, gets: how many the unit holds."""
+        states = {handle: structs.replace(state) for handle, state in self.states.items()}
+        lengths = puts, gets, len(self.sends), len(self.undo)
+        self.savepoints[name] = Savepoint(*lengths, states)
+
+    def return_to(self, savepoint: Savepoint) -> None:
+        """Forget what was done after a savepoint, also later savepoints."""
+        self.take_back(savepoint.undo)
+        del self.sends[savepoint.sends :]
+        states = savepoint.states.items()
+        self.states = {handle: structs.replace(state) for handle, state in states}
+        self.cleaned &= {handle for handle, state in self.states.items() if state.is_ended}
+        self.savepoints = {
+            name: one
+            for name, one in self.savepoints.items()
+            if one.undo <= savepoint.undo
+            and one.sends <= savepoint.sends
+            and one.gets <= savepoint.gets
+        }
+
+    def take_back(self, count: int = 0) -> None:
+        """Take back what was done to groups, but for the first so many changes."""
+        while len(self.undo) > count:
+            self.undo.pop()()

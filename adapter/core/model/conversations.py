@@ -1,0 +1,230 @@
+"""Conversations of Service Broker: endpoints, conversation groups, and who is next to be received.
+
+Theory. A conversation has two *endpoints*, each of a service and so of a queue; an endpoint belongs
+to one *conversation group*. A receive takes messages of one group, which its unit locks until it
+ends: of the group with the highest priority that is not locked, and of those the one whose message
+came first. Looking through the queue for it would cost the more the more messages there are, so
+there are three heaps, each with what lies below it:
+
+- an endpoint has the numbers of its rows on the queue, the next one first;
+- a group has, of its endpoints with rows, priority and next row, the next one first;
+- a queue has, of its groups that are not locked, the same of their first endpoint.
+
+An entry is added to a heap whenever what it says becomes true: a row came or came back, a group was
+unlocked. An entry is never searched for to be removed. When it comes to the top and is not true any
+more (the row is gone or received, the group is locked), it is dropped or replaced by what is true.
+Each entry is added once and dropped once, so that a receive costs a logarithm, whatever waits.
+
+Rows are known by number, in memory or not. Groups and locks are soft, and so are heaps; endpoints
+and the rows they have are hard. This module does not know what a verb means.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+
+from adapter.core.contract.broker import DIALOG_TIMER, ERROR
+from adapter.core.contract.broker_header import BrokerHeader
+from adapter.core.contract.records import ConversationSet
+
+OPEN, ENDED, BROKEN = 0, 1, 2
+"""What is known of the far side: it has ended the conversation, or has ended it with an error."""
+
+_SEQ_BITS = 56
+_ERRORS_FIRST = -(1 << 60)
+_TIMERS_FIRST = -(1 << 61)
+
+Next = tuple[int, int, bytes]
+"""Negative priority, row, and the handle or group that has it: the smallest one comes first."""
+
+
+def row_of(seq: int, header: BrokerHeader) -> int:
+    """Say when a message is received among those of its endpoint: timers, errors, then others."""
+    if header.message_type == DIALOG_TIMER:
+        return seq + _TIMERS_FIRST
+    return seq + _ERRORS_FIRST if header.message_type == ERROR else seq
+
+
+def seq_of(row: int) -> int:
+    """Return the number in its lane of a row."""
+    return row & (1 << _SEQ_BITS) - 1
+
+
+class Endpoint:
+    """One side of a conversation. state: what records say of it."""
+
+    __slots__ = ("group", "retained", "rows", "state")
+
+    def __init__(self, state: ConversationSet, group: ConversationGroup) -> None:
+        self.state = state
+        self.group = group
+        self.rows: list[int] = []
+        """A heap; of rows that are gone, too."""
+        self.retained: list[int] = []
+        """Seqs of its messages on the queue of what is retained."""
+
+    def first(self, is_there: Callable[[int], bool]) -> int | None:
+        """Return its next row. is_there: whether a seq is available."""
+        rows = self.rows
+        while rows:
+            if is_there(seq_of(rows[0])):
+                return rows[0]
+            heapq.heappop(rows)
+        return None
+
+
+class ConversationGroup:
+    """A conversation group of a queue. locked_by: the unit that has it locked, or empty."""
+
+    __slots__ = ("endpoints", "heap", "ident", "locked_by", "offered")
+
+    def __init__(self, ident: bytes) -> None:
+        self.ident = ident
+        self.endpoints: dict[bytes, Endpoint] = {}
+        self.locked_by = b""
+        self.heap: list[Next] = []
+        self.offered: tuple[int, int] | None = None
+        """What the queue's heap says of it."""
+
+
+class ConversationGroups:
+    """The conversation groups of one queue. is_there: whether a message is available, by seq."""
+
+    __slots__ = ("_groups", "_heap", "_is_there")
+
+    def __init__(self, is_there: Callable[[int], bool]) -> None:
+        self._is_there = is_there
+        self._groups: dict[bytes, ConversationGroup] = {}
+        self._heap: list[Next] = []
+
+    def __iter__(self) -> Iterator[ConversationGroup]:
+        return iter(self._groups.values())
+
+    def get(self, ident: bytes) -> ConversationGroup | None:
+        """Return a group, if it has endpoints or is locked."""
+        return self._groups.get(ident)
+
+    def need(self, ident: bytes) -> ConversationGroup:
+        """Return a group, made if it does not exist."""
+        group = self._groups.get(ident)
+        if group is None:
+            group = self._groups[ident] = ConversationGroup(ident)
+        return group
+
+    def add(self, endpoint: Endpoint) -> None:
+        """Let an endpoint belong to its group."""
+        group = self.need(endpoint.state.group)
+        group.endpoints[endpoint.state.handle] = endpoint
+        endpoint.group = group
+        self.offer(endpoint)
+
+    def remove(self, endpoint: Endpoint) -> None:
+        """Take an endpoint out of its group, which goes with its last one unless it is locked."""
+        self.hide(endpoint)
+        self.forget(endpoint.group)
+
+    def forget(self, group: ConversationGroup) -> None:
+        """Forget a group that nothing belongs to, and nobody has locked."""
+        if not group.endpoints and not group.locked_by:
+            self._groups.pop(group.ident, None)
+
+    def move(self, endpoint: Endpoint, ident: bytes) -> None:
+        """Let an endpoint belong to another group."""
+        self.hide(endpoint)
+        self.forget(endpoint.group)
+        endpoint.group = self.need(ident)
+        self.show(endpoint)
+
+    def hide(self, endpoint: Endpoint) -> None:
+        """Let no message of an endpoint be found; its group is kept."""
+        endpoint.group.endpoints.pop(endpoint.state.handle, None)
+
+    def show(self, endpoint: Endpoint) -> None:
+        """Let the messages of an endpoint be found again."""
+        endpoint.group.endpoints[endpoint.state.handle] = endpoint
+        self.offer(endpoint)
+
+    def add_row(self, endpoint: Endpoint, row: int) -> None:
+        """Note that an endpoint has a row: it came, or came back."""
+        first = endpoint.first(self._is_there)
+        heapq.heappush(endpoint.rows, row)
+        if first is None or row < first:
+            self.offer(endpoint)
+
+    def offer(self, endpoint: Endpoint) -> None:
+        """Note an endpoint's next row in its group, and the group in the queue."""
+        first = endpoint.first(self._is_there)
+        if first is not None:
+            state = endpoint.state
+            heapq.heappush(endpoint.group.heap, (-state.priority, first, state.handle))
+            self.offer_group(endpoint.group)
+
+    def offer_group(self, group: ConversationGroup) -> None:
+        """Note a group's next row in the queue, unless it is locked."""
+        endpoint = None if group.locked_by else self.first_of(group)
+        if endpoint is None:
+            return
+        key = group.heap[0][:2]
+        if group.offered is None or key < group.offered:
+            group.offered = key
+            heapq.heappush(self._heap, (*key, group.ident))
+
+    def first_of(self, group: ConversationGroup) -> Endpoint | None:
+        """Return the endpoint of a group that is received from next, which is then on top."""
+        heap = group.heap
+        while heap:
+            priority, row, handle = heap[0]
+            endpoint = group.endpoints.get(handle)
+            first = endpoint.first(self._is_there) if endpoint is not None else None
+            if endpoint is None or first is None:
+                heapq.heappop(heap)
+            elif (-endpoint.state.priority, first) != (priority, row):
+                heapq.heapreplace(heap, (-endpoint.state.priority, first, handle))
+            else:
+                return endpoint
+        return None
+
+    def next(self) -> ConversationGroup | None:
+        """Return the group that is received from next: not locked, and with rows."""
+        heap = self._heap
+        while heap:
+            group = self._groups.get(heap[0][2])
+            endpoint = None if group is None or group.locked_by else self.first_of(group)
+            if group is None or endpoint is None:
+                heapq.heappop(heap)
+                if group is not None:
+                    group.offered = None
+            elif group.heap[0][:2] != heap[0][:2]:
+                group.offered = group.heap[0][:2]
+                heapq.heapreplace(heap, (*group.offered, group.ident))
+            else:
+                return group
+        return None
+
+
+class Conversations:
+    """All endpoints of a queue manager: by handle, and by conversation and side."""
+
+    __slots__ = ("by_side", "endpoints")
+
+    def __init__(self) -> None:
+        self.endpoints: dict[bytes, Endpoint] = {}
+        self.by_side: dict[tuple[bytes, bool], bytes] = {}
+        """Handles, by conversation and whether it is the initiator's."""
+
+    def add(self, endpoint: Endpoint) -> None:
+        """Know an endpoint."""
+        state = endpoint.state
+        self.endpoints[state.handle] = endpoint
+        self.by_side[state.conversation, state.is_initiator] = state.handle
+
+    def remove(self, endpoint: Endpoint) -> None:
+        """Forget an endpoint."""
+        state = endpoint.state
+        del self.endpoints[state.handle]
+        del self.by_side[state.conversation, state.is_initiator]
+
+    def at(self, conversation: bytes, is_initiator: bool) -> Endpoint | None:
+        """Return one side of a conversation, if it is here."""
+        return self.endpoints.get(self.by_side.get((conversation, is_initiator), b""))

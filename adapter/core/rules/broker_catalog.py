@@ -1,0 +1,406 @@
+"""The catalog of Service Broker: creating, altering and dropping its objects, and looking them up.
+
+Names are compared by their characters, but those of queues without regard to case. This module does
+not know what becomes of a message.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, structs
+
+from adapter.core.attributes import broker as kinds
+from adapter.core.attributes.broker import (
+    CONTRACT,
+    MESSAGE_TYPE,
+    NOTIFICATION,
+    PRIORITY,
+    QUEUE,
+    ROUTE,
+    SERVICE,
+    TABLES,
+    ContractAttributes,
+    MessageTypeAttributes,
+    PriorityAttributes,
+    RouteAttributes,
+    ServiceAttributes,
+    names,
+)
+from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
+from adapter.core.contract.broker import (
+    DEFAULT,
+    EVENT_NOTIFICATION,
+    EVENTS,
+    NOTIFICATION_CONTRACT,
+    SYSTEM_TYPES,
+    BrokerAlter,
+    BrokerCreate,
+    BrokerDrop,
+)
+from adapter.core.contract.broker_header import RETAINED_SENT
+from adapter.core.contract.commands import Request
+from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import (
+    ConversationSet,
+    ObjectAltered,
+    ObjectDefined,
+    ObjectDeleted,
+    QueueAltered,
+    QueueDefined,
+    QueueDeleted,
+    Record,
+)
+from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.unit import UnitOfWork
+from adapter.core.rules import naming
+from adapter.core.rules.decision import Decision, done
+
+VALIDATIONS = {"NONE": "N", "EMPTY": "E", "WELL_FORMED_XML": "X", "VALID_XML": "X"}
+CONVERSATIONS_MAX = 1_000_000
+
+SYSTEM: dict[tuple[str, str], Struct] = {
+    (MESSAGE_TYPE, DEFAULT): MessageTypeAttributes(),
+    (MESSAGE_TYPE, EVENT_NOTIFICATION): MessageTypeAttributes(validation="WELL_FORMED_XML"),
+    (CONTRACT, DEFAULT): ContractAttributes(by_any=DEFAULT),
+    (CONTRACT, NOTIFICATION_CONTRACT): ContractAttributes(by_initiator=EVENT_NOTIFICATION),
+}
+"""What every queue manager has; not in its ledger."""
+
+
+def lookup(qm: QueueManager, kind: str, name: str) -> Struct | None:
+    """Return an object that is no queue, if there is one."""
+    return qm.objects.get((kinds.PREFIX + kind, name)) or SYSTEM.get((kind, name))
+
+
+def _require(qm: QueueManager, kind: str, name: str) -> Any:
+    found = lookup(qm, kind, name)
+    if found is None:
+        raise Refusal(Reason.OBJECT_NOT_FOUND, name, f"{_a(kind)} of this name does not exist")
+    return found
+
+
+def _a(kind: str) -> str:
+    word = kind.replace("_", " ")
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
+def service(qm: QueueManager, name: str) -> ServiceAttributes:
+    """Return a service of this queue manager, or refuse."""
+    found: ServiceAttributes = _require(qm, SERVICE, name)
+    return found
+
+
+def contract(qm: QueueManager, name: str) -> ContractAttributes:
+    """Return a contract, or refuse."""
+    found: ContractAttributes = _require(qm, CONTRACT, name)
+    return found
+
+
+def check_type(qm: QueueManager, name: str) -> str:
+    """Return the letter of how a message type is validated, or refuse."""
+    if name in SYSTEM_TYPES:
+        return "N"
+    found: MessageTypeAttributes = _require(qm, MESSAGE_TYPE, name)
+    return VALIDATIONS[found.validation]
+
+
+def is_sendable(found: ContractAttributes, message_type: str, *, from_initiator: bool) -> bool:
+    """Whether a side sends messages of a type by a contract."""
+    own = found.by_initiator if from_initiator else found.by_target
+    return message_type in names(own) or message_type in names(found.by_any)
+
+
+def check_sendable(qm: QueueManager, name: str, message_type: str, *, from_initiator: bool) -> None:
+    """Refuse a message type that a side does not send by a contract."""
+    if not is_sendable(contract(qm, name), message_type, from_initiator=from_initiator):
+        side = "initiator" if from_initiator else "target"
+        text = f"by contract {name} the {side} does not send messages of this type"
+        raise Refusal(Reason.MESSAGE_TYPE_ERROR, message_type, text)
+
+
+def check_length(body: bytes) -> None:
+    """Refuse a body that is too long for a message."""
+    if len(body) > MESSAGE_LENGTH_MAX:
+        text = f"the body has {len(body)} bytes, of {MESSAGE_LENGTH_MAX}"
+        raise Refusal(Reason.MESSAGE_TOO_LONG, detail=text)
+
+
+def check_room(qm: QueueManager, more: int) -> None:
+    """Refuse more conversations than there is room for."""
+    if len(qm.conversations.endpoints) + more >= CONVERSATIONS_MAX:
+        text = f"{CONVERSATIONS_MAX} conversations at most: end those that are over"
+        raise Refusal(Reason.LIMIT_REACHED, detail=text)
+
+
+def key_of(name: str) -> str:
+    """Return the name that the queue manager has for a queue."""
+    return PREFIX + name.removeprefix("dbo.").lower()
+
+
+def queue_named(qm: QueueManager, name: str) -> BrokerQueue:
+    """Return a queue by the name that programs say, or refuse."""
+    queue = qm.queues.get(key_of(name))
+    if not isinstance(queue, BrokerQueue) or queue.is_part:
+        raise Refusal(Reason.QUEUE_NOT_FOUND, name)
+    return queue
+
+
+def that_queue(qm: QueueManager, key: str) -> BrokerQueue:
+    """Return the queue of an endpoint: it exists as long as the endpoint does."""
+    queue = qm.queues[key]
+    assert isinstance(queue, BrokerQueue), "an endpoint is on a queue of Service Broker"
+    return queue
+
+
+def check_on(queue: BrokerQueue) -> None:
+    """Refuse a queue that is OFF."""
+    if not queue.attributes.status:
+        raise Refusal(Reason.QUEUE_DISABLED, queue.attributes.display_name, "its status is OFF")
+
+
+def retained_of(qm: QueueManager, queue: BrokerQueue) -> BrokerQueue:
+    """Return the queue of what a queue retains."""
+    return that_queue(qm, queue.name + RETAINED)
+
+
+def retain_sent(
+    qm: QueueManager,
+    queue: BrokerQueue,
+    unit: UnitOfWork,
+    message: MessageData,
+    state: ConversationSet,
+) -> None:
+    """Keep a copy of what is sent, until the conversation ends."""
+    assert message.broker is not None, "it was made with one"
+    header = structs.replace(message.broker, status=RETAINED_SENT, handle=state.handle)
+    copy = structs.replace(message, broker=header)
+    unit.hold_put(retained_of(qm, queue), copy, weight(copy))
+
+
+def queue_manager_of(qm: QueueManager, name: str) -> str:
+    """Say at which queue manager a service is; empty: at this one.
+
+    A route for the service counts before one for any service. Without a route, it is here.
+    """
+    general = ""
+    for (kind, _), route in qm.objects.items():
+        if kind == kinds.PREFIX + ROUTE and isinstance(route, RouteAttributes):
+            if route.service == name:
+                return "" if route.address == qm.name else route.address
+            if not route.service:
+                general = route.address
+    if lookup(qm, SERVICE, name) is not None:
+        return ""
+    return "" if general == qm.name else general
+
+
+def priority(qm: QueueManager, by: str, local: str, remote: str) -> int:
+    """Return the priority of a conversation: of what fits best, contract before local service
+    before remote service.
+    """
+    best, level = -1, kinds.PRIORITY_DEFAULT
+    for (kind, _), one in qm.objects.items():
+        if kind == kinds.PREFIX + PRIORITY and isinstance(one, PriorityAttributes):
+            wanted = ((one.contract, by), (one.local_service, local), (one.remote_service, remote))
+            if all(name in ("", actual) for name, actual in wanted):
+                fit = sum(4 >> at for at, (name, _) in enumerate(wanted) if name)
+                if fit > best:
+                    best, level = fit, one.level
+    return level
+
+
+def decide_create(qm: QueueManager, request: Request, command: BrokerCreate) -> Decision:
+    """CREATE QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, BROKER PRIORITY, EVENT NOTIFICATION."""
+    kind, name = command.kind, command.name
+    _check_name(kind, name)
+    if kind == QUEUE:
+        return done(qm, request, _new_queue(qm, request, command))
+    if lookup(qm, kind, name) is not None:
+        raise Refusal(Reason.OBJECT_EXISTS, name, f"{_a(kind)} of this name exists")
+    attributes = command.attributes
+    _check_attributes(qm, kind, name, attributes, {})
+    dates = {"created_ms": request.now_ms, "altered_ms": request.now_ms}
+    record = ObjectDefined(kinds.PREFIX + kind, name, attributes | dates)
+    if kind in (SERVICE, ROUTE):
+        note_release(qm, name if kind == SERVICE else "", request.now_ms)
+    return done(qm, request, [record])
+
+
+def _check_name(kind: str, name: str) -> None:
+    if kind not in TABLES:
+        raise Refusal(Reason.OBJECT_TYPE_ERROR, name, f"{kind!r} is a kind that does not exist")
+    bad = any(c < " " or c == "\x7f" for c in name) or (kind == QUEUE and set(name) & set(";\\"))
+    if not 0 < len(name) <= kinds.NAME_LENGTH_MAX or bad:
+        text = (
+            f"a name has 1 to {kinds.NAME_LENGTH_MAX} characters, none of them a control character"
+        )
+        raise Refusal(Reason.NAME_ERROR, name, text)
+    if name in SYSTEM_TYPES and kind == MESSAGE_TYPE:
+        raise Refusal(Reason.OBJECT_EXISTS, name, "a message type of this name exists")
+
+
+def _new_queue(qm: QueueManager, request: Request, command: BrokerCreate) -> list[Record]:
+    name = command.name
+    key = key_of(name)
+    if key in qm.queues:
+        raise Refusal(Reason.OBJECT_EXISTS, name, "a queue of this name exists")
+    if len(qm.queues) + 2 > qm.limits.queues:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
+    naming.check_attributes(TABLES[QUEUE], "a queue", name, command.attributes)
+    attributes = command.attributes | {
+        "kind": kinds.KIND,
+        "display_name": name.removeprefix("dbo."),
+        "created_ms": request.now_ms,
+        "altered_ms": request.now_ms,
+    }
+    records: list[Record] = [QueueDefined(key, naming.incarnation_of(qm, key), attributes)]
+    if command.attributes.get("retention"):
+        records.append(part(qm, key, RETAINED, name))
+    return records
+
+
+def note_release(qm: QueueManager, name: str, now_ms: int) -> None:
+    """Note that held messages may be delivered now. name: of the queue that is turned on, or of a
+    service; empty: of any service.
+    """
+    keys = [name + HELD] if name.startswith(PREFIX) else [PREFIX + HELD + name]
+    if not name:
+        keys = [key for key in qm.queues if key.startswith(PREFIX + HELD)]
+    for key in keys:
+        qm.due.releases.push((now_ms, key), lambda one: one[1] in qm.queues)
+
+
+def part(qm: QueueManager, key: str, which: str, name: str) -> QueueDefined:
+    """Define a queue that belongs to another one."""
+    whole = key + which
+    attributes = {"kind": kinds.KIND, "display_name": name}
+    return QueueDefined(whole, naming.incarnation_of(qm, whole), attributes)
+
+
+def _check_attributes(
+    qm: QueueManager, kind: str, name: str, given: dict[str, Any], before: dict[str, Any]
+) -> None:
+    naming.check_attributes(TABLES[kind], _a(kind), name, given)
+    attributes = before | given
+    if kind == MESSAGE_TYPE:
+        _check_message_type(qm, name, attributes)
+    elif kind == CONTRACT:
+        _check_contract(qm, name, attributes)
+    elif kind == SERVICE:
+        queue_named(qm, attributes.get("queue", ""))
+        for one in names(attributes.get("contracts", "")):
+            contract(qm, one)
+    elif kind == NOTIFICATION:
+        queue_named(qm, attributes.get("queue", ""))
+        if attributes.get("event") not in EVENTS:
+            text = f"an event is one of {', '.join(EVENTS)}"
+            raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+
+
+def _check_message_type(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    validation, schema = attributes.get("validation", "NONE"), attributes.get("schema", "")
+    if validation not in VALIDATIONS:
+        text = f"validation is one of {', '.join(VALIDATIONS)}, not {validation!r}"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+    if (validation == "VALID_XML") != bool(schema):
+        text = "VALID_XML needs an XML schema, and no other validation has one"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+    problem = qm.xml.why_no_schema(schema) if schema else ""
+    if problem:
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
+
+
+def _check_contract(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    listed = {by: names(attributes.get(by, "")) for by in ("by_initiator", "by_target", "by_any")}
+    every = [one for found in listed.values() for one in found]
+    for one in every:
+        check_type(qm, one)
+    if len(set(every)) < len(every):
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, "a message type is in a contract once")
+    if not listed["by_initiator"] and not listed["by_any"]:
+        text = "by a contract the initiator, or both sides, send at least one message type"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+
+
+def decide_alter(qm: QueueManager, request: Request, command: BrokerAlter) -> Decision:
+    """ALTER QUEUE, SERVICE, MESSAGE TYPE, ROUTE, BROKER PRIORITY."""
+    kind, name = command.kind, command.name
+    _check_name(kind, name)
+    dates = {"altered_ms": request.now_ms}
+    if kind == QUEUE:
+        return _alter_queue(qm, request, command, dates)
+    if kind == CONTRACT or (kind, name) in SYSTEM:
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, f"{_a(kind)} of this name is not altered")
+    before = structs.asdict(_require(qm, kind, name))
+    _check_attributes(qm, kind, name, command.attributes, before)
+    record = ObjectAltered(kinds.PREFIX + kind, name, command.attributes | dates)
+    if kind in (SERVICE, ROUTE):
+        note_release(qm, name if kind == SERVICE else "", request.now_ms)
+    return done(qm, request, [record])
+
+
+def _alter_queue(
+    qm: QueueManager, request: Request, command: BrokerAlter, dates: dict[str, Any]
+) -> Decision:
+    """Alter a queue. That it is turned on resets its count; that it is turned off ends waits."""
+    queue = queue_named(qm, command.name)
+    given = command.attributes
+    naming.check_attributes(TABLES[QUEUE], "a queue", command.name, given)
+    reset: dict[str, Any] = {"rollback_count": 0} if given.get("status") else {}
+    records: list[Record] = []
+    if given.get("retention") and queue.name + RETAINED not in qm.queues:
+        records.append(part(qm, queue.name, RETAINED, queue.attributes.display_name))
+    records.append(QueueAltered(queue.name, given | reset | dates))
+    if given.get("status"):
+        note_release(qm, queue.name, request.now_ms)
+    decision = done(qm, request, records)
+    if given.get("status") is False:
+        qm.wake(queue)
+    return decision
+
+
+def decide_drop(qm: QueueManager, request: Request, command: BrokerDrop) -> Decision:
+    """DROP ...: not while another object needs it, or a conversation uses it."""
+    kind, name = command.kind, command.name
+    _check_name(kind, name)
+    if kind == QUEUE:
+        return done(qm, request, _drop_queue(qm, name))
+    if (kind, name) in SYSTEM:
+        raise Refusal(Reason.OBJECT_IN_USE, name, "it belongs to the queue manager")
+    _require(qm, kind, name)
+    user = _user_of(qm, kind, name)
+    if user:
+        raise Refusal(Reason.OBJECT_IN_USE, name, user)
+    return done(qm, request, [ObjectDeleted(kinds.PREFIX + kind, name)])
+
+
+def _drop_queue(qm: QueueManager, name: str) -> list[Record]:
+    queue = queue_named(qm, name)
+    for (_, user), one in qm.objects.items():
+        if isinstance(one, ServiceAttributes) and key_of(one.queue) == queue.name:
+            raise Refusal(Reason.OBJECT_IN_USE, name, f"service {user} uses it: drop that first")
+    if any(group.endpoints or group.locked_by for group in queue.groups):
+        raise Refusal(Reason.OBJECT_IN_USE, name, "conversations are on it: end them first")
+    keys = [queue.name, queue.name + HELD, queue.name + RETAINED]
+    qm.wake(queue)
+    return [QueueDeleted(key) for key in keys if key in qm.queues]
+
+
+def _user_of(qm: QueueManager, kind: str, name: str) -> str:
+    """Say what needs an object; empty: nothing does."""
+    for (_, user), one in qm.objects.items():
+        if kind == MESSAGE_TYPE and isinstance(one, ContractAttributes):
+            listed = names(one.by_initiator) + names(one.by_target) + names(one.by_any)
+            if name in listed:
+                return f"contract {user} has this message type: drop that first"
+        if kind == CONTRACT and isinstance(one, ServiceAttributes) and name in names(one.contracts):
+            return f"service {user} has this contract: drop that first"
+    for endpoint in qm.conversations.endpoints.values():
+        if kind == SERVICE and endpoint.state.service == name:
+            return "conversations of it have not ended: end them first"
+        if kind == CONTRACT and endpoint.state.contract == name:
+            return "conversations by it have not ended: end them first"
+    return ""

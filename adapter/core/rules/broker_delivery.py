@@ -1,0 +1,338 @@
+"""Delivery: from a message that was sent to the queue of the endpoint that it is for.
+
+The target's endpoint is made by the first message. What cannot be delivered yet, because the
+queue is OFF or the service does not exist, is held on a queue of its own, in order, and delivered
+when that has changed. What must not be delivered is answered with an Error. What is for another
+queue manager leaves by a transmission queue. This module does not know when a unit commits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec import Struct, field, structs
+
+from adapter.core.attributes import broker as kinds
+from adapter.core.contract.broker import END_DIALOG, ERROR, SCHEMA_PREFIX, SYSTEM_TYPES
+from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader
+from adapter.core.contract.message import MessageData
+from adapter.core.contract.records import ConversationGone, ConversationSet, QueueDefined, Record
+from adapter.core.contract.transmission import Transmission
+from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue
+from adapter.core.model.conversations import BROKEN, ENDED
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import LocalQueue
+from adapter.core.model.routes import Made
+from adapter.core.rules import broker_catalog as catalog
+from adapter.core.rules import remote
+from adapter.core.rules.broker_dialogs import message_of
+from adapter.core.rules.broker_texts import error_body
+from adapter.core.rules.unit import Puts
+
+END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
+"""Between queue managers only: the far side knows that a conversation was ended."""
+
+NO_CONTRACT = -8408
+NOT_SENDABLE = -8431
+NOT_VALID = -9615
+LIFETIME_OVER = -8489
+REMOTE_GONE = -8470
+
+
+class BrokerDelivery(Struct):
+    """What the delivery of messages causes.
+
+    states: endpoints that are changed or new, by handle. gone: those that cease to be. puts: to
+    queues, in order. made: transmission queues that are made; parts: other queues. releasing:
+    the queue whose held messages these are.
+    """
+
+    qm: QueueManager
+    now_ms: int
+    states: dict[bytes, ConversationSet] = field(default_factory=dict)
+    gone: dict[bytes, ConversationSet] = field(default_factory=dict)
+    puts: Puts = field(default_factory=list)
+    made: Made = field(default_factory=dict)
+    parts: dict[str, BrokerQueue] = field(default_factory=dict)
+    new: dict[tuple[bytes, bool], bytes] = field(default_factory=dict)
+    releasing: str = ""
+
+    def side(self, conversation: bytes, is_initiator: bool) -> ConversationSet | None:
+        """Return one side of a conversation as it will be, to be changed; None: it is not here."""
+        handle = self.new.get((conversation, is_initiator))
+        if handle is None:
+            handle = self.qm.conversations.by_side.get((conversation, is_initiator), b"")
+        if handle in self.gone:
+            return None
+        if handle not in self.states:
+            endpoint = self.qm.conversations.endpoints.get(handle)
+            if endpoint is None:
+                return None
+            self.states[handle] = structs.replace(endpoint.state)
+        return self.states[handle]
+
+    def set(self, state: ConversationSet) -> None:
+        """Note what becomes of an endpoint."""
+        self.states[state.handle] = state
+        self.new[state.conversation, state.is_initiator] = state.handle
+
+    def remove(self, state: ConversationSet) -> None:
+        """Let an endpoint cease to be."""
+        self.states.pop(state.handle, None)
+        self.gone[state.handle] = state
+
+    def records_before(self) -> list[Record]:
+        """Return what is recorded before messages are put: definitions and endpoints."""
+        records = remote.definitions(self.made)
+        for queue in self.parts.values():
+            attributes = {"kind": kinds.KIND, "display_name": queue.attributes.display_name}
+            records.append(QueueDefined(queue.name, queue.incarnation, attributes))
+        return [*records, *self.states.values()]
+
+    def records_after(self) -> list[Record]:
+        """Return what is recorded when messages are removed."""
+        known = self.qm.conversations.endpoints
+        return [ConversationGone(handle) for handle in self.gone if handle in known]
+
+    def all_made(self) -> dict[str, LocalQueue]:
+        """Return the queues that are made."""
+        return {**self.made, **self.parts}
+
+
+def dispatch_message(d: BrokerDelivery, message: MessageData, queue_manager: str) -> bool:
+    """Send a message on its way: to a queue here, or to another queue manager. Whether it is
+    delivered, or answered, at once.
+    """
+    if not queue_manager:
+        return deliver(d, message)
+    queue = remote.make_for(
+        d.qm, queue_manager, queue_manager, f"for queue manager {queue_manager}", d.made
+    )
+    header = structs.replace(_header_of(message), from_queue_manager=d.qm.name)
+    leaving = structs.replace(
+        message,
+        broker=header,
+        transmission=Transmission("", queue_manager),
+        message_id=d.qm.numbers.new_message_id(),
+        put_time_ms=d.now_ms,
+    )
+    d.puts.append((queue, leaving))
+    return False
+
+
+def deliver(d: BrokerDelivery, message: MessageData) -> bool:
+    """Deliver a message that is for an endpoint here. Whether it is no longer held."""
+    header = _header_of(message)
+    state = d.side(header.conversation, not header.from_initiator)
+    if header.message_type == END_ACKNOWLEDGED:
+        if state is not None and state.is_ended:
+            d.remove(state)
+        return True
+    if state is None and (not header.from_initiator or header.sequence):
+        acknowledge(d, header)
+        return True
+    held = _held_at(d, header, state)
+    if held is not None:
+        _hold(d, held, message)
+        return False
+    if state is not None and state.is_ended:
+        acknowledge(d, header)
+        return True
+    code, text = _why_not(d, header, state, message.body)
+    if code:
+        _answer(d, header, state, code, text)
+        return True
+    state = state or _new_endpoint(d, header)
+    _put(d, state, message)
+    acknowledge(d, header)
+    return True
+
+
+def _header_of(message: MessageData) -> BrokerHeader:
+    assert message.broker is not None, "it is a message of Service Broker"
+    return message.broker
+
+
+def _held_at(d: BrokerDelivery, header: BrokerHeader, state: ConversationSet | None) -> str | None:
+    """Say on which queue a message is held; None: it can be delivered.
+
+    Behind messages that are held, others are held too, so that their order is kept.
+    """
+    if state is not None:
+        key = state.queue
+    else:
+        found = catalog.lookup(d.qm, kinds.SERVICE, header.service)
+        if found is None:
+            return PREFIX + HELD + header.service
+        key = catalog.key_of(catalog.service(d.qm, header.service).queue)
+        waiting = d.qm.queues.get(PREFIX + HELD + header.service)
+        if waiting is not None and waiting.name != d.releasing and waiting.available_count:
+            return waiting.name
+    queue = catalog.that_queue(d.qm, key)
+    if not queue.attributes.status:
+        return key + HELD
+    held = d.qm.queues.get(key + HELD)
+    if held is None or held.name == d.releasing or not held.available_count:
+        return None
+    return held.name
+
+
+def _hold(d: BrokerDelivery, key: str, message: MessageData) -> None:
+    qm = d.qm
+    queue = qm.queues.get(key) or d.parts.get(key)
+    if queue is None:
+        record = catalog.part(qm, key, "", key.removeprefix(PREFIX))
+        queue = d.parts[key] = BrokerQueue(
+            key, record.incarnation, kinds.BrokerAttributes(**record.attributes)
+        )
+        queue.begin_term(qm.numbers.first_n)
+    header = structs.replace(_header_of(message), status=WAITING)
+    held = structs.replace(message, broker=header, transmission=None)
+    _stamp(d, held)
+    d.puts.append((queue, held))
+
+
+def _stamp(d: BrokerDelivery, message: MessageData) -> None:
+    message.message_id = d.qm.numbers.new_message_id()
+    message.put_time_ms = d.now_ms
+
+
+def acknowledge(d: BrokerDelivery, header: BrokerHeader) -> None:
+    """Let the side that ended a conversation know that its end has come: it ceases to be."""
+    if header.message_type not in (END_DIALOG, ERROR):
+        return
+    if header.from_queue_manager in ("", d.qm.name):
+        far = d.side(header.conversation, header.from_initiator)
+        if far is not None and far.is_ended:
+            d.remove(far)
+        return
+    answer = structs.replace(
+        header,
+        message_type=END_ACKNOWLEDGED,
+        validation="E",
+        service=header.from_service,
+        from_service=header.service,
+        from_initiator=not header.from_initiator,
+        sequence=header.sequence + 1,
+    )
+    message = MessageData(
+        correlation_id=bytes(24),
+        group_id=header.conversation + bytes(8),
+        priority=0,
+        persistence=1,
+        broker=answer,
+    )
+    dispatch_message(d, message, header.from_queue_manager)
+
+
+def _why_not(
+    d: BrokerDelivery, header: BrokerHeader, state: ConversationSet | None, body: bytes
+) -> tuple[int, str]:
+    """Say why a message must not be delivered: an error code of the system, and its text."""
+    qm = d.qm
+    if header.message_type in SYSTEM_TYPES:
+        return 0, ""
+    by = header.contract
+    found = catalog.lookup(qm, kinds.CONTRACT, by)
+    if state is None:
+        accepted = kinds.names(catalog.service(qm, header.service).contracts)
+        if found is None or by not in accepted:
+            text = f"Target service '{header.service}' does not support contract '{by}'."
+            return NO_CONTRACT, text
+    wanted = catalog.lookup(qm, kinds.MESSAGE_TYPE, header.message_type)
+    sendable = isinstance(found, kinds.ContractAttributes) and catalog.is_sendable(
+        found, header.message_type, from_initiator=header.from_initiator
+    )
+    if not isinstance(wanted, kinds.MessageTypeAttributes) or not sendable:
+        text = f"The message type '{header.message_type}' is not part of the service contract."
+        return NOT_SENDABLE, text
+    problem = qm.xml.why_invalid(wanted.validation, wanted.schema, body)
+    if not problem:
+        return 0, ""
+    text = (
+        f"A message of type '{header.message_type}' failed XML validation on the target service. "
+        f"{problem}"
+    )
+    return NOT_VALID, text[:3_000]
+
+
+def _answer(
+    d: BrokerDelivery,
+    header: BrokerHeader,
+    state: ConversationSet | None,
+    code: int,
+    text: str,
+) -> None:
+    """Break a conversation off: both sides learn of it by an Error."""
+    if state is not None:
+        put_error(d, state, code, text)
+    answer = BrokerHeader(
+        conversation=header.conversation,
+        sequence=header.sequence,
+        message_type=ERROR,
+        validation="X",
+        service=header.from_service,
+        contract=header.contract,
+        from_service=header.service,
+        from_initiator=not header.from_initiator,
+    )
+    message = MessageData(
+        body=error_body(code, text),
+        correlation_id=bytes(24),
+        group_id=header.conversation + bytes(8),
+        priority=0,
+        persistence=1,
+        broker=answer,
+    )
+    far = header.from_queue_manager
+    dispatch_message(d, message, "" if far == d.qm.name else far)
+
+
+def put_error(d: BrokerDelivery, state: ConversationSet, code: int, text: str) -> None:
+    """Put an Error of the system to an endpoint's own queue, or where messages for it wait."""
+    message = message_of(structs.replace(state), ERROR, error_body(code, text), "X")
+    header = structs.replace(
+        _header_of(message),
+        service=state.service,
+        from_service=state.far_service,
+        from_initiator=not state.is_initiator,
+    )
+    deliver(d, structs.replace(message, broker=header))
+
+
+def _new_endpoint(d: BrokerDelivery, header: BrokerHeader) -> ConversationSet:
+    """Make the target's side of a conversation, in a group of its own."""
+    qm = d.qm
+    handle, group = (
+        hashlib.blake2b(qm.numbers.new_message_id(), digest_size=16).digest() for _ in range(2)
+    )
+    state = ConversationSet(
+        handle,
+        header.conversation,
+        group,
+        catalog.key_of(catalog.service(qm, header.service).queue),
+        header.service,
+        header.from_service,
+        "" if header.from_queue_manager == qm.name else header.from_queue_manager,
+        header.contract,
+        False,
+        catalog.priority(qm, header.contract, header.service, header.from_service),
+        lifetime_ms=header.lifetime_ms,
+    )
+    d.set(state)
+    return state
+
+
+def _put(d: BrokerDelivery, state: ConversationSet, message: MessageData) -> None:
+    header = _header_of(message)
+    validation = header.validation
+    if header.message_type not in SYSTEM_TYPES:
+        validation = catalog.check_type(d.qm, header.message_type)
+    here = structs.replace(header, handle=state.handle, status=READY, validation=validation)
+    put = structs.replace(message, broker=here, transmission=None, priority=state.priority - 1)
+    _stamp(d, put)
+    d.puts.append((catalog.that_queue(d.qm, state.queue), put))
+    if header.message_type == END_DIALOG:
+        state.far = ENDED
+    elif header.message_type == ERROR:
+        state.far, state.timer_ms = BROKEN, 0

@@ -1,0 +1,92 @@
+"""The verbs on conversations: each is tried, and waits if it must, for a lock or for messages.
+
+A verb that waits has changed nothing: it is tried again, as if it had just come, when a lock was
+released or a message has come. This module does not know what a verb means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adapter.core.contract import broker as b
+from adapter.core.contract.commands import Request
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Descriptions, Messages, Refused, Result
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.unit import UnitOfWork
+from adapter.core.model.waiters import Waiter
+from adapter.core.rules import broker_dialogs, broker_end, broker_receive, waiting
+from adapter.core.rules.broker_catalog import queue_named
+from adapter.core.rules.broker_locks import LockNeeded, check_circle
+from adapter.core.rules.decision import Decision
+from adapter.core.rules.selection import WAIT_MAX_MS
+from adapter.core.rules.unit import backout_records, unit_of
+
+Verb = Callable[[QueueManager, Request, Any, UnitOfWork], Decision | None]
+
+VERBS: dict[type, Verb] = {
+    b.BrokerBegin: broker_dialogs.begin,
+    b.BrokerSend: broker_dialogs.send,
+    b.BrokerReceive: broker_receive.receive,
+    b.BrokerGetGroup: broker_receive.get_group,
+    b.BrokerMove: broker_dialogs.move,
+    b.BrokerTimer: broker_dialogs.set_timer,
+    b.BrokerEnd: broker_end.end,
+}
+
+
+def decide(qm: QueueManager, request: Request, command: Any) -> Decision:
+    """Carry out a verb, or let it wait. A deadlock's victim is backed out."""
+    unit = unit_of(qm, request, command.unit)
+    wait_ms = getattr(command, "wait_ms", 0)
+    lock_ms = getattr(command, "lock_ms", -1)
+    if not -1 <= wait_ms <= WAIT_MAX_MS or not -1 <= lock_ms <= WAIT_MAX_MS:
+        raise Refusal(Reason.WAIT_INTERVAL_ERROR, detail=f"{wait_ms} ms, {lock_ms} ms for locks")
+    try:
+        decision = VERBS[type(command)](qm, request, command, unit)
+    except LockNeeded as needed:
+        return _wait_for_lock(qm, request, command, unit, needed)
+    if decision is not None:
+        return decision
+    if wait_ms == 0:
+        return Decision([], nothing(command), qm.entry_n)
+    waiting.begin_for(qm, request, queue_named(qm, command.queue), wait_ms)
+    return Decision([])
+
+
+def _wait_for_lock(
+    qm: QueueManager, request: Request, command: Any, unit: UnitOfWork, needed: LockNeeded
+) -> Decision:
+    """Wait for a group; a receive within WAITFOR waits for it as for its messages."""
+    try:
+        check_circle(qm, request, needed)
+    except Refusal as refusal:
+        refused = Refused(refusal.reason, refusal.name, refusal.detail)
+        records = backout_records(qm, unit, None, request.now_ms)
+        return Decision(records, refused, qm.entry_n)
+    if isinstance(command, b.BrokerReceive) and command.wait_ms:
+        waiting.begin_for(qm, request, needed.queue, command.wait_ms)
+    elif command.lock_ms == 0:
+        return Decision([], waiting.lock_timeout(needed.queue.name), qm.entry_n)
+    else:
+        waiting.begin_for(qm, request, needed.key, command.lock_ms)
+    return Decision([])
+
+
+def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
+    """Try a verb that waits once more; None if it goes on waiting."""
+    request = waiter.request
+    command: Any = request.command
+    try:
+        unit = unit_of(qm, request, command.unit)
+        return VERBS[type(command)](qm, request, command, unit)
+    except LockNeeded:
+        return None
+    except Refusal as refusal:
+        return Decision([], Refused(refusal.reason, refusal.name, refusal.detail), qm.entry_n)
+
+
+def nothing(command: object) -> Result:
+    """Say that there was no message, or no group."""
+    return Messages([]) if isinstance(command, b.BrokerReceive) else Descriptions([])

@@ -1,0 +1,107 @@
+"""ServiceBroker: a session with a queue manager: the catalog, statements, transactions, inspection.
+
+This module does not know what a statement means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from adapter.channel import arguments as a
+from adapter.channel.channel import Channel
+from adapter.channel.closing import Closing
+from adapter.channel.requests import Pending
+from adapter.channel.unit import Unit
+from adapter.core.contract import commands
+from adapter.core.contract.results import UnitOutcome, UnitState
+from adapter.errors import InvalidOption
+from adapter.servicebroker.catalog import Catalog
+from adapter.servicebroker.errors import as_broker
+from adapter.servicebroker.statements import TIMEOUT_MAX_MS, Statements
+from adapter.servicebroker.transaction import Transaction
+from adapter.servicebroker.views import Views
+
+
+class ServiceBroker(Closing, Catalog, Views, Statements):
+    """A session: a statement joins its open transaction, or is a transaction of its own.
+
+    It has at most one transaction at a time. Leaving it as a context closes it.
+    """
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self._transaction: Transaction | None = None
+        self._lock_timeout_ms = -1
+
+    @property
+    def queue_manager(self) -> str:
+        """The name of the queue manager."""
+        return self.channel.queue_manager
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has been closed."""
+        return self.channel.is_closed
+
+    @property
+    def lock_timeout_ms(self) -> int:
+        """SET LOCK_TIMEOUT: how long to wait for a conversation group; -1: without limit."""
+        return self._lock_timeout_ms
+
+    @lock_timeout_ms.setter
+    def lock_timeout_ms(self, value: int) -> None:
+        timeout_ms = a.as_whole("lock_timeout_ms", value)
+        if not -1 <= timeout_ms <= TIMEOUT_MAX_MS:
+            raise InvalidOption(f"lock_timeout_ms is -1 (without limit) to {TIMEOUT_MAX_MS}")
+        self._lock_timeout_ms = timeout_ms
+
+    def transaction(self) -> Transaction:
+        """BEGIN TRANSACTION. Raises InvalidOption if one is open: they do not nest."""
+        if self._transaction is not None and self._transaction.is_open:
+            raise InvalidOption("the session has an open transaction: commit or roll it back first")
+        unit = Unit(self.channel)
+        unit.begin()
+        self._transaction = Transaction(self, unit)
+        return self._transaction
+
+    def forget(self, transaction: Transaction) -> None:
+        """Know that a transaction has ended."""
+        if self._transaction is transaction:
+            self._transaction = None
+
+    @contextmanager
+    def _unit(self) -> Iterator[tuple[Channel, Unit]]:
+        if self._transaction is not None and self._transaction.is_open:
+            with self._transaction._unit() as joined:
+                yield joined
+            return
+        unit = Unit(self.channel)
+        unit.begin()
+        try:
+            yield self.channel, unit
+        except BaseException:
+            unit._leave_failed()
+            raise
+        unit.commit()
+
+    def outcome(self, transaction_id: bytes) -> UnitState:
+        """Say what became of a transaction: "committed", "backed out", "in flight" or "unknown"."""
+        request = Pending(commands.AskOutcome(a.as_unit_id(transaction_id)))
+        with as_broker():
+            self.channel.ask([request])
+            return self.channel.result(request, UnitOutcome).state
+
+    def _ask(self, command: Any, kind: Any, *, durable: bool = False) -> Any:
+        request = Pending(command, durable=durable)
+        with as_broker():
+            self.channel.ask([request])
+            return self.channel.result(request, kind)
+
+    def close(self) -> None:
+        """End the connection: an open transaction is rolled back."""
+        self.channel.close()
+
+    def __repr__(self) -> str:
+        return f"<ServiceBroker of {self.queue_manager}>"

@@ -1,0 +1,250 @@
+"""CREATE, ALTER and DROP. This module does not know what an object is for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.channel import arguments as a
+from adapter.core.attributes import broker as kinds
+from adapter.core.contract import broker as b
+from adapter.core.contract.results import Descriptions, Done
+from adapter.errors import InvalidAttribute, InvalidType
+
+SENDERS = {"INITIATOR": "by_initiator", "TARGET": "by_target", "ANY": "by_any"}
+
+
+class QueueActivation(Struct, frozen=True):
+    """ACTIVATION: what is started for the messages of a queue, and how many at once.
+
+    procedure: a program, or a Python callable as "module:function".
+    """
+
+    procedure: str
+    max_queue_readers: int = 1
+    status: bool = True
+
+
+class ServiceQueue(Struct, frozen=True):
+    """A queue as sys.service_queues shows it.
+
+    rollback_count: transactions that received from it and rolled back in a row. message_count:
+    what is on it, whoever has it received. receiving: transactions that have received from it.
+    """
+
+    name: str
+    status: bool
+    retention: bool
+    is_poison_message_handling_enabled: bool
+    rollback_count: int
+    activation: QueueActivation | None
+    message_count: int
+    receiving: int
+
+
+class Catalog(ABC):
+    """The statements on the catalog: each takes effect at once, and is part of no transaction."""
+
+    @abstractmethod
+    def _ask(self, command: Any, kind: Any, *, durable: bool = False) -> Any: ...
+
+    def _create(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
+        command = b.BrokerCreate(kind, a.as_text("name", name), attributes)
+        self._ask(command, Done, durable=True)
+
+    def _alter(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
+        command = b.BrokerAlter(kind, a.as_text("name", name), attributes)
+        self._ask(command, Done, durable=True)
+
+    def _drop(self, kind: str, name: str) -> None:
+        self._ask(b.BrokerDrop(kind, a.as_text("name", name)), Done, durable=True)
+
+    def create_message_type(
+        self, name: str, *, validation: str = "NONE", schema: str | None = None
+    ) -> None:
+        """CREATE MESSAGE TYPE. validation: NONE, EMPTY, WELL_FORMED_XML, or VALID_XML by an XML
+        schema.
+        """
+        self._create(kinds.MESSAGE_TYPE, name, {"validation": validation, "schema": schema or ""})
+
+    def alter_message_type(self, name: str, *, validation: str, schema: str | None = None) -> None:
+        """ALTER MESSAGE TYPE."""
+        self._alter(kinds.MESSAGE_TYPE, name, {"validation": validation, "schema": schema or ""})
+
+    def create_contract(self, name: str, message_types: Mapping[str, str]) -> None:
+        """CREATE CONTRACT: who sends each message type, INITIATOR, TARGET or ANY."""
+        attributes = dict.fromkeys(SENDERS.values(), "")
+        for message_type, sender in message_types.items():
+            field = SENDERS.get(sender)
+            if field is None:
+                raise InvalidAttribute(f"SENT BY is INITIATOR, TARGET or ANY, not {sender!r}")
+            attributes[field] = joined([*attributes[field].split("\n"), message_type])
+        self._create(kinds.CONTRACT, name, dict(attributes))
+
+    def create_queue(
+        self,
+        name: str,
+        *,
+        status: bool = True,
+        retention: bool = False,
+        poison_message_handling: bool = True,
+        activation: QueueActivation | None = None,
+    ) -> None:
+        """CREATE QUEUE. status: ON. Names of queues are not case-sensitive."""
+        attributes = {
+            "status": status,
+            "retention": retention,
+            "poison_message_handling": poison_message_handling,
+        }
+        self._create(kinds.QUEUE, name, attributes | _activation(activation))
+
+    def alter_queue(
+        self,
+        name: str,
+        *,
+        status: bool | None = None,
+        retention: bool | None = None,
+        poison_message_handling: bool | None = None,
+        activation: QueueActivation | None = None,
+    ) -> None:
+        """ALTER QUEUE: what is not given stays. status=True sets rollback_count to 0."""
+        given = {
+            "status": status,
+            "retention": retention,
+            "poison_message_handling": poison_message_handling,
+        }
+        attributes = {name: value for name, value in given.items() if value is not None}
+        if activation is not None:
+            attributes |= _activation(activation)
+        self._alter(kinds.QUEUE, name, attributes)
+
+    def create_service(self, name: str, queue: str, *, contracts: Iterable[str] = ()) -> None:
+        """CREATE SERVICE. contracts: by which others begin dialogs with it; without any it only
+        begins dialogs itself.
+        """
+        attributes = {"queue": a.as_text("queue", queue), "contracts": joined(contracts)}
+        self._create(kinds.SERVICE, name, attributes)
+
+    def alter_service(
+        self, name: str, *, queue: str | None = None, contracts: Iterable[str] | None = None
+    ) -> None:
+        """ALTER SERVICE: what is not given stays."""
+        attributes = {}
+        if queue is not None:
+            attributes["queue"] = a.as_text("queue", queue)
+        if contracts is not None:
+            attributes["contracts"] = joined(contracts)
+        self._alter(kinds.SERVICE, name, attributes)
+
+    def create_route(self, name: str, *, service: str = "", address: str = "LOCAL") -> None:
+        """CREATE ROUTE: a service (empty: any) is at a queue manager; LOCAL: at this one."""
+        self._create(kinds.ROUTE, name, {"service": service, "address": _address(address)})
+
+    def alter_route(
+        self, name: str, *, service: str | None = None, address: str | None = None
+    ) -> None:
+        """ALTER ROUTE: what is not given stays."""
+        attributes = {}
+        if service is not None:
+            attributes["service"] = service
+        if address is not None:
+            attributes["address"] = _address(address)
+        self._alter(kinds.ROUTE, name, attributes)
+
+    def create_broker_priority(
+        self,
+        name: str,
+        level: int,
+        *,
+        contract: str = "",
+        local_service: str = "",
+        remote_service: str = "",
+    ) -> None:
+        """CREATE BROKER PRIORITY: of the conversations that begin from now on; empty: any."""
+        attributes = {
+            "contract": contract,
+            "local_service": local_service,
+            "remote_service": remote_service,
+            "level": level,
+        }
+        self._create(kinds.PRIORITY, name, attributes)
+
+    def create_event_notification(
+        self, name: str, queue: str, *, event: str = b.QUEUE_DISABLED, on_queue: str = ""
+    ) -> None:
+        """CREATE EVENT NOTIFICATION: put a message about an event to a queue. on_queue: the queue
+        that the event is about; empty: any.
+        """
+        attributes = {"event": event, "queue": queue, "object": on_queue}
+        self._create(kinds.NOTIFICATION, name, attributes)
+
+    def drop_message_type(self, name: str) -> None:
+        """DROP MESSAGE TYPE: not while a contract has it."""
+        self._drop(kinds.MESSAGE_TYPE, name)
+
+    def drop_contract(self, name: str) -> None:
+        """DROP CONTRACT: not while a service has it."""
+        self._drop(kinds.CONTRACT, name)
+
+    def drop_queue(self, name: str) -> None:
+        """DROP QUEUE: not while a service uses it."""
+        self._drop(kinds.QUEUE, name)
+
+    def drop_service(self, name: str) -> None:
+        """DROP SERVICE: not while it has conversations."""
+        self._drop(kinds.SERVICE, name)
+
+    def drop_route(self, name: str) -> None:
+        """DROP ROUTE."""
+        self._drop(kinds.ROUTE, name)
+
+    def drop_broker_priority(self, name: str) -> None:
+        """DROP BROKER PRIORITY."""
+        self._drop(kinds.PRIORITY, name)
+
+    def drop_event_notification(self, name: str) -> None:
+        """DROP EVENT NOTIFICATION."""
+        self._drop(kinds.NOTIFICATION, name)
+
+    def queue(self, name: str) -> ServiceQueue:
+        """Return a queue as it is now."""
+        command = b.BrokerInquire(kinds.QUEUE, a.as_text("name", name))
+        one = self._ask(command, Descriptions).queues[0]
+        shown = one.attributes
+        procedure = shown["activation_procedure"]
+        return ServiceQueue(
+            one.name,
+            shown["status"],
+            shown["retention"],
+            shown["poison_message_handling"],
+            shown["rollback_count"],
+            QueueActivation(procedure, shown["max_queue_readers"], shown["activation_status"])
+            if procedure
+            else None,
+            shown["message_count"],
+            shown["receiving"],
+        )
+
+
+def joined(names: Iterable[str]) -> str:
+    """Write a list of names."""
+    if isinstance(names, str):
+        raise InvalidType(f"give a list of names, not the str {names!r}")
+    return "\n".join(name for name in names if name)
+
+
+def _activation(activation: QueueActivation | None) -> dict[str, Any]:
+    if activation is None:
+        return {}
+    return {
+        "activation_procedure": activation.procedure,
+        "max_queue_readers": activation.max_queue_readers,
+        "activation_status": activation.status,
+    }
+
+
+def _address(address: str) -> str:
+    return "" if address == "LOCAL" else a.as_text("address", address)

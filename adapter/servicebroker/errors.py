@@ -1,0 +1,70 @@
+"""ServiceBrokerError, and which of SQL Server's numbers a refusal of the queue manager has.
+
+Source of the numbers: sys.messages of SQL Server (its documentation, database engine events and
+errors). A refusal that SQL Server has no number for has 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from adapter import errors
+from adapter.core.contract.reasons import Reason
+from adapter.errors import Error
+
+DEADLOCK_VICTIM = 1205
+
+NUMBERS: dict[Reason, int] = {
+    Reason.QUEUE_NOT_FOUND: 208,
+    Reason.QUEUE_DELETED: 208,
+    Reason.LOCK_TIMEOUT: 1222,
+    Reason.DEADLOCK_VICTIM: DEADLOCK_VICTIM,
+    Reason.OBJECT_EXISTS: 2714,
+    Reason.OBJECT_IN_USE: 3716,
+    Reason.CONVERSATION_NOT_FOUND: 8426,
+    Reason.CONVERSATION_STATE_ERROR: 8429,
+    Reason.MESSAGE_TYPE_ERROR: 8431,
+    Reason.MESSAGE_TOO_LONG: 8459,
+    Reason.QUEUE_DISABLED: 9617,
+    Reason.OBJECT_NOT_FOUND: 15151,
+}
+
+
+class ServiceBrokerError(Error):
+    """A statement of Service Broker failed. number: SQL Server's, 0 if it has none for it."""
+
+    number: int = 0
+
+    def __init__(self, number: int, text: str, object_name: str = "") -> None:
+        super().__init__(f"{text} ({number})" if number else text, object_name)
+        self.number = number
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def translated(error: Error, numbers: Mapping[Reason, int]) -> Error:
+    """Return the error of Service Broker for one of the connection; arguments' errors are kept."""
+    if isinstance(error, ServiceBrokerError | errors.InvalidType):
+        return error
+    if isinstance(error, errors.InvalidValue) and error.refused is None:
+        return error
+    number = 0
+    if error.refused is not None:
+        number = numbers.get(error.refused, NUMBERS.get(error.refused, 0))
+    problem = ServiceBrokerError(number, error.text, error.object_name)
+    problem.refused = error.refused
+    return problem
+
+
+@contextmanager
+def as_broker(numbers: Mapping[Reason, int] | None = None) -> Iterator[None]:
+    """Have errors of the connection raised as Service Broker's. numbers: those of a statement."""
+    try:
+        yield
+    except Error as error:
+        problem = translated(error, numbers or {})
+        if problem is error:
+            raise
+        raise problem from error

@@ -1,0 +1,119 @@
+"""A transaction of a session: its statements take effect together, or not at all.
+
+This module does not know what a statement means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from adapter.channel import arguments as a
+from adapter.channel.channel import Channel
+from adapter.channel.unit import Unit
+from adapter.core.contract import broker as b
+from adapter.core.contract.results import Done
+from adapter.errors import Error
+from adapter.servicebroker.errors import DEADLOCK_VICTIM, ServiceBrokerError, as_broker
+from adapter.servicebroker.statements import Statements
+
+if TYPE_CHECKING:
+    from adapter.servicebroker.broker import ServiceBroker
+
+
+class Transaction(Statements):
+    """A transaction. As a context manager: leaving it normally commits, any exception rolls back.
+
+    After an explicit commit or rollback leaving does nothing.
+    """
+
+    def __init__(self, session: ServiceBroker, unit: Unit) -> None:
+        self._session = session
+        self._own = unit
+
+    @property
+    def id(self) -> bytes:
+        """Its id, 24 bytes: ServiceBroker.outcome() takes it, even after a restart."""
+        return self._own.id
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has neither been committed nor rolled back."""
+        return self._own.is_open
+
+    @property
+    def lock_timeout_ms(self) -> int:
+        """That of its session."""
+        return self._session.lock_timeout_ms
+
+    @contextmanager
+    def _unit(self) -> Iterator[tuple[Channel, Unit]]:
+        try:
+            yield self._session.channel, self._own
+        except Error as error:
+            refused = error.refused
+            if refused is not None and _is_victim(error):
+                self._end()
+            raise
+
+    def save(self, name: str) -> None:
+        """SAVE TRANSACTION: note a savepoint."""
+        self._do(b.BrokerSave(b"", a.as_text("name", name)), Done)
+
+    def rollback_to(self, name: str) -> None:
+        """ROLLBACK TRANSACTION to a savepoint: messages come back, groups stay locked, and nothing
+        counts as rolled back.
+        """
+        self._do(b.BrokerRollbackTo(b"", a.as_text("name", name)), Done)
+
+    def commit(self) -> None:
+        """COMMIT: when this returns, it has happened. Raises ServiceBrokerError."""
+        with as_broker():
+            self._own.commit()
+        self._session.forget(self)
+
+    def rollback(self) -> None:
+        """ROLLBACK: what was received is back in its place, and counts for its queues."""
+        self._session.forget(self)
+        with as_broker():
+            self._own.backout()
+
+    def _end(self) -> None:
+        """Know that the queue manager has rolled it back."""
+        self._session.forget(self)
+        self._own.backout()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if not self.is_open:
+            self._session.forget(self)
+            return
+        if error is None:
+            self._commit_or_roll_back()
+            return
+        try:
+            self.rollback()
+        except Error:
+            return  # it is gone with its connection; the caller is to see the first error
+
+    def _commit_or_roll_back(self) -> None:
+        try:
+            self.commit()
+        except Error:
+            if self.is_open:
+                self.rollback()
+            raise
+
+
+def _is_victim(error: Error) -> bool:
+    victim = isinstance(error, ServiceBrokerError) and error.number == DEADLOCK_VICTIM
+    return victim or type(error).__name__ == "DeadlockVictim"

@@ -1,0 +1,130 @@
+"""SELECT: what is on queues, which conversations there are, what is in transmission. It changes
+nothing. This module does not know what a statement means.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from msgspec import Struct
+
+from adapter.channel import arguments as a
+from adapter.core.contract import broker as b
+from adapter.core.contract.results import Descriptions, Messages, QueueDescription
+from adapter.servicebroker.rows import Row, row_of
+
+ROWS_PER_ANSWER = 500
+
+
+class EndpointRow(Struct, frozen=True):
+    """A row of sys.conversation_endpoints. state: SO, CO, DI, DO or ER. lifetime: None: without
+    limit.
+    """
+
+    conversation_handle: UUID
+    conversation_id: UUID
+    conversation_group_id: UUID
+    is_initiator: bool
+    service_name: str
+    queue: str
+    contract: str
+    far_service: str
+    far_broker_instance: str
+    state: str
+    priority: int
+    lifetime: datetime | None
+    dialog_timer: datetime | None
+    send_sequence: int
+
+
+class TransmissionRow(Struct, frozen=True):
+    """A row of sys.transmission_queue. transmission_status: why it waits."""
+
+    conversation_id: UUID
+    is_initiator: bool
+    from_service_name: str
+    to_service_name: str
+    service_contract_name: str
+    message_type_name: str
+    message_sequence_number: int
+    enqueue_time: datetime
+    message_body: bytes | None
+    transmission_status: str
+
+
+class Views(ABC):
+    """The views."""
+
+    @abstractmethod
+    def _ask(self, command: Any, kind: Any, *, durable: bool = False) -> Any: ...
+
+    def browse(self, queue: str) -> list[Row]:
+        """SELECT * FROM queue: rows in queuing order, retained ones last; also while it is OFF."""
+        name, after, found = a.as_text("queue", queue), 0, list[Row]()
+        while True:
+            command = b.BrokerBrowse(name, after, ROWS_PER_ANSWER)
+            messages = self._ask(command, Messages).messages
+            found += [row_of(one) for one in messages]
+            if len(messages) < ROWS_PER_ANSWER:
+                return found
+            after = messages[-1].seq
+
+    def conversation_endpoints(self) -> list[EndpointRow]:
+        """SELECT * FROM sys.conversation_endpoints."""
+        return [_endpoint(one.attributes) for one in self._all(b.ENDPOINTS)]
+
+    def transmission_queue(self) -> list[TransmissionRow]:
+        """SELECT * FROM sys.transmission_queue."""
+        return [_transmission(one.attributes) for one in self._all(b.TRANSMISSION)]
+
+    def _all(self, kind: str) -> Iterator[QueueDescription]:
+        after = ""
+        while True:
+            command = b.BrokerInquire(kind, "", after, ROWS_PER_ANSWER)
+            found = self._ask(command, Descriptions).queues
+            yield from found
+            if len(found) < ROWS_PER_ANSWER:
+                return
+            after = found[-1].name
+
+
+def _time(time_ms: int) -> datetime | None:
+    return datetime.fromtimestamp(time_ms / 1000, UTC) if time_ms else None
+
+
+def _endpoint(shown: dict[str, Any]) -> EndpointRow:
+    return EndpointRow(
+        UUID(hex=shown["handle"]),
+        UUID(hex=shown["conversation"]),
+        UUID(hex=shown["group"]),
+        shown["is_initiator"],
+        shown["service"],
+        shown["queue"],
+        shown["contract"],
+        shown["far_service"],
+        shown["far_queue_manager"],
+        shown["state"],
+        shown["priority"],
+        _time(shown["lifetime_ms"]),
+        _time(shown["timer_ms"]),
+        shown["sent"],
+    )
+
+
+def _transmission(shown: dict[str, Any]) -> TransmissionRow:
+    return TransmissionRow(
+        UUID(hex=shown["conversation"]),
+        shown["is_initiator"],
+        shown["from_service"],
+        shown["to_service"],
+        shown["contract"],
+        shown["message_type"],
+        shown["sequence"],
+        datetime.fromtimestamp(shown["enqueue_ms"] / 1000, UTC),
+        bytes.fromhex(shown["body"]) or None,
+        shown["status"],
+    )

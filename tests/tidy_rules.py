@@ -43,7 +43,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "client.message",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
         "ledger.kafka_settings ledger.port topics.admin watched",
-        "owner": "core format ledger.port ledger.snapshots topics.port watched",
+        "owner": "core format ledger.port ledger.snapshots topics.port watched xml_validation",
         "movers": "core format ledger topics errors config launch logs memory watched",
         "backup": "core.contract core.model.ranges format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",
@@ -123,7 +123,6 @@ ENTRY_POINTS = frozenset(
     {
         *("adapter.cli.main", "adapter.testing", "adapter.kafka", "adapter.mqi.trigger_monitor"),
         "adapter.localkafka.container",
-        "adapter.xml_validation",
         *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe", "adapter.toplevel.pyspark_mq"),
     }
 )

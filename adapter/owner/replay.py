@@ -32,6 +32,7 @@ from adapter.ledger.snapshots import Snapshot, covers
 from adapter.owner.promises import Collected
 from adapter.owner.storage import Storage
 from adapter.topics.port import PageReader, PagesUnavailableError
+from adapter.xml_validation import XmlBodies
 
 UNFIT = (UnreadableError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
 """What reading or applying an entry raises that was written by another release, or by a bug."""
@@ -123,6 +124,7 @@ def _replay(
     snapshot: Snapshot | None,
 ) -> Replayed:
     qm = QueueManager(name, owner, limits)
+    qm.xml = XmlBodies()
     qm.entry_n = 0  # replayed messages are copied when everything before this term is
     last_n_of: dict[bytes, int] = {}
     reader = descriptor.DescriptorReader()

@@ -33,7 +33,7 @@ QUEUE_ACTIVATION = "QUEUE_ACTIVATION"
 EVENTS = (QUEUE_DISABLED, QUEUE_ACTIVATION)
 
 
-class BrokerCreate(Struct, array_like=True, tag=60):
+class BrokerCreate(Struct, array_like=True, tag=100):
     """Create an object of the catalog. Durable. kind: see core.attributes.broker."""
 
     kind: str
@@ -41,7 +41,7 @@ class BrokerCreate(Struct, array_like=True, tag=60):
     attributes: dict[str, Any] = {}
 
 
-class BrokerAlter(Struct, array_like=True, tag=61):
+class BrokerAlter(Struct, array_like=True, tag=101):
     """Alter an object of the catalog. Durable."""
 
     kind: str
@@ -49,14 +49,14 @@ class BrokerAlter(Struct, array_like=True, tag=61):
     attributes: dict[str, Any]
 
 
-class BrokerDrop(Struct, array_like=True, tag=62):
+class BrokerDrop(Struct, array_like=True, tag=102):
     """Drop an object of the catalog. Durable. Refused while another object needs it."""
 
     kind: str
     name: str
 
 
-class BrokerInquire(Struct, array_like=True, tag=63):
+class BrokerInquire(Struct, array_like=True, tag=103):
     """Ask for objects of the catalog, endpoints, groups, or messages that are in transmission.
 
     kind: of the catalog, or ENDPOINTS, GROUPS or TRANSMISSION. name: of one object; empty: all, in
@@ -70,7 +70,7 @@ class BrokerInquire(Struct, array_like=True, tag=63):
     count: int = 1_000
 
 
-class BrokerBrowse(Struct, array_like=True, tag=64):
+class BrokerBrowse(Struct, array_like=True, tag=104):
     """Look at the rows of a queue, ready and retained ones, also while it is OFF (SELECT).
 
     after: the queuing order of the last row of the answer before. The answer is Messages.
@@ -82,7 +82,7 @@ class BrokerBrowse(Struct, array_like=True, tag=64):
     conversation: bytes = b""
 
 
-class BrokerBegin(Struct, array_like=True, tag=65):
+class BrokerBegin(Struct, array_like=True, tag=105):
     """BEGIN DIALOG CONVERSATION. The answer is Done.
 
     handle: of the new endpoint, never used before. lifetime_ms: 0: without limit. to_queue_manager:
@@ -102,7 +102,7 @@ class BrokerBegin(Struct, array_like=True, tag=65):
     lock_ms: int = -1
 
 
-class BrokerSend(Struct, array_like=True, tag=66):
+class BrokerSend(Struct, array_like=True, tag=106):
     """SEND ON CONVERSATION: on every one of the handles, or on none. The answer is Done."""
 
     unit: bytes
@@ -112,7 +112,7 @@ class BrokerSend(Struct, array_like=True, tag=66):
     lock_ms: int = -1
 
 
-class BrokerReceive(Struct, array_like=True, tag=67):
+class BrokerReceive(Struct, array_like=True, tag=107):
     """RECEIVE: rows of one conversation group, which the unit locks. The answer is Messages.
 
     top: -1: all of the group. conversation, group: empty: of the next group. wait_ms: 0: without
@@ -133,7 +133,7 @@ class BrokerReceive(Struct, array_like=True, tag=67):
         return 0
 
 
-class BrokerGetGroup(Struct, array_like=True, tag=68):
+class BrokerGetGroup(Struct, array_like=True, tag=108):
     """GET CONVERSATION GROUP: lock the next group that has messages. The answer is Descriptions:
     one, whose name is the group in hex, or none.
     """
@@ -148,7 +148,7 @@ class BrokerGetGroup(Struct, array_like=True, tag=68):
         return 0
 
 
-class BrokerMove(Struct, array_like=True, tag=69):
+class BrokerMove(Struct, array_like=True, tag=109):
     """MOVE CONVERSATION to another group of the same service's queue. The answer is Done."""
 
     unit: bytes
@@ -157,7 +157,7 @@ class BrokerMove(Struct, array_like=True, tag=69):
     lock_ms: int = -1
 
 
-class BrokerTimer(Struct, array_like=True, tag=70):
+class BrokerTimer(Struct, array_like=True, tag=110):
     """BEGIN CONVERSATION TIMER: from the commit on. Setting it again sets it anew."""
 
     unit: bytes
@@ -166,7 +166,7 @@ class BrokerTimer(Struct, array_like=True, tag=70):
     lock_ms: int = -1
 
 
-class BrokerEnd(Struct, array_like=True, tag=71):
+class BrokerEnd(Struct, array_like=True, tag=111):
     """END CONVERSATION, plainly, or with an error (> 0) and its description, or with cleanup."""
 
     unit: bytes
@@ -177,21 +177,21 @@ class BrokerEnd(Struct, array_like=True, tag=71):
     lock_ms: int = -1
 
 
-class BrokerSave(Struct, array_like=True, tag=72):
+class BrokerSave(Struct, array_like=True, tag=112):
     """SAVE TRANSACTION: note a savepoint of the unit under a name, again if it exists."""
 
     unit: bytes
     name: str
 
 
-class BrokerRollbackTo(Struct, array_like=True, tag=73):
+class BrokerRollbackTo(Struct, array_like=True, tag=113):
     """ROLLBACK TRANSACTION to a savepoint: what came after it has no effect. Groups stay locked."""
 
     unit: bytes
     name: str
 
 
-class BrokerAwaitEvent(Struct, array_like=True, tag=74):
+class BrokerAwaitEvent(Struct, array_like=True, tag=114):
     """Wait for the events after this number (-1: that come from now on). The answer is
     Descriptions, one an event; with none after wait_ms.
 

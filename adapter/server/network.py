@@ -149,9 +149,7 @@ class Network:
         if term is None:
             return
         self._enter(term.qm.attributes.msmq_computer or term.qm.name)
-        queues = {
-            name: one for name, one in term.qm.queues.items() if one.attributes.usage == "XMITQ"
-        }
+        queues = term.qm.transmission_queues
         for name in self._senders.keys() - queues.keys():
             asyncio.get_running_loop().run_in_executor(None, self._senders.pop(name).stop)
         for name, queue in queues.items():

@@ -86,6 +86,8 @@ class HardState:
         self.topics = Topics()
         self.initiates: dict[str, dict[str, LocalQueue]] = {}
         """By name of an initiation queue, the queues that name it."""
+        self.transmission_queues: dict[str, LocalQueue] = {}
+        """Those with USAGE(XMITQ), by name."""
         self.numbers = Numbers(owner_id)
         self.sessions: dict[bytes, Session] = {}
         self.absent: dict[tuple[bytes, int], Absent] = {}
@@ -122,6 +124,13 @@ class HardState:
             del named[queue.name]
             if not named:
                 del self.initiates[name]
+
+    def note_usage(self, queue: LocalQueue) -> None:
+        """Note whether a queue is a transmission queue; one that is deleted is not."""
+        if queue.attributes.usage == "XMITQ" and not queue.is_deleted:
+            self.transmission_queues[queue.name] = queue
+        else:
+            self.transmission_queues.pop(queue.name, None)
 
     def that_queue(self, name: str, incarnation: int) -> LocalQueue | None:
         """Return a queue, unless it is another one of its name by now."""

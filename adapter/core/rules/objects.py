@@ -200,6 +200,7 @@ def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
     qm.queues[record.name] = queue
     qm.names_initiation(queue)
     qm.share_conversations(queue)
+    qm.note_usage(queue)
     queue.begin_term(qm.numbers.first_n)
     if record.logged:
         qm.numbers.incarnations[record.name] = record.incarnation + 1
@@ -211,6 +212,7 @@ def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:
     qm.names_no_initiation(queue)
     queue.alter(record.attributes)
     qm.names_initiation(queue)
+    qm.note_usage(queue)
 
 
 def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> Removed:
@@ -221,6 +223,7 @@ def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> Removed:
         qm.step.deleted.append(queue)
     delays.clear(qm, queue)
     qm.names_no_initiation(queue)
+    qm.note_usage(queue)
     return [(queue.name, stored) for stored in queue.stored.values() if stored.place[2]]
 
 

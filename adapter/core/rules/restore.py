@@ -289,6 +289,7 @@ def apply_queue_restored(qm: QueueManager, record: QueueRestored) -> None:
     qm.queues[record.name] = queue
     qm.names_initiation(queue)
     qm.share_conversations(queue)
+    qm.note_usage(queue)
 
 
 def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:

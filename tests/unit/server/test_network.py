@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 import adapter
+from adapter.core.model.queue import LocalQueue
 from adapter.format import names, transfer
 from adapter.network import receiver
 from adapter.network.memory import MemoryNetwork
@@ -329,3 +331,45 @@ def test_an_address_on_all_interfaces_is_named_by_the_host() -> None:
     assert reachable("[::1]:1414") == "[::1]:1414"
     assert not reachable("0.0.0.0:1414").startswith("0.0.0.0")
     assert reachable("[::]:1414").endswith(":1414")
+
+
+class CountedQueues(dict[str, LocalQueue]):
+    """Counts how often somebody goes through all queues."""
+
+    def __init__(self, queues: dict[str, LocalQueue]) -> None:
+        super().__init__(queues)
+        self.scans = 0
+
+    def items(self) -> Any:
+        self.scans += 1
+        return super().items()
+
+    def values(self) -> Any:
+        self.scans += 1
+        return super().values()
+
+    def __iter__(self) -> Iterator[str]:
+        self.scans += 1
+        return super().__iter__()
+
+
+def test_the_look_for_transmission_queues_goes_through_no_others(two: Two) -> None:
+    a, b = two
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1"])
+        assert bodies(b, 1) == [b"1"]
+        network = a._running()._network
+        assert network is not None
+        term = network._term()
+        assert term is not None
+
+        async def look() -> int:
+            counted = term.qm.queues = CountedQueues(term.qm.queues)
+            assert network._timer is not None
+            network._timer.cancel()
+            network._look()
+            return counted.scans
+
+        assert a._run(look()) == 0
+        a.mqsc("ALTER QLOCAL(QMB) USAGE(NORMAL)")
+        await_that(lambda: sender(a)["state"] == "")

@@ -261,3 +261,18 @@ def test_what_is_set_on_a_temporary_queue_is_not_in_the_ledger() -> None:
     client.do(c.SetAttributes(1, {"inhibit_put": True}))
     assert client.core.queue("TEMP").attributes.inhibit_put
     assert "TEMP" not in client.core.replayed().queues
+
+
+def test_transmission_queues_are_known_by_name() -> None:
+    core = client_on("Q").core
+    client = core.connect()
+    client.define("X", usage="XMITQ")
+    client.define("Y")
+    client.define("Z", usage="XMITQ")
+    client.do(c.AlterQueue("Y", {"usage": "XMITQ"}))
+    client.do(c.AlterQueue("X", {"usage": "NORMAL"}))
+    client.do(c.DeleteQueue("Z"))
+    assert core.qm.transmission_queues == {"Y": core.queue("Y")}
+    assert set(core.replayed().transmission_queues) == {"Y"}
+    core.crash_with_snapshot()
+    assert core.qm.transmission_queues == {"Y": core.queue("Y")}

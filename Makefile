@@ -84,7 +84,7 @@ docs: $(STAMP) ## write again what the documentation has from the code
 	$(BIN)/python -m tests.docs.triggers
 	$(BIN)/python -m tests.docs.rooms
 
-fmt: $(STAMP) ## format and mend what ruff can mend
+fmt: $(STAMP) ## format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 

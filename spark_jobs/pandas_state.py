@@ -1,8 +1,8 @@
-"""A mend for PySpark 4.0 with a pyarrow that takes no floats for whole numbers.
+"""A correction of PySpark 4.0 with a pyarrow that takes no floats for whole numbers.
 
 With state and data in one batch of Arrow, PySpark pads the shorter column with nulls; pandas makes
 floats of numbers among nulls, and PySpark cuts the data by them. Every process that reads such
-batches imports the module of the function that gets them: that module calls mend().
+batches imports the module of the function that gets them: that module calls apply_correction().
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyspark.sql.pandas.serializers import ApplyInPandasWithStateSerializer as S
 NUMBERS = ("startOffset", "numRows")
 
 
-def mend() -> None:
+def apply_correction() -> None:
     """Make whole numbers of those that say where a group's rows lie; twice is no error."""
     before = getattr(Serializer, "arrow_to_pandas", None)
     if before is None or getattr(before, "__module__", "") == __name__:

@@ -20,7 +20,7 @@ from spark_jobs.descriptors import MODE_METADATA
 from spark_jobs.errors import SparkJobError
 from spark_jobs.values import REASON, VALUE
 
-pandas_state.mend()  # here: Spark's Python processes import this module for _collect
+pandas_state.apply_correction()  # here: Spark's Python processes import this module for _collect
 
 UNIT = ("topic", "unit_id")
 BUCKET = "_bucket"

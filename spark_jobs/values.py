@@ -34,7 +34,7 @@ from spark_jobs.errors import SparkJobError
 VALUE = "value"
 REASON = "value_error"
 UNREADABLE = (InvalidSchema, NotAvro, SchemaIncompatible, SchemaNotFound)
-"""A body's own fault, which no other try would mend."""
+"""A body's own fault, which no retry would change."""
 READERS_MAX = 16  # a job has one or two
 
 

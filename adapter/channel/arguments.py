@@ -138,7 +138,7 @@ def as_priority(value: object) -> int:
         raise InvalidType(f"priority is an int or None, not {value!r}")
     if not 0 <= value <= PRIORITY_MAX:
         raise InvalidPriority(
-            f"priority is 0 to {PRIORITY_MAX}, not {value}; None is the queue's default"
+            f"priority is 0 to {PRIORITY_MAX}, not {value}; None: the queue's default"
         )
     return int(value)
 
@@ -149,13 +149,13 @@ def as_persistence(value: object) -> int:
 
 
 def as_expiry_ms(value: object) -> int:
-    """Take a positive time in seconds; None is no expiry."""
+    """Take a positive time in seconds; None: without expiry."""
     if value is None:
         return -1
     seconds = _seconds("expiry_s", value)
     if not 0 < seconds < math.inf:
         raise InvalidExpiry(
-            f"expiry_s is a positive number of seconds, not {value!r}; None is no expiry"
+            f"expiry_s is a positive number of seconds, not {value!r}; None: no expiry"
         )
     return max(round(seconds * 1000), 1)
 

@@ -178,7 +178,7 @@ class LedgerSource:
         raise self._nothing_came()
 
     def _look_at(self, message: Message) -> None:
-        """Raise for what waiting does not mend; the consumer itself tries the rest again."""
+        """Raise an error that waiting does not resolve; the consumer itself retries the others."""
         error = message.error()
         if error is None:
             return

@@ -180,10 +180,10 @@ class InboundCollector:
         return Arrival(message, 0, record.offset + 1, code=NOT_AUTHORIZED if is_refused else 0)
 
     def _dead(self, record: ReceivedRecord, code: int, error: UnreadableError) -> Arrival:
-        """Make what goes to the dead-letter queue of a record that is no message."""
+        """Make what goes to the dead-letter queue of a record that is not a message."""
         self.unreadable += 1
         log.warning(
-            "a record is no message, and goes to the dead-letter queue",
+            "a record is not a message, and goes to the dead-letter queue",
             topic=self.topic,
             offset=record.offset,
             why=str(error),

@@ -255,7 +255,7 @@ class Housekeeping:
         little = cut.look_again(self._progress.moved_n, copied.parked) <= bounds.last_carried_bytes
         for _ in range(round(bounds.last_copies_s / LOOK_S)):
             if self._progress.moved_n >= cut.n:
-                break  # what is left is of parked queues, and they will not be mended now
+                break  # what is left is of parked queues, which are not written now
             if copied.position == NOTHING and little:
                 break  # the movers have not begun yet, and need not
             await asyncio.sleep(LOOK_S)

@@ -324,7 +324,7 @@ class QueueManagerAttributes(Dated, kw_only=True):
         Attribute(
             "STATINT",
             131,
-            "seconds from one event with the statistics of a queue to the next; 0: there are none; "
+            "seconds from one event with the statistics of a queue to the next; 0: no events; "
             "of a queue manager that is a process, what its configuration says, unless altered",
             low=0,
             high=604_800,

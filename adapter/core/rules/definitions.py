@@ -108,7 +108,7 @@ def _describe(kind: str, name: str, attributes: msgspec.Struct) -> ObjectDescrip
 
 def _check_kind(kind: str, name: str, kinds: tuple[str, ...]) -> None:
     if kind not in kinds:
-        text = f"{kind!r} is not one of {', '.join(kinds)}"
+        text = f"{kind!r} is not a kind of object; the kinds are {', '.join(kinds)}"
         raise Refusal(Reason.OBJECT_TYPE_ERROR, name, text)
 
 

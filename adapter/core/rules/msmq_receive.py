@@ -93,7 +93,7 @@ def _check_transaction(qm: QueueManager, command: MsmqReceive, handle: MsmqReade
         return
     queue = handle.msmq
     if command.peek:
-        text = "a peek is no part of a transaction"
+        text = "a peek cannot be part of a transaction"
     elif not queue.attributes.transactional:
         text = "the queue is not transactional"
     elif handle.is_remote and min(handle.level, qm.attributes.msmq_level) < LEVEL_LATEST:

@@ -26,7 +26,7 @@ GENERATED = re.compile(r".*[0-9A-F]{16}")
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no name (MQRC_OBJECT_NAME_ERROR)."""
+    """Refuse an invalid name (MQRC_OBJECT_NAME_ERROR)."""
     if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
         raise Refusal(Reason.NAME_ERROR, name, "a name has 1 to 48 of A-Z a-z 0-9 . _ / %")
 

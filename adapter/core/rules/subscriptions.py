@@ -100,7 +100,7 @@ def check_priority(name: str, priority: int) -> None:
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no name of a subscription (MQRC_SUB_NAME_ERROR); any characters are taken."""
+    """Refuse an invalid name (MQRC_SUB_NAME_ERROR): an empty or long one, or one with zeros."""
     if not name or len(name) > NAME_LENGTH_MAX or "\0" in name:
         text = f"a name has 1 to {NAME_LENGTH_MAX} characters, and no zeros"
         raise Refusal(Reason.SUBSCRIPTION_NAME_ERROR, name, text)

@@ -61,6 +61,7 @@ HOT = (
 """What a put, a get and a commit run through."""
 INTERPRETED = frozenset(
     {
+        "adapter/core/model/computers.py",
         "adapter/core/model/destination.py",
         "adapter/core/model/limits.py",
         "adapter/core/model/moment.py",

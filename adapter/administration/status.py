@@ -12,9 +12,10 @@ from typing import Any
 
 from adapter import Connection
 from adapter import mq_constants as mq
-from adapter.administration.kinds import FoundObject, Kind
+from adapter.administration.kinds import CHANNEL_NAME_LENGTH, FoundObject, Kind
 from adapter.administration.status_kinds import (
     CHANNEL_STATUS,
+    CLIENT_STATUS,
     COMMAND_SERVER_STATUS,
     CONNECTION,
     CONNECTION_HANDLES,
@@ -42,8 +43,16 @@ from adapter.core.contract.results import (
 )
 from adapter.core.contract.topic_strings import has_wildcards, means
 
-COMMAND_SERVER = "mqk command server"
-"""What the queue manager's own connection is named."""
+COMMAND_SERVER, SENDER = "mqk command server", "mqk sender"
+"""What the queue manager's own connections are named."""
+SENDER_STATES = {
+    "waiting": ("RUNNING", "MQGET"),
+    "sending": ("RUNNING", "SEND"),
+    "stopped": ("STOPPED", ""),
+}
+"""Status and substate by the state of a sender; all others are RETRYING."""
+COUNTED_MAX = 2**31
+"""Where counters of MQ begin anew: they have 32 bits."""
 LISTENER_NAME = "SYSTEM.DEFAULT.LISTENER.TCP"
 
 
@@ -188,7 +197,7 @@ def connection_handles(qm: Connection, pattern: str) -> list[FoundObject]:
 def _client(status: ConnectionStatus) -> dict[str, Any]:
     return {
         "application": status.application,
-        "application_type": "SYSTEM" if status.application == COMMAND_SERVER else "USER",
+        "application_type": "SYSTEM" if status.application in (COMMAND_SERVER, SENDER) else "USER",
         "user": status.user,
         "channel": status.channel or DEFAULT_CHANNEL,
         "address": status.address,
@@ -223,10 +232,10 @@ def reset_totals(qm: Connection, pattern: str) -> list[FoundObject]:
 
 
 def channels(qm: Connection, pattern: str) -> list[FoundObject]:
-    """Return the clients that are connected, by the name of the channel."""
-    found = [
+    """Return senders, and the clients that are connected, by the name of the channel."""
+    found = _senders(qm) + [
         FoundObject(
-            CHANNEL_STATUS,
+            CLIENT_STATUS,
             one.channel or DEFAULT_CHANNEL,
             {
                 "address": one.address,
@@ -238,9 +247,37 @@ def channels(qm: Connection, pattern: str) -> list[FoundObject]:
             },
         )
         for one in qm.connections()
-        if one.application != COMMAND_SERVER
+        if one.application not in (COMMAND_SERVER, SENDER)
     ]
     return sorted((one for one in found if fits(one.name, pattern)), key=lambda one: one.name)
+
+
+def _senders(qm: Connection) -> list[FoundObject]:
+    """Return the senders of transmission queues; each is a channel named after its queue."""
+    now_ms = int(time.time() * 1000)
+    network = qm.figures().get("network") or {"senders": {}}
+    found = []
+    for queue, one in network["senders"].items():
+        status, substate = SENDER_STATES.get(one["state"], ("RETRYING", ""))
+        since_ms = now_ms - int(one["running_s"] * 1000)
+        values = {
+            "channel_type": "SDR",
+            "address": "",
+            "status": status,
+            "substate": substate,
+            "user": "",
+            "application": "",
+            "remote_queue_manager": one["destination"],
+            "start_date": date_of(since_ms),
+            "start_time": time_of(since_ms),
+            "conversations": 0,
+            "transmission_queue": queue,
+            "messages": one["messages"] % COUNTED_MAX,
+            "batches": one["units"] % COUNTED_MAX,
+            "bytes": one["bytes"] % COUNTED_MAX,
+        }
+        found.append(FoundObject(CHANNEL_STATUS, f"TO.{queue}"[:CHANNEL_NAME_LENGTH], values))
+    return found
 
 
 def listeners(qm: Connection, pattern: str, kind: Kind = LISTENER) -> list[FoundObject]:

@@ -172,11 +172,17 @@ class QueueManagerStatusRows(Struct, kw_only=True):
 
 
 class ChannelStatusRows(Struct, kw_only=True):
-    """Reported of each client that is connected: the current instance of its channel."""
+    """Reported of a channel that is in use: of each client that is connected, and each sender."""
 
     channel_type: Annotated[
-        Literal["SVRCONN"],
-        Attribute("CHLTYPE", 1511, "a channel for clients", numbers=(7,), fixed=True),
+        Literal["SDR", "SVRCONN"],
+        Attribute(
+            "CHLTYPE",
+            1511,
+            "the sender of a transmission queue, or a channel for clients",
+            numbers=(1, 7),
+            fixed=True,
+        ),
     ] = "SVRCONN"
     address: Annotated[
         str, Attribute("CONNAME", 3506, "where it connects from", length=264, fixed=True)
@@ -186,11 +192,14 @@ class ChannelStatusRows(Struct, kw_only=True):
         Attribute("INSTANCE", 1523, "it is connected", numbers=(1011,), fixed=True),
     ] = "CURRENT"
     status: Annotated[
-        Literal["RUNNING"], Attribute("STATUS", 1527, "it is usable", numbers=(3,), fixed=True)
+        Literal["RUNNING", "RETRYING", "STOPPED"],
+        Attribute(
+            "STATUS", 1527, "whether it is usable, or can send", numbers=(3, 5, 6), fixed=True
+        ),
     ] = "RUNNING"
     substate: Annotated[
-        Literal["RECEIVE", "MQGET"],
-        Attribute("SUBSTATE", 1609, "what it does", numbers=(300, 1600), fixed=True),
+        Literal["", "SEND", "RECEIVE", "MQGET"],
+        Attribute("SUBSTATE", 1609, "what it does", numbers=(0, 200, 300, 1600), fixed=True),
     ]
     stop_requested: Annotated[
         bool, Attribute("STOPREQ", 1543, "whether it is to stop", fixed=True)
@@ -199,7 +208,13 @@ class ChannelStatusRows(Struct, kw_only=True):
     application: Annotated[str, Attribute("RAPPLTAG", 3548, "the program", length=28, fixed=True)]
     remote_queue_manager: Annotated[
         str,
-        Attribute("RQMNAME", 2017, "blank: it is a client", length=NAME_LENGTH_MAX, fixed=True),
+        Attribute(
+            "RQMNAME",
+            2017,
+            "where a sender sends; blank: it is a client",
+            length=NAME_LENGTH_MAX,
+            fixed=True,
+        ),
     ] = ""
     start_date: Annotated[
         str, Attribute("CHSTADA", 3529, "since when, UTC", length=DATE_LENGTH, fixed=True)
@@ -213,6 +228,30 @@ class ChannelStatusRows(Struct, kw_only=True):
     monitoring: Annotated[
         Literal["OFF"], Attribute("MONCHL", 122, "online monitoring", numbers=(0,), fixed=True)
     ] = "OFF"
+
+
+class SenderStatusRows(ChannelStatusRows, kw_only=True):
+    """Reported of the sender of a transmission queue too, which is a sender channel to MQ's tools.
+
+    It is all that can be asked for of a channel: what clients have not is not shown of them.
+    """
+
+    transmission_queue: Annotated[
+        str,
+        Attribute("XMITQ", 3505, "what it sends from", length=NAME_LENGTH_MAX, fixed=True),
+    ] = ""
+    messages: Annotated[
+        int, Attribute("MSGS", 1534, "messages sent since it was started", fixed=True)
+    ] = 0
+    batches: Annotated[
+        int, Attribute("BATCHES", 1537, "units sent since it was started", fixed=True)
+    ] = 0
+    bytes: Annotated[
+        int, Attribute("BYTSSENT", 1535, "bytes sent since it was started", fixed=True)
+    ] = 0
+    in_doubt: Annotated[
+        bool, Attribute("INDOUBT", 1528, "whether messages are in doubt", fixed=True)
+    ] = False
 
 
 class ListenerRows(Struct, kw_only=True):
@@ -348,6 +387,14 @@ QMGR_STATUS = _kind(
 )
 CHANNEL_STATUS = _kind(
     "channel_status",
+    "CHSTATUS",
+    "channel status",
+    ("CHANNEL", 3501),
+    SenderStatusRows,
+    CHANNEL_NAME_LENGTH,
+)
+CLIENT_STATUS = _kind(
+    "client_status",
     "CHSTATUS",
     "channel status",
     ("CHANNEL", 3501),

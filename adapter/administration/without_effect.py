@@ -178,12 +178,16 @@ UNAVAILABLE = {
     "CHINIT": "channel initiators are not supported: clients connect to the listener",
 }
 """Kinds of objects that do not exist here."""
+NO_MOVERS = (
+    "channels to other queue managers are not supported: what is put on a transmission queue is "
+    "sent by itself"
+)
 UNAVAILABLE_COMMANDS = {
     ("STOP", "CHANNEL"): "a channel cannot be stopped: end connections with STOP CONN",
     ("PURGE", "CHANNEL"): "a channel cannot be purged: end connections with STOP CONN",
     ("PING", "CHANNEL"): "a channel for clients cannot be pinged: use PING QMGR",
-    ("RESET", "CHANNEL"): "channels to other queue managers are not supported",
-    ("RESOLVE", "CHANNEL"): "channels to other queue managers are not supported",
+    ("RESET", "CHANNEL"): NO_MOVERS,
+    ("RESOLVE", "CHANNEL"): NO_MOVERS,
     ("MOVE", "QLOCAL"): "messages cannot be moved to another queue by a command",
     ("RESUME", "QMGR"): "clusters are not supported",
     ("SUSPEND", "QMGR"): "clusters are not supported",
@@ -203,7 +207,6 @@ NONE_EXIST = {
 """Inquiries that find nothing, and what holds instead."""
 
 
-NO_MOVERS = "channels to other queue managers are not supported"
 UNSUPPORTED_VALUES = {
     "CHLTYPE": dict.fromkeys(
         ("SDR", "SVR", "RCVR", "RQSTR", "CLUSSDR", "CLUSRCVR", "AMQP", "MQTT"), NO_MOVERS

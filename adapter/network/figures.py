@@ -11,7 +11,7 @@ class SenderFigures(Struct, kw_only=True):
     state: "waiting" (for messages), "sending", "retrying", "waiting for the destination" or
     "stopped"; for_s: since when. error: why the last attempt failed; "" once one has succeeded.
     destination: of the unit that was sent last, or is being sent. messages, units, bytes, failures:
-    since the process started; so dead_letters: messages without a destination.
+    since the sender was started, running_s ago; dead_letters: messages without a destination.
     """
 
     state: str
@@ -23,6 +23,7 @@ class SenderFigures(Struct, kw_only=True):
     bytes: int
     failures: int
     dead_letters: int
+    running_s: float
 
 
 class ReceiverFigures(Struct, kw_only=True):

@@ -314,6 +314,7 @@ class TransmissionSender:
         self.queue = queue
         self._parts = parts
         self._figures = SenderProgress(since_s=time.monotonic())
+        self._began_s = time.monotonic()
         self._stopping = threading.Event()
         self._again = threading.Event()
         self._channel: Channel | None = None
@@ -359,6 +360,7 @@ class TransmissionSender:
             bytes=at.bytes,
             failures=at.failures,
             dead_letters=at.dead_letters,
+            running_s=round(time.monotonic() - self._began_s, 1),
         )
 
     def _failed(self, why: str) -> None:

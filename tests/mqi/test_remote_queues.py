@@ -1,12 +1,14 @@
 """Programs of the MQI that put to queues of another queue manager, and get replies and reports."""
 
+import time
 from collections.abc import Iterator
 
 import ibmmq
 import pytest
-from ibmmq import CMQC
+from ibmmq import CMQC, CMQCFC, CMQXC
 
 import adapter.testing
+from adapter.network.memory import MemoryNetwork
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, conname, reason_of
 
@@ -139,3 +141,82 @@ def test_a_program_puts_behind_a_header_of_its_own(
     letter, md = got(a, "DEAD")
     assert ibmmq.DLH().unpack(letter[:172]).Reason == CMQC.MQFB_XMIT_Q_MSG_ERROR
     assert letter[172:] == b"neither header nor body"
+
+
+def test_the_status_of_channels_shows_senders(
+    managers: tuple[TestQueueManager, TestQueueManager], site: Site
+) -> None:
+    (manager, _), (a, b) = managers, site
+    ibmmq.Queue(a, "TO.B", CMQC.MQOO_OUTPUT).put(b"sent")
+    assert got(b, "WORK")[0] == b"sent"
+    pcf = ibmmq.PCFExecute(a, response_wait_interval=20_000)
+    try:
+        every = {CMQCFC.MQCACH_CHANNEL_NAME: b"*"}
+        found = pcf.MQCMD_INQUIRE_CHANNEL_STATUS(every)
+        types = [one[CMQCFC.MQIACH_CHANNEL_TYPE] for one in found]
+        assert sorted(set(types)) == [CMQXC.MQCHT_SENDER, CMQXC.MQCHT_SVRCONN]
+        (sender,) = pcf.MQCMD_INQUIRE_CHANNEL_STATUS(
+            every
+            | {
+                CMQCFC.MQCACH_XMIT_Q_NAME: b"QMB",
+                CMQCFC.MQIACH_CHANNEL_INSTANCE_TYPE: CMQC.MQOT_CURRENT_CHANNEL,
+            }
+        )
+        assert sender[CMQCFC.MQCACH_CHANNEL_NAME].strip() == b"TO.QMB"
+        assert sender[CMQC.MQCA_REMOTE_Q_MGR_NAME].strip() == b"QMB"
+        assert sender[CMQCFC.MQCACH_XMIT_Q_NAME].strip() == b"QMB"
+        assert sender[CMQCFC.MQIACH_CHANNEL_STATUS] == CMQCFC.MQCHS_RUNNING
+        for name in ("OTHER", "TO.QMC"):
+            with pytest.raises(ibmmq.MQMIError) as refused:
+                pcf.MQCMD_INQUIRE_CHANNEL_STATUS({CMQCFC.MQCACH_CHANNEL_NAME: name.encode()})
+            assert reason_of(refused) == CMQCFC.MQRCCF_CHL_STATUS_NOT_FOUND
+        saved = {CMQCFC.MQIACH_CHANNEL_INSTANCE_TYPE: CMQC.MQOT_SAVED_CHANNEL}
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            pcf.MQCMD_INQUIRE_CHANNEL_STATUS(every | saved)
+        assert reason_of(refused) == CMQCFC.MQRCCF_CHL_STATUS_NOT_FOUND
+    finally:
+        pcf.disconnect()
+    asked = "DISPLAY CHSTATUS(*) XMITQ(QMB) STATUS RQMNAME MSGS BATCHES BYTSSENT"
+    shown = shown_with(manager, asked, "MSGS(1)")  # the sender counts what it has committed
+    for part in ("TO.QMB", "CHLTYPE(SDR)", "RQMNAME(QMB)", "BATCHES(1)", "BYTSSENT(4)"):
+        assert part in shown
+    assert "SVRCONN" not in shown
+
+
+def shown_with(manager: TestQueueManager, command: str, part: str) -> str:
+    """Return the answer to a command once it has a part."""
+    until_s = time.monotonic() + 20.0
+    while part not in (shown := manager.mqsc(command)):
+        assert time.monotonic() < until_s, shown
+        time.sleep(0.01)
+    return shown
+
+
+def test_what_waits_for_a_queue_manager_that_is_away_can_be_seen(
+    managers: tuple[TestQueueManager, TestQueueManager],
+) -> None:
+    manager, other = managers
+    other.stop()
+    transport = manager._network.transport if manager._network is not None else None
+    assert isinstance(transport, MemoryNetwork)
+    transport.topics.pop("mq.QMB.in.QMA", None)
+    a = ibmmq.connect("QMA", CHANNEL, conname(manager))
+    queue = ibmmq.Queue(a, "TO.B", CMQC.MQOO_OUTPUT)
+    for body in (b"1", b"2"):
+        queue.put(body)
+    shown = shown_with(manager, "DISPLAY CHSTATUS(TO.QMB) STATUS SUBSTATE", "RETRYING")
+    assert "SUBSTATE( )" in shown
+    assert "CURDEPTH(2)" in manager.mqsc("DISPLAY QLOCAL(*) CURDEPTH WHERE(USAGE EQ XMITQ)")
+    assert "RQMNAME(QMB)" in manager.mqsc("DISPLAY QREMOTE(TO.B) ALL")
+    browsing = ibmmq.Queue(a, "QMB", CMQC.MQOO_BROWSE)
+    seen = []
+    for option in (CMQC.MQGMO_BROWSE_FIRST, CMQC.MQGMO_BROWSE_NEXT):
+        gmo = ibmmq.GMO(Options=option | CMQC.MQGMO_WAIT, WaitInterval=20_000)
+        seen.append(browsing.get(None, ibmmq.MD(), gmo))
+    assert [one[428:] for one in seen] == [b"1", b"2"]
+    browsing.close()
+    a.disconnect()
+    other.start()
+    b = ibmmq.connect("QMB", CHANNEL, conname(other))
+    assert [got(b, "WORK")[0] for _ in range(2)] == [b"1", b"2"]
+    b.disconnect()

@@ -54,6 +54,8 @@ TEXTS_MAX = 1
 SUBID_LENGTH = 48
 MONITORED = frozenset({"QSTATUS", "CHSTATUS"})
 """What DISPLAY ... MONITOR may ask of: it shows all."""
+CHANNEL_CONDITIONS = frozenset({"CONNAME", "XMITQ"})
+"""What DISPLAY CHSTATUS takes with a value: of which channels."""
 CHANNEL_INSTANCES = frozenset({"CURRENT", "SAVED", "SHORT"})
 """Of which instances DISPLAY CHSTATUS may ask."""
 HEXADECIMAL = frozenset({"DESTCORL", "PUBACCT"})
@@ -308,11 +310,12 @@ def _choice_or_name(
     """Take the name of an attribute; with a value it is a condition if it is a type."""
     if word in CHANNEL_INSTANCES and kind.word == "CHSTATUS":
         _alone(parameter)
-        return  # clients that are connected are all there is
+        return  # there are no saved ones
     row = _row(kind, word)
-    if parameter.values is not None and row in kind.always:
+    is_condition = word in CHANNEL_CONDITIONS and kind.word == "CHSTATUS"
+    if parameter.values is not None and (is_condition or row in kind.always):
         want = plain(row, _value(row, parameter))
-        assert isinstance(want, int)
+        assert isinstance(want, int | str)
         result.filters.append(filter_on(row, OPERATORS["EQ"], want))
         return
     _alone(parameter)

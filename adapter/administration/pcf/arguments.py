@@ -31,6 +31,7 @@ PADDED_MAX = 264
 """Texts of a fixed length come filled up with blanks, as MQ sends them; long ones do not."""
 ALL = 1009  # MQIACF_ALL
 NAME_COUNT = 19  # MQIA_NAME_COUNT
+CHANNEL_CONDITIONS = (3505, 3506)  # MQCACH_XMIT_Q_NAME, _CONNECTION_NAME
 BYTE_STRINGS = (7015, 7016)  # MQBACF_DESTINATION_CORREL_ID, _SUB_ID: hex digits elsewhere
 
 # MQRCCF_*: what is wrong with a parameter.
@@ -147,9 +148,11 @@ class Arguments:
             raise PcfError(TOO_MANY_FILTERS, "a request has one filter at most")
         for number in list(self._given):
             row, one = kind.by_number(number), self._given[number]
-            if row is not None and isinstance(one, Integer):
+            is_condition = isinstance(one, Integer) or number in CHANNEL_CONDITIONS
+            if row is not None and is_condition and isinstance(one, Integer | String):
                 del self._given[number]
-                found.append(Filter(row, 2, one.value))
+                want = one.value if isinstance(one, Integer) else one.value.rstrip()
+                found.append(Filter(row, 2, want))
         self._conditions = []
         return found
 

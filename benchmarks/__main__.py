@@ -16,11 +16,13 @@ from msgspec import Struct
 
 from adapter.localkafka import LocalKafka
 from benchmarks import (
+    activations,
     cpu,
     cursors,
     lag,
     mqi,
     network,
+    objects,
     queues,
     scale,
     spark,
@@ -46,6 +48,10 @@ PARTS = {
     "triggers": Part(triggers.measure, "from a put to its trigger message"),
     "queues": Part(queues.measure, "1, 10 and 200 busy queues"),
     "network": Part(network.measure, "from one queue manager to another, beside Kafka alone"),
+    "activations": Part(activations.measure, "messages that activate triggers of MSMQ"),
+    "objects": Part(
+        objects.measure, "10,000 queues of MSMQ, 1,000 cursors, 1,000 waiting receives"
+    ),
     "cursors": Part(cursors.measure, "a walk over a million messages of MSMQ"),
     "switching": Part(switching.measure, "switch intervals of the server"),
     "replicated": Part(verbs.measure_replicated, "3 brokers, replication 3", brokers=3),

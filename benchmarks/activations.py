@@ -19,7 +19,7 @@ from benchmarks.stack import queue_manager
 from benchmarks.usage import spending
 
 RUNS = 3
-MESSAGES = {"function": 2_000, "program": 400}
+MESSAGES = {"function": 1_000, "program": 100}
 QUEUE = private("activated")
 WITHIN_S = 120.0
 BODY = b"<?xml version='1.0'?><string>one sack of flour</string>"

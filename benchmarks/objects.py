@@ -98,9 +98,7 @@ def one_round(qm: adapter.testing.TestQueueManager, receives: int) -> None:
     for number, host in enumerate(hosts):
         of_host = range(number * HANDLES, min((number + 1) * HANDLES, receives))
         queues = [host.open(private(f"q{n}"), access=QueueAccessMode.RECEIVE) for n in of_host]
-        cursors = [
-            queues[at % len(queues)].create_cursor() for at in range(CURSORS // len(hosts))
-        ]
+        cursors = [queues[at % len(queues)].create_cursor() for at in range(CURSORS // len(hosts))]
         for queue, cursor in zip(queues, cursors, strict=False):
             waiting = queue.peek_ahead(c.MsmqReceive(cursor.handle, wait_ms=-1))
             assert waiting.answer is None, waiting.answer

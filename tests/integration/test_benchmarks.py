@@ -1,7 +1,7 @@
 """Benchmarks of MSMQ in short: that they run, and what must hold whatever the machine."""
 
 from adapter.localkafka import LocalKafka
-from benchmarks import cursors
+from benchmarks import activations, cursors, objects
 from benchmarks.results import is_met
 
 
@@ -10,3 +10,14 @@ def test_a_walk_over_a_long_queue_takes_no_more_memory(kafka: LocalKafka) -> Non
     peak = rows["peak-16000"]
     assert peak.against == "peak-4000"
     assert is_met(rows, peak), [row.runs for row in rows.values()]
+
+
+def test_every_message_activates_a_trigger_once(kafka: LocalKafka) -> None:
+    messages = {"function": 20, "program": 5}
+    rows = activations.measure(kafka.bootstrap_servers, runs=1, messages=messages)
+    assert len(rows) == 12
+
+
+def test_cursors_and_waiting_receives_leave_nothing_behind(kafka: LocalKafka) -> None:
+    rows = objects.measure(kafka.bootstrap_servers, queues=100, on_kafka=(1, 2))
+    assert is_met(rows, rows["growth"]), rows["growth"].runs

@@ -60,7 +60,8 @@ def run(file: Path, max_repeats: int | None, computer: str | None, qmgr: str) ->
         for trigger in found:
             service.add(trigger)
         with signals.ending(service.stop):
-            failures.tell(f"running {len(found)} triggers of {file} on {host.queue_manager}")
+            count = f"{len(found)} trigger{'s' * (len(found) != 1)}"
+            failures.tell(f"running {count} of {file} on {host.queue_manager}")
             service.run()
     failures.tell("the trigger service has ended")
 

@@ -11,7 +11,7 @@ import socket
 
 
 def reaches_only_this_machine(host: str) -> bool:
-    """Whether listening there lets no other machine connect. OSError: it is no address here."""
+    """Whether listening there lets no other machine connect. OSError: it is not an address here."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return all(ipaddress.ip_address(info[4][0]).is_loopback for info in found)
 
@@ -23,7 +23,7 @@ def listening(server: asyncio.Server) -> tuple[str, int]:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether a client's address is of this machine; what is no address is not."""
+    """Whether a client's address is of this machine; False for what is not an address."""
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:

@@ -143,7 +143,7 @@ def file_number(stream: TextIO | None) -> int | None:
 
 
 def write_here(line: str) -> None:
-    """Write a line to a standard error that is no file of the system's."""
+    """Write a line to a standard error that is not a file of the system's."""
     with suppress(AttributeError, OSError, ValueError):  # it is not there, or closed
         sys.stderr.write(line + "\n")
 

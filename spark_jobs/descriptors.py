@@ -99,7 +99,7 @@ def where() -> Column:
 
 
 def refusing(records: DataFrame) -> DataFrame:
-    """End the query at the first record that is no message, with a sentence that names it."""
+    """End the query at the first record that is not a message, with a sentence that names it."""
     kind = records.schema["descriptor"].dataType
     text = F.concat(F.lit("mqk: the record "), where(), F.lit(" is "), problem())
     checked = F.when(F.expr("descriptor.seq is null"), F.raise_error(text).cast(kind)).otherwise(

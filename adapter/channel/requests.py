@@ -21,9 +21,9 @@ from adapter.wire.frames import FRAME_BYTES_MAX, LENGTH_BYTES, Figures, ServerCo
 AGAIN = 0
 """It is sent again under its number, or, being a mere question, asked again."""
 WITH_UNIT = 1
-"""It belongs to a unit, which is gone: whoever waits is told that it was backed out."""
+"""It belongs to a unit, which is gone: the waiting call reports that it was backed out."""
 FROM_START = 2
-"""It depends on what the lost connection held (a cursor): whoever waits starts over."""
+"""It depends on what the lost connection held (a cursor): the waiting call starts again."""
 FORGOTTEN = 3
 """Nobody waits for it."""
 
@@ -88,7 +88,7 @@ class Pending(Struct, eq=False):
     unsure: bool = False
 
     def settle(self, answer: RequestResult) -> None:
-        """Give the answer to whoever waits."""
+        """Give the answer to the waiting call."""
         self.answer = answer
         if self.wake is not None:
             self.wake.put(None)

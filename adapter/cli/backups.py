@@ -217,7 +217,7 @@ def _emit(name: str, file: Path, found: Contents) -> None:
 
 
 def _examined(file: Path) -> Contents:
-    """Read a new backup; one that cannot be restored is no use, and goes."""
+    """Read a new backup; delete one that cannot be restored."""
     try:
         return backups.examine(file)
     except LedgerError:

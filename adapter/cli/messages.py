@@ -49,7 +49,7 @@ def id_options(command: Any) -> Any:
 
 
 def as_json(message: adapter.Message) -> dict[str, Any]:
-    """Everything there is to tell of a message; a body that is no text is in hexadecimal."""
+    """Everything there is to tell of a message; a body that is not a text is in hexadecimal."""
     try:
         body: dict[str, Any] = {"body": message.body.decode()}
     except UnicodeDecodeError:

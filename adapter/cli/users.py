@@ -34,8 +34,8 @@ def user() -> None:
 def add(name: str, path: Path, as_json: bool) -> None:
     """Add a user, or give one another password.
 
-    The password is asked for, or read from standard input if that is no terminal. Only a hash of it
-    is kept. A running queue manager takes the change at once.
+    The password is asked for, or read from standard input if that is not a terminal. Only a hash of
+    it is kept. A running queue manager takes the change at once.
     """
     if not credentials.NAME.fullmatch(name):
         raise click.UsageError("a user's name has 1 to 64 of A-Z a-z 0-9 . _ @ -")

@@ -156,7 +156,7 @@ class Administration:
     def define_object(
         self, kind: str, name: str, *, replace: bool = False, **attributes: Any
     ) -> None:
-        """Define an object that is no local queue (DEFINE QALIAS, QMODEL, PROCESS, ...).
+        """Define an object that is not a local queue (DEFINE QALIAS, QMODEL, PROCESS, ...).
 
         kind: "alias", "remote", "model", "process", "namelist", "topic", "channel", "authinfo".
         Attributes not given are as the kind's default object has them (SYSTEM.DEFAULT.PROCESS).
@@ -168,12 +168,12 @@ class Administration:
         durable(self._channel, c.DefineObject(a.as_name(kind, "kind"), name, attributes, flag))
 
     def alter_object(self, kind: str, name: str, **attributes: Any) -> None:
-        """Alter an object that is no local queue. Raises ObjectNotFound, InvalidAttribute."""
+        """Alter an object that is not a local queue. Raises ObjectNotFound, InvalidAttribute."""
         a.as_attributes(a.as_name(name), attributes)
         durable(self._channel, c.AlterObject(a.as_name(kind, "kind"), name, attributes))
 
     def delete_object(self, kind: str, name: str) -> None:
-        """Delete an object that is no local queue. Raises ObjectNotFound."""
+        """Delete an object that is not a local queue. Raises ObjectNotFound."""
         durable(self._channel, c.DeleteObject(a.as_name(kind, "kind"), a.as_name(name)))
 
     def objects(

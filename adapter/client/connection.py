@@ -259,7 +259,7 @@ class Connection(Administration, Closing):
     ) -> PutResult:
         """Publish a message on a topic, as "fruit/apple": each subscription gets a copy (MQPUT).
 
-        retain: it is kept for the topic, in place of the one before; whoever subscribes later gets
+        retain: it is kept for the topic, in place of the one before; a later subscriber gets
         it at once. level: 0 to 9; only those subscriptions get it that have the highest level which
         is not above this. The result says how many subscriptions it was for.
         Raises InvalidTopic, PutInhibited, PublicationFailed, RetainedQueueError, ...

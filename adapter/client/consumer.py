@@ -1,7 +1,7 @@
 """A durable consumer of a queue, for programs that read the queue's topic themselves.
 
 It says which messages are the consumer's, in batches, and when they are consumed; what they say is
-read from Kafka, by whoever has room for it. This module does not know Kafka.
+read from Kafka, by a program that has room for it. This module does not know Kafka.
 """
 
 from __future__ import annotations

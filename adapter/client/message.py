@@ -279,7 +279,7 @@ def incoming(delivered: Delivered, schemas: Schemas | None = None) -> Message:
 
 
 def readable(message: AnyMessage, schemas: Schemas | None) -> AnyMessage:
-    """Let a message know what decodes it; that is no field, and not compared, copied or put."""
+    """Let a message know what decodes it; that is not a field, and not compared, copied or put."""
     if schemas is not None:
         message.__dict__["schemas"] = schemas
     return message

@@ -31,7 +31,7 @@ Tap = Callable[[int, bool, bytes], None]
 class Mode(Enum):
     """What becomes of bytes that arrive: they go on, wait for release, or vanish."""
 
-    PASS = "pass"  # noqa: S105 -- it is no password
+    PASS = "pass"  # noqa: S105 -- it is not a password
     HOLD = "hold"
     DROP = "drop"
 

@@ -9,7 +9,7 @@ from adapter.format.schemas import Codec
 
 NOWHERE = -1
 MARK = b".mark"
-"""Ends the key of a record that is no progress: it only shows that all before it is decided."""
+"""Ends the key of a record that says no progress: it only shows that all before it is decided."""
 
 VERSION = 3
 """1 knew no parked topics, 2 not whether they had ever been written."""

@@ -115,7 +115,7 @@ class Collector:
         self._open: dict[bytes, Written] = {}
 
     def take(self, offset: int, value: bytes | None) -> None:
-        """Take the next record of the log; what is no part of a snapshot is passed over."""
+        """Take the next record of the log; what is not part of a snapshot is passed over."""
         if not value or len(value) < _HEAD.size:
             return
         if value[0] in NEWER_VERSIONS:

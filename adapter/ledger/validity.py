@@ -84,7 +84,7 @@ class Validity:
         return Verdict.OWNER_CHANGED
 
     def judge_value(self, value: bytes | None) -> tuple[Verdict, Envelope | None]:
-        """Decode and judge; what is no ledger record at all is CORRUPT, and counts as void.
+        """Decode and judge; what is not a ledger record at all is CORRUPT, and counts as void.
 
         Kafka guards what we wrote by checksums, so such a record is another program's. Raises
         NewerVersion: what a later mqk wrote must not be skipped.

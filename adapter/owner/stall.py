@@ -1,4 +1,4 @@
-"""What keeps clients waiting until Kafka is well again: told to whoever asks, and logged once."""
+"""What keeps clients waiting until Kafka works again: shown in the status, and logged once."""
 
 from __future__ import annotations
 

@@ -174,8 +174,8 @@ def parse(text: str) -> RulesTable:
 def entries(text: str) -> Iterator[RuleText]:
     """Join lines that are continued, and leave comments and blank lines out.
 
-    A + at the end of a line: the entry goes on at the next line's first character that is no blank;
-    a -: at its start.
+    A + at the end of a line: the entry continues at the first character of the next line that
+    is not a blank; a -: at its start.
     """
     characters: list[tuple[str, int, int]] = []
     joined = ""

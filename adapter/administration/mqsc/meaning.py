@@ -116,7 +116,7 @@ def _check_supported(statement: Statement) -> None:
 
 
 def _option(kind: Kind, verb: str, parameter: StatementParameter, result: Given) -> bool:
-    """Take a parameter that is no attribute; whether it was one."""
+    """Take a parameter that is not an attribute; whether it was one."""
     word = parameter.keyword
     if word in ("REPLACE", "NOREPLACE") and verb == "DEFINE":
         _alone(parameter)

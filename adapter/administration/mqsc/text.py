@@ -1,8 +1,8 @@
 """From text to commands: comments, continuation, and what a command is made of.
 
-A line is a command. A line whose first character that is no blank is * is a comment. A line that
-ends in + goes on at the first character of the next one that is no blank, a line that ends in - at
-its very first character. Words that are not in quotation marks are folded to upper case; inside
+A line is a command. A line that begins with *, blanks apart, is a comment. A line that ends in +
+continues at the first character of the next line that is not a blank, a line that ends in - at its
+very first character. Words that are not in quotation marks are folded to upper case; inside
 quotation marks, two stand for one. This module knows no verb and no attribute.
 """
 

@@ -1,6 +1,6 @@
 """Backed-out messages: what one that was moved says of why.
 
-Whoever moves a message that came back too often gives it these properties, the queue manager and
+A message that came back too often is moved with these properties, by the queue manager and
 programs alike. This module does not know where such a message goes.
 """
 

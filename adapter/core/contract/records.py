@@ -279,7 +279,7 @@ class ConsumedRestored(Struct):
 
 
 class ObjectDefined(Struct):
-    """An object that is no local queue came to be, or (of a snapshot) was there."""
+    """An object that is not a local queue came to be, or (of a snapshot) was there."""
 
     kind: str
     name: str
@@ -297,7 +297,7 @@ class ObjectAltered(Struct):
 
 
 class ObjectDeleted(Struct):
-    """An object that is no local queue ceased to be."""
+    """An object that is not a local queue ceased to be."""
 
     kind: str
     name: str

@@ -201,7 +201,7 @@ class Connections(Struct, array_like=True, tag=9):
 
 
 class ObjectDescription(Struct, array_like=True, gc=False):
-    """An object that is no local queue. created_ms, altered_ms: see QueueDescription."""
+    """An object that is not a local queue. created_ms, altered_ms: see QueueDescription."""
 
     kind: str
     name: str

@@ -1,4 +1,4 @@
-"""The bounds that a queue manager keeps to. They are settings: whoever wires it may give others."""
+"""The bounds that a queue manager keeps to. They are settings; the server may set others."""
 
 from __future__ import annotations
 

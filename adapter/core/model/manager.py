@@ -82,7 +82,7 @@ class HardState:
         self.attributes = self.usual_attributes()
         self.queues: dict[str, LocalQueue] = {}
         self.objects: dict[tuple[str, str], Struct] = {}
-        """All that is no local queue, by kind and name: its attributes."""
+        """All objects but local queues, by kind and name: its attributes."""
         self.topics = Topics()
         self.initiates: dict[str, dict[str, LocalQueue]] = {}
         """By name of an initiation queue, the queues that name it."""

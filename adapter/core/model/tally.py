@@ -87,7 +87,7 @@ class Tally:
         return found
 
     def reset(self, queue: str, now_ms: int) -> None:
-        """Count puts and gets of a queue since now, for whoever asks for that."""
+        """Count puts and gets of a queue from now on."""
         totals, times = self.of(queue), self.times_of(queue)
         times.put_before, times.got_before, times.reset_ms = totals.put, totals.got, now_ms
 

@@ -207,7 +207,7 @@ LATER = (Reason.MESSAGE_TOO_LONG, Reason.PERSISTENT_NOT_ALLOWED)
 
 
 def _as_bytes(qm: QueueManager, body: bytes, now_ms: int) -> MessageData:
-    """Make a message of the body of what is no message."""
+    """Make a message of the body of what is not a message."""
     return MessageData(
         body=body,
         message_id=qm.numbers.new_message_id(),

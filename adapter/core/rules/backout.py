@@ -1,6 +1,6 @@
 """Backout threshold: where a message goes that came back as often as its queue allows.
 
-backout_action says who moves it. PROGRAM, as on MQ: whoever gets it, the SDK's units() among them;
+backout_action says who moves it. PROGRAM, as on MQ: the program that gets it;
 of durable consumers the queue manager, for they get no single messages. MOVE: the queue manager, in
 the entry that records the backout, whether a program asked for that backout, a connection was lost,
 or a batch was returned. Counts that a crash has raised (harden_get_backout) are looked at when the

@@ -3,7 +3,7 @@
 Gets and browses that ask for it (THROUGH_QUIESCE) are served until the connections end.
 
 Soft state: a queue manager that starts again knows nothing of it. How long units are given is not
-known here; whoever stops the queue manager ends the connections that are left.
+known here; the server ends the connections that are left.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def _claims(queue: LocalQueue) -> dict[int, list[tuple[int, int]]]:
 
 
 def _objects(qm: QueueManager) -> Iterator[Record]:
-    """Describe what is no local queue; of the queue manager what differs from its defaults."""
+    """Describe what is not a local queue; of the queue manager what differs from its defaults."""
     usual = qm.usual_attributes()
     altered = {
         name: value

@@ -28,7 +28,7 @@ INTERVAL = "statistics_interval_s"
 QUEUES_PER_TICK = 1000  # at most 400 KB of an entry, and one tick stays short: the rest is due next
 IDLE_MS = 600_000
 """Between two events of a queue that is left alone, at least: only its age has changed, and by how
-much is plain. Without any, whoever reads the events of one hour, or when older ones are deleted,
+much is plain. Without any, a reader of the events of one hour, or when older ones are deleted,
 would not see that it is stuck."""
 NOTHING = (0, 0, 0, 0)
 

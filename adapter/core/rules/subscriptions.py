@@ -85,7 +85,7 @@ def _check(command: c.Subscribe) -> None:
 
 
 def check_level(name: str, level: int, *, on_request: bool) -> None:
-    """Refuse what is no level, and to intercept publications that are only given on request."""
+    """Refuse what is not a level, and to intercept publications that are only given on request."""
     if not 0 <= level <= publish.LEVEL_MAX:
         raise Refusal(Reason.OPTIONS_ERROR, name, f"level {level} is not 0 to {publish.LEVEL_MAX}")
     if level > publish.RETAINED_LEVEL and on_request:

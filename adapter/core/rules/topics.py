@@ -93,7 +93,7 @@ def full_string(qm: QueueManager, topic_object: str, topic_string: str) -> str:
 
 
 def check_string(topic: str) -> None:
-    """Refuse what is no topic string (MQRC_TOPIC_STRING_ERROR)."""
+    """Refuse what is not a topic string (MQRC_TOPIC_STRING_ERROR)."""
     if not topic:
         raise Refusal(Reason.TOPIC_STRING_ERROR, "", "a topic string has at least one character")
     if len(topic) > TOPIC_STRING_LENGTH_MAX or "\0" in topic:

@@ -62,7 +62,7 @@ def test_it_runs_until_sigterm(
     assert said.status == 0
     assert out.read_text() == "for marketing\n"
     lines = said.err.splitlines()
-    assert lines[0] == f"mqk: running 1 triggers of {file} on QM1"
+    assert lines[0] == f"mqk: running 1 trigger of {file} on QM1"
     assert lines[-1] == "mqk: the trigger service has ended"
 
 

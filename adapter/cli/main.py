@@ -43,6 +43,9 @@ COMMANDS = {
     "triggers": LazyCommand(
         "adapter.cli.triggers:triggers", "Message Queuing Triggers: run, check."
     ),
+    "broker": LazyCommand(
+        "adapter.cli.broker:broker", "Service Broker: inspect, end, queue, alerts."
+    ),
     "msmq": LazyCommand("adapter.cli.msmq:msmq", "Servers for programs of MSMQ: read-response."),
     "registry": LazyCommand(
         "adapter.cli.registry:registry", "Avro schemas: serve, list, show, check, register, diff."

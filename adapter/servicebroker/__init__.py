@@ -16,9 +16,14 @@ from adapter.core.contract.broker import DIALOG_TIMER as DIALOG_TIMER
 from adapter.core.contract.broker import END_DIALOG as END_DIALOG
 from adapter.core.contract.broker import ERROR as ERROR
 from adapter.servicebroker.broker import ServiceBroker as ServiceBroker
+from adapter.servicebroker.catalog import QueueActivation as QueueActivation
 from adapter.servicebroker.connecting import connect as connect
 from adapter.servicebroker.errors import ServiceBrokerError as ServiceBrokerError
+from adapter.servicebroker.inspection import Inspection as Inspection
+from adapter.servicebroker.inspection import Removal as Removal
 from adapter.servicebroker.rows import Row as Row
+from adapter.servicebroker.subscription import EventSubscription as EventSubscription
+from adapter.servicebroker.subscription import QueueEvent as QueueEvent
 from adapter.servicebroker.transaction import Transaction as Transaction
 
 __all__ = [
@@ -26,6 +31,11 @@ __all__ = [
     "DIALOG_TIMER",
     "END_DIALOG",
     "ERROR",
+    "EventSubscription",
+    "Inspection",
+    "QueueActivation",
+    "QueueEvent",
+    "Removal",
     "Row",
     "ServiceBroker",
     "ServiceBrokerError",

@@ -17,14 +17,14 @@ from adapter.channel.unit import Unit
 from adapter.core.contract import commands
 from adapter.core.contract.results import UnitOutcome, UnitState
 from adapter.errors import InvalidOption
-from adapter.servicebroker.catalog import Catalog
 from adapter.servicebroker.errors import as_broker
-from adapter.servicebroker.statements import TIMEOUT_MAX_MS, Statements
+from adapter.servicebroker.inspection import Poison
+from adapter.servicebroker.statements import TIMEOUT_MAX_MS
+from adapter.servicebroker.subscription import Subscribing
 from adapter.servicebroker.transaction import Transaction
-from adapter.servicebroker.views import Views
 
 
-class ServiceBroker(Closing, Catalog, Views, Statements):
+class ServiceBroker(Closing, Poison, Subscribing):
     """A session: a statement joins its open transaction, or is a transaction of its own.
 
     It has at most one transaction at a time. Leaving it as a context closes it.

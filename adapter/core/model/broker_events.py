@@ -44,8 +44,10 @@ class BrokerEvents:
         self.kept: deque[BrokerEvent] = deque(maxlen=KEPT)
 
     def add(self, event: BrokerEvent) -> None:
-        """Number an event and keep it."""
-        self.latest += 1
+        """Number an event and keep it. Numbers follow the time of day, so that those after a
+        restart are higher than those before.
+        """
+        self.latest = max(self.latest + 1, event.time_ms)
         event.number = self.latest
         self.kept.append(event)
 

@@ -1,0 +1,169 @@
+"""Looking at a message without removing it, and removing a conversation that cannot go on.
+
+An inspection receives in a transaction that it always rolls back; a removal turns the queue on and
+ends the conversation with an error. Whether a message is poison is for people to decide. This
+module does not know what a statement means.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from uuid import UUID
+
+from msgspec import Struct
+
+from adapter.core.attributes.broker import ROLLBACKS_MAX
+from adapter.errors import InvalidOption
+from adapter.servicebroker.catalog import Catalog
+from adapter.servicebroker.errors import ServiceBrokerError
+from adapter.servicebroker.rows import Row
+from adapter.servicebroker.statements import Handle, Statements, as_guid
+from adapter.servicebroker.transaction import Transaction
+from adapter.servicebroker.views import EndpointRow, Views
+
+NO_MESSAGE = "No message available."
+EMPTY = "Empty message."
+BINARY = "No validation -- binary message:"
+
+
+class Inspection(Struct, frozen=True):
+    """What an inspection found. text: what it prints. row: None if no message was available in
+    time. rollback_count: of the queue, with this inspection.
+    """
+
+    text: str
+    row: Row | None
+    rollback_count: int
+
+
+class Removal(Struct, frozen=True):
+    """What became of a conversation. inspected: its first message, as it was before. endpoints: the
+    sides of the conversation that are left. state_cleared: clear_state was called.
+    """
+
+    conversation_handle: UUID
+    queue: str
+    inspected: Row | None
+    text: str
+    endpoints: list[EndpointRow]
+    state_cleared: bool
+
+    @property
+    def report(self) -> str:
+        """Say what was done, and what is left to do."""
+        lines = [f"conversation {self.conversation_handle} was ended with an error", self.text]
+        lines += [
+            f"its other side, {one.conversation_handle} of service {one.service_name}, is in state "
+            f"{one.state}: it has to receive the error, and end"
+            for one in self.endpoints
+        ]
+        if not self.state_cleared:
+            lines.append(
+                "state that applications keep for the conversation was not cleared: remove it, "
+                "because they receive no message that says that it has ended"
+            )
+        return "\n".join(lines)
+
+
+class Poison(Catalog, Views, Statements):
+    """Inspection and removal of poison messages."""
+
+    @abstractmethod
+    def transaction(self) -> Transaction:
+        """BEGIN TRANSACTION."""
+
+    def inspect(
+        self,
+        queue: str,
+        conversation_handle: Handle,
+        *,
+        timeout_ms: int = 2000,
+        force: bool = False,
+    ) -> Inspection:
+        """Receive the next message of a conversation, show it, and roll back.
+
+        It waits while another transaction has the conversation's group. The rollback counts for the
+        queue: the inspection that would turn it OFF is refused, unless force is given.
+        Raises ServiceBrokerError.
+        """
+        before = self.queue(queue)
+        disables = before.status and before.is_poison_message_handling_enabled
+        if disables and before.rollback_count == ROLLBACKS_MAX - 1 and not force:
+            raise ServiceBrokerError(
+                0,
+                f"an inspection now would be rollback {ROLLBACKS_MAX} in a row, and turn queue "
+                f"{before.name} OFF: look at it with browse(), or give force=True",
+                before.name,
+            )
+        transaction = self.transaction()
+        try:
+            rows = transaction.receive(
+                queue, top=1, conversation_handle=conversation_handle, timeout_ms=timeout_ms
+            )
+        finally:
+            if transaction.is_open:
+                transaction.rollback()
+        row = rows[0] if rows else None
+        return Inspection(shown(row), row, self.queue(queue).rollback_count)
+
+    def remove_poison(
+        self,
+        queue: str,
+        conversation_handle: Handle,
+        *,
+        error: int,
+        description: str,
+        clear_state: Callable[[UUID], object] | None = None,
+    ) -> Removal:
+        """End a conversation that cannot go on: show its first message, turn the queue ON, END
+        CONVERSATION WITH ERROR, and call clear_state(handle).
+
+        The message is looked at without receiving it, so that nothing counts as rolled back.
+        Raises ServiceBrokerError, with nothing changed, if the queue has no such conversation.
+        """
+        handle = UUID(bytes=as_guid(conversation_handle))
+        known = {one.conversation_handle: one for one in self.conversation_endpoints()}
+        name = self.queue(queue).name
+        if handle not in known or known[handle].queue != name:
+            raise ServiceBrokerError(
+                8426,
+                f"queue {name} has no conversation {handle}: check the handle",
+                str(handle),
+            )
+        if error < 1:
+            raise InvalidOption(f"error is 1 or more, not {error}: negative ones are the system's")
+        waiting = (one for one in self.browse(queue) if one.conversation_handle == handle)
+        row = next((one for one in waiting if one.status == 1), None)
+        self.alter_queue(queue, status=True)
+        self.end_conversation(handle, error=error, description=description)
+        if clear_state is not None:
+            clear_state(handle)
+        conversation = known[handle].conversation_id
+        left = [one for one in self.conversation_endpoints() if one.conversation_id == conversation]
+        return Removal(handle, name, row, shown(row), left, clear_state is not None)
+
+
+def shown(row: Row | None) -> str:
+    """Write what the sample of SQL Server's documentation prints of a message."""
+    if row is None:
+        return NO_MESSAGE
+    if row.validation == "E":
+        return EMPTY
+    if row.validation == "X":
+        return row.text
+    if row.validation == "N":
+        return f"{BINARY}\n{raw(row.message_body or b'')}"
+    return ""
+
+
+def raw(body: bytes) -> str:
+    """Write a body of any kind: as text if it is text, else in hexadecimal digits."""
+    for encoding in ("utf-8", "utf-16-le"):
+        try:
+            text = body.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if all(one.isprintable() or one in "\t\n\r" for one in text):
+            return text
+    return f"0x{body.hex().upper()}"

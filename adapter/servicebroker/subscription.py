@@ -1,0 +1,139 @@
+"""Subscriptions: a callback for each event of the queues, while the session lives; or a message.
+
+A program that must not miss an event has it put to a queue. This module does not know what causes
+an event.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Self
+from uuid import uuid4
+
+from msgspec import Struct
+
+from adapter import watched
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Pending
+from adapter.core.contract import broker as b
+from adapter.core.contract.results import Descriptions, QueueDescription
+from adapter.errors import ConnectionBroken, Error, InvalidOption, InvalidType
+from adapter.servicebroker.catalog import Catalog
+from adapter.servicebroker.errors import as_broker
+
+log = logging.getLogger("adapter.servicebroker")
+
+WAIT_MS = 1_000
+"""A wait for events, after which a subscription looks whether it is closed."""
+
+
+class QueueEvent(Struct, frozen=True):
+    """Something that happened to a queue. details: what else is known, by name."""
+
+    event: str
+    queue: str
+    time: datetime
+    details: dict[str, str]
+
+
+class EventSubscription:
+    """A subscription. As a context manager it is closed when the context is left."""
+
+    def __init__(self, close: Callable[[], None]) -> None:
+        self._close = close
+        self._closed = False
+
+    def close(self) -> None:
+        """End it: a callback that runs comes to its end, and no other is called."""
+        if not self._closed:
+            self._closed = True
+            self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Subscribing(Catalog):
+    """SUBSCRIBE: to what happens to queues."""
+
+    channel: Channel
+
+    def subscribe(
+        self,
+        callback: Callable[[QueueEvent], object] | None = None,
+        *,
+        event: str = b.QUEUE_DISABLED,
+        queue: str | None = None,
+    ) -> EventSubscription:
+        """Have events noticed: callback is called with each, in a thread of its own; or a message
+        about each is put to a queue (an event notification, which is dropped by close()).
+
+        event: BROKER_QUEUE_DISABLED or QUEUE_ACTIVATION.
+        """
+        if event not in b.EVENTS:
+            raise InvalidOption(f"event is one of {', '.join(b.EVENTS)}, not {event!r}")
+        if (callback is None) == (queue is None):
+            raise InvalidOption("give a callback or a queue, one of them")
+        if queue is not None:
+            name = f"subscription {uuid4()}"
+            self.create_event_notification(name, queue, event=event)
+            return EventSubscription(lambda: self.drop_event_notification(name))
+        if not callable(callback):
+            raise InvalidType(f"callback is a callable, not {callback!r}")
+        return _Watch(self.channel, event, callback).subscription
+
+
+class _Watch:
+    """The thread that waits for events and calls the callback."""
+
+    def __init__(
+        self, channel: Channel, event: str, callback: Callable[[QueueEvent], object]
+    ) -> None:
+        self._channel, self._event, self._callback = channel, event, callback
+        self._ended = threading.Event()
+        self._after = int(self._ask(-1, 0)[-1].attributes["number"])
+        self._thread = watched.thread(f"subscription to {event}", self._run, self._report)
+        self.subscription = EventSubscription(self._close)
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            try:
+                found = self._ask(self._after, WAIT_MS)
+            except ConnectionBroken:
+                return  # the session has been closed, or has lost its queue manager
+            except Error:
+                if self._channel.is_closed:
+                    return
+                raise
+            for one in found:
+                self._after = max(self._after, int(one.attributes["number"]))
+                if one.attributes.get("event") and not self._ended.is_set():
+                    self._call(one)
+
+    def _call(self, one: QueueDescription) -> None:
+        shown: Any = one.attributes
+        time = datetime.fromtimestamp(shown["time_ms"] / 1000, UTC)
+        try:
+            self._callback(QueueEvent(shown["event"], one.name, time, dict(shown["details"])))
+        except Exception:
+            log.exception("the callback for event %s of queue %s failed", shown["event"], one.name)
+
+    def _ask(self, after: int, wait_ms: int) -> list[QueueDescription]:
+        request = Pending(b.BrokerAwaitEvent(self._event, after, wait_ms))
+        with as_broker():
+            self._channel.ask([request])
+            return self._channel.result(request, Descriptions).queues
+
+    def _report(self, sentence: str) -> None:
+        log.error("%s; no event reaches the callback any more", sentence)
+
+    def _close(self) -> None:
+        self._ended.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()

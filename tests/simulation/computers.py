@@ -15,6 +15,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import LowestPlaces
+from adapter.core.model.computers import KnownComputer
 from adapter.core.model.limits import Limits
 from adapter.core.rules.msmq_queues import OUTGOING
 from adapter.format import transfer
@@ -201,11 +202,25 @@ class Computers:
         self.cores = {name: Core(limits, name=name) for name in names}
         for core in self.cores.values():
             core.configure()
+        for name in names:
+            self._introduce(name)
         one, other = names
         self.routes = {
             one: Route(self.cores[one], self.cores[other]),
             other: Route(self.cores[other], self.cores[one]),
         }
+
+    def _introduce(self, name: str) -> None:
+        """Let a queue manager know the other one, as from the directory."""
+        other = next(one for one in self.cores if one != name)
+        computers = {other.casefold(): KnownComputer(other, "127.0.0.1:1414")}
+        known = inputs.QueueManagersKnown(frozenset({other}), computers)
+        dispatch.step(self.cores[name].qm, known)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass on both."""
+        for core in self.cores.values():
+            core.advance(seconds)
 
     def crash(self, name: str, *, with_snapshot: bool) -> None:
         """Let a queue manager crash and start again."""
@@ -214,6 +229,7 @@ class Computers:
             core.crash_with_snapshot()
         else:
             core.crash()
+        self._introduce(name)
         for source, route in self.routes.items():
             if source == name:
                 route.leave_sender()

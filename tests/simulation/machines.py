@@ -12,13 +12,18 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import seed as seeded
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
+from tests.simulation.conservation_machine import ConservationMachine
 from tests.simulation.cursors_machine import CursorsMachine
 from tests.simulation.hosts_machine import HostsMachine
 from tests.simulation.judged_machine import JudgedMachine
 
 EXAMPLES = 300
 STEPS = 30
-MACHINES: dict[str, type[JudgedMachine]] = {"hosts": HostsMachine, "cursors": CursorsMachine}
+MACHINES: dict[str, type[JudgedMachine]] = {
+    "hosts": HostsMachine,
+    "cursors": CursorsMachine,
+    "conservation": ConservationMachine,
+}
 """By name."""
 
 

@@ -13,6 +13,7 @@ HERE = Path(__file__).parent
 NOW_MS = 1_000
 INDEPENDENT = (
     "auditor.py",
+    "conservation_model.py",
     "consumer_auditor.py",
     "cursors_model.py",
     "delay_auditor.py",

@@ -54,9 +54,9 @@ class MsmqSend(Struct, array_like=True, tag=37):
     single: without a unit, as a transaction of its own (MQ_SINGLE_MESSAGE). Of the message these
     count: body, message_id (empty: a new one), correlation_id, priority (-1: 3), expiry_ms (the
     time to be received, from now; -1: without limit, 0: it expires at once) and msmq. Of msmq the
-    queue manager sets transactional, destination, source, sent_ms and receive_by_ms. The answer is
-    PutDone; Done, if the message has been discarded: its queue did not accept it, and it is no dead
-    letter.
+    queue manager sets message_class, transactional, destination, source, sent_ms and receive_by_ms.
+    The answer is PutDone; Done, if the message has been discarded: its queue did not accept it, and
+    it is no dead letter.
     """
 
     handle: int

@@ -35,7 +35,8 @@ class UnitOfWork:
     it got whose delivery was counted in advance, by queue. since: when it was begun. restore:
     what is to be done if it is backed out, by handle and kind; where handles were in groups.
     triggers: trigger messages that its puts caused, and that nobody gets before it ends. broker:
-    what it does to conversations of Service Broker, if it does anything.
+    what it does to conversations of Service Broker, if it does anything. lifetime: of the first
+    message of MSMQ that it sent, which all have: when they expire (0: never), and the interval.
     """
 
     __slots__ = (
@@ -47,6 +48,7 @@ class UnitOfWork:
         "held_bytes",
         "holds_returned",
         "ident",
+        "lifetime",
         "puts",
         "restore",
         "since",
@@ -66,6 +68,7 @@ class UnitOfWork:
         self.held_bytes = 0
         self.holds_returned = False
         self.counted: set[tuple[str, Place]] = set()
+        self.lifetime: tuple[int, int] | None = None
         self.restore: dict[tuple[object, str], Callable[[], None]] = {}
         self.broker: BrokerWork | None = None
 

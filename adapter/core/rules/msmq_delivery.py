@@ -65,15 +65,17 @@ REMOVED_ON_PURPOSE = (QUEUE_DELETED, QUEUE_PURGED)
 class MsmqDelivery:
     """What is put by one step: messages, acknowledgments, dead letters and copies for journals.
 
-    stored: whether the message itself is among the puts, as such or as a dead letter.
+    gone: names of queues that the step deletes, to which nothing is put.
     """
 
-    __slots__ = ("_bytes", "acknowledgments", "messages", "new", "now_ms", "qm")
+    __slots__ = ("_bytes", "acknowledgments", "gone", "messages", "new", "now_ms", "qm")
 
-    def __init__(self, qm: QueueManager, now_ms: int) -> None:
+    def __init__(self, qm: QueueManager, now_ms: int, beside: MsmqDelivery | None = None) -> None:
+        """beside: another delivery of the same step, with which it shares the queues."""
         self.qm = qm
         self.now_ms = now_ms
-        self.new = NewQueues(qm, now_ms)
+        self.new: NewQueues = beside.new if beside is not None else NewQueues(qm, now_ms)
+        self.gone: frozenset[str] = beside.gone if beside is not None else frozenset()
         self.messages: Puts = []
         self.acknowledgments: Puts = []
         self._bytes: dict[str, int] = {}
@@ -88,6 +90,12 @@ class MsmqDelivery:
         (self.acknowledgments if acknowledges else self.messages).append((queue, message))
         base = queue.name.partition(";")[0]
         self._bytes[base] = self._bytes.get(base, 0) + len(message.body)
+
+    def find(self, key: str) -> LocalQueue | None:
+        """Return the queue of a key, if there is one and the step does not delete it."""
+        if key in self.gone:
+            return None
+        return self.new.made.get(key) or msmq_queues.find(self.qm, key)
 
     @property
     def all_planned_bytes(self) -> int:
@@ -108,7 +116,7 @@ def why_not_accepted(delivery: MsmqDelivery, name: FormatName, message: MessageD
     """Return the class of the acknowledgment that says why a queue here does not accept a message;
     0: it does.
     """
-    queue = delivery.new.made.get(name.queue) or msmq_queues.find(delivery.qm, name.queue)
+    queue = delivery.find(name.queue)
     if not isinstance(queue, MsmqQueue) or not queue.is_sent_to:
         return BAD_DESTINATION
     transactional = header_of(message).transactional
@@ -217,9 +225,10 @@ def _named_for_dead_letters(delivery: MsmqDelivery, header: MsmqHeader) -> MsmqQ
         name = parse(header.dead_letter_queue, header.source)
     except Refusal:
         return None
-    queue = msmq_queues.find(delivery.qm, name.queue)
-    is_fit = queue is not None and queue.attributes.transactional and queue.is_sent_to
-    return queue if is_fit and msmq_computers.is_here(delivery.qm, name) else None
+    queue = delivery.find(name.queue)
+    if not isinstance(queue, MsmqQueue) or not msmq_computers.is_here(delivery.qm, name):
+        return None
+    return queue if queue.attributes.transactional and queue.is_sent_to else None
 
 
 _ASKS = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from adapter.core.contract.commands import Request
 from adapter.core.contract.format_names import JOURNAL
+from adapter.core.contract.message import MessageData, weight
 from adapter.core.contract.msmq import RECEIVE_ACCESS, MsmqDelete, MsmqPurge
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, QueuePurged, Record
@@ -16,7 +17,7 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.rules import msmq_delivery, msmq_queues, pages, waiting
-from adapter.core.rules.admit import put_records
+from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import Decision, done
 from adapter.core.rules.msmq_open import reader_of
 from adapter.core.rules.unit import discard_records, taken_from
@@ -47,6 +48,7 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
     if any(one.locked_count for one in gone):
         text = "transactions in flight have received messages of it"
         raise Refusal(Reason.QUEUE_IN_USE, command.name, text)
+    delivery.gone = frozenset(one.name for one in gone)
     for one in gone:
         needed = _unread(qm, one)
         if needed is not None:
@@ -131,11 +133,32 @@ def _report(delivery: msmq_delivery.MsmqDelivery, queue: MsmqQueue, why: int) ->
 def _forget_in_units(
     qm: QueueManager, delivery: msmq_delivery.MsmqDelivery, queue: MsmqQueue
 ) -> None:
-    """Let go of what units hold of a queue that goes; what they send to it is not delivered."""
+    """Drop what units hold of a queue that is deleted. What they send to it is not delivered: its
+    dead letters and acknowledgments are held by the units in its place.
+    """
     for connection in qm.connections.values():
         for unit in connection.units.values():
-            for of, message in list(unit.puts):
+            undelivered = msmq_delivery.MsmqDelivery(qm, delivery.now_ms, delivery)
+            lost = {message.message_id for of, message in unit.puts if of is queue}
+            for of, message in list(unit.puts) if lost else ():
                 if of is queue:
                     unit.drop_put(of, message)
-                    msmq_delivery.fail(delivery, message, msmq_delivery.BAD_DESTINATION)
+                    _return_undelivered(undelivered, message)
+                elif message.correlation_id in lost and _reports_arrival(message):
+                    unit.drop_put(of, message)
+            puts = undelivered.puts
+            hold(qm, unit, puts, [weight(one) for _, one in puts], delivery.now_ms)
             unit.forget(queue)
+
+
+def _reports_arrival(message: MessageData) -> bool:
+    return msmq_delivery.header_of(message).message_class == msmq_delivery.REACHED_QUEUE
+
+
+def _return_undelivered(delivery: msmq_delivery.MsmqDelivery, message: MessageData) -> None:
+    """Say what becomes of a message, dead letter or acknowledgment for a queue that is deleted."""
+    header = msmq_delivery.header_of(message)
+    if not header.message_class:
+        msmq_delivery.fail(delivery, message, msmq_delivery.BAD_DESTINATION)
+    elif header.transactional:
+        msmq_delivery.bury(delivery, message, header.message_class)

@@ -19,7 +19,6 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import put_done
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
-from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import msmq_checks, msmq_computers, msmq_delivery, msmq_queues, parking
 from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import Decision, done, outcome_of, own_unit, session_of
@@ -44,14 +43,15 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
         raise Refusal(Reason.MESSAGE_TOO_LONG, handle.name, f"{len(message.body)} bytes")
     transactional = unit is not None or command.single
     _settle(qm, message, handle, request.now_ms, transactional=transactional)
-    if unit is not None:
-        _share_lifetime(unit, message)
+    if unit is not None and unit.lifetime is not None:
+        _set_lifetime(message, unit.lifetime)
     delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     _send_to_each(delivery, handle, message)
     records = delivery.new.records
     puts = delivery.puts
     if unit is not None:
         hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)
+        unit.lifetime = message.expires_at_ms, message.expiry_ms
         answer = put_done([message.message_id], message)
         return Decision(records, answer, qm.entry_n, made=delivery.new.made)
     ident = own_unit(request, session_of(qm, request).ident)
@@ -126,6 +126,7 @@ def _settle(
         expires_at_ms=expires_at_ms,
         msmq=structs.replace(
             header,
+            message_class=0,
             transactional=transactional,
             recoverable=header.recoverable or transactional,
             source=handle.computer,
@@ -141,21 +142,13 @@ def _settle(
         setattr(message, field, getattr(settled, field))
 
 
-def _share_lifetime(unit: UnitOfWork, message: MessageData) -> None:
-    """Give a message the time to be received of the first message of its transaction, which a
-    transaction has only one of.
+def _set_lifetime(message: MessageData, lifetime: tuple[int, int]) -> None:
+    """Set the time to be received: that of the first message that the transaction sent, which all
+    its messages have.
     """
-    sent = (one.msmq for _, one in unit.puts if one.msmq is not None)
-    first = next(
-        (one for one in sent if one.transactional and not one.unit and not one.message_class), None
-    )
-    if first is None:
-        return
-    ends = first.receive_by_ms > 0
-    message.expires_at_ms = first.receive_by_ms
-    message.expiry_ms = first.receive_by_ms - first.sent_ms if ends else EXPIRY_UNLIMITED
+    message.expires_at_ms, message.expiry_ms = lifetime
     header = msmq_delivery.header_of(message)
-    message.msmq = structs.replace(header, receive_by_ms=first.receive_by_ms)
+    message.msmq = structs.replace(header, receive_by_ms=message.expires_at_ms)
 
 
 def _priority(message: MessageData) -> int:

@@ -39,13 +39,15 @@ def acknowledged(**attributes: Any) -> Client:
 
 def test_what_a_message_says_is_settled() -> None:
     client = client_of_msmq()
-    client.do(m.MsmqSend(1, MessageData(body=b"a", expiry_ms=1_000, msmq=MsmqHeader(label="l"))))
+    said = MsmqHeader(label="l", message_class=d.REACHED_QUEUE)
+    client.do(m.MsmqSend(1, MessageData(body=b"a", expiry_ms=1_000, msmq=said)))
     (one,) = look(client)
     header = one.message.msmq
     assert header is not None
     now_ms = client.core.now_ms
     assert (one.message.priority, one.message.persistence) == (3, 1)
     assert (header.label, header.source, header.sent_ms) == ("l", "QM1", now_ms)
+    assert header.message_class == 0, "a program sends no acknowledgment"
     assert header.destination == "DIRECT=OS:QM1\\private$\\orders"
     assert header.receive_by_ms == one.message.expires_at_ms == now_ms + 1_000
     assert not header.transactional
@@ -251,3 +253,19 @@ def test_a_queue_that_was_deleted_takes_no_message() -> None:
     client.do(m.MsmqOpen(2, PATH, m.SEND_ACCESS))
     client.do(m.MsmqDelete(PATH))
     assert client.refused(m.MsmqSend(2, MessageData(body=b"a"))) == Reason.QUEUE_DELETED
+
+
+def test_a_transaction_has_the_life_of_its_first_message_also_if_that_is_not_accepted() -> None:
+    client = client_of_msmq(transactional=True)
+    client.do(m.MsmqCreate(ADMINISTRATION))
+    client.do(m.MsmqOpen(2, ADMINISTRATION, m.SEND_ACCESS))
+    unit = client.begin()
+    send(client, "a", unit=unit, handle=2, expiry_ms=1_000)
+    client.core.advance(0.5)
+    send(client, "b", unit=unit)
+    client.do(c.Commit(unit))
+    (one,) = look(client)
+    assert one.message.expires_at_ms == client.core.now_ms + 500
+    client.core.advance(0.5)
+    letters = [("a", d.NOT_TRANSACTIONAL_QUEUE), ("b", d.RECEIVE_TIMEOUT)]
+    assert drain(client, TRANSACTIONAL_DEAD_LETTERS) == letters

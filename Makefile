@@ -10,6 +10,7 @@ FLIGHTS ?=
 PARTS ?=
 CHECKED := tests/test_tidy.py tests/test_native.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_TWO := --numprocesses=2 --dist=worksteal
+IN_THREE := --numprocesses=3 --dist=worksteal
 COMPILED := build/compiled
 IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py,$(wildcard tests/spec/test_*.py))
 COMPILED_ROOMS := core format ledger owner server/mqk wire channel client mqi services
@@ -50,10 +51,11 @@ schemas-check: $(STAMP) ## exit 1 if a schema cannot read what a release has wri
 check: lint ## tidy, lint, types, unit and scenario tests with fewer examples; no broker, under a minute
 	@$(MAKE) --no-print-directory --jobs=2 types schemas-check short
 
-# In two processes: whoever is free takes tests from the other. Beside it runs what checks types.
-# Of each property a fifth of the examples are tried (tests/support/examples.py).
+# In three processes, because many tests wait for something: a process that is free takes tests from
+# the others. mypy runs beside them. Of each property a fifth of the examples are tried
+# (tests/support/examples.py).
 short: $(STAMP)
-	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(IN_TWO) $(CHECKED)
+	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(IN_THREE) $(CHECKED)
 
 # First what needs no broker; then, in two processes with a broker each, all the rest.
 test: lint types schemas-check ## everything, on a real Kafka

@@ -4,7 +4,8 @@ It is a client of its own queue manager, connected within the process, with the 
 exclusively:
 
 1. It gets whole units, in a unit of its own: what one unit put stays together.
-2. It appends them to the inbound topics of their destinations, and waits until they are durable.
+2. It appends them to the inbound topics of their destinations, as many units at a time as there
+   are, and waits until they are durable.
 3. It commits its unit. Only then are they gone here.
 
 A message that a program put there itself, without a valid transmission-queue header, goes to the
@@ -55,6 +56,8 @@ from adapter.network.port import NetworkError, SentRecord, TopicMissing, TopicWr
 
 GET_MESSAGES = 500
 """At a time, and then what the last unit lacks."""
+APPEND_BYTES = 8 * 1024 * 1024
+"""Of units that are appended together, but for the last one: it is a second's work for Kafka."""
 PAUSE_S = 0.05
 PAUSE_S_MAX = 5.0
 """Between attempts, each pause twice as long as the one before."""
@@ -137,6 +140,14 @@ class SenderProgress(Struct):
     destination: str = ""
 
 
+class DueUnits(Struct):
+    """Whole units that are to be appended together. records: by topic. bytes: of their values."""
+
+    records: dict[str, list[SentRecord]] = {}
+    bytes: int = 0
+    units: int = 0
+
+
 class SenderSession:
     """One attempt: from opening the queue to a failure, or to its end."""
 
@@ -182,8 +193,7 @@ class SenderSession:
             return  # the channel was closed
         self._set(SENDING)
         lowest = self._get_rest(handle, unit, got)
-        for _, one in groupby(got, key=lambda message: message.unit):
-            self._send_unit(self._with_destination(unit, one), lowest)
+        self._send_units(unit, got, lowest)
         unit.commit()
         self.limit = min(2 * self.limit, GET_MESSAGES)
         sent = sum(map(has_destination, got))
@@ -231,18 +241,37 @@ class SenderSession:
             put_dead_letter(self._channel, unit, self._queue, message)
         return sent
 
-    def _send_unit(self, unit: list[Delivered], lowest: list[Lowest]) -> None:
+    def _send_units(self, unit: AnyUnit, got: list[Delivered], lowest: list[Lowest]) -> None:
+        """Append whole units, in their order; those before one that cannot be sent all the same."""
+        due = DueUnits()
+        try:
+            for _, one in groupby(got, key=lambda message: message.unit):
+                self._add_unit(due, self._with_destination(unit, one), lowest)
+                if due.bytes > APPEND_BYTES:
+                    full, due = due, DueUnits()
+                    self._append_all(full)
+        finally:
+            self._append_all(due)
+
+    def _add_unit(self, due: DueUnits, unit: list[Delivered], lowest: list[Lowest]) -> None:
         by_destination: dict[str, list[Delivered]] = {}
         for message in unit:
             by_destination.setdefault(self._destination(message), []).append(message)
+        by_topic: dict[str, list[SentRecord]] = {}
         for destination, messages in by_destination.items():
             self._figures.destination = destination
-            topic = self._topic_to(destination)
-            records = list(self._records(messages, lowest))
+            by_topic[self._topic_to(destination)] = list(self._records(messages, lowest))
+        for topic, records in by_topic.items():
+            due.records.setdefault(topic, []).extend(records)
+            due.bytes += sum(len(record.value or b"") for record in records)
+        due.units += bool(unit)
+
+    def _append_all(self, due: DueUnits) -> None:
+        for topic, records in due.records.items():
             with self._parts.turns.of(topic):
                 self._append(topic, records)
-            self._figures.bytes += sum(len(record.value or b"") for record in records)
-        self._figures.units += bool(unit)
+        self._figures.bytes += due.bytes
+        self._figures.units += due.units
 
     def _append(self, topic: str, records: list[SentRecord]) -> None:
         assert self._writer is not None

@@ -1,7 +1,7 @@
 """A queue manager's part in the network, in memory: what goes wrong, and goes on again."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ import adapter
 from adapter.core.model.queue import LocalQueue
 from adapter.format import names, transfer
 from adapter.network import receiver
-from adapter.network.memory import MemoryNetwork
+from adapter.network.memory import MemoryNetwork, MemoryWriter
 from adapter.network.port import NetworkError, SentRecord
 from adapter.owner import inbound
 from adapter.server.network import reachable
@@ -56,6 +56,24 @@ def bodies(manager: TestQueueManager, count: int, queue: str = "ORDERS") -> list
     return [one.body for one in found if one is not None]
 
 
+class Appends:
+    """Counts what is appended to topics in memory."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._counts: dict[str, list[int]] = {}
+        append = MemoryWriter.append
+
+        def count(writer: MemoryWriter, topic: str, records: Sequence[SentRecord]) -> None:
+            append(writer, topic, records)
+            self._counts.setdefault(topic, []).append(len(records))
+
+        monkeypatch.setattr(MemoryWriter, "append", count)
+
+    def of(self, topic: str) -> list[int]:
+        """How many records each append to a topic had."""
+        return self._counts.get(topic, [])
+
+
 def test_nothing_is_lost_while_the_network_is_away(two: Two) -> None:
     a, b = two
     network = transport_of(a)
@@ -86,6 +104,42 @@ def test_a_unit_of_persistent_and_other_messages_arrives_whole(two: Two) -> None
     assert [bool(one.persistent) for one in whole] == [bool(one) for one in persistence * 2]
     assert {(one.persistent, one.unit_size) for one in whole} == {(False, 950), (True, 250)}
     assert sender(a)["units"] == 2
+
+
+def test_units_that_wait_are_sent_together(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Units of one message each: an append for each would wait for Kafka as often."""
+    a, b = two
+    network = transport_of(a)
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"0"])
+        assert bodies(b, 1) == [b"0"]
+        network.is_away = True
+        await_that(lambda: "away" in b.statistics()["network"]["receiver"]["trouble"])
+        for n in range(100):
+            send(here, "QMB", "ORDERS", [b"%d" % n])
+        appends = Appends(monkeypatch)
+        network.is_away = False
+        assert bodies(b, 100) == [b"%d" % n for n in range(100)]
+    await_that(lambda: sender(a)["messages"] == 101)
+    assert sender(a)["units"] == 101
+    assert sum(appends.of("mq.QMB.in.QMA")) == 100
+    assert len(appends.of("mq.QMB.in.QMA")) < 10
+
+
+def test_units_before_one_without_destination_are_sent(two: Two) -> None:
+    """A destination that is not there yet: what was put before does not wait for it."""
+    a, b = two
+    network = transport_of(a)
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"0"])
+        assert bodies(b, 1) == [b"0"]
+        network.is_away = True
+        await_that(lambda: "away" in b.statistics()["network"]["receiver"]["trouble"])
+        send(here, "QMB", "ORDERS", [b"1"])
+        send(here, "NOBODY", "ORDERS", [b"2"], transmission_queue="QMB")
+        network.is_away = False
+        assert bodies(b, 1) == [b"1"]
+        await_that(lambda: "NOBODY" in str(sender(a)["error"]))
 
 
 def test_a_destination_that_is_not_there_is_named(two: Two) -> None:

@@ -37,8 +37,9 @@ from adapter.core.model.ranges import Ranges
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, DISCARD, EXCEPTION
 from adapter.core.model.routes import Made
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import parking, put, remote, report, undelivered
+from adapter.core.rules import broker_delivery, parking, put, remote, report, undelivered
 from adapter.core.rules.admit import put_records
+from adapter.core.rules.broker_delivery import BrokerDelivery
 from adapter.core.rules.decision import Decision, connection_of
 from adapter.core.rules.matching import is_over
 from adapter.core.rules.msmq_checks import is_valid
@@ -76,7 +77,11 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
     """Put what of a unit is new, and note that it came; or say that there is no room for it."""
     delivery = Delivery()
     of_msmq = MsmqDelivery(qm, now_ms)
+    of_broker = BrokerDelivery(qm, now_ms)
     for arrival in _new(qm, unit):
+        if not arrival.code and broker_delivery.is_valid(arrival.message):
+            broker_delivery.deliver(of_broker, arrival.message)
+            continue
         if arrival.message.msmq is not None and not arrival.code and is_valid(arrival.message):
             if waits_for_room(of_msmq, arrival.message):
                 return _report_blocked(qm, unit, _name_of(arrival), now_ms)
@@ -85,18 +90,19 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
         blocked = _deliver(qm, delivery, arrival, now_ms)
         if blocked:
             return _report_blocked(qm, unit, blocked, now_ms)
-    blocked = _first_parked(qm, of_msmq.puts)
+    blocked = _first_parked(qm, of_msmq.puts + of_broker.puts)
     if blocked:
         return _report_blocked(qm, unit, blocked, now_ms)
     qm.arrivals.blocked.pop(unit.topic, None)
-    qm.step.made |= of_msmq.new.made | delivery.made
+    qm.step.made |= of_msmq.new.made | delivery.made | of_broker.all_made()
     records = of_msmq.new.records + remote.definitions(delivery.made) + delivery.events
-    puts = delivery.puts + of_msmq.puts + delivery.reports
+    records += of_broker.records_before()
+    puts = delivery.puts + of_msmq.puts + of_broker.puts + delivery.reports
     if puts:
         sent = report.due(qm, delivery.delivered, CONFIRM_ON_ARRIVAL, now_ms, None)
         ident = unit.unit or qm.numbers.new_message_id()
         records += sent.records + put_records(qm, ident, puts + sent.puts, now_ms, verb="commit")
-    return [*records, _arrived(unit)]
+    return [*records, *of_broker.records_after(), _arrived(unit)]
 
 
 def _name_of(arrival: Arrival) -> str:

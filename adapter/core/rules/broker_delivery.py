@@ -26,7 +26,7 @@ from adapter.core.model.routes import Made
 from adapter.core.rules import broker_catalog as catalog
 from adapter.core.rules import remote
 from adapter.core.rules.broker_dialogs import message_of
-from adapter.core.rules.broker_texts import error_body
+from adapter.core.rules.broker_texts import GUID_LENGTH, error_body
 from adapter.core.rules.unit import Puts
 
 END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
@@ -105,9 +105,7 @@ def dispatch_message(d: BrokerDelivery, message: MessageData, queue_manager: str
     """
     if not queue_manager:
         return deliver(d, message)
-    queue = remote.make_for(
-        d.qm, queue_manager, queue_manager, f"for queue manager {queue_manager}", d.made
-    )
+    queue = remote.leaving_queue(d.qm, queue_manager, d.made)
     header = structs.replace(_header_of(message), from_queue_manager=d.qm.name)
     leaving = structs.replace(
         message,
@@ -118,6 +116,18 @@ def dispatch_message(d: BrokerDelivery, message: MessageData, queue_manager: str
     )
     d.puts.append((queue, leaving))
     return False
+
+
+def is_valid(message: MessageData) -> bool:
+    """Whether a message from elsewhere is one of Service Broker as a queue manager sends it."""
+    header = message.broker
+    return (
+        header is not None
+        and len(header.conversation) == GUID_LENGTH
+        and not header.handle
+        and header.sequence >= 0
+        and header.from_queue_manager != ""
+    )
 
 
 def deliver(d: BrokerDelivery, message: MessageData) -> bool:

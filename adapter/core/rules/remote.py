@@ -85,6 +85,19 @@ def _to(qm: QueueManager, to: Transmission, named: str, made: Made, name: str = 
     return RemoteRoute(queue, to)
 
 
+def leaving_queue(qm: QueueManager, queue_manager: str, made: Made) -> LocalQueue:
+    """Return the transmission queue for what has no queue's name: it may leave for a queue manager
+    that nobody knows yet.
+    """
+    if naming.kind_of(qm, queue_manager) is not None or queue_manager in made:
+        return _transmission_queue(qm, queue_manager, queue_manager, NAMED, made)
+    named = qm.attributes.default_transmission_queue
+    if named and queue_manager not in qm.known_queue_managers:
+        return _transmission_queue(qm, queue_manager, named, DEFAULT, made)
+    what = f"for queue manager {queue_manager}"
+    return make_for(qm, queue_manager, queue_manager, what, made)
+
+
 NAMED = (
     Reason.UNKNOWN_TRANSMISSION_QUEUE,
     Reason.TRANSMISSION_QUEUE_TYPE_ERROR,

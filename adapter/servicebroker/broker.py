@@ -71,9 +71,13 @@ class ServiceBroker(Closing, Poison, Subscribing):
         if self._transaction is transaction:
             self._transaction = None
 
+    @property
+    def _is_in_transaction(self) -> bool:
+        return self._transaction is not None and self._transaction.is_open
+
     @contextmanager
     def _unit(self) -> Iterator[tuple[Channel, Unit]]:
-        if self._transaction is not None and self._transaction.is_open:
+        if self._transaction is not None and self._is_in_transaction:
             with self._transaction._unit() as joined:
                 yield joined
             return

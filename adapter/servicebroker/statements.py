@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
@@ -21,7 +21,7 @@ from adapter.channel.unit import Unit, perform
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, Done, Messages
-from adapter.errors import InvalidOption, InvalidType
+from adapter.errors import BackedOut, InvalidOption, InvalidType
 from adapter.servicebroker.errors import as_broker
 from adapter.servicebroker.rows import Row, row_of
 
@@ -29,6 +29,8 @@ Handle = UUID | str
 ResultT = TypeVar("ResultT")
 SECOND_MS = 1_000
 TIMEOUT_MAX_MS = 2_147_483_647
+ATTEMPTS_MAX = 10
+"""How often a statement that is a transaction of its own is tried while connections are lost."""
 
 
 class Statements(ABC):
@@ -37,6 +39,11 @@ class Statements(ABC):
     @abstractmethod
     def _unit(self) -> AbstractContextManager[tuple[Channel, Unit]]:
         """Give the unit that a statement is part of; one of its own ends with the context."""
+
+    @property
+    @abstractmethod
+    def _is_in_transaction(self) -> bool:
+        """Whether a statement is part of a transaction, and no transaction of its own."""
 
     @property
     @abstractmethod
@@ -49,14 +56,23 @@ class Statements(ABC):
         kind: type[ResultT],
         numbers: Mapping[Reason, int] | None = None,
     ) -> ResultT:
-        with as_broker(numbers), self._unit() as (channel, unit):
+        wait_ms = getattr(command, "wait_ms", 0)
+        until_s = time.monotonic() + wait_ms / 1000
+        attempts = 1 if self._is_in_transaction else ATTEMPTS_MAX
+        with as_broker(numbers):
+            for _ in range(attempts - 1):
+                with suppress(BackedOut):  # with its connection: nothing of it has happened
+                    return self._attempt(command, kind)
+                if wait_ms > 0:
+                    command.wait_ms = max(int((until_s - time.monotonic()) * 1000), 0)
+            return self._attempt(command, kind)
+
+    def _attempt(self, command: Any, kind: type[ResultT]) -> ResultT:
+        with self._unit() as (channel, unit):
             command.unit = unit.id
             if hasattr(command, "lock_ms"):
                 command.lock_ms = self.lock_timeout_ms
             request = Pending(command, rq.WITH_UNIT)
-            wait_ms = getattr(command, "wait_ms", 0)
-            if wait_ms > 0:
-                request.wait_until_s = time.monotonic() + wait_ms / 1000
             return perform(channel, unit, [request], request, kind)
 
     def begin_dialog(

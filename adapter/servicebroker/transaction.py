@@ -44,6 +44,10 @@ class Transaction(Statements):
         return self._own.is_open
 
     @property
+    def _is_in_transaction(self) -> bool:
+        return True
+
+    @property
     def lock_timeout_ms(self) -> int:
         """That of its session."""
         return self._session.lock_timeout_ms

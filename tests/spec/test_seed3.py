@@ -11,9 +11,9 @@ from tests.support.broker_site import (
     EXPENSES,
     FORMS,
     BrokerSite,
-    Failed,
     broker_site,
     error_of,
+    rolled_back,
 )
 
 QUEUE_IS_DISABLED = 9617
@@ -143,10 +143,9 @@ def test_s3_04_the_message_returns_to_its_place(at: BrokerSite) -> None:
 def test_s3_04_a_message_is_back_before_a_later_one_of_its_conversation(at: BrokerSite) -> None:
     """S3.4: what was sent on the conversation meanwhile comes behind the message that returns."""
     handle = at.submit("one")
-    with pytest.raises(Failed), at.program.transaction() as t:
+    with rolled_back(at.program) as t:
         assert [row.text for row in t.receive(EXPENSES)] == ["one"]
         at.form.send(handle, body="two")
-        raise Failed
     assert [row.text for row in at.program.receive(EXPENSES)] == ["one", "two"]
 
 
@@ -232,9 +231,8 @@ def test_s3_11_the_five_may_be_of_different_messages(at: BrokerSite) -> None:
     handles = [at.submitted(f"message {n}") for n in range(5)]
     for handle in handles:
         assert at.is_on()
-        with pytest.raises(Failed), at.program.transaction() as t:
+        with rolled_back(at.program) as t:
             assert len(t.receive(EXPENSES, conversation_handle=handle)) == 1
-            raise Failed
     assert not at.is_on()
 
 
@@ -242,20 +240,18 @@ def test_s3_11_one_transaction_counts_once(at: BrokerSite) -> None:
     """S3.11: a transaction counts once, however often it received; one that received no message
     does not count, nor does one that only went back to a savepoint."""
     at.submit("one", "two", "three")
-    with pytest.raises(Failed), at.program.transaction() as t:
+    with rolled_back(at.program) as t:
         for _ in range(3):
             t.receive(EXPENSES, top=1)
         assert t.receive(EXPENSES) == []
-        raise Failed
     assert at.count() == 1
     with at.program.transaction() as t:
         t.save("before")
         assert len(t.receive(EXPENSES)) == 3
         t.rollback_to("before")
     assert (at.count(), at.texts()) == (1, ["one", "two", "three"])
-    with pytest.raises(Failed), at.program.transaction() as t:
+    with rolled_back(at.program) as t:
         assert t.receive(FORMS) == []
-        raise Failed
     assert (at.count(), at.count(FORMS)) == (1, 0)
 
 
@@ -278,11 +274,10 @@ def test_s3_12_every_queue_that_it_received_from(at: BrokerSite) -> None:
     at.submit("its audit", to="//expenses/Audit")
     handle = at.submit("waits")
     for _ in range(5):
-        with pytest.raises(Failed), at.program.transaction() as t:
+        with rolled_back(at.program) as t:
             (row,) = t.receive(EXPENSES, top=1)
             assert len(t.receive("AuditQueue", top=1)) == 1
             t.send(row.conversation_handle, body="an answer")
-            raise Failed
     assert [at.is_on(queue) for queue in (EXPENSES, "AuditQueue", FORMS)] == [False, False, True]
     assert handle in {one.conversation_handle for one in at.admin.conversation_endpoints()}
 

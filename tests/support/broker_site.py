@@ -14,7 +14,7 @@ from adapter.core.contract import commands
 from adapter.core.contract.broker import SCHEMA_PREFIX
 from adapter.core.contract.results import Statuses
 from adapter.core.model.broker_queue import PREFIX
-from adapter.servicebroker import DEFAULT, ERROR, Row
+from adapter.servicebroker import DEFAULT, ERROR, Row, ServiceBroker, Transaction
 from tests.support.backlog import until
 
 EXPENSES = "ExpenseQueue"
@@ -25,10 +25,6 @@ NOTES = "NoteQueue"
 APPROVAL = "//expenses/Approval"
 SUBMISSION = "//expenses/Submission"
 ROLLBACKS_MAX = 5
-
-
-class Failed(Exception):
-    """The work of a transaction has failed."""
 
 
 class BrokerSite:
@@ -78,13 +74,9 @@ class BrokerSite:
         """Receive a message from each queue and roll back, so often; returns what came last."""
         rows: list[Row] = []
         for _ in range(times):
-            try:
-                with self.program.transaction() as t:
-                    rows = [row for queue in queues for row in t.receive(queue, top=1)]
-                    assert len(rows) == len(queues), rows
-                    raise Failed
-            except Failed:
-                continue
+            with rolled_back(self.program) as t:
+                rows = [row for queue in queues for row in t.receive(queue, top=1)]
+                assert len(rows) == len(queues), rows
         return rows
 
     def process(self, queue: str = EXPENSES) -> list[Row]:
@@ -123,6 +115,16 @@ class BrokerSite:
         self.admin.channel.ask([request])
         (found,) = self.admin.channel.result(request, Statuses).queues
         return found.waiting_gets
+
+
+@contextmanager
+def rolled_back(session: ServiceBroker) -> Iterator[Transaction]:
+    """Run a transaction that is rolled back in the end."""
+    transaction = session.transaction()
+    try:
+        yield transaction
+    finally:
+        transaction.rollback()
 
 
 def error_of(row: Row) -> tuple[int, str]:

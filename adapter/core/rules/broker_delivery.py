@@ -44,7 +44,7 @@ class BrokerDelivery(Struct):
 
     states: endpoints that are changed or new, by handle. gone: those that cease to be. puts: to
     queues, in order. made: transmission queues that are made; parts: other queues. releasing:
-    the queue whose held messages these are.
+    the queue whose held messages these are. held: queues that messages are held on.
     """
 
     qm: QueueManager
@@ -56,6 +56,7 @@ class BrokerDelivery(Struct):
     parts: dict[str, BrokerQueue] = field(default_factory=dict)
     new: dict[tuple[bytes, bool], bytes] = field(default_factory=dict)
     releasing: str = ""
+    held: set[str] = field(default_factory=set)
 
     def side(self, conversation: bytes, is_initiator: bool) -> ConversationSet | None:
         """Return one side of a conversation as it will be, to be changed; None: it is not here."""
@@ -70,6 +71,13 @@ class BrokerDelivery(Struct):
                 return None
             self.states[handle] = structs.replace(endpoint.state)
         return self.states[handle]
+
+    def holds(self, name: str | None) -> bool:
+        """Whether messages are held on a queue, or will be."""
+        if name is None:
+            return False
+        queue = self.qm.queues.get(name)
+        return name in self.held or (queue is not None and queue.available_count > 0)
 
     def set(self, state: ConversationSet) -> None:
         """Note what becomes of an endpoint."""
@@ -138,10 +146,13 @@ def deliver(d: BrokerDelivery, message: MessageData) -> bool:
         if state is not None and state.is_ended:
             d.remove(state)
         return True
-    if state is None and (not header.from_initiator or header.sequence):
+    if state is None and not header.from_initiator:
         acknowledge(d, header)
         return True
     held = _held_at(d, header, state)
+    if state is None and header.sequence and not d.holds(held):
+        acknowledge(d, header)  # the endpoint is over, as its first message is not held
+        return True
     if held is not None:
         _hold(d, held, message)
         return False
@@ -199,6 +210,7 @@ def _hold(d: BrokerDelivery, key: str, message: MessageData) -> None:
     header = structs.replace(_header_of(message), status=WAITING)
     held = structs.replace(message, broker=header, transmission=None)
     _stamp(d, held)
+    d.held.add(key)
     d.puts.append((queue, held))
 
 

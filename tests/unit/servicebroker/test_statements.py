@@ -1,0 +1,68 @@
+"""A statement that is a transaction of its own is tried again when its connection is lost."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from adapter.servicebroker import ServiceBrokerError
+from tests.support.broker_site import EXPENSES, BrokerSite, broker_site
+
+
+def restart(at: BrokerSite) -> None:
+    at.manager.restart()
+
+
+def crash(at: BrokerSite) -> None:
+    at.manager.crash()
+    at.manager.start()
+
+
+@pytest.mark.parametrize("stop", [restart, crash])
+def test_the_first_statement_after_a_restart(stop: Callable[[BrokerSite], None]) -> None:
+    with broker_site() as at:
+        handle = at.submit("one")
+        stop(at)
+        assert [row.text for row in at.program.receive(EXPENSES)] == ["one"]
+        stop(at)
+        at.form.send(handle, body="two")
+        assert at.texts() == ["two"]
+        assert at.count() == 0
+
+
+def test_a_receive_that_waits_goes_on_waiting() -> None:
+    with broker_site() as at:
+        handle = at.submit("one")
+        at.process()
+        found: list[str] = []
+        waits = threading.Thread(
+            target=lambda: found.extend(
+                row.text for row in at.program.receive(EXPENSES, timeout_ms=20_000)
+            )
+        )
+        waits.start()
+        at.await_waits(EXPENSES)
+        crash(at)
+        at.form.send(handle, body="two")
+        waits.join(20)
+        assert found == ["two"]
+
+
+def test_a_send_whose_answer_is_lost_is_done_once() -> None:
+    with broker_site() as at:
+        handle = at.submit("one")
+        at.manager.drop_next_reply()
+        at.form.send(handle, body="two")
+        assert at.texts() == ["one", "two"]
+
+
+def test_a_transaction_is_not_begun_again() -> None:
+    with broker_site() as at:
+        at.submit("one")
+        with at.program.transaction() as t:
+            assert len(t.receive(EXPENSES)) == 1
+            crash(at)
+            with pytest.raises(ServiceBrokerError, match="connection was lost"):
+                t.receive(EXPENSES)
+            t.rollback()
+        assert (at.texts(), at.count()) == (["one"], 1)

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from adapter.channel import arguments as a
-from adapter.core.attributes.msmq import LABEL_LENGTH_MAX, QUOTA_UNLIMITED_KB
+from adapter.core.attributes.msmq import QUOTA_UNLIMITED_KB
 from adapter.core.contract import msmq as c
 from adapter.core.contract.format_names import FormatName, parse
 from adapter.core.contract.reasons import Refusal
@@ -113,7 +113,7 @@ class QueueProperties:
 
     @label.setter
     def label(self, value: str) -> None:
-        self._alter(label=a.as_text("label", value, LABEL_LENGTH_MAX))
+        self._alter(label=a.as_text("label", value))
 
     @property
     def use_journal_queue(self) -> bool:

@@ -12,7 +12,9 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.arrivals import ArrivedUnit
 from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.results import Refused, Result
 from adapter.core.model.limits import Limits
@@ -64,6 +66,10 @@ class Driver(Protocol):
     @abstractmethod
     def advance(self, seconds: float) -> None:
         """Let time pass."""
+
+    @abstractmethod
+    def arrive(self, unit: ArrivedUnit) -> str:
+        """Let a unit arrive; return the queue that has no room for it, or ""."""
 
     @abstractmethod
     def restart(self, clean: bool) -> None:
@@ -125,6 +131,11 @@ class OnCore:
 
     def advance(self, seconds: float) -> None:
         self._core.advance(seconds)
+
+    def arrive(self, unit: ArrivedUnit) -> str:
+        given = inputs.Arrived(unit, self._core.look_at_clock())
+        self._core.take(dispatch.step(self._core.qm, given))
+        return self._core.qm.arrivals.blocked.get(unit.topic, "")
 
     def restart(self, clean: bool) -> None:
         for client in list(self._clients.values()) if clean else []:
@@ -249,6 +260,15 @@ class OnServer:
 
     def advance(self, seconds: float) -> None:
         self._manager.clock.advance(seconds)
+
+    def arrive(self, unit: ArrivedUnit) -> str:
+        return self._manager._run(self._arrive(unit))
+
+    async def _arrive(self, unit: ArrivedUnit) -> str:
+        term = self._manager._running().owner.term
+        assert term is not None, "it serves"
+        term.loop.take(inputs.Arrived(unit))
+        return term.qm.arrivals.blocked.get(unit.topic, "")
 
     def restart(self, clean: bool) -> None:
         if clean:

@@ -36,6 +36,7 @@ from adapter.core.contract.results import (
 from adapter.core.mq_layouts import dead_letter, trigger_message
 from adapter.core.tables import is_durable
 from tests.scenarios import msmq, topics
+from tests.scenarios.arrivals import InboundTopic
 from tests.scenarios.beyond import (
     FLAGS,
     PUT_OPTIONS,
@@ -100,6 +101,7 @@ class World:
         self._unit_names: dict[bytes, str] = {}
         self._waits = 0
         self._show_numbers = False
+        self._inbound = InboundTopic()
 
     def do(self, command: str) -> list[str]:
         """Do one command and return what it prints."""
@@ -242,6 +244,13 @@ class World:
     def _within(self, person: Person, call: Call) -> c.Command:
         verb, *words = call.words
         return COMMANDS[verb](self, person, Call(call.client, verb, words, call.options))
+
+    def _arrive(self, call: Call) -> list[str]:
+        """Let records arrive from another queue manager."""
+        units = self._inbound.append(call)
+        blocked = [self._driver.arrive(unit) for unit in units]
+        waits = [f"waits for room at {name}" for name in blocked if name]
+        return waits or (self._everywhere() if units else ["no unit is whole"])
 
     def _limits(self, _: Call) -> list[str]:
         raise TranscriptError("limits are the first command, or none")
@@ -581,4 +590,6 @@ MANAGE: dict[str, Callable[[World, Call], list[str]]] = {
     "unheard": World._unheard,
     "limits": World._limits,
     "numbers": World._numbers,
+    "arrive": World._arrive,
+    "garbage": World._arrive,
 }

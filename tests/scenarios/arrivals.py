@@ -55,7 +55,8 @@ def unit_records(call: Call) -> Iterator[tuple[dict[str, bytes | None], bytes]]:
     for part, body in enumerate(bodies[:count]):
         seq = first + part
         target = f"private$\\{call.words[0]}" if is_msmq else call.words[0]
-        header = MsmqHeader(label=body, source=SOURCE, transactional=single) if is_msmq else None
+        label = body[:40]
+        header = MsmqHeader(label=label, source=SOURCE, transactional=single) if is_msmq else None
         message = MessageData(
             body=body.encode(),
             message_id=f"from QMA {seq}".encode().ljust(ID_LENGTH, b"\0"),

@@ -18,8 +18,10 @@ from adapter.core.contract.arrivals import ArrivedUnit
 from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.results import Refused, Result
 from adapter.core.model.limits import Limits
+from adapter.owner.term import OwnerTerm
 from adapter.testing import TestQueueManager
 from adapter.wire import frames
+from tests.support.backlog import until
 from tests.support.core import Client, Core
 from tests.support.hard_state import check_snapshots
 
@@ -262,13 +264,14 @@ class OnServer:
         self._manager.clock.advance(seconds)
 
     def arrive(self, unit: ArrivedUnit) -> str:
-        return self._manager._run(self._arrive(unit))
-
-    async def _arrive(self, unit: ArrivedUnit) -> str:
         term = self._manager._running().owner.term
         assert term is not None, "it serves"
-        term.loop.take(inputs.Arrived(unit))
+        self._manager._run(self._arrive(term, unit))
+        until(lambda: term.loop.idle)  # what is not durable would come again after a crash
         return term.qm.arrivals.blocked.get(unit.topic, "")
+
+    async def _arrive(self, term: OwnerTerm, unit: ArrivedUnit) -> None:
+        term.loop.take(inputs.Arrived(unit))
 
     def restart(self, clean: bool) -> None:
         if clean:

@@ -26,15 +26,16 @@ TOPIC = "mq.QM1.in.QMA"
 class InboundTopic:
     """The topic from QMA, and what has been collected of it."""
 
-    def __init__(self) -> None:
-        self._collector = InboundCollector("QM1", TOPIC, "topic id", SOURCE)
+    def __init__(self, queue_manager: str) -> None:
+        self._queue_manager = queue_manager
+        self._collector = InboundCollector(queue_manager, TOPIC, "topic id", SOURCE)
 
     def append(self, call: Call) -> list[ArrivedUnit]:
         """Append the records of a command; return the units that are whole with them."""
         if call.verb == "garbage":
             return self._take({}, call.words[0].encode())
         ready: list[ArrivedUnit] = []
-        for headers, value in unit_records(call):
+        for headers, value in unit_records(call, self._queue_manager):
             ready += self._take(headers, value)
         return ready
 
@@ -43,7 +44,7 @@ class InboundTopic:
         return [one.given for one in self._collector.take(record)]
 
 
-def unit_records(call: Call) -> Iterator[tuple[dict[str, bytes | None], bytes]]:
+def unit_records(call: Call, queue_manager: str) -> Iterator[tuple[dict[str, bytes | None], bytes]]:
     """Make the records of a unit; first=N: only so many of them come."""
     options = call.options
     first, session = int(options.pop("seq")), int(options.pop("session", 1))
@@ -65,9 +66,9 @@ def unit_records(call: Call) -> Iterator[tuple[dict[str, bytes | None], bytes]]:
             priority=3 if is_msmq else 0,
             persistence=1,
             msmq=header,
-            transmission=Transmission(target, computer="QM1")
+            transmission=Transmission(target, computer=queue_manager)
             if is_msmq
-            else Transmission(target, "QM1"),
+            else Transmission(target, queue_manager),
         )
         size, unit = len(bodies), f"unit {first}".encode().ljust(ID_LENGTH, b"\0")
         sent = Delivered(message, 0, seq, 0, 0, unit, part, size, part, size)

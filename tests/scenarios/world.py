@@ -101,7 +101,7 @@ class World:
         self._unit_names: dict[bytes, str] = {}
         self._waits = 0
         self._show_numbers = False
-        self._inbound = InboundTopic()
+        self._inbound = InboundTopic(driver.queue_manager)
 
     def do(self, command: str) -> list[str]:
         """Do one command and return what it prints."""

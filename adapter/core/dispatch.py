@@ -309,6 +309,7 @@ def restart(qm: QueueManager, now_ms: int) -> None:
     consumer_timeouts.note_restart(qm)
     backout.note_restart(qm, now_ms)
     broker_poison.note_restart(qm, now_ms)
+    broker_release.note_restart(qm, now_ms)
     statistics.begin(qm, now_ms)
 
 

@@ -15,7 +15,6 @@ from msgspec import Struct
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import ArrivedUnit
-from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.results import Refused, Result
 from adapter.core.model.limits import Limits
 from adapter.owner.term import OwnerTerm
@@ -171,13 +170,13 @@ class Line:
         self._frames: list[frames.ServerFrame] = []
         self.numbers: list[int] = []
         self._owed: set[int] = set()
-        """Requests that do not wait for messages: their answers come, if pages must be read too."""
+        """Requests that do not wait: their answers come, if pages must be read too."""
         self._socket.sendall(frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
         assert isinstance(self._frame(), frames.Welcome)
 
     def send(self, request: int, number: int, command: c.Command) -> None:
         """Send one request, and which outcomes were seen before."""
-        if not (isinstance(command, c.Get | c.Browse | MsmqReceive) and command.wait_ms):
+        if not getattr(command, "wait_ms", 0) and not getattr(command, "lock_ms", 0):
             self._owed.add(request)
         seen, self.numbers = self.numbers, []
         operation = frames.Operation(request, number, frames.raw(command))

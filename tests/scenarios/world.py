@@ -35,7 +35,7 @@ from adapter.core.contract.results import (
 )
 from adapter.core.mq_layouts import dead_letter, trigger_message
 from adapter.core.tables import is_durable
-from tests.scenarios import msmq, topics
+from tests.scenarios import broker, msmq, topics
 from tests.scenarios.arrivals import InboundTopic
 from tests.scenarios.beyond import (
     FLAGS,
@@ -97,6 +97,7 @@ class World:
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
         self._people: dict[str, Person] = {}
+        self.guids = broker.Guids()
         self._ids: dict[bytes, str] = {}
         self._unit_names: dict[bytes, str] = {}
         self._waits = 0
@@ -430,7 +431,8 @@ class World:
         if isinstance(result, Statuses):
             return [status_line(each) for each in result.queues] or ["no queue"]
         if isinstance(result, Descriptions):
-            return [description_line(each) for each in result.queues] or ["no queue"]
+            said = broker.described(self.guids, result.queues)
+            return said or [description_line(each) for each in result.queues] or ["no queue"]
         if isinstance(result, Subscribed):
             return [topics.subscribed(result)]
         if isinstance(result, Opened) and not result.is_transmission:
@@ -449,10 +451,12 @@ class World:
             text = text.replace(ident.hex(), name)
         for person in self._people.values():
             text = text.replace(person.session.hex(), person.name)
-        return text
+        return self.guids.named_in(text)
 
     def _message(self, each: Delivered) -> str:
         message = each.message
+        if message.broker is not None:
+            return broker.row_line(self.guids, each)
         parts = [
             self._symbol(message.message_id),
             shown(message),
@@ -577,7 +581,7 @@ COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
     "alt": World._alter_object,
     "del": World._delete_object,
     "dis": World._display_objects,
-    **(topics.COMMANDS | msmq.COMMANDS),
+    **(topics.COMMANDS | msmq.COMMANDS | broker.COMMANDS),
 }
 MANAGE: dict[str, Callable[[World, Call], list[str]]] = {
     "advance": World._advance,

@@ -42,6 +42,16 @@ class BrokerSite:
         for session in (self.program, self.form, self.admin):
             session.close()
 
+    def restart(self, *, crash: bool = False) -> None:
+        """Stop, or let die, and start again; the sessions know that."""
+        if crash:
+            self.manager.crash()
+            self.manager.start()
+        else:
+            self.manager.restart()
+        for session in (self.program, self.form, self.admin):
+            session.queue(FORMS)
+
     def create(self, service: str, queue: str, **options: Any) -> None:
         """Create a service and its queue."""
         self.admin.create_queue(queue, **options)

@@ -13,13 +13,14 @@ from adapter.core.contract.records import (
     HeadsRestored,
     LaneRestored,
     QueueRestored,
+    ReceiveNoted,
     Record,
     SessionRestored,
 )
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.ranges import Ranges
 
-KEYS = ("name", "queue", "lane", "session", "number", "consumer")
+KEYS = ("name", "queue", "lane", "session", "number", "consumer", "handle")
 """The fields that say what a record of a snapshot is about."""
 
 
@@ -59,6 +60,8 @@ def snapshot_of(qm: QueueManager) -> dict[tuple[object, ...], Record]:
         key: tuple[object, ...] = type(record).__name__, *(getattr(record, one) for one in names)
         if isinstance(record, ArrivalsRestored):
             key += (record.queue_manager, bool(record.lanes), *(record.seqs or record.others)[:2])
+        if isinstance(record, ReceiveNoted):
+            key += (record.unit,)
         assert key not in found, key
         found[key] = settled(record) if isinstance(record, LaneRestored) else record
     return found

@@ -31,7 +31,14 @@ class LostUnit(Struct):
     time_ms: int
 
 
-BrokerDue = BrokerEvent | LostUnit
+class HeldRelease(Struct):
+    """A queue of held messages that may be delivered now."""
+
+    queue: str
+    time_ms: int
+
+
+BrokerDue = BrokerEvent | LostUnit | HeldRelease
 
 
 class BrokerEvents:

@@ -52,6 +52,7 @@ from adapter.core.contract.records import (
     QueueDeleted,
     Record,
 )
+from adapter.core.model.broker_events import HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
@@ -270,7 +271,7 @@ def note_release(qm: QueueManager, name: str, now_ms: int) -> None:
     if not name:
         keys = [key for key in qm.queues if key.startswith(PREFIX + HELD)]
     for key in keys:
-        qm.due.releases.push((now_ms, key), lambda one: one[1] in qm.queues)
+        qm.step.broker_due.append(HeldRelease(key, now_ms))
 
 
 def part(qm: QueueManager, key: str, which: str, name: str) -> QueueDefined:

@@ -21,7 +21,7 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet, Record
 from adapter.core.contract.results import Descriptions, QueueDescription
-from adapter.core.model.broker_events import BrokerDue, BrokerEvent, LostUnit
+from adapter.core.model.broker_events import BrokerDue, BrokerEvent, HeldRelease, LostUnit
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.conversations import ENDED
 from adapter.core.model.manager import QueueManager
@@ -31,6 +31,7 @@ from adapter.core.rules import waiting
 from adapter.core.rules.broker_commit import put_alone
 from adapter.core.rules.broker_delivery import BrokerDelivery, deliver
 from adapter.core.rules.broker_poison import count
+from adapter.core.rules.broker_release import release
 from adapter.core.rules.broker_texts import event_body
 from adapter.core.rules.decision import Decision
 from adapter.core.rules.selection import WAIT_MAX_MS
@@ -85,7 +86,10 @@ def _shown(qm: QueueManager, found: list[BrokerEvent]) -> Descriptions:
 
 
 def decide_due(qm: QueueManager, due: BrokerDue) -> list[Record]:
-    """Do what follows from an event, or count a unit that was lost."""
+    """Do what follows from an event, count a unit that was lost, or deliver what was held."""
+    if isinstance(due, HeldRelease):
+        held = qm.queues.get(due.queue)
+        return release(qm, held, due.time_ms) if isinstance(held, BrokerQueue) else []
     if isinstance(due, LostUnit):
         queue = qm.queues.get(due.queue)
         return count(qm, queue, due.unit, due.time_ms) if isinstance(queue, BrokerQueue) else []

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from adapter.core.contract.message import Stored
 from adapter.core.contract.records import Record
+from adapter.core.model.broker_events import HeldRelease
 from adapter.core.model.broker_queue import HELD, BrokerQueue
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
@@ -56,6 +57,13 @@ def release(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> list[Record]:
     puts = commit_records(ident, d.puts, gets, "commit", None)
     qm.step.made.update(d.all_made())
     return [*d.records_before(), *puts, *d.records_after()]
+
+
+def note_restart(qm: QueueManager, now_ms: int) -> None:
+    """Release what was to be released when the queue manager died, with the next step."""
+    for queue in qm.queues.values():
+        if isinstance(queue, BrokerQueue) and HELD in queue.name and is_open(qm, queue):
+            qm.step.broker_due.append(HeldRelease(queue.name, now_ms))
 
 
 def is_open(qm: QueueManager, queue: BrokerQueue) -> bool:

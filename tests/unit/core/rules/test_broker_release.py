@@ -72,3 +72,24 @@ def test_what_comes_for_an_ended_conversation_is_not_held() -> None:
         at.form.end_conversation(handle)
         assert at.admin.conversation_endpoints() == []
         assert at.admin.queue(EXPENSES).message_count == 0
+
+
+def test_what_was_held_is_there_as_soon_as_the_queue_is_on() -> None:
+    with broker_site(clock="manual") as at:
+        at.admin.alter_queue(EXPENSES, status=False)
+        at.submit("one", "two")
+        at.admin.alter_queue(EXPENSES, status=True)
+        assert received(at) == ["one", "two"]
+
+
+def test_the_rest_is_released_after_a_crash() -> None:
+    with broker_site(clock="manual") as at:
+        at.admin.alter_queue(EXPENSES, status=False)
+        at.submit(*numbers(0, MANY))
+        at.admin.alter_queue(EXPENSES, status=True)
+        assert 0 < len(at.texts()) < MANY
+        at.manager.crash()
+        at.manager.start()
+        for _ in range(5):
+            at.manager.clock.advance(1)
+        assert received(at) == numbers(0, MANY)

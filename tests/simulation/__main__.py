@@ -74,6 +74,7 @@ def main(arguments: list[str]) -> int:
                 met += run(name, seed, trace=TRACE in arguments)
             except Exception as error:  # noqa: BLE001 -- whatever it is, it is what was found
                 print(f"seed {seed} of {name}: {type(error).__name__}: {error}"[:2_000])
+                print(*getattr(error, "__notes__", []), sep="\n")
                 return 1
             if count % COLLECT_EVERY == 0:
                 gc.collect()

@@ -179,6 +179,8 @@ class ConservationModel:
             why = NO_TRANSACTIONAL_QUEUE if letter.transactional else NO_TRANSACTIONAL_MESSAGE
         elif self._load(name) >= queue.quota:
             why = QUOTA
+        elif 0 < letter.ends_ms <= self.now_ms:
+            why = TOO_LATE_TO_RECEIVE
         if why:
             return self._fail(letter, why, there=there)
         return [Act("put", letter, name), *self._reports(letter, REACHED)]
@@ -290,6 +292,12 @@ class ConservationModel:
             if ends and min(ends) <= now_ms:
                 self.outgoing.remove((name, letter))
                 self._do(self._fail(letter, TOO_LATE_TO_REACH), "")
+
+    def any_ends(self) -> bool:
+        """Whether a message that is somewhere has a time limit."""
+        lie = [letter for queue in self.queues.values() for letter in queue.letters]
+        travel = [letter for _, letter in self.outgoing]
+        return any(letter.ends_ms or letter.reach_by_ms for letter in lie + travel)
 
     def travel(self) -> None:
         """All that is on its way arrives."""

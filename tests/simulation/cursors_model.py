@@ -92,6 +92,8 @@ class CursorsModel:
         self.cursors: dict[str, Cursor] = {}
         self.units: dict[str, list[tuple[str, Letter]]] = {}
         self.waiting: dict[int, Read] = {}
+        self.expired: Counter[str] = Counter()
+        """By queue: some of them may still lie there, unnoticed, out of memory."""
         self.now_ms = 0
         self.clock = 0
         """Counts waits and receives, to say what was before what."""
@@ -154,6 +156,7 @@ class CursorsModel:
         for name, queue in self.queues.items():
             for letter in [one for one in queue.letters if self._is_over(one) and not one.holder]:
                 queue.letters.remove(letter)
+                self.expired[name] += 1
                 for cursor in self._cursors_on(name):
                     self.met["expiry under a cursor"] += cursor.at == letter.place
         ended = [n for n, read in self.waiting.items() if 0 < read.deadline_ms <= now_ms]

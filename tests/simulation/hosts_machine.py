@@ -32,7 +32,7 @@ HANDLES = {queue: number for number, queue in enumerate(QUEUES, 1)}
 HOST = st.sampled_from(HOSTS)
 SLOT = st.sampled_from(SLOTS)
 QUEUE = st.sampled_from(tuple(QUEUES))
-COUNT = st.integers(1, 4)
+COUNT = st.sampled_from(range(1, 5))
 Who = tuple[str, int]
 
 
@@ -218,7 +218,7 @@ class HostsMachine(JudgedMachine):
                 self._show(queue)
 
     @precondition(lambda self: any(route.zombies for route in self.computers.routes.values()))
-    @rule(host=HOST, count=COUNT, which=st.integers(0, 1))
+    @rule(host=HOST, count=COUNT, which=st.sampled_from(range(2)))
     def write_of_zombie(self, host: str, count: int, which: int) -> None:
         route = self.computers.routes[host]
         self.meet("replaced sender wrote on", when=route.write_of_zombie(count, which))

@@ -28,6 +28,7 @@ from adapter.core.model.undo import Removed
 from adapter.core.rules import (
     arrivals,
     backout,
+    broker_activation,
     broker_commit,
     broker_events,
     broker_poison,
@@ -239,6 +240,8 @@ def _pass_time(qm: QueueManager, effects: Effects, given: inputs.Tick) -> None:
     _apply(qm, effects, consumers.end_lost_claims(qm, now_ms))
     _apply(qm, effects, broker_commit.pass_time(qm, now_ms))
     _apply(qm, effects, broker_release.release_due(qm, now_ms))
+    broker_activation.note_due(qm, now_ms)
+    _apply(qm, effects, [])
     tick.expire_pages(qm, now_ms)
     tick.expire_marks(qm)
     _serve(qm, effects, now_ms)
@@ -310,6 +313,7 @@ def restart(qm: QueueManager, now_ms: int) -> None:
     backout.note_restart(qm, now_ms)
     broker_poison.note_restart(qm, now_ms)
     broker_release.note_restart(qm, now_ms)
+    broker_activation.note_restart(qm, now_ms)
     statistics.begin(qm, now_ms)
 
 

@@ -38,7 +38,18 @@ class HeldRelease(Struct):
     time_ms: int
 
 
-BrokerDue = BrokerEvent | LostUnit | HeldRelease
+class ActivationCheck(Struct):
+    """A queue that may need activation; empty: any. fresh: a message came where none was unread, or
+    a queue manager has started. is_altered: the queue, or who asks for its events.
+    """
+
+    queue: str
+    time_ms: int
+    fresh: bool = False
+    is_altered: bool = False
+
+
+BrokerDue = BrokerEvent | LostUnit | HeldRelease | ActivationCheck
 
 
 class BrokerEvents:

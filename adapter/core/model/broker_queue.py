@@ -7,6 +7,8 @@ was OFF. This module does not know what a verb of Service Broker means.
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from adapter.core.attributes.broker import BrokerAttributes
 from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.model.conversations import ConversationGroups, Endpoint, row_of
@@ -16,6 +18,23 @@ PREFIX = "broker$\\"
 HELD = ";held"
 RETAINED = ";retained"
 LANE = 0
+
+
+class ReaderActivity(Struct):
+    """What is known of a queue's readers. Soft state; times are of QueueManager.elapsed_ms.
+
+    is_watched: whether anybody asks for its activation; None: not looked up yet. is_raised: the
+    event was raised, and nobody has received since. has_timer: it is checked again by a tick.
+    """
+
+    is_watched: bool | None = None
+    is_raised: bool = False
+    has_timer: bool = False
+    raised_ms: int | None = None
+    empty_ms: int | None = None
+    """When a receive of any group last returned nothing."""
+    receives: int = 0
+    """Receives that returned messages."""
 
 
 def place_of(seq: int) -> Place:
@@ -37,6 +56,7 @@ class BrokerQueue(LocalQueue):
         """What units have received, by handle: they are in no heap."""
         self.receiving: set[bytes] = set()
         """Units that have received from it and have not ended: hard."""
+        self.activity = ReaderActivity()
 
     @property
     def is_part(self) -> bool:

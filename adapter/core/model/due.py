@@ -66,6 +66,7 @@ class Due:
 
     __slots__ = (
         "_order",
+        "activations",
         "claims",
         "conversations",
         "deadlines",
@@ -94,6 +95,8 @@ class Due:
         """When timers and lifetimes of conversations are over: time of day, handle."""
         self.releases: Heap[tuple[int, str]] = Heap()
         """When held messages of Service Broker may be delivered: time of day, their queue."""
+        self.activations: Heap[tuple[int, str]] = Heap()
+        """When it is checked again whether queues need activation: elapsed_ms, queue."""
         self.mark_ends: Heap[tuple[int, str, int]] = Heap()
         """When the oldest marks of a queue's browsers are over: elapsed_ms, queue, incarnation."""
         self.statistics_ms: int | None = None
@@ -118,7 +121,7 @@ class Due:
             self.conversations,
             self.releases,
         )
-        by_interval = (self.deadlines, self.claims, self.mark_ends)
+        by_interval = (self.deadlines, self.claims, self.mark_ends, self.activations)
         left = [heap.first_ms - now_ms for heap in by_day if heap.entries]
         left += [heap.first_ms - elapsed_ms for heap in by_interval if heap.entries]
         if self.statistics_ms is not None:

@@ -22,6 +22,7 @@ from adapter.core.attributes.broker import (
     TABLES,
     ContractAttributes,
     MessageTypeAttributes,
+    NotificationAttributes,
     PriorityAttributes,
     RouteAttributes,
     ServiceAttributes,
@@ -33,6 +34,7 @@ from adapter.core.contract.broker import (
     EVENT_NOTIFICATION,
     EVENTS,
     NOTIFICATION_CONTRACT,
+    QUEUE_ACTIVATION,
     SYSTEM_TYPES,
     BrokerAlter,
     BrokerCreate,
@@ -52,7 +54,7 @@ from adapter.core.contract.records import (
     QueueDeleted,
     Record,
 )
-from adapter.core.model.broker_events import HeldRelease
+from adapter.core.model.broker_events import ActivationCheck, HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
@@ -61,6 +63,7 @@ from adapter.core.rules.decision import Decision, done
 
 VALIDATIONS = {"NONE": "N", "EMPTY": "E", "WELL_FORMED_XML": "X", "VALID_XML": "X"}
 CONVERSATIONS_MAX = 1_000_000
+ACTIVATION = {"activation_procedure", "activation_status", "max_queue_readers"}
 
 SYSTEM: dict[tuple[str, str], Struct] = {
     (MESSAGE_TYPE, DEFAULT): MessageTypeAttributes(),
@@ -227,7 +230,13 @@ def decide_create(qm: QueueManager, request: Request, command: BrokerCreate) -> 
     record = ObjectDefined(kinds.PREFIX + kind, name, attributes | dates)
     if kind in (SERVICE, ROUTE):
         note_release(qm, name if kind == SERVICE else "", request.now_ms)
+    _note_notification(qm, kind, request)
     return done(qm, request, [record])
+
+
+def _note_notification(qm: QueueManager, kind: str, request: Request) -> None:
+    if kind == NOTIFICATION:
+        qm.step.broker_due.append(ActivationCheck("", request.now_ms, is_altered=True))
 
 
 def _check_name(kind: str, name: str) -> None:
@@ -261,6 +270,15 @@ def _new_queue(qm: QueueManager, request: Request, command: BrokerCreate) -> lis
     if command.attributes.get("retention"):
         records.append(part(qm, key, RETAINED, name))
     return records
+
+
+def is_about(one: NotificationAttributes, key: str) -> bool:
+    """Whether a notification is about a queue. None about QUEUE_ACTIVATION is about the queue that
+    it is put to, which each of its own messages would activate again.
+    """
+    if one.event == QUEUE_ACTIVATION and key_of(one.queue) == key:
+        return False
+    return not one.object or key_of(one.object) == key
 
 
 def note_release(qm: QueueManager, name: str, now_ms: int) -> None:
@@ -340,6 +358,7 @@ def decide_alter(qm: QueueManager, request: Request, command: BrokerAlter) -> De
     record = ObjectAltered(kinds.PREFIX + kind, name, command.attributes | dates)
     if kind in (SERVICE, ROUTE):
         note_release(qm, name if kind == SERVICE else "", request.now_ms)
+    _note_notification(qm, kind, request)
     return done(qm, request, [record])
 
 
@@ -357,6 +376,8 @@ def _alter_queue(
     records.append(QueueAltered(queue.name, given | reset | dates))
     if given.get("status"):
         note_release(qm, queue.name, request.now_ms)
+    if "status" in given or given.keys() & ACTIVATION:
+        qm.step.broker_due.append(ActivationCheck(queue.name, request.now_ms, is_altered=True))
     decision = done(qm, request, records)
     if given.get("status") is False:
         qm.wake(queue)
@@ -375,6 +396,7 @@ def decide_drop(qm: QueueManager, request: Request, command: BrokerDrop) -> Deci
     user = _user_of(qm, kind, name)
     if user:
         raise Refusal(Reason.OBJECT_IN_USE, name, user)
+    _note_notification(qm, kind, request)
     return done(qm, request, [ObjectDeleted(kinds.PREFIX + kind, name)])
 
 

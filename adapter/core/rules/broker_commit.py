@@ -70,7 +70,9 @@ def decide(qm: QueueManager, request: Request, command: Commit) -> Decision:
         *decision.records,
         *discard_records(discarded, "purged"),
         *d.records_after(),
-        *broker_poison.end_committed(qm, work, unit.ident, {name for name, _ in gets}),
+        *broker_poison.end_committed(
+            qm, work, unit.ident, {name for name, _ in gets}, request.now_ms
+        ),
     ]
     decision.made = decision.made | d.all_made()
     return decision

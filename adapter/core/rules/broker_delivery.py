@@ -25,6 +25,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import Made
 from adapter.core.rules import broker_catalog as catalog
 from adapter.core.rules import remote
+from adapter.core.rules.broker_activation import note_arrival
 from adapter.core.rules.broker_dialogs import message_of
 from adapter.core.rules.broker_texts import GUID_LENGTH, error_body
 from adapter.core.rules.unit import Puts
@@ -353,7 +354,9 @@ def _put(d: BrokerDelivery, state: ConversationSet, message: MessageData) -> Non
     here = structs.replace(header, handle=state.handle, status=READY, validation=validation)
     put = structs.replace(message, broker=here, transmission=None, priority=state.priority - 1)
     _stamp(d, put)
-    d.puts.append((catalog.that_queue(d.qm, state.queue), put))
+    queue = catalog.that_queue(d.qm, state.queue)
+    note_arrival(d.qm, queue, d.now_ms)
+    d.puts.append((queue, put))
     if header.message_type == END_DIALOG:
         state.far = ENDED
     elif header.message_type == ERROR:

@@ -21,13 +21,20 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet, Record
 from adapter.core.contract.results import Descriptions, QueueDescription
-from adapter.core.model.broker_events import BrokerDue, BrokerEvent, HeldRelease, LostUnit
+from adapter.core.model.broker_events import (
+    ActivationCheck,
+    BrokerDue,
+    BrokerEvent,
+    HeldRelease,
+    LostUnit,
+)
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.conversations import ENDED
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules import broker_catalog as catalog
 from adapter.core.rules import waiting
+from adapter.core.rules.broker_activation import check
 from adapter.core.rules.broker_commit import put_alone
 from adapter.core.rules.broker_delivery import BrokerDelivery, deliver
 from adapter.core.rules.broker_poison import count
@@ -86,10 +93,15 @@ def _shown(qm: QueueManager, found: list[BrokerEvent]) -> Descriptions:
 
 
 def decide_due(qm: QueueManager, due: BrokerDue) -> list[Record]:
-    """Do what follows from an event, count a unit that was lost, or deliver what was held."""
+    """Do what follows from an event, count a unit that was lost, deliver what was held, or check
+    whether a queue needs activation.
+    """
     if isinstance(due, HeldRelease):
         held = qm.queues.get(due.queue)
         return release(qm, held, due.time_ms) if isinstance(held, BrokerQueue) else []
+    if isinstance(due, ActivationCheck):
+        check(qm, due)
+        return []
     if isinstance(due, LostUnit):
         queue = qm.queues.get(due.queue)
         return count(qm, queue, due.unit, due.time_ms) if isinstance(queue, BrokerQueue) else []
@@ -97,10 +109,11 @@ def decide_due(qm: QueueManager, due: BrokerDue) -> list[Record]:
     qm.waiters.wake(KEY)
     records: list[Record] = []
     for (kind, _), one in qm.objects.items():
-        if isinstance(one, NotificationAttributes) and kind == kinds.PREFIX + kinds.NOTIFICATION:
-            fits = not one.object or catalog.key_of(one.object) == catalog.key_of(due.name)
-            if one.event == due.event and fits:
-                records += _notify(qm, one, due)
+        if not isinstance(one, NotificationAttributes) or one.event != due.event:
+            continue
+        is_about = catalog.is_about(one, catalog.key_of(due.name))
+        if is_about and kind == kinds.PREFIX + kinds.NOTIFICATION:
+            records += _notify(qm, one, due)
     return records
 
 

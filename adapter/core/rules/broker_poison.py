@@ -14,11 +14,12 @@ from adapter.core.model.broker_events import BrokerEvent, LostUnit
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.broker_unit import BrokerWork
 from adapter.core.model.manager import QueueManager
+from adapter.core.rules.broker_activation import note_unit_end
 from adapter.core.rules.broker_locks import release
 
 
 def end_committed(
-    qm: QueueManager, work: BrokerWork, unit: bytes, received: set[str]
+    qm: QueueManager, work: BrokerWork, unit: bytes, received: set[str], now_ms: int
 ) -> list[Record]:
     """End a unit that commits. received: the queues that it takes messages from."""
     records: list[Record] = []
@@ -26,6 +27,7 @@ def end_committed(
         records.append(ReceiveNoted(queue.name, unit, has_ended=True))
         if queue.attributes.rollback_count and queue.name in received:
             records.append(QueueAltered(queue.name, {"rollback_count": 0}))
+    note_unit_end(qm, work, now_ms)
     release(qm, work)
     return records
 
@@ -36,6 +38,7 @@ def rolled_back(qm: QueueManager, work: BrokerWork, unit: bytes, now_ms: int) ->
     records: list[Record] = []
     for queue in _known(qm, work):
         records += count(qm, queue, unit, now_ms)
+    note_unit_end(qm, work, now_ms)
     release(qm, work)
     return records
 

@@ -21,6 +21,7 @@ from adapter.core.model.conversations import ConversationGroup, Endpoint, seq_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import matching
+from adapter.core.rules.broker_activation import note_received
 from adapter.core.rules.broker_catalog import check_on, queue_named, retained_of
 from adapter.core.rules.broker_locks import check, lock, own_groups, work_of
 from adapter.core.rules.broker_texts import shown
@@ -50,6 +51,7 @@ def receive(
     if not found:
         return None
     lock(queue, group, unit)
+    note_received(qm, queue)
     return _hold(qm, queue, group, unit, found)
 
 
@@ -169,5 +171,6 @@ def get_group(
     if group is None:
         return None
     lock(queue, group, unit)
+    note_received(qm, queue)
     shown = QueueDescription(group.ident.hex(), 0, {})
     return Decision([], Descriptions([shown]), qm.entry_n)

@@ -17,6 +17,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules import broker_dialogs, broker_end, broker_receive, waiting
+from adapter.core.rules.broker_activation import note_empty
 from adapter.core.rules.broker_catalog import queue_named
 from adapter.core.rules.broker_locks import LockNeeded, check_circle
 from adapter.core.rules.decision import Decision
@@ -50,6 +51,7 @@ def decide(qm: QueueManager, request: Request, command: Any) -> Decision:
     if decision is not None:
         return decision
     if wait_ms == 0:
+        note_empty(qm, queue_named(qm, command.queue), command)
         return Decision([], nothing(command), qm.entry_n)
     waiting.begin_for(qm, request, queue_named(qm, command.queue), wait_ms)
     return Decision([])

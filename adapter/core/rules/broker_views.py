@@ -30,6 +30,7 @@ from adapter.core.model.conversations import BROKEN, ENDED
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import broker_catalog as catalog
+from adapter.core.rules.broker_activation import is_needed
 from adapter.core.rules.decision import Decision
 
 COUNT_MAX = 10_000
@@ -78,7 +79,7 @@ def _objects(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescript
 
 def _queues(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
     if command.name:
-        yield _describe_queue(catalog.queue_named(qm, command.name))
+        yield _describe_queue(qm, catalog.queue_named(qm, command.name))
         return
     mine = {
         queue.attributes.display_name: queue
@@ -86,16 +87,18 @@ def _queues(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescripti
         if isinstance(queue, BrokerQueue) and not queue.is_part
     }
     for name in _names_for(mine, command):
-        yield _describe_queue(mine[name])
+        yield _describe_queue(qm, mine[name])
 
 
-def _describe_queue(queue: BrokerQueue) -> QueueDescription:
+def _describe_queue(qm: QueueManager, queue: BrokerQueue) -> QueueDescription:
     attributes = queue.attributes
     shown = {name: getattr(attributes, name) for name in kinds.TABLES[kinds.QUEUE]}
     shown |= {
         "rollback_count": attributes.rollback_count,
         "message_count": queue.available_count + queue.locked_count,
         "receiving": len(queue.receiving),
+        "receives": queue.activity.receives,
+        "activation_needed": is_needed(qm, queue),
     }
     dates = attributes.created_ms, attributes.altered_ms
     return QueueDescription(attributes.display_name, queue.incarnation, shown, *dates)

@@ -9,12 +9,13 @@ from adapter.core.contract.commands import THROUGH_QUIESCE, Browse, Get, Request
 from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Descriptions, Messages, Refused, Result
-from adapter.core.model.broker_queue import PREFIX
+from adapter.core.model.broker_queue import PREFIX, BrokerQueue
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter
+from adapter.core.rules.broker_activation import note_empty
 from adapter.core.rules.decision import connection_of
 
 
@@ -123,6 +124,8 @@ def time_out(qm: QueueManager) -> list[Reply]:
     replies = []
     for _, _, waiter in qm.due.deadlines.due(qm.elapsed_ms):
         if not waiter.ended:
+            if isinstance(waiter.key, BrokerQueue):
+                note_empty(qm, waiter.key, waiter.command)
             replies.append(answer(qm, waiter, nothing(waiter)))
     return replies
 

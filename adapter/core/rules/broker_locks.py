@@ -7,6 +7,7 @@ backed out. This module does not know what a verb does with a group.
 
 from __future__ import annotations
 
+from adapter.core.contract.broker import BrokerReceive
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.broker_queue import BrokerQueue
@@ -14,6 +15,7 @@ from adapter.core.model.broker_unit import BrokerWork
 from adapter.core.model.conversations import ConversationGroup
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
+from adapter.core.model.waiters import Waiter
 
 LockKey = tuple[str, bytes]
 """What waits for a lock waits for: the queue's name, and the group."""
@@ -94,9 +96,23 @@ def _lock_waited_for(qm: QueueManager, unit: bytes) -> LockKey | None:
     for connection in qm.connections.values():
         if unit in connection.units:
             for waiter in connection.waiters.values():
-                if isinstance(waiter.key, tuple) and _unit_of(waiter.request) == unit:
-                    return waiter.key
+                if _unit_of(waiter.request) == unit:
+                    return _lock_of(qm, waiter)
     return None
+
+
+def _lock_of(qm: QueueManager, waiter: Waiter) -> LockKey | None:
+    """Say for which lock a verb waits. A receive within WAITFOR waits for messages and for the
+    group that it is to be from.
+    """
+    if isinstance(waiter.key, tuple):
+        return waiter.key
+    command = waiter.command
+    if not isinstance(waiter.key, BrokerQueue) or not isinstance(command, BrokerReceive):
+        return None
+    endpoint = qm.conversations.endpoints.get(command.conversation)
+    group = endpoint.group.ident if endpoint is not None else command.group
+    return (waiter.key.name, group) if group else None
 
 
 def own_groups(queue: BrokerQueue, unit: UnitOfWork) -> list[ConversationGroup]:

@@ -74,7 +74,8 @@ def statements() -> Iterator[Shown]:
             number, *names = line.split()
             for test, file in (tests[name] for name in names):
                 text = " ".join((ast.get_docstring(test) or "").split())
-                yield Shown(number, sentence(text), test.name, file.name)
+                _, _, own = text.partition(f"{number}: ")
+                yield Shown(number, sentence(own or text), test.name, file.name)
 
 
 def stated(test: ast.FunctionDef, file: Path) -> Iterator[Shown]:

@@ -89,7 +89,9 @@ def test_s3_03_s3_09_a_request_that_became_impossible_in_transit(
 ) -> None:
     """S3.3: the application receives a request, cannot process it, and its database update fails.
     S3.9: the request was valid when it was sent: a dry run succeeded; it became one that cannot be
-    processed when the change order retired the part (S3.1, S3.2)."""
+    processed when the change order retired the part. S3.2: a workstation
+    submits a request to withdraw a part just before a change order retires the part, and the order
+    takes effect while the request is in transit."""
     stock.dry_run("bolt")
     at.submit("bolt", to=WITHDRAWAL)
     stock.retire("bolt")
@@ -105,7 +107,9 @@ def test_s3_03_s3_09_a_request_that_became_impossible_in_transit(
 def test_s3_03_s3_06_only_failures_count(at: BrokerSite, stock: Stock) -> None:
     """S3.3: the failure of the application is the only cause, and never what a message looks like.
     S3.6: a poison message is not a corrupt one and may be a valid request: of two equal messages
-    one is processed and one is not, because the part was retired between them."""
+    one is processed and one is not, because the part was retired between them. S3.1: a
+    poison message contains information that the application cannot process successfully: only
+    repeated rollbacks say so."""
     at.submit("bolt", to=WITHDRAWAL)
     at.submit("bolt", to=WITHDRAWAL)
     assert stock.run_once() == "bolt"

@@ -164,8 +164,8 @@ def test_s3_20_s3_37_state_that_is_left_is_reported(at: BrokerSite) -> None:
 
 
 def test_s3_21_a_conversation_of_another_queue_is_not_removed(at: BrokerSite) -> None:
-    """S3.21: what is not on the queue cannot be inspected before, and is not removed; the queue
-    stays OFF."""
+    """S3.21, the negative: what is not on the queue cannot be inspected before, and is not removed;
+    the queue stays OFF."""
     form = at.submit("poison")
     at.fail(EXPENSES, times=5)
     for handle in (form, uuid4()):
@@ -190,8 +190,8 @@ def test_s3_22_s3_23_s3_25_inspect_shows_and_rolls_back(at: BrokerSite) -> None:
 
 
 def test_s3_22_an_inspection_does_not_disable_the_queue(at: BrokerSite) -> None:
-    """S3.22: an inspection rolls back and so counts: the one that would turn the queue OFF is
-    refused, unless that is wanted."""
+    """S3.22, what it costs: an inspection rolls back and so counts: the one that would turn the
+    queue OFF is refused, unless that is wanted."""
     handle = at.submitted("one")
     for _ in range(4):
         at.admin.inspect(EXPENSES, handle)
@@ -297,7 +297,8 @@ def test_s3_32_any_other_validation_prints_nothing(at: BrokerSite) -> None:
 
 
 def test_s3_29_no_message_available(at: BrokerSite, mqk: Callable[..., str]) -> None:
-    """S3.29: if no message is available in time, "No message available." is printed."""
+    """S3.29, what is printed: if no message is available in time, "No message available." is
+    printed."""
     handle = at.submitted("one")
     at.process()
     looked = at.admin.inspect(EXPENSES, handle, timeout_ms=50)

@@ -176,7 +176,8 @@ def test_s3_22_s3_23_inspect_and_roll_back(at: BrokerSite) -> None:
 
 
 def test_s3_22_a_lost_inspection_removes_nothing(at: BrokerSite) -> None:
-    """S3.22: an inspection whose program dies is rolled back, too, and counts as such."""
+    """S3.22, in a crash: an inspection whose program dies is rolled back, too, and counts as
+    such."""
     at.submit("the body")
     session = at.manager.connect_servicebroker()
     assert len(session.transaction().receive(EXPENSES, top=1)) == 1
@@ -316,7 +317,7 @@ def test_s3_28_what_waits_is_not_overtaken(timed: BrokerSite) -> None:
 
 
 def test_s3_29_about_two_seconds(at: BrokerSite) -> None:
-    """S3.29: on the clock on the wall it takes the time that was given, and no error comes."""
+    """S3.29, in real time: the receive takes the time that was given, and no error comes."""
     handle = at.submitted("one")
     at.process()
     began_s = time.monotonic()
@@ -426,7 +427,8 @@ def test_s3_37_state_is_for_the_one_who_ended_it(at: BrokerSite) -> None:
 
 def test_s3_39_the_other_side_learns_of_it(at: BrokerSite) -> None:
     """S3.39: ending with an error tells the other participant that the task failed: its queue gets
-    an Error message with 127 and the text, before anything else of that conversation (S3.38)."""
+    an Error message with 127 and the text, before anything else of that conversation. S3.38: a
+    service that cannot process a message cannot complete the task of the conversation."""
     form = at.submit("poison")
     handle = at.far_of(form)
     at.program.send(handle, body="an answer")

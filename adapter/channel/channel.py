@@ -49,6 +49,10 @@ class Channel:
         self._recovery = Recovery(state, handshake, self._sender, self._receiver)
         self._recovery.connect_first()
 
+    def another(self) -> Channel:
+        """Connect once more, to the same queue manager as the same user; raises as __init__."""
+        return Channel(self._handshake.another(), self._state.timeouts)
+
     @property
     def queue_manager(self) -> str:
         """The name of the queue manager."""

@@ -66,6 +66,17 @@ class Handshake:
         """What is being opened, and the link that waits for its welcome: interrupt() ends both."""
         self._is_interrupted = False
 
+    def another(self) -> Handshake:
+        """Return one for another connection to the same queue manager."""
+        return Handshake(
+            self._dialers,
+            self.queue_manager,
+            self._application,
+            self._user,
+            self._password,
+            self._channel,
+        )
+
     def open_any(self, timeout_s: float) -> Link:
         """Return a welcomed link to the first place that gives one; LinkLost says why not."""
         problems: list[LinkLost] = []

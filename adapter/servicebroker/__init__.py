@@ -15,6 +15,7 @@ from adapter.core.contract.broker import DEFAULT as DEFAULT
 from adapter.core.contract.broker import DIALOG_TIMER as DIALOG_TIMER
 from adapter.core.contract.broker import END_DIALOG as END_DIALOG
 from adapter.core.contract.broker import ERROR as ERROR
+from adapter.servicebroker.activation import ActivationService as ActivationService
 from adapter.servicebroker.broker import ServiceBroker as ServiceBroker
 from adapter.servicebroker.catalog import QueueActivation as QueueActivation
 from adapter.servicebroker.connecting import connect as connect
@@ -31,6 +32,7 @@ __all__ = [
     "DIALOG_TIMER",
     "END_DIALOG",
     "ERROR",
+    "ActivationService",
     "EventSubscription",
     "Inspection",
     "QueueActivation",

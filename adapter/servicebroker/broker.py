@@ -66,6 +66,11 @@ class ServiceBroker(Closing, Poison, Subscribing):
         self._transaction = Transaction(self, unit)
         return self._transaction
 
+    def another(self) -> ServiceBroker:
+        """Open another session with the same queue manager, as the same user."""
+        with as_broker():
+            return ServiceBroker(self.channel.another())
+
     def forget(self, transaction: Transaction) -> None:
         """Know that a transaction has ended."""
         if self._transaction is transaction:

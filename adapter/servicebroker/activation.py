@@ -1,0 +1,341 @@
+"""ActivationService: starts readers for the messages of queues that have activation.
+
+    service = ActivationService(broker)
+    service.run()
+
+The procedure of a queue is a program, which is started with the queue's name as its argument, or a
+Python callable "module:function", which is called with a new session and the queue's name in a
+thread of its own. The queue manager decides when messages need a reader. A reader that fails, or
+ends without having received any of the messages that are there, is followed by a pause, which
+grows from one failure to the next. This module does not know what a reader does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct, field
+
+from adapter import launch, watched
+from adapter.core.attributes import broker as kinds
+from adapter.core.contract import broker as b
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Descriptions, QueueDescription
+from adapter.errors import Error, InvalidOption
+from adapter.servicebroker.broker import ServiceBroker
+
+log = logging.getLogger("adapter.servicebroker")
+
+CALLABLE = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+WAIT_MS = 500
+"""A wait for events, after which the service looks whether it is stopped, or a pause is over."""
+LOOK_S = 0.2
+"""A program is looked at so often, in case the service is stopped."""
+PAUSE_FIRST_S, PAUSE_MAX_S = 1.0, 60.0
+RECONNECT_S = 1.0
+STOP_GRACE_S, JOIN_S = 10.0, 15.0
+"""Programs are given so long to end when the service is stopped; all readers."""
+
+
+class _ReaderEnd(Struct):
+    """How a reader ended. receives: of its queue as it was started; problem: empty: none."""
+
+    procedure: str
+    receives: int
+    problem: str
+
+
+class _Queue(Struct):
+    """The readers of one queue. ends: of those that were not judged yet; pause_s: how long the
+    pause after the next failure is; until_s: when a pause is over; is_due: whether to look at it.
+    """
+
+    name: str
+    running: int = 0
+    ends: list[_ReaderEnd] = field(default_factory=list)
+    pause_s: float = PAUSE_FIRST_S
+    until_s: float = 0.0
+    is_due: bool = True
+
+
+class ActivationService:
+    """Starts readers for queues. Every method may be called from any thread.
+
+    queues: the names of the queues; empty: every queue with activation. environment: of programs;
+    None: that of this process.
+    """
+
+    def __init__(
+        self,
+        broker: ServiceBroker,
+        queues: Iterable[str] = (),
+        *,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        if isinstance(queues, str):
+            raise InvalidOption(f"queues is a list of names, not the str {queues!r}")
+        self._broker = broker
+        self._only = {_key(name): name for name in queues}
+        self._environment = environment
+        self._changed = threading.Condition()
+        self._queues: dict[str, _Queue] = {}
+        self._sessions: set[ServiceBroker] = set()
+        self._threads: set[threading.Thread] = set()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._counts = {"started": 0, "ended": 0, "failures": 0}
+        self._looked = 0
+
+    # -- running
+
+    def start(self) -> None:
+        """Start readers as they are needed, in the background. Raises ServiceBrokerError if a queue
+        does not exist; InvalidOption if the service runs, or a queue has no activation.
+        """
+        if self._thread is not None and self._thread.is_alive():
+            raise InvalidOption("the activation service runs already")
+        for name in self._only.values():
+            if self._broker.queue(name).activation is None:
+                raise InvalidOption(f"queue {name} has no activation: alter the queue")
+        self._stopping.clear()
+        self._thread = watched.thread("activation service", self._work, self._ended)
+
+    def run(self) -> None:
+        """Start readers until stop(), which another thread or a signal handler calls."""
+        self.start()
+        assert self._thread is not None, "it was started"
+        while self._thread.is_alive():
+            self._thread.join(LOOK_S)
+
+    def stop(self) -> None:
+        """Start no more readers, and wait for those that run; programs are ended. A callable that
+        does not end in time loses its session.
+        """
+        self._stopping.set()
+        with self._changed:
+            self._changed.notify_all()
+            threads = list(self._threads)
+        until_s = time.monotonic() + JOIN_S
+        for thread in [*threads, self._thread]:
+            if thread is not None and thread is not threading.current_thread():
+                thread.join(max(until_s - time.monotonic(), 0))
+        with self._changed:
+            sessions = list(self._sessions)
+        for session in sessions:
+            session.close()
+
+    def wait_idle(self, timeout: float | None = None) -> bool:
+        """Wait until no reader runs and none is needed; False if that was not in time (seconds)."""
+        until_s = None if timeout is None else time.monotonic() + timeout
+        with self._changed:
+            seen = self._looked
+            for queue in self._queues.values():
+                queue.is_due = True
+            while self._looked == seen or not self._is_idle():
+                left_s = None if until_s is None else until_s - time.monotonic()
+                if left_s is not None and left_s <= 0:
+                    return False
+                self._changed.wait(left_s)
+        return True
+
+    def _is_idle(self) -> bool:
+        return not any(one.running or one.is_due for one in self._queues.values())
+
+    def statistics(self) -> dict[str, int]:
+        """Return the figures of this service: queues, running, started, ended and failures."""
+        with self._changed:
+            running = sum(one.running for one in self._queues.values())
+            return {"queues": len(self._queues), "running": running} | self._counts
+
+    def _ended(self, text: str) -> None:
+        log.error("%s; no reader is started until the service is started again", text)
+
+    # -- which queue needs a reader
+
+    def _work(self) -> None:
+        """Follow the events, over a session of its own that is opened again when it is lost."""
+        is_lost = False
+        while not self._stopping.is_set():
+            try:
+                with self._broker.another() as session:
+                    is_lost = False
+                    self._follow(session)
+            except Error as problem:
+                if not is_lost:
+                    log.warning("activation waits for the queue manager: %s", problem)
+                is_lost = True
+                self._stopping.wait(RECONNECT_S)
+
+    def _follow(self, session: ServiceBroker) -> None:
+        after = _number(_events(session, -1, 0))
+        for one in _queues(session):
+            if one.attributes["activation_procedure"]:
+                self._note(one.name)
+        while not self._stopping.is_set():
+            self._look(session)
+            found = _events(session, after, WAIT_MS if not self._has_due() else 0)
+            after = max(after, _number(found))
+            for one in found:
+                if one.attributes.get("event"):
+                    self._note(one.name)
+
+    def _note(self, name: str) -> None:
+        """Note that a queue may need a reader."""
+        key = _key(name)
+        if not self._only or key in self._only:
+            with self._changed:
+                self._queues.setdefault(key, _Queue(name)).is_due = True
+
+    def _has_due(self) -> bool:
+        now_s = time.monotonic()
+        with self._changed:
+            return any(one.is_due and one.until_s <= now_s for one in self._queues.values())
+
+    def _look(self, session: ServiceBroker) -> None:
+        """Start a reader for every queue that needs one and has no pause."""
+        now_s = time.monotonic()
+        with self._changed:
+            due = [one for one in self._queues.values() if one.is_due and one.until_s <= now_s]
+            for queue in due:
+                queue.is_due = False
+        for queue in due:
+            try:
+                self._look_at(session, queue)
+            except Error as problem:
+                if problem.refused is not Reason.QUEUE_NOT_FOUND:
+                    queue.is_due = True
+                    raise
+        with self._changed:
+            self._looked += 1
+            self._changed.notify_all()
+
+    def _look_at(self, session: ServiceBroker, queue: _Queue) -> None:
+        shown = _queue(session, queue.name)
+        with self._changed:
+            ends, queue.ends = queue.ends, []
+        for end in ends:
+            self._judge(queue, end, shown)
+        is_on = shown["activation_procedure"] and shown["activation_status"]
+        has_room = queue.running < shown["max_queue_readers"]
+        if queue.until_s > time.monotonic():
+            queue.is_due = True
+        elif is_on and has_room and shown["activation_needed"] and not self._stopping.is_set():
+            self._start(queue, shown["activation_procedure"], shown["receives"])
+
+    def _judge(self, queue: _Queue, end: _ReaderEnd, shown: dict[str, Any]) -> None:
+        """See whether a reader has failed; then the next one is started after a pause."""
+        problem = end.problem
+        if not problem and shown["activation_needed"] and shown["receives"] == end.receives:
+            problem = "it ended without having received a message"
+        if not problem:
+            queue.pause_s = PAUSE_FIRST_S
+            return
+        with self._changed:
+            self._counts["failures"] += 1
+        text = "%s failed for queue %s: %s; the next reader is started after %.0f s at the earliest"
+        log.error(text, end.procedure, queue.name, problem, queue.pause_s)
+        queue.until_s = time.monotonic() + queue.pause_s
+        queue.pause_s = min(queue.pause_s * 2, PAUSE_MAX_S)
+
+    # -- readers
+
+    def _start(self, queue: _Queue, procedure: str, receives: int) -> None:
+        def read() -> None:
+            end = _ReaderEnd(procedure, receives, "it ended unexpectedly")
+            try:
+                end.problem = self._read(queue.name, procedure)
+            finally:
+                self._finish(queue, end)
+
+        with self._changed:
+            queue.running += 1
+            self._counts["started"] += 1
+        log.info("started %s for queue %s", procedure, queue.name)
+        started = watched.thread(f"reader of queue {queue.name}", read, log.error)
+        with self._changed:
+            self._threads = {one for one in self._threads if one.is_alive()} | {started}
+
+    def _read(self, name: str, procedure: str) -> str:
+        """Run a reader to its end. Returns what went wrong; empty: nothing."""
+        run = self._call if CALLABLE.fullmatch(procedure) else self._run
+        try:
+            return run(name, procedure)
+        except Exception as error:  # noqa: BLE001 -- whatever a function of the user's raises
+            return str(error) or type(error).__name__
+
+    def _call(self, name: str, procedure: str) -> str:
+        function = _function(procedure)
+        session = self._broker.another()
+        with self._changed:
+            self._sessions.add(session)
+        try:
+            function(session, name)
+        finally:
+            with self._changed:
+                self._sessions.discard(session)
+            session.close()
+        return ""
+
+    def _run(self, name: str, procedure: str) -> str:
+        child = launch.start([procedure, name], output=None, environment=self._environment)
+        while (status := child.wait(LOOK_S)) is None:
+            if self._stopping.is_set():
+                child.stop_group(STOP_GRACE_S)
+                return ""
+        child.leave_group()
+        return f"it ended with status {status}" if status else ""
+
+    def _finish(self, queue: _Queue, end: _ReaderEnd) -> None:
+        with self._changed:
+            queue.running -= 1
+            queue.ends.append(end)
+            queue.is_due = True
+            self._counts["ended"] += 1
+            self._changed.notify_all()
+
+
+def _key(name: str) -> str:
+    return name.removeprefix("dbo.").lower()
+
+
+def _function(procedure: str) -> Callable[[ServiceBroker, str], object]:
+    module, _, path = procedure.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    function: Callable[[ServiceBroker, str], object] = found
+    return function
+
+
+def _events(session: ServiceBroker, after: int, wait_ms: int) -> list[QueueDescription]:
+    command = b.BrokerAwaitEvent(b.QUEUE_ACTIVATION, after, wait_ms)
+    found: list[QueueDescription] = session._ask(command, Descriptions).queues
+    return found
+
+
+def _number(found: list[QueueDescription]) -> int:
+    return max((int(one.attributes["number"]) for one in found), default=-1)
+
+
+def _queues(session: ServiceBroker) -> list[QueueDescription]:
+    """Return all queues."""
+    found: list[QueueDescription] = []
+    command = b.BrokerInquire(kinds.QUEUE)
+    while True:
+        part = session._ask(command, Descriptions).queues
+        found += part
+        if len(part) < command.count:
+            return found
+        command = b.BrokerInquire(kinds.QUEUE, "", part[-1].name)
+
+
+def _queue(session: ServiceBroker, name: str) -> dict[str, Any]:
+    one = session._ask(b.BrokerInquire(kinds.QUEUE, name), Descriptions).queues[0]
+    shown: dict[str, Any] = one.attributes
+    return shown

@@ -1,0 +1,203 @@
+"""Readers are started for messages that need one, never too many, and not in a hot loop."""
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapter.errors import InvalidOption
+from adapter.servicebroker import (
+    ActivationService,
+    QueueActivation,
+    ServiceBroker,
+    ServiceBrokerError,
+)
+from tests.support.backlog import until
+from tests.support.broker_site import EXPENSES, BrokerSite, broker_site
+
+WAIT_S = 20.0
+HERE = __name__
+
+seen: list[str] = []
+may_end = threading.Event()
+
+
+def receive_all(session: ServiceBroker, queue: str) -> None:
+    while rows := session.receive(queue):
+        seen.extend(row.text for row in rows)
+
+
+def receive_one(session: ServiceBroker, queue: str) -> None:
+    with session.transaction() as t:
+        seen.extend(row.text for row in t.receive(queue, top=1))
+
+
+def hold_one(session: ServiceBroker, queue: str) -> None:
+    with session.transaction() as t:
+        seen.extend(row.text for row in t.receive(queue, top=1))
+        may_end.wait(WAIT_S)
+
+
+def do_nothing(session: ServiceBroker, queue: str) -> None:
+    seen.append(queue)
+
+
+def fail(session: ServiceBroker, queue: str) -> None:
+    raise ValueError("no such account")
+
+
+@pytest.fixture
+def at() -> Iterator[BrokerSite]:
+    seen.clear()
+    may_end.clear()
+    with broker_site() as site:
+        yield site
+        may_end.set()
+
+
+@pytest.fixture
+def service(at: BrokerSite) -> Iterator[ActivationService]:
+    made = ActivationService(at.admin)
+    yield made
+    may_end.set()
+    made.stop()
+
+
+def activate(at: BrokerSite, function: str, readers: int = 1, *, status: bool = True) -> None:
+    activation = QueueActivation(f"{HERE}:{function}", readers, status)
+    at.admin.alter_queue(EXPENSES, activation=activation)
+
+
+@pytest.mark.parametrize("function", ["receive_all", "receive_one"])
+def test_messages_before_and_after_the_start(
+    at: BrokerSite, service: ActivationService, function: str
+) -> None:
+    activate(at, function)
+    at.submit("one", "two")
+    service.start()
+    until(lambda: seen == ["one", "two"])
+    assert service.wait_idle(WAIT_S)
+    at.submit("three")
+    until(lambda: seen == ["one", "two", "three"])
+    assert service.wait_idle(WAIT_S)
+    assert service.statistics()["failures"] == service.statistics()["running"] == 0
+    assert at.texts() == []
+
+
+def test_no_more_readers_than_the_queue_has(at: BrokerSite, service: ActivationService) -> None:
+    activate(at, "hold_one")
+    service.start()
+    at.submit("one")
+    until(lambda: seen == ["one"])
+    at.submit("two")
+    assert not service.wait_idle(0.5)
+    assert service.statistics()["running"] == 1
+    activate(at, "hold_one", 2)
+    until(lambda: sorted(seen) == ["one", "two"])
+    may_end.set()
+    assert service.wait_idle(WAIT_S)
+    assert service.statistics() == {
+        "queues": 1,
+        "running": 0,
+        "started": 2,
+        "ended": 2,
+        "failures": 0,
+    }
+
+
+def test_status_off_starts_none_and_stops_none(at: BrokerSite, service: ActivationService) -> None:
+    activate(at, "hold_one", 5)
+    service.start()
+    at.submit("one")
+    until(lambda: seen == ["one"])
+    activate(at, "hold_one", 5, status=False)
+    at.submit("two")
+    assert not service.wait_idle(0.5)
+    assert service.statistics()["started"] == service.statistics()["running"] == 1
+    may_end.set()
+    assert service.wait_idle(WAIT_S)
+    assert at.texts() == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        ("do_nothing", "it ended without having received a message"),
+        ("fail", "no such account"),
+        ("nowhere", "has no attribute 'nowhere'"),
+    ],
+)
+def test_a_reader_that_fails_is_not_started_in_a_hot_loop(
+    at: BrokerSite,
+    service: ActivationService,
+    caplog: pytest.LogCaptureFixture,
+    function: str,
+    problem: str,
+) -> None:
+    activate(at, function)
+    at.submit("one")
+    with caplog.at_level(logging.ERROR, "adapter.servicebroker"):
+        service.start()
+        until(lambda: service.statistics()["failures"] == 1)
+        assert not service.wait_idle(0.3)
+        assert service.statistics()["started"] == 1
+    (said,) = caplog.messages
+    assert problem in said
+    assert f"{HERE}:{function} failed for queue {EXPENSES}" in said
+    activate(at, "receive_all")
+    until(lambda: "one" in seen)
+    assert service.wait_idle(WAIT_S)
+
+
+def test_the_queue_manager_restarts(at: BrokerSite, service: ActivationService) -> None:
+    activate(at, "receive_all")
+    service.start()
+    handle = at.submit("one")
+    until(lambda: seen == ["one"])
+    at.manager.crash()
+    at.manager.start()
+    at.form.send(handle, body="two")
+    until(lambda: seen == ["one", "two"])
+    at.manager.restart()
+    at.form.send(handle, body="three")
+    until(lambda: seen == ["one", "two", "three"])
+
+
+def test_a_program(at: BrokerSite, tmp_path: Path) -> None:
+    program, out = tmp_path / "reader", tmp_path / "out"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import os, sys\n"
+        "from adapter import servicebroker\n"
+        "with servicebroker.connect(os.environ['MQK_QMGR']) as broker:\n"
+        "    while rows := broker.receive(sys.argv[1]):\n"
+        f"        print(*[row.text for row in rows], file=open({str(out)!r}, 'a'))\n"
+    )
+    program.chmod(0o755)
+    at.admin.alter_queue(EXPENSES, activation=QueueActivation(str(program)))
+    environment = dict(os.environ) | {"MQK_QMGR": at.manager.address}
+    service = ActivationService(at.admin, [EXPENSES], environment=environment)
+    service.start()
+    try:
+        at.submit("one")
+        until(lambda: out.exists() and out.read_text() == "one\n")
+        assert service.wait_idle(WAIT_S)
+        assert service.statistics()["failures"] == 0
+        at.admin.alter_queue(EXPENSES, activation=QueueActivation(str(tmp_path / "nowhere")))
+        at.submit("two")
+        until(lambda: service.statistics()["failures"] == 1)
+    finally:
+        service.stop()
+
+
+def test_queues_that_cannot_be_activated(at: BrokerSite) -> None:
+    with pytest.raises(InvalidOption, match="queue ExpenseQueue has no activation"):
+        ActivationService(at.admin, [EXPENSES]).start()
+    with pytest.raises(ServiceBrokerError, match="Nowhere"):
+        ActivationService(at.admin, ["Nowhere"]).start()
+    with pytest.raises(InvalidOption, match="list of names"):
+        ActivationService(at.admin, "Q")

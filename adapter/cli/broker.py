@@ -1,4 +1,4 @@
-"""mqk broker inspect, end, queue and alerts: Service Broker for operators.
+"""mqk broker inspect, end, queue, alerts and activate: Service Broker for operators.
 
 What the statements mean is the queue manager's; here is how they are called and what is shown.
 """
@@ -15,10 +15,11 @@ import click
 
 from adapter import launch
 from adapter.cli import output
+from adapter.cli.trigger_monitor import environment, tell_all
 from adapter.command import failures, options, signals
 from adapter.core.attributes.broker import ROLLBACKS_MAX
 from adapter.core.contract.broker import EVENTS, QUEUE_DISABLED
-from adapter.servicebroker import QueueEvent, ServiceBroker, connect
+from adapter.servicebroker import ActivationService, QueueEvent, ServiceBroker, connect
 
 WEBHOOK_TIMEOUT_S = 10.0
 PROGRAM_TIMEOUT_S = 300.0
@@ -134,6 +135,33 @@ def alerts(program: str | None, webhook: str | None, event: str, qmgr: str) -> N
         failures.tell(f"waiting for {event} of {opened.queue_manager}")
         stop.wait()
     failures.tell("the alerts have ended")
+
+
+@broker.command()
+@click.argument("queues", nargs=-1, metavar="[QUEUE]...")
+@options.queue_manager
+def activate(queues: tuple[str, ...], qmgr: str) -> None:
+    """Start the activation procedures of QUEUEs as messages need readers, until SIGTERM or Ctrl-C.
+
+    Without a QUEUE it starts those of every queue. A procedure is a program, which has the queue's
+    name as its argument and the queue manager in MQK_QMGR, or a Python callable "module:function",
+    which is called with a session and the queue's name. At most MAX_QUEUE_READERS of a queue run at
+    once, as far as this command starts them: let it run once for a queue. After a reader that fails
+    the next one is started later. A queue manager that restarts is waited for.
+
+    Exit status: 0 after SIGTERM, 130 after Ctrl-C, 1 if a queue is missing or has no activation.
+    """
+    tell_all("adapter.servicebroker")
+    with session(qmgr) as opened:
+        service = ActivationService(opened, queues, environment=environment(qmgr))
+        with signals.ending(service.stop):
+            service.start()
+            which = (
+                f"queue{'s' * (len(queues) > 1)} {', '.join(queues)}" if queues else "all queues"
+            )
+            failures.tell(f"activation of {which} of {opened.queue_manager}")
+            service.run()
+    failures.tell("activation has ended")
 
 
 def _run(program: str, one: QueueEvent, text: str) -> None:

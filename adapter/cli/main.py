@@ -44,7 +44,7 @@ COMMANDS = {
         "adapter.cli.triggers:triggers", "Message Queuing Triggers: run, check."
     ),
     "broker": LazyCommand(
-        "adapter.cli.broker:broker", "Service Broker: inspect, end, queue, alerts."
+        "adapter.cli.broker:broker", "Service Broker: inspect, end, queue, alerts, activate."
     ),
     "msmq": LazyCommand("adapter.cli.msmq:msmq", "Servers for programs of MSMQ: read-response."),
     "registry": LazyCommand(

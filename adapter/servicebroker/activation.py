@@ -29,6 +29,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.errors import Error, InvalidOption
 from adapter.servicebroker.broker import ServiceBroker
+from adapter.servicebroker.errors import ServiceBrokerError
 
 log = logging.getLogger("adapter.servicebroker")
 
@@ -91,6 +92,7 @@ class ActivationService:
         self._thread: threading.Thread | None = None
         self._counts = {"started": 0, "ended": 0, "failures": 0}
         self._looked = 0
+        self._problem = ""
 
     # -- running
 
@@ -104,14 +106,19 @@ class ActivationService:
             if self._broker.queue(name).activation is None:
                 raise InvalidOption(f"queue {name} has no activation: alter the queue")
         self._stopping.clear()
+        self._problem = ""
         self._thread = watched.thread("activation service", self._work, self._ended)
 
     def run(self) -> None:
-        """Start readers until stop(), which another thread or a signal handler calls."""
-        self.start()
-        assert self._thread is not None, "it was started"
-        while self._thread.is_alive():
+        """Start readers until stop(), which another thread or a signal handler calls. Starts the
+        service unless it runs; see start(). Raises ServiceBrokerError if it ends by itself.
+        """
+        if self._thread is None or not self._thread.is_alive():
+            self.start()
+        while self._thread is not None and self._thread.is_alive():
             self._thread.join(LOOK_S)
+        if self._problem:
+            raise ServiceBrokerError(0, self._problem)
 
     def stop(self) -> None:
         """Start no more readers, and wait for those that run; programs are ended. A callable that
@@ -154,7 +161,8 @@ class ActivationService:
             return {"queues": len(self._queues), "running": running} | self._counts
 
     def _ended(self, text: str) -> None:
-        log.error("%s; no reader is started until the service is started again", text)
+        self._problem = f"{text}; no reader is started until the service is started again"
+        log.error("%s", self._problem)
 
     # -- which queue needs a reader
 

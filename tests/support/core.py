@@ -188,7 +188,7 @@ class Core:
                     queue = self.qm.queues.get(put.queue)
                     incarnation = queue.incarnation if queue else 0
                     lane = self.topics.setdefault((put.queue, incarnation, put.lane), {})
-                    assert put.seq > max(lane, default=0), "lanes are copied in order"
+                    assert put.seq > next(reversed(lane), 0), "lanes are copied in order"
                     lane[put.seq] = Paged(
                         seq=put.seq,
                         message=msgspec.structs.replace(put.message),

@@ -14,6 +14,9 @@ An entry is added to a heap whenever what it says becomes true: a row came or ca
 unlocked. An entry is never searched for to be removed. When it comes to the top and is not true any
 more (the row is gone or received, the group is locked), it is dropped or replaced by what is true.
 Each entry is added once and dropped once, so that a receive costs a logarithm, whatever waits.
+Entries that are not true any more never come to the top while one above them stays, such as that
+of a message that nobody receives. So a heap that has grown to twice of what it can truly say, and
+to SWEEP_AT entries, is made anew: every entry added pays for a constant part of that.
 
 Rows are known by number, in memory or not. Groups and locks are soft, and so are heaps; endpoints
 and the rows they have are hard. This module does not know what a verb means.
@@ -34,6 +37,9 @@ OPEN, ENDED, BROKEN = 0, 1, 2
 _SEQ_BITS = 56
 _ERRORS_FIRST = -(1 << 60)
 _TIMERS_FIRST = -(1 << 61)
+
+SWEEP_AT = 64
+"""Entries of a heap before it is made anew."""
 
 Next = tuple[int, int, bytes]
 """Negative priority, row, and the handle or group that has it: the smallest one comes first."""
@@ -155,10 +161,24 @@ class ConversationGroups:
     def offer(self, endpoint: Endpoint) -> None:
         """Note an endpoint's next row in its group, and the group in the queue."""
         first = endpoint.first(self._is_there)
-        if first is not None:
-            state = endpoint.state
-            heapq.heappush(endpoint.group.heap, (-state.priority, first, state.handle))
-            self.offer_group(endpoint.group)
+        if first is None:
+            return
+        group, state = endpoint.group, endpoint.state
+        if len(group.heap) >= max(SWEEP_AT, 2 * len(group.endpoints)):
+            group.heap = self._truths(group)
+            heapq.heapify(group.heap)
+        else:
+            heapq.heappush(group.heap, (-state.priority, first, state.handle))
+        self.offer_group(group)
+
+    def _truths(self, group: ConversationGroup) -> list[Next]:
+        """Say of each endpoint of a group with rows which row is next."""
+        found = []
+        for handle, endpoint in group.endpoints.items():
+            first = endpoint.first(self._is_there)
+            if first is not None:
+                found.append((-endpoint.state.priority, first, handle))
+        return found
 
     def offer_group(self, group: ConversationGroup) -> None:
         """Note a group's next row in the queue, unless it is locked."""
@@ -169,6 +189,17 @@ class ConversationGroups:
         if group.offered is None or key < group.offered:
             group.offered = key
             heapq.heappush(self._heap, (*key, group.ident))
+            if len(self._heap) > max(SWEEP_AT, 2 * len(self._groups)):
+                self._sweep()
+
+    def _sweep(self) -> None:
+        """Keep one entry of each group that was offered: what was said of it last."""
+        self._heap = [
+            (*group.offered, group.ident)
+            for group in self._groups.values()
+            if group.offered is not None
+        ]
+        heapq.heapify(self._heap)
 
     def first_of(self, group: ConversationGroup) -> Endpoint | None:
         """Return the endpoint of a group that is received from next, which is then on top."""

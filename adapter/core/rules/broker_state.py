@@ -72,9 +72,14 @@ def apply_conversation_set(qm: QueueManager, record: ConversationSet) -> None:
             queue.groups.move(endpoint, record.group)
     for time_ms in (state.lifetime_ms, state.timer_ms):
         if time_ms:
-            qm.due.conversations.push(
-                (time_ms, record.handle), lambda one: one[1] in qm.conversations.endpoints
-            )
+            qm.due.conversations.push((time_ms, record.handle), lambda one: _is_ahead(qm, *one))
+
+
+def _is_ahead(qm: QueueManager, time_ms: int, handle: bytes) -> bool:
+    """Whether a timer or the lifetime of a conversation is over at a time."""
+    endpoint = qm.conversations.endpoints.get(handle)
+    state = endpoint.state if endpoint is not None else None
+    return state is not None and time_ms in (state.lifetime_ms, state.timer_ms)
 
 
 def apply_conversation_gone(qm: QueueManager, record: ConversationGone) -> None:

@@ -5,6 +5,7 @@ It changes nothing, and waits for no lock. This module does not know what a verb
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -64,7 +65,7 @@ def _names_for(names: Iterable[str], command: BrokerInquire) -> list[str]:
     """Return the names that are asked for, in order."""
     if command.name:
         return [name for name in names if name == command.name]
-    return sorted(name for name in names if name > command.after)
+    return heapq.nsmallest(command.count, (name for name in names if name > command.after))
 
 
 def _objects(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
@@ -120,7 +121,9 @@ def _endpoints(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescri
     if command.name:
         wanted = [_bytes(command.name)]
     else:
-        wanted = sorted(handle for handle in endpoints if handle > _bytes(command.after))
+        after = _bytes(command.after)
+        behind = (handle for handle in endpoints if handle > after)
+        wanted = heapq.nsmallest(command.count, behind)
     for handle in wanted:
         if handle in endpoints:
             yield _endpoint(qm, endpoints[handle].state)
@@ -145,18 +148,20 @@ def _endpoint(qm: QueueManager, state: ConversationSet) -> QueueDescription:
 
 
 def _groups(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
-    found = {}
-    for queue in qm.queues.values():
-        if isinstance(queue, BrokerQueue):
-            for group in queue.groups:
-                shown = {
-                    "queue": queue.attributes.display_name,
-                    "conversations": len(group.endpoints),
-                    "locked": bool(group.locked_by),
-                }
-                found[group.ident.hex()] = QueueDescription(group.ident.hex(), 0, shown)
+    found = {
+        group.ident.hex(): (queue, group)
+        for queue in qm.queues.values()
+        if isinstance(queue, BrokerQueue)
+        for group in queue.groups
+    }
     for name in _names_for(found, command):
-        yield found[name]
+        queue, group = found[name]
+        shown = {
+            "queue": queue.attributes.display_name,
+            "conversations": len(group.endpoints),
+            "locked": bool(group.locked_by),
+        }
+        yield QueueDescription(name, 0, shown)
 
 
 def _transmission(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:

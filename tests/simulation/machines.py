@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from tests.simulation.conservation_machine import ConservationMachine
 from tests.simulation.cursors_machine import CursorsMachine
+from tests.simulation.dialogs_machine import DialogsMachine
 from tests.simulation.hosts_machine import HostsMachine
 from tests.simulation.judged_machine import JudgedMachine
 
@@ -24,6 +25,7 @@ MACHINES: dict[str, type[JudgedMachine]] = {
     "hosts": HostsMachine,
     "cursors": CursorsMachine,
     "conservation": ConservationMachine,
+    "dialogs": DialogsMachine,
 }
 """By name."""
 

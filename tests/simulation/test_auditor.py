@@ -17,6 +17,7 @@ INDEPENDENT = (
     "consumer_auditor.py",
     "cursors_model.py",
     "delay_auditor.py",
+    "dialogs_model.py",
     "groups.py",
     "hosts_model.py",
     "letters.py",

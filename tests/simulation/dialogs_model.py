@@ -300,8 +300,8 @@ class DialogsModel:
         name = Side(letter.sender, "", "", 0).other
         dialog = name[:-1]
         side = self.sides.get(name)
-        is_first = name.endswith("t") and dialog not in self.over and letter.kind != ERROR
-        if side is None and not is_first:
+        is_first = dialog not in self.over and letter.kind != ERROR
+        if side is None and name.endswith("i"):
             self._acknowledge(letter)
             return
         queue, priority = (side.queue, 0) if side is not None else self.targets[self.to[dialog]]
@@ -309,7 +309,7 @@ class DialogsModel:
             self.queues[queue].held.append(letter)
             self.met["held while OFF"] += 1
             return
-        if side is not None and side.is_ended:
+        if not is_first if side is None else side.is_ended:
             self._acknowledge(letter)
             return
         if side is None:

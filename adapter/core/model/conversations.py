@@ -132,8 +132,9 @@ class ConversationGroups:
 
     def forget(self, group: ConversationGroup) -> None:
         """Forget a group that nothing belongs to, and nobody has locked."""
-        if not group.endpoints and not group.locked_by:
-            self._groups.pop(group.ident, None)
+        is_known = self._groups.get(group.ident) is group  # and not another one of its name
+        if is_known and not group.endpoints and not group.locked_by:
+            del self._groups[group.ident]
 
     def move(self, endpoint: Endpoint, ident: bytes) -> None:
         """Let an endpoint belong to another group."""

@@ -96,7 +96,13 @@ class BrokerDelivery(Struct):
         for queue in self.parts.values():
             attributes = {"kind": kinds.KIND, "display_name": queue.attributes.display_name}
             records.append(QueueDefined(queue.name, queue.incarnation, attributes))
-        return [*records, *self.states.values()]
+        known = self.qm.conversations.endpoints
+        changed = (
+            state
+            for handle, state in self.states.items()
+            if handle not in known or known[handle].state != state
+        )
+        return [*records, *changed]
 
     def records_after(self) -> list[Record]:
         """Return what is recorded when messages are removed."""

@@ -61,7 +61,6 @@ def _select(
     """Return the group to receive from, and the endpoint, if only its messages are asked for."""
     if command.conversation:
         endpoint = endpoint_on(qm, queue, command.conversation, unit)
-        check(queue, endpoint.group, unit)
         return endpoint.group, endpoint
     if command.group:
         group = queue.groups.get(command.group)
@@ -73,8 +72,12 @@ def _select(
 def endpoint_on(qm: QueueManager, queue: BrokerQueue, handle: bytes, unit: UnitOfWork) -> Endpoint:
     """Return an endpoint of a queue, or refuse: it is not known, or the unit has ended it."""
     endpoint = qm.conversations.endpoints.get(handle)
-    if endpoint is None or handle not in endpoint.group.endpoints:
+    if endpoint is None:
         raise Refusal(Reason.CONVERSATION_NOT_FOUND, shown(handle))
+    if endpoint.state.queue == queue.name:
+        check(queue, endpoint.group, unit)
+        if handle not in endpoint.group.endpoints:
+            raise Refusal(Reason.CONVERSATION_NOT_FOUND, shown(handle))
     if endpoint.state.queue != queue.name:
         text = f"it is not a conversation of queue {queue.attributes.display_name}"
         raise Refusal(Reason.CONVERSATION_NOT_FOUND, shown(handle), text)

@@ -67,8 +67,9 @@ def apply_conversation_set(qm: QueueManager, record: ConversationSet) -> None:
         qm.conversations.add(endpoint)
         queue.groups.add(endpoint)
     else:
+        moves = endpoint.state.group != record.group and endpoint.group.ident != record.group
         endpoint.state = state
-        if endpoint.group.ident != record.group:
+        if moves:  # else a unit may have moved it, which has not ended
             queue.groups.move(endpoint, record.group)
     for time_ms in (state.lifetime_ms, state.timer_ms):
         if time_ms:

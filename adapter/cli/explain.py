@@ -296,6 +296,18 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"snapshot: what arrived of queue {record.queue}, incarnation {record.incarnation}, of "
         f"{record.queue_manager}"
     ),
+    r.ConversationSet: lambda record: (
+        f"endpoint {short(record.handle)} of service {record.service}: it has sent {record.sent} "
+        f"messages{', and has been ended' if record.is_ended else ''}"
+    ),
+    r.ConversationGone: lambda record: f"endpoint {short(record.handle)} forgotten",
+    r.RowsRestored: lambda record: (
+        f"snapshot: {len(record.rows)} messages of endpoint {short(record.handle)}"
+    ),
+    r.ReceiveNoted: lambda record: (
+        f"unit {short(record.unit)} has "
+        f"{'ended, which received' if record.has_ended else 'received'} from {record.queue}"
+    ),
     r.PositionsRestored: lambda record: (
         f"snapshot: from where {len(record.positions)} topics of arrivals are read next"
     ),

@@ -148,7 +148,7 @@ APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
     r.PositionsRestored: arrivals.apply_positions_restored,
     r.ConversationSet: broker_state.apply_conversation_set,
     r.ConversationGone: broker_state.apply_conversation_gone,
-    r.ConversationRows: broker_state.apply_conversation_rows,
+    r.RowsRestored: broker_state.apply_conversation_rows,
     r.ReceiveNoted: broker_state.apply_receive_noted,
 }
 

@@ -147,7 +147,7 @@ def _arrivals_weight(record: r.Record) -> int:
         return 2048 + 10 * (len(record.arrived) + len(record.lowest))
     if isinstance(record, r.ArrivalsRestored):
         return 1024 + 10 * (len(record.lanes) + len(record.seqs) + len(record.others))
-    if isinstance(record, r.ConversationRows):
+    if isinstance(record, r.RowsRestored):
         return 256 + 10 * (len(record.rows) + len(record.retained))
     if isinstance(record, r.PositionsRestored):
         return 256 + 1280 * len(record.positions)
@@ -332,7 +332,7 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.OutcomeRecorded,
         r.ConversationSet,
         r.ConversationGone,
-        r.ConversationRows,
+        r.RowsRestored,
         r.ReceiveNoted,
         r.EventRaised,
         r.HeadsRestored,

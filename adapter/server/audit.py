@@ -14,8 +14,8 @@ import structlog
 from msgspec import Struct
 
 from adapter.core.attributes.objects import QUEUE_MANAGER
+from adapter.core.contract import broker, msmq
 from adapter.core.contract import commands as c
-from adapter.core.contract import msmq
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused, Result
 from adapter.core.model.connection import Party
@@ -43,6 +43,10 @@ def _of_object(verb: str) -> Describe:
     return describe
 
 
+def _of_catalog(verb: str) -> Describe:
+    return lambda command, _queue_of: (f"{verb} Service Broker {command.kind}", command.name)
+
+
 def _of_handle(command: c.SetAttributes, queue_of: QueueOf) -> ObjectName:
     return "set attributes of queue", queue_of(command.handle)
 
@@ -65,6 +69,9 @@ AUDITED: Mapping[type[Struct], Describe] = {
     msmq.MsmqAlter: _of_queue("alter", "MSMQ queue"),
     msmq.MsmqDelete: _of_queue("delete", "MSMQ queue"),
     msmq.MsmqPurge: lambda command, queue_of: ("purge MSMQ queue", queue_of(command.handle)),
+    broker.BrokerCreate: _of_catalog("create"),
+    broker.BrokerAlter: _of_catalog("alter"),
+    broker.BrokerDrop: _of_catalog("drop"),
 }  # fmt: skip
 DETAILS = ("attributes", "replace", "purge")
 

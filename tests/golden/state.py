@@ -15,6 +15,7 @@ LATER: dict[str, Any] = {
     "details": None,
     "transmission": None,
     "msmq": None,
+    "broker": None,
     "warning": 0,
     "delay_ms": 0,
     "deliver_at_ms": 0,

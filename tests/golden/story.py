@@ -7,6 +7,7 @@ the next one beside it when records are new.
 from typing import Any
 
 from adapter.core import dispatch, inputs
+from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.message import MessageData
@@ -30,6 +31,7 @@ def tell() -> list[bytes]:
     _consumers(client)
     _delays(core, client)
     _arrivals(core)
+    _conversations(client)
     return core.entries
 
 
@@ -162,6 +164,22 @@ def _arrivals(core: Core) -> None:
         [Lowest(0, 2, 1)],
     )
     core.take(dispatch.step(core.qm, inputs.Arrived(unit, core.look_at_clock())))
+
+
+def _conversations(client: Client) -> None:
+    dialog = b"d" * 16
+    client.do(b.BrokerCreate("queue", "ASKED"))
+    client.do(b.BrokerCreate("service", "S", {"queue": "ASKED", "contracts": "DEFAULT"}))
+    unit = client.begin()
+    client.do(b.BrokerBegin(unit, dialog, "S", "S", group=b"g" * 16))
+    client.do(b.BrokerSend(unit, [dialog], body=b"asked"))
+    client.do(c.Commit(unit))
+    unit = client.begin()
+    client.do(b.BrokerReceive(unit, "ASKED"))
+    client.do(c.Backout(unit))
+    unit = client.begin()
+    client.do(b.BrokerEnd(unit, dialog, cleanup=True))
+    client.do(c.Commit(unit))
 
 
 def records() -> list[Raw]:

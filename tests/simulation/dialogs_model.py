@@ -275,11 +275,11 @@ class DialogsModel:
         for name, side in unit.sides.items():
             side.far = self._far(name)
             self.sides[name] = side
-        for queue in unit.received:
-            mine = [row for row in self.queues[queue].rows if row.holder == who]
-            if mine:
-                self.met["count reset by a commit"] += self.queues[queue].rollbacks > 0
-                self.queues[queue].rollbacks = 0
+        for name in unit.received:
+            received = self.queues[name]
+            if any(row.holder == who for row in received.rows):
+                self.met["count reset by a commit"] += received.rollbacks > 0
+                received.rollbacks = 0
         for queue in self.queues.values():
             queue.rows = [row for row in queue.rows if row.holder != who]
         for letter in unit.sends:

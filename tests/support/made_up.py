@@ -219,7 +219,7 @@ OTHERS = st.one_of(
     ),
     st.builds(r.ConversationGone, handle=GUIDS),
     st.builds(
-        r.ConversationRows,
+        r.RowsRestored,
         handle=GUIDS,
         rows=st.lists(st.integers(-(2**61), 2**56), max_size=8),
         retained=st.lists(SEQS, max_size=8),

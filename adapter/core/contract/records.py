@@ -471,7 +471,7 @@ class ConversationGone(Struct, gc=False):
     logged: bool = True
 
 
-class ConversationRows(Struct, gc=False):
+class RowsRestored(Struct, gc=False):
     """Of a snapshot: which messages of an endpoint are on its queue, and on that of what is
     retained.
 
@@ -531,6 +531,6 @@ Record = (
     | PositionsRestored
     | ConversationSet
     | ConversationGone
-    | ConversationRows
+    | RowsRestored
     | ReceiveNoted
 )

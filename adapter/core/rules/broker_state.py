@@ -8,10 +8,10 @@ from msgspec import structs
 
 from adapter.core.contract.records import (
     ConversationGone,
-    ConversationRows,
     ConversationSet,
     ReceiveNoted,
     Record,
+    RowsRestored,
 )
 from adapter.core.model.broker_queue import RETAINED, BrokerQueue, place_of
 from adapter.core.model.conversations import Endpoint, seq_of
@@ -45,7 +45,7 @@ def _rows(qm: QueueManager, endpoint: Endpoint) -> Iterator[Record]:
     ]
     for at in range(0, max(len(rows), len(retained)), ROWS_PER_RECORD):
         end = at + ROWS_PER_RECORD
-        yield ConversationRows(endpoint.state.handle, rows[at:end], retained[at:end])
+        yield RowsRestored(endpoint.state.handle, rows[at:end], retained[at:end])
 
 
 def is_on(queue: BrokerQueue, seq: int) -> bool:
@@ -90,7 +90,7 @@ def apply_conversation_gone(qm: QueueManager, record: ConversationGone) -> None:
     qm.conversations.remove(endpoint)
 
 
-def apply_conversation_rows(qm: QueueManager, record: ConversationRows) -> None:
+def apply_conversation_rows(qm: QueueManager, record: RowsRestored) -> None:
     """Know which messages an endpoint has."""
     endpoint = qm.conversations.endpoints[record.handle]
     groups = that_queue(qm, endpoint.state.queue).groups

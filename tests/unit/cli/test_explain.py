@@ -17,6 +17,7 @@ from tests.support.each import each
 
 OWNER = bytes(range(16))
 UNIT = bytes(23) + b"\x05"
+DIALOG = bytes(15) + b"\x07"
 OUTCOME = r.OutcomeOf(bytes(15) + b"\x09", 3, [1])
 OF_COMMAND = " [command 3 of session 000000000009]"
 PUT_ON_A = "put 3 on A (lane 5: seq 7; lane 0: seq 1-2)"
@@ -112,6 +113,17 @@ RECORDS: list[tuple[r.Record, str]] = [
         r.PositionsRestored([r.PositionNoted("mq.A.in.B", "t", 7)]),
         "snapshot: from where 1 topics of arrivals are read next",
     ),
+    (
+        r.ConversationSet(DIALOG, DIALOG, DIALOG, "q", "S", "T", "", "DEFAULT", True, 5, sent=2),
+        "endpoint 000000000007 of service S: it has sent 2 messages",
+    ),
+    (r.ConversationGone(DIALOG), "endpoint 000000000007 forgotten"),
+    (
+        r.RowsRestored(DIALOG, [1, 2], []),
+        "snapshot: 2 messages of endpoint 000000000007",
+    ),
+    (r.ReceiveNoted("q", UNIT, False), "unit 000000000005 has received from q"),
+    (r.ReceiveNoted("q", UNIT, True), "unit 000000000005 has ended, which received from q"),
     (r.HeadsRestored("Q", [3, 1, 9]), "snapshot: age of what Q begins with"),
     (
         r.MessageRestored(UNIT, 1, placed("Q", 3, 7)),

@@ -10,8 +10,8 @@ from structlog.testing import LogCapture
 
 import adapter
 from adapter import testing
+from adapter.core.contract import broker, msmq
 from adapter.core.contract import commands as c
-from adapter.core.contract import msmq
 from adapter.core.contract.results import Done
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.errors import Error
@@ -27,10 +27,14 @@ MOVES_MESSAGES = {
     *(c.OpenConsumer, c.ClaimBatch, c.ReadBatches, c.ConsumeBatches),
     *(msmq.MsmqOpen, msmq.MsmqSend, msmq.MsmqReceive, msmq.MsmqCursor, msmq.MsmqMove),
     msmq.MsmqReject,
+    *(broker.BrokerBegin, broker.BrokerSend, broker.BrokerReceive, broker.BrokerGetGroup),
+    *(broker.BrokerMove, broker.BrokerTimer, broker.BrokerEnd, broker.BrokerSave),
+    broker.BrokerRollbackTo,
 }
 ASKS = {
     *(c.AskOutcome, c.Inquire, c.AskStatus, c.AskConnections, c.InquireObjects, c.AskConsumers),
     *(c.AskLowest, msmq.MsmqInquire, msmq.MsmqLocate),
+    *(broker.BrokerInquire, broker.BrokerBrowse, broker.BrokerAwaitEvent),
 }
 
 

@@ -238,8 +238,7 @@ def _pass_time(qm: QueueManager, effects: Effects, given: inputs.Tick) -> None:
     _apply(qm, effects, tick.expire_messages(qm, now_ms))
     _apply(qm, effects, tick.expire_sessions(qm))
     _apply(qm, effects, consumers.end_lost_claims(qm, now_ms))
-    _apply(qm, effects, broker_commit.pass_time(qm, now_ms))
-    _apply(qm, effects, broker_release.release_due(qm, now_ms))
+    _pass_time_of_conversations(qm, effects, now_ms)
     broker_activation.note_due(qm, now_ms)
     _apply(qm, effects, [])
     tick.expire_pages(qm, now_ms)
@@ -248,6 +247,17 @@ def _pass_time(qm: QueueManager, effects: Effects, given: inputs.Tick) -> None:
     effects.replies += waiting.time_out(qm)
     _serve(qm, effects, now_ms)
     _apply(qm, effects, statistics.raise_due(qm, now_ms))
+
+
+def _pass_time_of_conversations(qm: QueueManager, effects: Effects, now_ms: int) -> None:
+    """End timers and lifetimes, and deliver what was held: each before the next is looked at."""
+    for _ in range(broker_commit.DUE_PER_TICK):
+        records = broker_commit.pass_time(qm, now_ms)
+        if records is None:
+            break
+        _apply(qm, effects, records)
+    broker_release.note_due(qm, now_ms)
+    _apply(qm, effects, [])
 
 
 def _park_queues(qm: QueueManager, effects: Effects, given: inputs.MoversReported) -> None:

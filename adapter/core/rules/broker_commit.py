@@ -135,35 +135,38 @@ def put_alone(d: BrokerDelivery) -> list[Record]:
     return [*d.records_before(), *(puts if d.puts else []), *d.records_after()]
 
 
-def pass_time(qm: QueueManager, now_ms: int) -> list[Record]:
-    """Put what timers and lifetimes that are over put."""
-    records: list[Record] = []
-    due = qm.due.conversations
-    for _ in range(DUE_PER_TICK):
-        handle = next((entry[1] for entry in due.due(now_ms)), None)
-        if handle is None:
-            break
-        endpoint = qm.conversations.endpoints.get(handle)
-        if endpoint is not None:
-            records += _due(qm, endpoint, now_ms)
-    return records
+def pass_time(qm: QueueManager, now_ms: int) -> list[Record] | None:
+    """Put what the next timer or lifetime that is over puts; None if there is no other.
+
+    One at a time: what it changes of the far side must be applied before the next one is looked at.
+    """
+    handle = next((entry[1] for entry in qm.due.conversations.due(now_ms)), None)
+    if handle is None:
+        return None
+    endpoint = qm.conversations.endpoints.get(handle)
+    return _due(qm, endpoint, now_ms) if endpoint is not None else []
 
 
 def _due(qm: QueueManager, endpoint: Endpoint, now_ms: int) -> list[Record]:
+    """Put what an endpoint's lifetime and timer put, if they are over."""
     d = BrokerDelivery(qm, now_ms)
     state = d.side(endpoint.state.conversation, endpoint.state.is_initiator)
     assert state is not None, "the endpoint is known"
-    if 0 < state.lifetime_ms <= now_ms:
-        state.lifetime_ms = state.timer_ms = 0
-        if not state.is_ended and state.far == OPEN:
-            put_error(d, state, LIFETIME_OVER, "The dialog has exceeded the specified LIFETIME.")
-        elif state.is_ended:
+    lives_on = not 0 < state.lifetime_ms <= now_ms
+    rings = 0 < state.timer_ms <= now_ms
+    if lives_on and not rings:
+        return []
+    if not lives_on:
+        state.lifetime_ms = 0
+        if state.is_ended:
             d.remove(state)
-    elif 0 < state.timer_ms <= now_ms:
+            rings = False
+        elif state.far == OPEN:
+            put_error(d, state, LIFETIME_OVER, "The dialog has exceeded the specified LIFETIME.")
+            rings = False
+    if rings:
         state.timer_ms = 0
         put_timer(d, state)
-    else:
-        return []
     return put_alone(d)
 
 

@@ -20,14 +20,10 @@ from adapter.core.rules.unit import Gets, commit_records
 RELEASED_PER_STEP = 500
 
 
-def release_due(qm: QueueManager, now_ms: int) -> list[Record]:
-    """Deliver some of the messages of every queue that may be released."""
-    records: list[Record] = []
-    for name in {one[1] for one in list(qm.due.releases.due(now_ms))}:
-        queue = qm.queues.get(name)
-        if isinstance(queue, BrokerQueue):
-            records += release(qm, queue, now_ms)
-    return records
+def note_due(qm: QueueManager, now_ms: int) -> None:
+    """Note the queues whose messages are to be delivered further, for the step to see to."""
+    for name in dict.fromkeys(one[1] for one in qm.due.releases.due(now_ms)):
+        qm.step.broker_due.append(HeldRelease(name, now_ms))
 
 
 def release(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> list[Record]:

@@ -6,11 +6,12 @@ This module does not know who is told, nor how.
 from __future__ import annotations
 
 from collections import deque
+from itertools import takewhile
 
 from msgspec import Struct
 
 KEPT = 1_000
-"""Events that a program may still ask for."""
+"""Events of a kind that a program may still ask for."""
 
 
 class BrokerEvent(Struct):
@@ -59,7 +60,8 @@ class BrokerEvents:
 
     def __init__(self) -> None:
         self.latest = 0
-        self.kept: deque[BrokerEvent] = deque(maxlen=KEPT)
+        self.kept: dict[str, deque[BrokerEvent]] = {}
+        """By kind, so that frequent events do not displace rare ones."""
 
     def add(self, event: BrokerEvent) -> None:
         """Number an event and keep it. Numbers follow the time of day, so that those after a
@@ -67,8 +69,9 @@ class BrokerEvents:
         """
         self.latest = max(self.latest + 1, event.time_ms)
         event.number = self.latest
-        self.kept.append(event)
+        self.kept.setdefault(event.event, deque(maxlen=KEPT)).append(event)
 
     def after(self, number: int, event: str) -> list[BrokerEvent]:
         """Return the events of a kind with higher numbers."""
-        return [one for one in self.kept if one.number > number and one.event == event]
+        newest_first = reversed(self.kept.get(event, ()))
+        return list(takewhile(lambda one: one.number > number, newest_first))[::-1]

@@ -82,7 +82,7 @@ def check(qm: QueueManager, due: ActivationCheck) -> None:
 
 def _check(qm: QueueManager, queue: BrokerQueue, due: ActivationCheck) -> None:
     state = queue.activity
-    if state.is_raised or not is_watched(qm, queue) or not is_unread(queue):
+    if state.is_raised or not is_unread(queue) or not is_watched(qm, queue):
         return
     fresh = due.is_altered or (due.fresh and not queue.receiving)
     if is_needed(qm, queue) and (fresh or _is_behind(qm, queue)):

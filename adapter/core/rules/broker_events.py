@@ -107,22 +107,22 @@ def decide_due(qm: QueueManager, due: BrokerDue) -> list[Record]:
         return count(qm, queue, due.unit, due.time_ms) if isinstance(queue, BrokerQueue) else []
     qm.broker_events.add(due)
     qm.waiters.wake(KEY)
-    records: list[Record] = []
+    d = BrokerDelivery(qm, due.time_ms)
     for (kind, _), one in qm.objects.items():
         if not isinstance(one, NotificationAttributes) or one.event != due.event:
             continue
         is_about = catalog.is_about(one, catalog.key_of(due.name))
         if is_about and kind == kinds.PREFIX + kinds.NOTIFICATION:
-            records += _notify(qm, one, due)
-    return records
+            _notify(d, one, due)
+    return put_alone(d) if d.states else []
 
 
-def _notify(qm: QueueManager, one: NotificationAttributes, event: BrokerEvent) -> list[Record]:
+def _notify(d: BrokerDelivery, one: NotificationAttributes, event: BrokerEvent) -> None:
     """Put a message about an event to a queue, in a conversation that has only this message."""
+    qm = d.qm
     queue = qm.queues.get(catalog.key_of(one.queue))
     if not isinstance(queue, BrokerQueue):
-        return []
-    d = BrokerDelivery(qm, event.time_ms)
+        return
     conversation, handle, group = (
         hashlib.blake2b(qm.numbers.new_message_id(), digest_size=16).digest() for _ in range(3)
     )
@@ -157,4 +157,3 @@ def _notify(qm: QueueManager, one: NotificationAttributes, event: BrokerEvent) -
         broker=header,
     )
     deliver(d, message)
-    return put_alone(d)

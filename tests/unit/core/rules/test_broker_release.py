@@ -3,6 +3,7 @@
 import pytest
 
 from adapter.servicebroker import DEFAULT, END_DIALOG
+from tests.support.backlog import until
 from tests.support.broker_site import EXPENSES, SUBMISSION, BrokerSite, broker_site
 
 MANY = 1_200
@@ -93,3 +94,15 @@ def test_the_rest_is_released_after_a_crash() -> None:
         for _ in range(5):
             at.manager.clock.advance(1)
         assert received(at) == numbers(0, MANY)
+
+
+def test_messages_of_several_services_are_released_together() -> None:
+    names = [f"//expenses/Later{number}" for number in range(3)]
+    with broker_site() as at:
+        for name in names:
+            at.submit(*numbers(0, 600), to=name)
+        with at.admin.transaction():
+            for name in names:
+                at.admin.create_service(name, EXPENSES, contracts=[DEFAULT])
+        until(lambda: at.admin.transmission_queue() == [])
+        assert sorted(received(at)) == sorted(numbers(0, 600) * 3)

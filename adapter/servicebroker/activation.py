@@ -60,7 +60,7 @@ class _Queue(Struct):
     name: str
     running: int = 0
     ends: list[_ReaderEnd] = field(default_factory=list)
-    pause_s: float = PAUSE_FIRST_S
+    pause_s: float = field(default_factory=lambda: PAUSE_FIRST_S)
     until_s: float = 0.0
     is_due: bool = True
 

@@ -15,6 +15,7 @@ from adapter.servicebroker import (
     QueueActivation,
     ServiceBroker,
     ServiceBrokerError,
+    activation,
 )
 from tests.support.backlog import until
 from tests.support.broker_site import EXPENSES, BrokerSite, broker_site
@@ -68,8 +69,8 @@ def service(at: BrokerSite) -> Iterator[ActivationService]:
 
 
 def activate(at: BrokerSite, function: str, readers: int = 1, *, status: bool = True) -> None:
-    activation = QueueActivation(f"{HERE}:{function}", readers, status)
-    at.admin.alter_queue(EXPENSES, activation=activation)
+    given = QueueActivation(f"{HERE}:{function}", readers, status)
+    at.admin.alter_queue(EXPENSES, activation=given)
 
 
 @pytest.mark.parametrize("function", ["receive_all", "receive_one"])
@@ -135,9 +136,11 @@ def test_a_reader_that_fails_is_not_started_in_a_hot_loop(
     at: BrokerSite,
     service: ActivationService,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
     function: str,
     problem: str,
 ) -> None:
+    monkeypatch.setattr(activation, "PAUSE_FIRST_S", 3600.0)
     activate(at, function)
     at.submit("one")
     with caplog.at_level(logging.ERROR, "adapter.servicebroker"):
@@ -148,6 +151,13 @@ def test_a_reader_that_fails_is_not_started_in_a_hot_loop(
     (said,) = caplog.messages
     assert problem in said
     assert f"{HERE}:{function} failed for queue {EXPENSES}" in said
+
+
+def test_the_next_reader_after_one_that_failed(at: BrokerSite, service: ActivationService) -> None:
+    activate(at, "fail")
+    at.submit("one")
+    service.start()
+    until(lambda: service.statistics()["failures"] >= 1)
     activate(at, "receive_all")
     until(lambda: "one" in seen)
     assert service.wait_idle(WAIT_S)

@@ -6,6 +6,7 @@ errors). A refusal that SQL Server has no number for has 0.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -31,6 +32,23 @@ NUMBERS: dict[Reason, int] = {
 }
 
 
+TEXTS: dict[Reason, str] = {
+    Reason.NAME_ERROR: "the name {name!r} is not valid: {detail}",
+    Reason.ATTRIBUTE_ERROR: "{name}: {detail}",
+    Reason.OPTIONS_ERROR: "{detail}",
+    Reason.IDENTIFIER_ERROR: "{detail}",
+    Reason.OBJECT_NOT_FOUND: "{name!r} is not found: {detail}; create it, or check the name",
+    Reason.OBJECT_EXISTS: "{name!r} exists: {detail}; choose another name, or alter that one",
+    Reason.OBJECT_IN_USE: "{name!r} cannot be dropped: {detail}",
+    Reason.MESSAGE_TOO_LONG: "the message is too long ({detail}): send less in one message",
+    Reason.UNIT_TOO_LARGE: "the transaction is too large ({detail}): commit more often",
+    Reason.BACKED_OUT: "the transaction was rolled back ({detail}): do its work again in a new one",
+}
+"""Refusals whose general words are those of other programs. detail: why it was refused."""
+DETAIL = re.compile(r" \((.*)\)$", re.DOTALL)
+SERVICE_NOT_FOUND, CONTRACT_NOT_FOUND = 8423, 8425
+
+
 class ServiceBrokerError(Error):
     """A statement of Service Broker failed. number: SQL Server's, 0 if it has none for it."""
 
@@ -50,12 +68,24 @@ def translated(error: Error, numbers: Mapping[Reason, int]) -> Error:
         return error
     if isinstance(error, errors.InvalidValue) and error.refused is None:
         return error
-    number = 0
+    number, text = 0, error.text
     if error.refused is not None:
         number = numbers.get(error.refused, NUMBERS.get(error.refused, 0))
-    problem = ServiceBrokerError(number, error.text, error.object_name)
+        text = _text(error)
+    if number == SERVICE_NOT_FOUND and "(a contract of" in error.happened:
+        number = CONTRACT_NOT_FOUND
+    problem = ServiceBrokerError(number, text, error.object_name)
     problem.refused = error.refused
     return problem
+
+
+def _text(error: Error) -> str:
+    """Say a refusal in the words of Service Broker, where the general ones do not fit."""
+    words = TEXTS.get(error.refused) if error.refused is not None else None
+    detail = DETAIL.search(error.happened)
+    if words is None or detail is None:
+        return error.text
+    return words.format(name=error.object_name, detail=detail[1])
 
 
 @contextmanager

@@ -54,7 +54,8 @@ class _ReaderEnd(Struct):
 
 class _Queue(Struct):
     """The readers of one queue. ends: of those that were not judged yet; pause_s: how long the
-    pause after the next failure is; until_s: when a pause is over; is_due: whether to look at it.
+    pause after the next failure is; until_s: when a pause is over; is_due: whether to look at it;
+    receives: how often had been received when the last reader was started, which still runs.
     """
 
     name: str
@@ -63,6 +64,7 @@ class _Queue(Struct):
     pause_s: float = field(default_factory=lambda: PAUSE_FIRST_S)
     until_s: float = 0.0
     is_due: bool = True
+    receives: int | None = None
 
 
 class ActivationService:
@@ -231,6 +233,7 @@ class ActivationService:
             self._judge(queue, end, shown)
         is_on = shown["activation_procedure"] and shown["activation_status"]
         has_room = queue.running < shown["max_queue_readers"]
+        has_room = has_room and queue.receives != shown["receives"]  # the last one receives first
         if queue.until_s > time.monotonic():
             queue.is_due = True
         elif is_on and has_room and shown["activation_needed"] and not self._stopping.is_set():
@@ -263,6 +266,7 @@ class ActivationService:
 
         with self._changed:
             queue.running += 1
+            queue.receives = receives
             self._counts["started"] += 1
         log.info("started %s for queue %s", procedure, queue.name)
         started = watched.thread(f"reader of queue {queue.name}", read, log.error)
@@ -302,6 +306,7 @@ class ActivationService:
     def _finish(self, queue: _Queue, end: _ReaderEnd) -> None:
         with self._changed:
             queue.running -= 1
+            queue.receives = None
             queue.ends.append(end)
             queue.is_due = True
             self._counts["ended"] += 1

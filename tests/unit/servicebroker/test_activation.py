@@ -43,6 +43,11 @@ def hold_one(session: ServiceBroker, queue: str) -> None:
         may_end.wait(WAIT_S)
 
 
+def wait_then_receive(session: ServiceBroker, queue: str) -> None:
+    may_end.wait(WAIT_S)
+    receive_all(session, queue)
+
+
 def do_nothing(session: ServiceBroker, queue: str) -> None:
     seen.append(queue)
 
@@ -108,6 +113,18 @@ def test_no_more_readers_than_the_queue_has(at: BrokerSite, service: ActivationS
         "ended": 2,
         "failures": 0,
     }
+
+
+def test_a_reader_that_has_not_received_yet(at: BrokerSite, service: ActivationService) -> None:
+    activate(at, "wait_then_receive", 5)
+    service.start()
+    at.submit("one")
+    at.submit("two")
+    assert not service.wait_idle(0.5)
+    assert service.statistics()["started"] == 1
+    may_end.set()
+    assert service.wait_idle(WAIT_S)
+    assert seen == ["one", "two"]
 
 
 def test_status_off_starts_none_and_stops_none(at: BrokerSite, service: ActivationService) -> None:

@@ -279,7 +279,10 @@ REFUSALS: dict[Reason, Case] = {
         "connect again, and repeat the work of its units",
     ),
     Reason.MESSAGE_TYPE_ERROR: Case(
-        InvalidMessageType, "invalid message type", "use 1, 2, 4, 8, or 65536 to 999999999"
+        InvalidMessageType,
+        "invalid message type",
+        "in the MQI, use 1, 2, 4, 8, or 65536 to 999999999; in Service Broker, a type that the "
+        "contract has for this side",
     ),
     Reason.MESSAGE_FLAGS_ERROR: Case(
         InvalidMessageFlags, "invalid message flags", "use a sum of 1, 2, 4, 8 and 16"

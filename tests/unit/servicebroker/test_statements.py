@@ -66,3 +66,14 @@ def test_a_transaction_is_not_begun_again() -> None:
                 t.receive(EXPENSES)
             t.rollback()
         assert (at.texts(), at.count()) == (["one"], 1)
+
+
+def test_an_error_about_a_message_type_speaks_of_the_contract() -> None:
+    with broker_site() as at:
+        at.program.create_message_type("//expenses/Other")
+        handle = at.submit("one")
+        with pytest.raises(
+            ServiceBrokerError, match="that the contract has for this side"
+        ) as caught:
+            at.form.send(handle, message_type="//expenses/Other", body="two")
+        assert caught.value.number == 8431

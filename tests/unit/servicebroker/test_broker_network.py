@@ -1,0 +1,133 @@
+"""Dialogs between two queue managers: a queue that is OFF, a far side that is lost, bad bodies."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import UUID
+
+from msgspec import Struct
+
+import adapter.testing
+from adapter.servicebroker import DEFAULT, END_DIALOG, ERROR, ServiceBroker
+from tests.support.backlog import until
+from tests.support.broker_site import error_of
+
+LIFETIME_OVER = -8489
+NOT_VALID = -9615
+HELD = 1_500
+"""More than stay in memory, and than a step delivers."""
+RECEIVE_MS = 10_000
+
+
+class Two(Struct):
+    """Two queue managers and a session with each: service Near at one, Far at the other."""
+
+    near_manager: adapter.testing.TestQueueManager
+    far_manager: adapter.testing.TestQueueManager
+    near: ServiceBroker
+    far: ServiceBroker
+
+    def begin(self, **options: int) -> UUID:
+        return self.near.begin_dialog("Near", "Far", **options)  # type: ignore[arg-type]
+
+
+@contextmanager
+def two() -> Iterator[Two]:
+    with (
+        adapter.testing.network("QMA", "QMB") as (a, b),
+        a.connect_servicebroker() as near,
+        b.connect_servicebroker() as far,
+    ):
+        near.create_queue("NearQueue")
+        near.create_service("Near", "NearQueue")
+        near.create_route("far", service="Far", address="QMB")
+        far.create_queue("FarQueue")
+        far.create_service("Far", "FarQueue", contracts=[DEFAULT])
+        yield Two(a, b, near, far)
+
+
+def test_messages_for_a_queue_that_is_off_come_in_order_after_a_restart() -> None:
+    with two() as at:
+        at.far.alter_queue("FarQueue", status=False)
+        handle = at.begin()
+        with at.near.transaction() as t:
+            for number in range(HELD):
+                t.send(handle, body=str(number))
+        at.near.end_conversation(handle)
+        until(lambda: at.near.transmission_queue() == [])
+        at.far_manager.crash()
+        at.far_manager.start()
+        assert at.far.conversation_endpoints() == []
+        at.far.alter_queue("FarQueue", status=True)
+        came: list[str] = []
+        while len(came) <= HELD:
+            rows = at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+            assert rows, f"{len(came)} messages came"
+            came += [row.text or row.message_type_name for row in rows]
+        assert came == [*map(str, range(HELD)), END_DIALOG]
+        until(lambda: at.near.conversation_endpoints() == [])
+
+
+def test_a_lifetime_ends_while_the_far_side_is_lost() -> None:
+    with two() as at:
+        handle = at.begin(lifetime_s=3)
+        at.near.send(handle, body="one")
+        assert at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+        at.far_manager.crash()
+        at.near.send(handle, body="two")
+        until(lambda: len(at.near.transmission_queue()) == 1)
+        (error,) = at.near.receive("NearQueue", timeout_ms=RECEIVE_MS)
+        assert error_of(error)[0] == LIFETIME_OVER
+        at.near.end_conversation(handle)
+        assert at.near.conversation_endpoints() == []
+        at.far_manager.start()
+        assert [row.message_type_name for row in _all(at)].count(ERROR) == 1
+
+
+def _all(at: Two) -> Iterator[adapter.servicebroker.Row]:
+    while rows := at.far.receive("FarQueue", timeout_ms=1_000):
+        yield from rows
+
+
+def test_conversations_without_answers_leave_nothing() -> None:
+    with two() as at:
+        for _ in range(5):
+            with at.near.transaction() as t:
+                for _ in range(100):
+                    handle = t.begin_dialog("Near", "Far")
+                    t.send(handle, body="x")
+                    t.end_conversation(handle)
+        ended = 0
+        while ended < 500:
+            with at.far.transaction() as t:
+                rows = t.receive("FarQueue", timeout_ms=RECEIVE_MS)
+                assert rows, f"{ended} conversations came"
+                for row in rows:
+                    if row.message_type_name == END_DIALOG:
+                        t.end_conversation(row.conversation_handle)
+                        ended += 1
+        until(lambda: not at.near.conversation_endpoints() + at.far.conversation_endpoints())
+        until(lambda: not at.near.transmission_queue() + at.far.transmission_queue())
+
+
+def test_bodies_that_attack_an_xml_parser_are_answered_with_an_error() -> None:
+    entities = "".join(f'<!ENTITY e{n + 1} "{f"&e{n};" * 20}">' for n in range(10))
+    bomb = f'<!DOCTYPE x [<!ENTITY e0 "aaaa">{entities}]><x>&e10;</x>'
+    with two() as at:
+        for session, validation in ((at.near, "NONE"), (at.far, "WELL_FORMED_XML")):
+            session.create_message_type("Xml", validation=validation)
+            session.create_contract("Xml", {"Xml": "ANY"})
+        at.far.alter_service("Far", contracts=[DEFAULT, "Xml"])
+        for body in (bomb, "<x>" * 100_000):
+            handle = at.near.begin_dialog("Near", "Far", contract="Xml")
+            at.near.send(handle, message_type="Xml", body=body.encode())
+            (error,) = at.near.receive("NearQueue", timeout_ms=RECEIVE_MS)
+            assert error_of(error)[0] == NOT_VALID
+
+
+def test_any_session_uses_any_handle() -> None:
+    """As in SQL Server: a handle belongs to no session."""
+    with two() as at, at.near_manager.connect_servicebroker() as other:
+        handle = at.begin()
+        other.send(handle, body="from another session")
+        (row,) = at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+        assert row.text == "from another session"

@@ -172,7 +172,7 @@ def _transmission(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDes
     shown = {}
     for queue in qm.queues.values():
         why = _why_waiting(queue)
-        for stored in queue.loaded() if why else ():
+        for stored in queue.stored.values() if why else ():
             if stored.message.broker is not None:
                 name = f"{queue.name} {stored.place[1]:020d}"
                 shown[name] = QueueDescription(name, 0, _waiting(stored, why))

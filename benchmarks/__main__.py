@@ -19,6 +19,7 @@ from benchmarks import (
     activations,
     cpu,
     cursors,
+    dialogs,
     lag,
     mqi,
     network,
@@ -53,6 +54,7 @@ PARTS = {
         objects.measure, "10,000 queues of MSMQ, 1,000 cursors, 1,000 waiting receives"
     ),
     "cursors": Part(cursors.measure, "a walk over a million messages of MSMQ"),
+    "dialogs": Part(dialogs.measure, "dialogs of Service Broker, beside plain queues"),
     "switching": Part(switching.measure, "switch intervals of the server"),
     "replicated": Part(verbs.measure_replicated, "3 brokers, replication 3", brokers=3),
     "lag": Part(lag.measure, "movers under full load for two minutes"),

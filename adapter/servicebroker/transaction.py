@@ -6,7 +6,7 @@ This module does not know what a statement means.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -112,9 +112,10 @@ class Transaction(Statements):
     def _commit_or_roll_back(self) -> None:
         try:
             self.commit()
-        except Error:
+        except BaseException:  # also Ctrl-C: the session must not keep an open transaction
             if self.is_open:
-                self.rollback()
+                with suppress(Error):
+                    self.rollback()
             raise
 
 

@@ -1,7 +1,7 @@
-"""Benchmarks of MSMQ in short: that they run, and what must hold whatever the machine."""
+"""Benchmarks of MSMQ and Service Broker in short: that they run, and what must hold whatever the machine."""
 
 from adapter.localkafka import LocalKafka
-from benchmarks import activations, cursors, objects
+from benchmarks import activations, cursors, dialogs, objects
 from benchmarks.results import is_met
 
 
@@ -21,3 +21,8 @@ def test_every_message_activates_a_trigger_once(kafka: LocalKafka) -> None:
 def test_cursors_and_waiting_receives_leave_nothing_behind(kafka: LocalKafka) -> None:
     rows = objects.measure(kafka.bootstrap_servers, queues=100, on_kafka=(1, 2))
     assert is_met(rows, rows["growth"]), rows["growth"].runs
+
+
+def test_dialogs_leave_nothing_behind(kafka: LocalKafka) -> None:
+    rows = dialogs.measure(kafka.bootstrap_servers, 1, dialogs=5, waiting=(10, 100), receives=5)
+    assert all(row.runs for row in rows.values())

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from adapter.channel.unit import Unit
 from adapter.servicebroker import ServiceBrokerError
 from tests.support.broker_site import EXPENSES, BrokerSite, broker_site
 
@@ -77,3 +78,17 @@ def test_an_error_about_a_message_type_speaks_of_the_contract() -> None:
         ) as caught:
             at.form.send(handle, message_type="//expenses/Other", body="two")
         assert caught.value.number == 8431
+
+
+def test_an_interrupted_commit_leaves_no_transaction_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with broker_site() as at:
+        at.submit("one")
+        with monkeypatch.context() as patch:
+            patch.setattr(Unit, "commit", interrupt)
+            with pytest.raises(KeyboardInterrupt), at.program.transaction() as t:
+                t.receive(EXPENSES)
+        with at.program.transaction() as t:
+            assert [row.text for row in t.receive(EXPENSES)] == ["one"]

@@ -42,20 +42,23 @@ def measure(
         "few": Row(f"receive of the next group, {few:,} wait", "/s"),
         "many": Row(f"receive of the next group, {many:,} wait", "/s", against="few", at_least=0.5),
     }
-    with queue_manager(bootstrap, "DIALOGS") as address:
-        with adapter.connect(address) as qm, servicebroker.connect(address) as broker:
-            _create(qm, broker)
-            for run in range(runs):
-                rows["plain"].note(*_units(qm, dialogs))
-                rows["dialogs"].note(*_dialogs(broker, dialogs))
-                show(rows, f"after run {run + 1} of {runs}")
-            waits = 0
-            for name, depth in zip(("few", "many"), waiting, strict=True):
-                _ask(broker, depth - waits)
-                waits = depth
-                for _ in range(runs):
-                    rows[name].note(*_receives(broker, receives))
-                show(rows, f"with {depth} conversations that wait")
+    with (
+        queue_manager(bootstrap, "DIALOGS") as address,
+        adapter.connect(address) as qm,
+        servicebroker.connect(address) as broker,
+    ):
+        _create(qm, broker)
+        for run in range(runs):
+            rows["plain"].note(*_units(qm, dialogs))
+            rows["dialogs"].note(*_dialogs(broker, dialogs))
+            show(rows, f"after run {run + 1} of {runs}")
+        waits = 0
+        for name, depth in zip(("few", "many"), waiting, strict=True):
+            _ask(broker, depth - waits)
+            waits = depth
+            for _ in range(runs):
+                rows[name].note(*_receives(broker, receives))
+            show(rows, f"with {depth} conversations that wait")
     return rows
 
 

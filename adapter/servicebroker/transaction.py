@@ -14,9 +14,10 @@ from adapter.channel import arguments as a
 from adapter.channel.channel import Channel
 from adapter.channel.unit import Unit
 from adapter.core.contract import broker as b
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done
 from adapter.errors import Error
-from adapter.servicebroker.errors import DEADLOCK_VICTIM, ServiceBrokerError, as_broker
+from adapter.servicebroker.errors import as_broker
 from adapter.servicebroker.statements import Statements
 
 if TYPE_CHECKING:
@@ -57,8 +58,7 @@ class Transaction(Statements):
         try:
             yield self._session.channel, self._own
         except Error as error:
-            refused = error.refused
-            if refused is not None and _is_victim(error):
+            if error.refused is Reason.DEADLOCK_VICTIM:
                 self._end()
             raise
 
@@ -117,8 +117,3 @@ class Transaction(Statements):
                 with suppress(Error):
                     self.rollback()
             raise
-
-
-def _is_victim(error: Error) -> bool:
-    victim = isinstance(error, ServiceBrokerError) and error.number == DEADLOCK_VICTIM
-    return victim or type(error).__name__ == "DeadlockVictim"

@@ -1,4 +1,4 @@
-"""Benchmarks of MSMQ and Service Broker in short: that they run, and what must hold whatever the machine."""
+"""Benchmarks of MSMQ and Service Broker in short: that they run, and what must hold anywhere."""
 
 from adapter.localkafka import LocalKafka
 from benchmarks import activations, cursors, dialogs, objects

@@ -46,7 +46,7 @@ def begin(qm: QueueManager, request: Request, command: BrokerBegin, unit: UnitOf
     """BEGIN DIALOG CONVERSATION: the far side learns of it with the first message."""
     check_guid(command.handle, "the conversation handle")
     service = catalog.service(qm, command.from_service)
-    contract = catalog.contract(qm, command.contract)
+    catalog.contract(qm, command.contract)
     queue = catalog.queue_named(qm, service.queue)
     work = work_of(unit)
     if command.handle in qm.conversations.endpoints or command.handle in work.states:
@@ -59,7 +59,6 @@ def begin(qm: QueueManager, request: Request, command: BrokerBegin, unit: UnitOf
     if command.encryption:
         text = "messages are not encrypted: begin the dialog with ENCRYPTION = OFF"
         raise Refusal(Reason.OPTIONS_ERROR, detail=text)
-    del contract
     catalog.check_room(qm, len(work.states))
     ident = _group_of(qm, queue, command, unit)
     check_guid(ident, "the conversation group")

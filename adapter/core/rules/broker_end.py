@@ -15,7 +15,9 @@ from adapter.core.contract.broker import (
     BrokerSave,
 )
 from adapter.core.contract.commands import Request
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Done
 from adapter.core.model.conversations import OPEN, ConversationGroups, Endpoint
 from adapter.core.model.manager import QueueManager
@@ -55,7 +57,7 @@ def end(qm: QueueManager, request: Request, command: BrokerEnd, unit: UnitOfWork
         hold(unit, message_of(state, END_DIALOG, b"", "E"))
     elif tells:
         work = work_of(unit)
-        work.sends = [one for one in work.sends if not _is_sent_by(one, state.conversation, state)]
+        work.sends = [one for one in work.sends if not _is_sent_by(one, state)]
         body = error_body(command.error or 0, command.description)
         hold(unit, message_of(state, ERROR, body, "X"))
     state.is_ended, state.timer_ms = True, 0
@@ -67,13 +69,11 @@ def end(qm: QueueManager, request: Request, command: BrokerEnd, unit: UnitOfWork
     return Decision([], Done(), qm.entry_n)
 
 
-def _is_sent_by(message: object, conversation: bytes, state: object) -> bool:
-    header = getattr(message, "broker", None)
-    return (
-        header is not None
-        and header.conversation == conversation
-        and header.from_initiator == getattr(state, "is_initiator", None)
-    )
+def _is_sent_by(message: MessageData, state: ConversationSet) -> bool:
+    header = message.broker
+    assert header is not None, "it was made with one"
+    side = header.conversation, header.from_initiator
+    return side == (state.conversation, state.is_initiator)
 
 
 def _check(command: BrokerEnd) -> None:

@@ -183,13 +183,19 @@ def described(guids: Guids, rows: list[QueueDescription]) -> list[str] | None:
     if not rows or "rollback_count" in rows[0].attributes:
         return [_queue_line(one) for one in rows] or None
     if "state" in rows[0].attributes:
-        rows.sort(
-            key=lambda one: (one.attributes["conversation"], not one.attributes["is_initiator"])
-        )
+        rows.sort(key=_order)
         return [_endpoint_line(guids, one) for one in rows]
     if "sequence" in rows[0].attributes:
         return [_transmission_line(one) for one in rows]
     return None
+
+
+def _order(one: QueueDescription) -> tuple[bool, str, bool]:
+    """By conversation; last those of notifications, whose ids are others in every run."""
+    shown = one.attributes
+    is_notification = not shown["service"]
+    conversation = "" if is_notification else shown["conversation"]
+    return is_notification, conversation, not shown["is_initiator"]
 
 
 def _queue_line(one: QueueDescription) -> str:

@@ -19,6 +19,9 @@ from adapter.localkafka import LocalKafka
 from tests.unit.demo.flight_lines import table
 
 LINES = table(1200)
+FIRST = 800
+"""Flights that are put at once: more than half of them, at which the queue manager is killed."""
+HELD_MAX_S = 60.0
 
 
 class NoKafka:
@@ -40,18 +43,26 @@ class Manager:
 
 
 class Producer:
-    """Puts the flights of this test: the real producer takes none but the real table."""
+    """Puts the flights of this test: the real producer takes none but the real table.
+
+    The last flights are put when commits are held, so that the workers still have some to commit.
+    """
 
     name = "producer"
 
-    def __init__(self, manager: adapter.testing.TestQueueManager) -> None:
+    def __init__(
+        self, manager: adapter.testing.TestQueueManager, are_held: threading.Event
+    ) -> None:
         self._manager = manager
+        self._are_held = are_held
         self._thread = threading.Thread(target=self._produce)
         self._thread.start()
 
     def _produce(self) -> None:
         with self._manager.connect() as qm, qm.queue(queues.IN) as queue:
-            produce(queue, LINES)
+            produce(queue, LINES[:FIRST])
+            self._are_held.wait(HELD_MAX_S)
+            produce(queue, LINES[FIRST:])
 
     @property
     def is_running(self) -> bool:
@@ -61,6 +72,7 @@ class Producer:
         """It ends with no other status than 0."""
 
     def kill(self) -> None:
+        self._are_held.set()
         self._thread.join()
 
     def stop(self, _grace_s: float) -> int:
@@ -78,6 +90,11 @@ class InMemory(Stage):
         super().__init__(cast(LocalKafka, NoKafka()), folder)
         self.starts = 0
         self._tested = manager
+        self._are_held = threading.Event()
+
+    def _hold_commits(self) -> None:
+        super()._hold_commits()
+        self._are_held.set()
 
     def _start_manager(self) -> None:
         self.starts += 1
@@ -87,7 +104,7 @@ class InMemory(Stage):
     def _run(self, name: str, module: str, arguments: list[str]) -> Process:
         if name != "producer":
             return super()._run(name, module, arguments)
-        self._cast.append(cast(Process, Producer(self._tested)))
+        self._cast.append(cast(Process, Producer(self._tested, self._are_held)))
         return self._cast[-1]
 
 

@@ -55,9 +55,9 @@ class Handshake:
         channel: str = "",
     ) -> None:
         self.queue_manager = queue_manager
+        self.application = application
         self.kafka = ""
         self._dialers = list(dialers)
-        self._application = application
         self._user = user
         self._password = password
         self._channel = channel
@@ -68,10 +68,14 @@ class Handshake:
 
     def another(self) -> Handshake:
         """Return one for another connection to the same queue manager."""
+        return self.elsewhere(self._dialers, self.queue_manager)
+
+    def elsewhere(self, dialers: Sequence[Dialer], queue_manager: str) -> Handshake:
+        """Return one for a connection to another queue manager, of the same program and user."""
         return Handshake(
-            self._dialers,
-            self.queue_manager,
-            self._application,
+            dialers,
+            queue_manager,
+            self.application,
             self._user,
             self._password,
             self._channel,
@@ -127,7 +131,7 @@ class Handshake:
             version=PROTOCOL_VERSION,
             oldest=OLDEST_VERSION,
             queue_manager=self.queue_manager,
-            application=self._application,
+            application=self.application,
             user=self._user,
             password=self._password,
             channel=self._channel,

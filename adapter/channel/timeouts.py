@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+CONNECT_S = 5.0
+RECONNECT_S = 60.0
+
 
 class Timeouts(Struct, frozen=True, kw_only=True):
     """In seconds. silence_s: for any byte while a request is unanswered.
@@ -12,8 +15,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     it. close_s: closing waits this long for the queue manager to answer.
     """
 
-    connect_timeout_s: float = 5.0
-    reconnect_timeout_s: float = 60.0
+    connect_timeout_s: float = CONNECT_S
+    reconnect_timeout_s: float = RECONNECT_S
     silence_s: float = 30.0
     follow_s: float = 2.0
     close_s: float = 5.0

@@ -6,25 +6,19 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
-from adapter.channel.handshake import Handshake
-from adapter.channel.identity import (
-    APPLICATION_LENGTH_MAX,
-    USER_LENGTH_MAX,
-    own_name,
-    own_user,
-)
+from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import Accept, InProcessDialer
 from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.requests import Pending, open_request
-from adapter.channel.timeouts import Timeouts
+from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.unit import AnyUnit, NoUnit, Unit, joined, perform
 from adapter.channel.verbs import close_request, get_apart, put_request, wanted_ids
 from adapter.client.admin import Administration
@@ -44,22 +38,13 @@ if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
 
 Outcome = Literal["committed", "backed out", "in flight", "unknown"]
-PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 CONSUMER_TIMEOUT_S = 300.0
-CONNECT_TIMEOUT_S = 5.0
-RECONNECT_TIMEOUT_S = 60.0
 
 
-class ConnectOptions(TypedDict, total=False):
+class ClientOptions(ConnectOptions, total=False):
     """The keyword arguments of connect(); see there."""
 
-    queue_manager: str | None
-    user: str | None
-    password: str | None
-    application: str | None
     registry: SchemaRegistry | Schemas | str | None
-    connect_timeout_s: float
-    reconnect_timeout_s: float
 
 
 def connect(
@@ -72,8 +57,8 @@ def connect(
     registry: SchemaRegistry | Schemas | str | None = None,
     bootstrap_servers: str | None = None,
     kafka_options: Mapping[str, str] | None = None,
-    connect_timeout_s: float = CONNECT_TIMEOUT_S,
-    reconnect_timeout_s: float = RECONNECT_TIMEOUT_S,
+    connect_timeout_s: float = CONNECT_S,
+    reconnect_timeout_s: float = RECONNECT_S,
 ) -> Connection:
     """Connect to a queue manager.
 
@@ -117,7 +102,7 @@ def _dialers(
 
 
 def connect_in_process(
-    loop: asyncio.AbstractEventLoop, accept: Accept, **options: Unpack[ConnectOptions]
+    loop: asyncio.AbstractEventLoop, accept: Accept, **options: Unpack[ClientOptions]
 ) -> Connection:
     """Connect to a queue manager on an event loop of this process, from any other thread.
 
@@ -127,42 +112,17 @@ def connect_in_process(
     return connect_by([InProcessDialer(loop, accept)], **options)
 
 
-def connect_by(dialers: Sequence[Dialer], **options: Unpack[ConnectOptions]) -> Connection:
+def connect_by(dialers: Sequence[Dialer], **options: Unpack[ClientOptions]) -> Connection:
     """Connect by the first of these that reaches a queue manager; see connect()."""
-    named = options.get("application")
-    application = (
-        own_name() if named is None else a.as_text("application", named, APPLICATION_LENGTH_MAX)
-    )
-    channel = Channel(_handshake(dialers, application, options), _timeouts(options))
-    registry = options.get("registry")
+    registry = options.pop("registry", None)
+    handshake = handshake_by(dialers, options)
+    channel = Channel(handshake, timeouts_by(options))
     if registry is None:
         registry = os.environ.get("MQK_REGISTRY")
     if isinstance(registry, Schemas):
-        return Connection(Context(channel, application, registry))
+        return Connection(Context(channel, handshake.application, registry))
     schemas = Schemas(registry)
-    return Connection(Context(channel, application, schemas), schemas)
-
-
-def _handshake(dialers: Sequence[Dialer], application: str, options: ConnectOptions) -> Handshake:
-    user, password = options.get("user"), options.get("password")
-    if password is None:
-        password = os.environ.get("MQK_PASSWORD", "")
-    return Handshake(
-        dialers,
-        a.as_text("queue_manager", options.get("queue_manager"), NAME_LENGTH_MAX),
-        application,
-        own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
-        a.as_text("password", password, PASSWORD_LENGTH_MAX),
-    )
-
-
-def _timeouts(options: ConnectOptions) -> Timeouts:
-    connect_s = options.get("connect_timeout_s", CONNECT_TIMEOUT_S)
-    reconnect_s = options.get("reconnect_timeout_s", RECONNECT_TIMEOUT_S)
-    return Timeouts(
-        connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_s), 0.05),
-        reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_s),
-    )
+    return Connection(Context(channel, handshake.application, schemas), schemas)
 
 
 class Connection(Administration, Closing):

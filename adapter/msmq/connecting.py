@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
+from typing import Unpack
 
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.channel import Channel
-from adapter.channel.handshake import Handshake
-from adapter.channel.identity import (
-    APPLICATION_LENGTH_MAX,
-    USER_LENGTH_MAX,
-    own_name,
-    own_user,
-)
+from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import Accept, InProcessDialer
 from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
-from adapter.channel.timeouts import Timeouts
-from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.core.contract.results import ComputerFound
 from adapter.msmq.computers import ComputerChannel, ComputerConnections
 from adapter.msmq.errors import as_msmq
 from adapter.msmq.host import Host
 
-PASSWORD_LENGTH_MAX = 256
 COMPUTER_LENGTH_MAX = 255
 """A DNS name."""
 
@@ -39,8 +31,8 @@ def connect(
     user: str | None = None,
     password: str | None = None,
     application: str | None = None,
-    connect_timeout_s: float = 5.0,
-    reconnect_timeout_s: float = 60.0,
+    connect_timeout_s: float = CONNECT_S,
+    reconnect_timeout_s: float = RECONNECT_S,
 ) -> Host:
     """Connect to a queue manager, as a program on a computer of MSMQ.
 
@@ -69,36 +61,15 @@ def connect_in_process(
 
 
 def connect_by(
-    dialers: Sequence[Dialer],
-    *,
-    computer: str | None = None,
-    queue_manager: str | None = None,
-    user: str | None = None,
-    password: str | None = None,
-    application: str | None = None,
-    connect_timeout_s: float = 5.0,
-    reconnect_timeout_s: float = 60.0,
+    dialers: Sequence[Dialer], computer: str | None = None, **options: Unpack[ConnectOptions]
 ) -> Host:
     """Connect by the first of these that reaches a queue manager; see connect()."""
-    names = (
-        own_name()
-        if application is None
-        else a.as_text("application", application, APPLICATION_LENGTH_MAX),
-        own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
-        os.environ.get("MQK_PASSWORD", "")
-        if password is None
-        else a.as_text("password", password, PASSWORD_LENGTH_MAX),
-    )
-    timeouts = Timeouts(
-        connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),
-        reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_timeout_s),
-    )
+    handshake, timeouts = handshake_by(dialers, options), timeouts_by(options)
     own = a.as_text("computer", computer, COMPUTER_LENGTH_MAX)
 
     def connect_other(dialer: Dialer, found: ComputerFound) -> ComputerChannel:
-        shaken = Handshake([dialer], found.queue_manager, *names)
-        return ComputerChannel(shaken, timeouts, found.computer)
+        other = handshake.elsewhere([dialer], found.queue_manager)
+        return ComputerChannel(other, timeouts, found.computer)
 
-    shaken = Handshake(dialers, a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX), *names)
     with as_msmq():
-        return Host(ComputerConnections(Channel(shaken, timeouts), own, connect_other))
+        return Host(ComputerConnections(Channel(handshake, timeouts), own, connect_other))

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
+from typing import Unpack
 
-from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.channel import Channel
-from adapter.channel.handshake import Handshake
-from adapter.channel.identity import (
-    APPLICATION_LENGTH_MAX,
-    USER_LENGTH_MAX,
-    own_name,
-    own_user,
-)
+from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import Accept, InProcessDialer
 from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
-from adapter.channel.timeouts import Timeouts
-from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import as_broker
-
-PASSWORD_LENGTH_MAX = 256
 
 
 def connect(
@@ -34,8 +24,8 @@ def connect(
     user: str | None = None,
     password: str | None = None,
     application: str | None = None,
-    connect_timeout_s: float = 5.0,
-    reconnect_timeout_s: float = 60.0,
+    connect_timeout_s: float = CONNECT_S,
+    reconnect_timeout_s: float = RECONNECT_S,
 ) -> ServiceBroker:
     """Open a session with a queue manager.
 
@@ -59,31 +49,8 @@ def connect_in_process(loop: asyncio.AbstractEventLoop, accept: Accept) -> Servi
     return connect_by([InProcessDialer(loop, accept)])
 
 
-def connect_by(
-    dialers: Sequence[Dialer],
-    *,
-    queue_manager: str | None = None,
-    user: str | None = None,
-    password: str | None = None,
-    application: str | None = None,
-    connect_timeout_s: float = 5.0,
-    reconnect_timeout_s: float = 60.0,
-) -> ServiceBroker:
+def connect_by(dialers: Sequence[Dialer], **options: Unpack[ConnectOptions]) -> ServiceBroker:
     """Connect by the first of these that reaches a queue manager; see connect()."""
-    handshake = Handshake(
-        dialers,
-        a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX),
-        own_name()
-        if application is None
-        else a.as_text("application", application, APPLICATION_LENGTH_MAX),
-        own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
-        os.environ.get("MQK_PASSWORD", "")
-        if password is None
-        else a.as_text("password", password, PASSWORD_LENGTH_MAX),
-    )
-    timeouts = Timeouts(
-        connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_timeout_s), 0.05),
-        reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_timeout_s),
-    )
+    handshake, timeouts = handshake_by(dialers, options), timeouts_by(options)
     with as_broker():
         return ServiceBroker(Channel(handshake, timeouts))

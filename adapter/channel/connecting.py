@@ -1,0 +1,66 @@
+"""The arguments of connect() that all faces have, and the handshake and timeouts they lead to.
+
+This module knows no face: each one has a connect() with further arguments of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TypedDict
+
+from adapter.channel import arguments as a
+from adapter.channel.handshake import Handshake
+from adapter.channel.identity import (
+    APPLICATION_LENGTH_MAX,
+    USER_LENGTH_MAX,
+    own_name,
+    own_user,
+)
+from adapter.channel.link.port import Dialer
+from adapter.channel.timeouts import CONNECT_S, RECONNECT_S, Timeouts
+from adapter.core.attributes.table import NAME_LENGTH_MAX
+
+PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
+CONNECT_S_MIN = 0.05
+
+
+class ConnectOptions(TypedDict, total=False):
+    """The arguments of connect() that all faces have; see adapter.connect()."""
+
+    queue_manager: str | None
+    user: str | None
+    password: str | None
+    application: str | None
+    connect_timeout_s: float
+    reconnect_timeout_s: float
+
+
+def handshake_by(dialers: Sequence[Dialer], options: ConnectOptions) -> Handshake:
+    """Return the handshake of these arguments. Raises InvalidType, InvalidOption.
+
+    An application, a user and a password that are not named are those of this process.
+    """
+    application, user = options.get("application"), options.get("user")
+    password = options.get("password")
+    if password is None:
+        password = os.environ.get("MQK_PASSWORD", "")
+    return Handshake(
+        dialers,
+        a.as_text("queue_manager", options.get("queue_manager"), NAME_LENGTH_MAX),
+        own_name()
+        if application is None
+        else a.as_text("application", application, APPLICATION_LENGTH_MAX),
+        own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
+        a.as_text("password", password, PASSWORD_LENGTH_MAX),
+    )
+
+
+def timeouts_by(options: ConnectOptions) -> Timeouts:
+    """Return the timeouts of these arguments. Raises InvalidType, InvalidTimeout."""
+    connect_s = options.get("connect_timeout_s", CONNECT_S)
+    reconnect_s = options.get("reconnect_timeout_s", RECONNECT_S)
+    return Timeouts(
+        connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_s), CONNECT_S_MIN),
+        reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_s),
+    )

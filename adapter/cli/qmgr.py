@@ -193,7 +193,7 @@ def network_summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     if receiver.get("trouble"):
         yield "not receiving", receiver["trouble"]
     for topic, queue in receiver.get("blocked", {}).items():
-        yield "arrivals wait", f"{topic}: no room on queue {queue}, nor for dead letters"
+        yield "arrivals wait", f"{topic}: queue {queue} does not take them, nor a dead-letter queue"
 
 
 def flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, object]]:

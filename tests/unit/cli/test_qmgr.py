@@ -82,5 +82,5 @@ def test_status_says_what_is_sent_and_received() -> None:
         ("sender of QMB", "retrying, 5 messages sent: the queue is open"),
         ("messages received", 7),
         ("not receiving", "Kafka is away"),
-        ("arrivals wait", "mq.QM1.in: no room on queue ORDERS, nor for dead letters"),
+        ("arrivals wait", "mq.QM1.in: queue ORDERS does not take them, nor a dead-letter queue"),
     ]

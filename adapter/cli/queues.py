@@ -135,6 +135,9 @@ def figures(status: Any) -> dict[str, Any]:
     return {name: getattr(status, name) for name in status.__struct_fields__}
 
 
+queue.add_command(show, "list")  # the word of the other groups
+
+
 @queue.command()
 @click.argument("name")
 @click.option("--purge", is_flag=True, help="Also discard the messages on it.")

@@ -12,6 +12,7 @@ import pytest
 from adapter.cli.lazy import LazyGroup
 from adapter.cli.main import COMMANDS, mqk, run
 from adapter.errors import QueueFull
+from adapter.localkafka import free_port
 from tests.unit.cli.conftest import Mqk
 
 
@@ -106,7 +107,7 @@ def test_a_file_that_cannot_be_used_is_no_bug(mqk: Mqk, tmp_path: Path) -> None:
     assert "internal error" not in said.err
     file = tmp_path / "file"
     file.touch()
-    said = mqk("kafka", "start", "--data-dir", file / "below")
+    said = mqk("kafka", "start", "--port", free_port(), "--data-dir", file / "below")
     assert said.status == 1
     assert str(file) in said.err
     assert "internal error" not in said.err

@@ -15,7 +15,7 @@ COMPILED := build/compiled
 IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py,$(wildcard tests/spec/test_*.py))
 COMPILED_ROOMS := core format ledger owner server/mqk wire channel client mqi services
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
-    $(addprefix tests/unit/,$(COMPILED_ROOMS)) tests/golden tests/scenarios $(IN_MEMORY_SPEC)
+    $(addprefix tests/unit/,$(COMPILED_ROOMS)) tests/golden tests/scenarios $(IN_MEMORY_SPEC) tests/compiled
 BY_FILE := --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 
 # What Python compiles is kept, whatever the environment says: else half of the time of a short run

@@ -31,7 +31,8 @@ LAYERS = (
     *("contract", "integration", "pages", "acceptance", "spark", "soak", "docker"),
 )
 TESTS = Path(__file__).parent
-DOCKER = TESTS / "docker"
+NAMED_ONLY = (TESTS / "docker", TESTS / "compiled")
+"""They need a Docker daemon, or a C compiler: they are run when they are named, by `make`."""
 PYMQI_VERSION = "1.12.13"
 SPARK_WITHOUT_SESSION = frozenset(
     f"tests/spark/test_{name}.py" for name in ("killed_drivers", "parts", "versions")
@@ -61,9 +62,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Tests of images need a Docker daemon: they are run when they are named, by docker/test."""
-    named = any("docker" in Path(argument).parts for argument in config.args)
-    return True if collection_path == DOCKER and not named else None
+    """Some folders are only collected when they are named."""
+    if collection_path not in NAMED_ONLY:
+        return None
+    named = any(collection_path.name in Path(argument).parts for argument in config.args)
+    return None if named else True
 
 
 def layer_rank(path: Path) -> int:

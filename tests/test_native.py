@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from native import modules
+from native import modules, wheel
 
 TOP = Path(__file__).parents[1]
 
@@ -48,3 +48,34 @@ def test_what_mypyc_refuses_is_found(text: str, why: str) -> None:
 )
 def test_what_mypyc_compiles_is_not_refused(text: str) -> None:
     assert modules.refused(text) == []
+
+
+@pytest.mark.parametrize(("value", "wanted"), [("", False), ("0", False), ("1", True)])
+def test_a_wheel_is_compiled_on_request(value: str, wanted: bool) -> None:
+    assert wheel.is_wanted({wheel.SWITCH: value}) is wanted
+    assert not wheel.is_wanted({})
+
+
+def test_another_value_is_refused() -> None:
+    with pytest.raises(SystemExit, match="Invalid MQK_COMPILE=yes: 1 compiles"):
+        wheel.is_wanted({wheel.SWITCH: "yes"})
+
+
+def test_the_compiler_is_the_one_that_is_tested() -> None:
+    constraints = (TOP / "constraints.txt").read_text(encoding="utf-8")
+    name, _, version = wheel.tested("mypy", constraints).partition("==")
+    assert name == "mypy"
+    assert f"\nmypy=={version} " in constraints
+    assert wheel.tested("mypy", "mypy-extensions==1.0\n") == "mypy"
+
+
+def test_extension_modules_lie_beside_their_sources_in_the_wheel(tmp_path: Path) -> None:
+    (tmp_path / "adapter/core").mkdir(parents=True)
+    (tmp_path / "build/temp").mkdir(parents=True)
+    for name in ("mqk__mypyc.so", "adapter/core/dispatch.so", "adapter/core/dispatch.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "build/temp/dispatch.so").touch()
+    assert wheel.extensions(tmp_path) == {
+        str(tmp_path / "mqk__mypyc.so"): "mqk__mypyc.so",
+        str(tmp_path / "adapter/core/dispatch.so"): "adapter/core/dispatch.so",
+    }

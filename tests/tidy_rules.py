@@ -30,6 +30,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "addresses": "",
         "texts": "",
         "memory": "",
+        "compiled": "",
         "web": "addresses",
         "xml_validation": "",
         "config": "errors core texts",
@@ -63,7 +64,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "servicebroker": "channel core.contract core.attributes errors launch watched",
         "toplevel": "mq_constants mqi spark_jobs",
         "server": "network owner wire core format ledger movers registry topics errors config "
-        "launch logs watched addresses memory texts web administration.pcf.command_server",
+        "launch logs watched addresses compiled memory texts web "
+        "administration.pcf.command_server",
         "testing": "adapter administration.mqsc channel client config core errors format ledger "
         "localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",

@@ -19,10 +19,9 @@ import msgspec
 from msgspec import Struct
 
 import adapter
-from adapter import launch
+from adapter import compiled, launch
 from adapter.cli import cluster, output
 from adapter.command import failures, options
-from adapter.core import dispatch
 from adapter.errors import Error
 from adapter.localkafka import LocalKafkaError, detached, jars, ports
 
@@ -81,17 +80,13 @@ def machine() -> Iterator[DoctorCheck]:
         "ok" if enough else "problem", "Python", text if enough else f"{text}: too old"
     )
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES)
-    yield DoctorCheck("ok", "mqk", f"{metadata.version('mqk')}, {how_core_runs()}, with {versions}")
+    runs = compiled.text(compiled.count())
+    yield DoctorCheck("ok", "mqk", f"{metadata.version('mqk')}, {runs}, with {versions}")
     try:
         yield DoctorCheck("ok", "Java", jars.find_java().path)
     except LocalKafkaError as problem:
         yield DoctorCheck("problem", "Java", str(problem))
     yield from _jars()
-
-
-def how_core_runs() -> str:
-    """Say whether this process has the compiled modules of `make compiled`."""
-    return "core in Python" if str(dispatch.__file__).endswith(".py") else "core compiled"
 
 
 def _jars() -> Iterator[DoctorCheck]:
@@ -179,6 +174,7 @@ def queue_manager(address: str) -> Iterator[DoctorCheck]:
     """Whether a queue manager answers."""
     try:
         with adapter.connect(address, connect_timeout_s=CONNECT_TIMEOUT_S) as qm:
-            yield DoctorCheck("ok", "queue manager", f"{qm.name} at {address}")
+            runs = compiled.text(qm.figures().get("compiled_modules", 0))
+            yield DoctorCheck("ok", "queue manager", f"{qm.name} at {address}, {runs}")
     except Error as problem:
         yield DoctorCheck("problem", "queue manager", str(problem))

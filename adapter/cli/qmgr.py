@@ -33,6 +33,7 @@ SUMMARY = (
     ("queue manager", "queue_manager"),
     ("state", "state"),
     ("version", "version"),
+    ("compiled modules", "compiled_modules"),
     ("address", "address"),
     ("Kafka", "kafka"),
     ("uptime (s)", "uptime_s"),

@@ -19,7 +19,7 @@ import structlog
 import uvloop
 from msgspec import Struct
 
-from adapter import addresses, logs, memory
+from adapter import addresses, compiled, logs, memory
 from adapter.config import WITH_PASSWORD, Config
 from adapter.core.model.limits import Limits
 from adapter.errors import StartError
@@ -155,6 +155,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             "started",
             queue_manager=name,
             version=metadata.version("mqk"),
+            core=compiled.text(compiled.count()),
             address=addresses.written(host, port),
             http=http,
             ledger=names.ledger_topic(name),

@@ -95,6 +95,9 @@ FIGURES: Mapping[str, MetricRow] = {
     "log_lines_dropped": _counter(
         "mqk_log_lines_dropped_total", "Lines of the log that could not be written."
     ),
+    "compiled_modules": _gauge(
+        "mqk_compiled_modules", "Modules that run as machine code; 0 in pure Python."
+    ),
     "mover_restarts": _counter(
         "mqk_mover_restarts_total", "How often the movers were started again."
     ),

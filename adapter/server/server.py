@@ -11,7 +11,7 @@ from pathlib import Path
 
 import structlog
 
-from adapter import logs, watched
+from adapter import compiled, logs, watched
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.model.manager import ParkedQueue
@@ -61,6 +61,7 @@ class Server:
         self._address = ("", 0)
         self._kafka = settings.kafka.bootstrap_servers
         self._version = metadata.version("mqk")  # read from disk: not each time figures are asked
+        self._compiled_modules = compiled.count()
         self._started_s = time.monotonic()
         own = secrets.token_hex()
         self._commands = CommandService(own)
@@ -220,6 +221,7 @@ class Server:
             owner=self.owner.statistics(),
             log_lines_dropped=logs.dropped(),
             version=self._version,
+            compiled_modules=self._compiled_modules,
             uptime_s=round(time.monotonic() - self._started_s, 1),
             address=self.address,
             kafka=self._kafka,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter import compiled
 from adapter.cli import cluster, doctor
 from adapter.cli.cluster import Cluster, NotReachedError
 from adapter.testing import TestQueueManager
@@ -24,7 +25,7 @@ def test_a_sound_machine_is_status_zero(mqk: Mqk) -> None:
     assert said.status == 0, said.out
     assert {"Python", "mqk", "Java", "Kafka's jars", "import adapter"} <= set(found)
     assert "confluent-kafka 2." in found["mqk"]["text"]
-    assert ", core in Python, " in found["mqk"]["text"]
+    assert f", {compiled.text(compiled.count())}, " in found["mqk"]["text"]
     assert "finding" in mqk("doctor").out
 
 
@@ -80,7 +81,9 @@ def test_a_taken_port_is_a_note(mqk: Mqk, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_queue_manager_is_asked(mqk: Mqk, manager: TestQueueManager) -> None:
     said = mqk("doctor", "--json", "--qmgr", manager.address)
-    assert findings(said)["queue manager"]["text"] == f"QM1 at {manager.address}"
+    assert findings(said)["queue manager"]["text"] == (
+        f"QM1 at {manager.address}, {compiled.text(compiled.count())}"
+    )
     said = mqk("doctor", "--json", "--qmgr", "127.0.0.1:1")
     assert said.status == 1
     assert findings(said)["queue manager"]["level"] == "problem"

@@ -41,6 +41,7 @@ class FakeServer:
             owner=OwnerFigures(state=self.state.value, terms=1, replay_s=0.0),
             log_lines_dropped=0,
             version="1.2.3",
+            compiled_modules=39,
             uptime_s=4.5,
             address="127.0.0.1:1414",
             kafka="",

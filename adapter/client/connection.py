@@ -95,10 +95,10 @@ def _dialers(
 ) -> list[Dialer]:
     if bootstrap_servers is None:
         return [TcpDialer(one) for one in parse_addresses(address)]
-    from adapter.network.lookup import DirectoryDialer  # noqa: PLC0415 -- it loads a Kafka client
+    from adapter.network.lookup import directory_dialer  # noqa: PLC0415 -- it loads a Kafka client
 
     servers = a.as_name(bootstrap_servers, "bootstrap_servers")
-    return [DirectoryDialer(a.as_text("queue_manager", queue_manager), servers, kafka_options)]
+    return [directory_dialer(a.as_text("queue_manager", queue_manager), servers, kafka_options)]
 
 
 def connect_in_process(

@@ -9,16 +9,14 @@ This module knows no message.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from msgspec import Struct
 
-from adapter.channel.addresses import parse_addresses
 from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
-from adapter.channel.link.port import Dialer, HostNotReached, Link
-from adapter.channel.link.tcp import TcpDialer
+from adapter.channel.link.lookup import LookUpDialer
+from adapter.channel.link.port import Dialer, HostNotReached
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract.format_names import parse
@@ -28,7 +26,6 @@ from adapter.core.contract.results import ComputerFound
 from adapter.errors import Error
 from adapter.msmq.errors import as_msmq
 
-DIAL_S_MIN = 0.2
 HERE = "."
 
 
@@ -114,42 +111,18 @@ class ComputerConnections:
             channel.close()
 
     def _connected(self, computer: str, found: ComputerFound) -> QueueRoute:
-        channel = self._connect(ComputerDialer(self, computer), found)
+        channel = self._connect(LookUpDialer(lambda _: self._address_of(computer)), found)
         name = self.own.computer or self.locate("").computer
         route = QueueRoute(channel, name, found.level)
         self._others[computer.casefold()] = route
         return route
 
-
-class ComputerDialer:
-    """Opens links to the queue manager of a computer, wherever that is now."""
-
-    def __init__(self, computers: ComputerConnections, computer: str) -> None:
-        self._computers = computers
-        self._computer = computer
-        self._dialing: TcpDialer | None = None
-        self._is_interrupted = False
-
-    def dial(self, timeout_s: float) -> Link:
-        """See Dialer."""
-        deadline_s = time.monotonic() + timeout_s
+    def _address_of(self, computer: str) -> str:
+        """Look up where a computer is reached now. Raises HostNotReached."""
         try:
-            found = self._computers.locate(self._computer)
+            found = self.locate(computer)
         except Error as error:
             raise HostNotReached(f"the directory cannot be asked: {error}") from error
         if not found.address:
-            raise HostNotReached(f"the directory has no computer {self._computer} any more")
-        self._dialing = TcpDialer(parse_addresses(found.address)[0])
-        if self._is_interrupted:
-            self._dialing.interrupt()
-        try:
-            return self._dialing.dial(max(deadline_s - time.monotonic(), DIAL_S_MIN))
-        finally:
-            self._dialing = None
-
-    def interrupt(self) -> None:
-        """See Dialer."""
-        self._is_interrupted = True
-        dialing = self._dialing
-        if dialing is not None:
-            dialing.interrupt()
+            raise HostNotReached(f"the directory has no computer {computer} any more")
+        return found.address

@@ -10,9 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from adapter.channel.addresses import parse_addresses
-from adapter.channel.link.port import HostNotReached, Link
-from adapter.channel.link.tcp import TcpDialer
+from adapter.channel.link.lookup import LookUpDialer
+from adapter.channel.link.port import HostNotReached
 from adapter.format import names
 from adapter.network.directory import Directory, DirectoryEntry
 from adapter.network.kafka import KafkaTransport
@@ -21,40 +20,20 @@ from adapter.network.port import NetworkError, TopicLost, Transport
 READ_S = 0.2
 
 
-class DirectoryDialer:
-    """Opens links to a queue manager by its name; "": to the only one that there is."""
+def directory_dialer(
+    queue_manager: str, bootstrap_servers: str, options: Mapping[str, str] | None
+) -> LookUpDialer:
+    """Return a dialer to a queue manager by its name; "": to the only one that there is."""
+    transport = KafkaTransport(bootstrap_servers, options)
 
-    def __init__(
-        self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str] | None
-    ) -> None:
-        self._queue_manager = queue_manager
-        self._servers = bootstrap_servers
-        self._transport = KafkaTransport(bootstrap_servers, options)
-        self._dialing: TcpDialer | None = None
-        self._is_interrupted = False
-
-    def dial(self, timeout_s: float) -> Link:
-        """See Dialer."""
-        deadline_s = time.monotonic() + timeout_s
+    def look_up(timeout_s: float) -> str:
         try:
-            directory = read_directory(self._transport, timeout_s)
+            directory = read_directory(transport, timeout_s)
         except NetworkError as error:
-            raise HostNotReached(f"the directory on {self._servers}: {error}") from error
-        entry = chosen(directory, self._queue_manager, self._servers)
-        self._dialing = TcpDialer(parse_addresses(entry.address)[0])
-        if self._is_interrupted:
-            self._dialing.interrupt()
-        try:
-            return self._dialing.dial(max(deadline_s - time.monotonic(), READ_S))
-        finally:
-            self._dialing = None
+            raise HostNotReached(f"the directory on {bootstrap_servers}: {error}") from error
+        return chosen(directory, queue_manager, bootstrap_servers).address
 
-    def interrupt(self) -> None:
-        """See Dialer."""
-        self._is_interrupted = True
-        dialing = self._dialing
-        if dialing is not None:
-            dialing.interrupt()
+    return LookUpDialer(look_up)
 
 
 def chosen(directory: Directory, queue_manager: str, bootstrap_servers: str) -> DirectoryEntry:

@@ -1,0 +1,49 @@
+"""Links to a queue manager whose address is looked up for each link.
+
+So a queue manager that has moved to another machine is found again. This module does not know where
+addresses are looked up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from adapter.channel.addresses import parse_addresses
+from adapter.channel.link.port import HostNotReached
+from adapter.channel.link.tcp import TcpDialer, TcpLink
+
+CONNECT_S_MIN = 0.2
+"""The time that a look-up leaves for connecting, at least."""
+
+LookUp = Callable[[float], str]
+"""Return the address, HOST:PORT, within a time in seconds. Raises HostNotReached."""
+
+
+class LookUpDialer:
+    """Looks up an address, and connects to it over TCP."""
+
+    def __init__(self, look_up: LookUp) -> None:
+        self._look_up = look_up
+        self._dialing: TcpDialer | None = None
+        self._is_interrupted = False
+
+    def dial(self, timeout_s: float) -> TcpLink:
+        """See Dialer."""
+        self._is_interrupted = False
+        deadline_s = time.monotonic() + timeout_s
+        address = self._look_up(timeout_s)
+        self._dialing = dialing = TcpDialer(parse_addresses(address)[0])
+        try:
+            if self._is_interrupted:
+                raise HostNotReached(f"{address}: the connection was closed during the look-up")
+            return dialing.dial(max(deadline_s - time.monotonic(), CONNECT_S_MIN))
+        finally:
+            self._dialing = None
+
+    def interrupt(self) -> None:
+        """See Dialer. A look-up that is under way ends first."""
+        self._is_interrupted = True
+        dialing = self._dialing
+        if dialing is not None:
+            dialing.interrupt()

@@ -97,10 +97,10 @@ class ServiceBroker(Closing, Poison, Subscribing):
 
     def outcome(self, transaction_id: bytes) -> UnitState:
         """Say what became of a transaction: "committed", "backed out", "in flight" or "unknown"."""
-        request = Pending(commands.AskOutcome(a.as_unit_id(transaction_id)))
-        with as_broker():
-            self.channel.ask([request])
-            return self.channel.result(request, UnitOutcome).state
+        found: UnitOutcome = self._ask(
+            commands.AskOutcome(a.as_unit_id(transaction_id)), UnitOutcome
+        )
+        return found.state
 
     def _ask(self, command: Any, kind: Any, *, durable: bool = False) -> Any:
         request = Pending(command, durable=durable)

@@ -17,12 +17,10 @@ from msgspec import Struct
 
 from adapter import watched
 from adapter.channel.channel import Channel
-from adapter.channel.requests import Pending
 from adapter.core.contract import broker as b
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.errors import ConnectionBroken, Error, InvalidOption, InvalidType
 from adapter.servicebroker.catalog import Catalog
-from adapter.servicebroker.errors import as_broker
 
 log = logging.getLogger("adapter.servicebroker")
 
@@ -86,29 +84,29 @@ class Subscribing(Catalog):
             return EventSubscription(lambda: self.drop_event_notification(name))
         if not callable(callback):
             raise InvalidType(f"callback is a callable, not {callback!r}")
-        return _Watch(self.channel, event, callback).subscription
+        return _Watch(self, event, callback).subscription
 
 
 class _Watch:
     """The thread that waits for events and calls the callback."""
 
     def __init__(
-        self, channel: Channel, event: str, callback: Callable[[QueueEvent], object]
+        self, session: Subscribing, event: str, callback: Callable[[QueueEvent], object]
     ) -> None:
-        self._channel, self._event, self._callback = channel, event, callback
+        self._session, self._event, self._callback = session, event, callback
         self._ended = threading.Event()
-        self._after = int(self._ask(-1, 0)[-1].attributes["number"])
+        self._after = int(self._events(-1, 0)[-1].attributes["number"])
         self._thread = watched.thread(f"subscription to {event}", self._run, self._report)
         self.subscription = EventSubscription(self._close)
 
     def _run(self) -> None:
         while not self._ended.is_set():
             try:
-                found = self._ask(self._after, WAIT_MS)
+                found = self._events(self._after, WAIT_MS)
             except ConnectionBroken:
                 return  # the session has been closed, or has lost its queue manager
             except Error:
-                if self._channel.is_closed:
+                if self._session.channel.is_closed:
                     return
                 raise
             for one in found:
@@ -124,11 +122,10 @@ class _Watch:
         except Exception:
             log.exception("the callback for event %s of queue %s failed", shown["event"], one.name)
 
-    def _ask(self, after: int, wait_ms: int) -> list[QueueDescription]:
-        request = Pending(b.BrokerAwaitEvent(self._event, after, wait_ms))
-        with as_broker():
-            self._channel.ask([request])
-            return self._channel.result(request, Descriptions).queues
+    def _events(self, after: int, wait_ms: int) -> list[QueueDescription]:
+        command = b.BrokerAwaitEvent(self._event, after, wait_ms)
+        found: list[QueueDescription] = self._session._ask(command, Descriptions).queues
+        return found
 
     def _report(self, sentence: str) -> None:
         log.error("%s; no event reaches the callback any more", sentence)

@@ -12,7 +12,7 @@ from typing import Any
 from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.results import Descriptions, Messages, Refused, Result
+from adapter.core.contract.results import Refused
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
@@ -52,7 +52,7 @@ def decide(qm: QueueManager, request: Request, command: Any) -> Decision:
         return decision
     if wait_ms == 0:
         note_empty(qm, queue_named(qm, command.queue), command)
-        return Decision([], nothing(command), qm.entry_n)
+        return Decision([], waiting.nothing(command), qm.entry_n)
     waiting.begin_for(qm, request, queue_named(qm, command.queue), wait_ms)
     return Decision([])
 
@@ -87,8 +87,3 @@ def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
         return None
     except Refusal as refusal:
         return Decision([], Refused(refusal.reason, refusal.name, refusal.detail), qm.entry_n)
-
-
-def nothing(command: object) -> Result:
-    """Say that there was no message, or no group."""
-    return Messages([]) if isinstance(command, b.BrokerReceive) else Descriptions([])

@@ -126,18 +126,21 @@ def time_out(qm: QueueManager) -> list[Reply]:
         if not waiter.ended:
             if isinstance(waiter.key, BrokerQueue):
                 note_empty(qm, waiter.key, waiter.command)
-            replies.append(answer(qm, waiter, nothing(waiter)))
+            replies.append(answer(qm, waiter, _unserved(waiter)))
     return replies
 
 
-def nothing(waiter: Waiter) -> Result:
-    """Say what is answered when there was nothing in time."""
-    command = waiter.command
-    if isinstance(command, (BrokerGetGroup, BrokerAwaitEvent)):
-        return Descriptions([])
-    if isinstance(waiter.key, tuple):
+def nothing(command: object) -> Result:
+    """Return the result of a command that has found no message, group or event."""
+    is_of_messages = not isinstance(command, (BrokerGetGroup, BrokerAwaitEvent))
+    return Messages([]) if is_of_messages else Descriptions([])
+
+
+def _unserved(waiter: Waiter) -> Result:
+    """Return the result of a wait that ends without what it waited for."""
+    if isinstance(waiter.key, tuple) and not isinstance(waiter.command, BrokerAwaitEvent):
         return lock_timeout(waiter.key[0])
-    return Messages([])
+    return nothing(waiter.command)
 
 
 def lock_timeout(queue: str) -> Refused:
@@ -159,4 +162,4 @@ def end_unit_waits(qm: QueueManager, connection: ConnectionState, unit: bytes) -
         for waiter in connection.waiters.values()
         if not isinstance(waiter.command, Browse) and getattr(waiter.command, "unit", b"") == unit
     ]
-    return [answer(qm, waiter, nothing(waiter)) for waiter in waiters]
+    return [answer(qm, waiter, _unserved(waiter)) for waiter in waiters]

@@ -32,6 +32,9 @@ QUEUE_DISABLED = "BROKER_QUEUE_DISABLED"
 QUEUE_ACTIVATION = "QUEUE_ACTIVATION"
 EVENTS = (QUEUE_DISABLED, QUEUE_ACTIVATION)
 
+ROWS_BYTES_MAX = 4 * 1024 * 1024
+"""The rows of one answer; one row may be longer."""
+
 
 class BrokerCreate(Struct, array_like=True, tag=100):
     """Create an object of the catalog. Durable. kind: see core.attributes.broker."""

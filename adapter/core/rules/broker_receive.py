@@ -9,7 +9,7 @@ import heapq
 
 from msgspec import structs
 
-from adapter.core.contract.broker import BrokerGetGroup, BrokerReceive
+from adapter.core.contract.broker import ROWS_BYTES_MAX, BrokerGetGroup, BrokerReceive
 from adapter.core.contract.broker_header import RETAINED_RECEIVED, BrokerHeader
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import Delivered, Stored, delivered, weight
@@ -27,9 +27,6 @@ from adapter.core.rules.broker_locks import check, lock, own_groups, work_of
 from adapter.core.rules.broker_texts import shown
 from adapter.core.rules.decision import Decision
 from adapter.core.rules.unit import unit_with_room
-
-ANSWER_BYTES_MAX = 4 * 1024 * 1024
-"""Rows of one answer; one row may be longer."""
 
 
 def receive(
@@ -112,7 +109,7 @@ def _take_rows(
                 stored = matching.at_place(queue, place_of(seq_of(row)))
                 assert stored is not None, "the row is there"
                 size += weight(stored.message)
-                if found and size > ANSWER_BYTES_MAX:
+                if found and size > ROWS_BYTES_MAX:
                     return found
                 heapq.heappop(endpoint.rows)
                 taken.append((endpoint, row))

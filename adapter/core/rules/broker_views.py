@@ -17,6 +17,7 @@ from adapter.core.attributes.table import without_dates
 from adapter.core.contract.broker import (
     ENDPOINTS,
     GROUPS,
+    ROWS_BYTES_MAX,
     TRANSMISSION,
     BrokerBrowse,
     BrokerInquire,
@@ -35,7 +36,6 @@ from adapter.core.rules.broker_activation import is_needed
 from adapter.core.rules.decision import Decision
 
 COUNT_MAX = 10_000
-ANSWER_BYTES_MAX = 4 * 1024 * 1024
 
 
 def decide_inquire(qm: QueueManager, request: Request, command: BrokerInquire) -> Decision:
@@ -228,7 +228,7 @@ def decide_browse(qm: QueueManager, request: Request, command: BrokerBrowse) -> 
     size = 0
     for stored in found:
         size += weight(stored.message)
-        if shown and size > ANSWER_BYTES_MAX:
+        if shown and size > ROWS_BYTES_MAX:
             break
         shown.append(_shown(qm, stored))
     return Decision([], Messages(shown), qm.entry_n)

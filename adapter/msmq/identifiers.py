@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from uuid import UUID
 
-from adapter.core.contract.message import ID_LENGTH, NO_ID
+from adapter.core.contract.message import GUID_LENGTH, ID_LENGTH, NO_ID
 from adapter.errors import InvalidIdentifier, InvalidType
 
-GUID_LENGTH = 16
 FORM = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\\(\d{1,20})")
 EXAMPLE = "'0a1b2c3d-0000-0000-0000-000000000000\\12'"
 HIGHEST_PRIORITY = 7

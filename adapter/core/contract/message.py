@@ -17,6 +17,7 @@ from adapter.core.contract.transmission import Transmission
 
 ID_LENGTH = 24
 NO_ID = bytes(ID_LENGTH)
+GUID_LENGTH = 16
 PRIORITY_AS_QUEUE = -1  # MQPRI_PRIORITY_AS_Q_DEF
 PERSISTENCE_AS_QUEUE = -1
 EXPIRY_UNLIMITED = -1

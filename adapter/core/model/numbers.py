@@ -6,6 +6,10 @@ began. This module does not know what is named.
 
 from __future__ import annotations
 
+import hashlib
+
+from adapter.core.contract.message import GUID_LENGTH
+
 
 class Numbers:
     """The numbers of one queue manager in one term."""
@@ -28,6 +32,10 @@ class Numbers:
         """Draw a message id: unique as long as owner ids are."""
         self._ids += 1
         return self._id_prefix + self._ids.to_bytes(8, "big")
+
+    def new_guid(self) -> bytes:
+        """Draw 16 bytes that look random: unique as message ids are."""
+        return hashlib.blake2b(self.new_message_id(), digest_size=GUID_LENGTH).digest()
 
     def new_name_digits(self) -> str:
         """Draw what makes a name unique, 16 digits: never drawn before, not by any owner.

@@ -8,14 +8,12 @@ queue manager leaves by a transmission queue. This module does not know when a u
 
 from __future__ import annotations
 
-import hashlib
-
 from msgspec import Struct, field, structs
 
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract.broker import END_DIALOG, ERROR, SCHEMA_PREFIX, SYSTEM_TYPES
 from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader
-from adapter.core.contract.message import MessageData
+from adapter.core.contract.message import GUID_LENGTH, MessageData
 from adapter.core.contract.records import ConversationGone, ConversationSet, QueueDefined, Record
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue
@@ -26,8 +24,8 @@ from adapter.core.model.routes import Made
 from adapter.core.rules import broker_catalog as catalog
 from adapter.core.rules import remote
 from adapter.core.rules.broker_activation import note_arrival
-from adapter.core.rules.broker_dialogs import message_of
-from adapter.core.rules.broker_texts import GUID_LENGTH, error_body
+from adapter.core.rules.broker_dialogs import message_of, message_with
+from adapter.core.rules.broker_texts import error_body
 from adapter.core.rules.unit import Puts
 
 END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
@@ -243,14 +241,7 @@ def acknowledge(d: BrokerDelivery, header: BrokerHeader) -> None:
         from_initiator=not header.from_initiator,
         sequence=header.sequence + 1,
     )
-    message = MessageData(
-        correlation_id=bytes(24),
-        group_id=header.conversation + bytes(8),
-        priority=0,
-        persistence=1,
-        broker=answer,
-    )
-    dispatch_message(d, message, header.from_queue_manager)
+    dispatch_message(d, message_with(answer), header.from_queue_manager)
 
 
 def _why_not(
@@ -304,14 +295,7 @@ def _answer(
         from_service=header.service,
         from_initiator=not header.from_initiator,
     )
-    message = MessageData(
-        body=error_body(code, text),
-        correlation_id=bytes(24),
-        group_id=header.conversation + bytes(8),
-        priority=0,
-        persistence=1,
-        broker=answer,
-    )
+    message = message_with(answer, error_body(code, text))
     far = header.from_queue_manager
     dispatch_message(d, message, "" if far == d.qm.name else far)
 
@@ -331,9 +315,7 @@ def put_error(d: BrokerDelivery, state: ConversationSet, code: int, text: str) -
 def _new_endpoint(d: BrokerDelivery, header: BrokerHeader) -> ConversationSet:
     """Make the target's side of a conversation, in a group of its own."""
     qm = d.qm
-    handle, group = (
-        hashlib.blake2b(qm.numbers.new_message_id(), digest_size=16).digest() for _ in range(2)
-    )
+    handle, group = qm.numbers.new_guid(), qm.numbers.new_guid()
     state = ConversationSet(
         handle,
         header.conversation,

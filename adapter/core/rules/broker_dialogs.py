@@ -18,7 +18,7 @@ from adapter.core.contract.broker import (
 )
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import NO_ID, MessageData, weight
+from adapter.core.contract.message import GUID_LENGTH, ID_LENGTH, NO_ID, MessageData, weight
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Done
@@ -28,7 +28,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import broker_catalog as catalog
 from adapter.core.rules.broker_locks import check, lock, work_of
-from adapter.core.rules.broker_texts import GUID_LENGTH, shown
+from adapter.core.rules.broker_texts import shown
 from adapter.core.rules.decision import Decision
 from adapter.core.rules.unit import unit_with_room
 
@@ -184,13 +184,20 @@ def message_of(
         lifetime_ms=state.lifetime_ms,
     )
     state.sent += 1
+    message = message_with(header, body)
+    message.group_seq = header.sequence + 1
+    message.priority = state.priority - 1
+    return message
+
+
+def message_with(header: BrokerHeader, body: bytes = b"") -> MessageData:
+    """Make the message of a header. Its conversation is its group, for readers of the topic."""
     return MessageData(
         body=body,
         message_id=NO_ID,
         correlation_id=NO_ID,
-        group_id=state.conversation + bytes(8),
-        group_seq=header.sequence + 1,
-        priority=state.priority - 1,
+        group_id=header.conversation + bytes(ID_LENGTH - GUID_LENGTH),
+        priority=0,
         persistence=1,
         broker=header,
     )

@@ -5,8 +5,6 @@ This module does not know what causes an event.
 
 from __future__ import annotations
 
-import hashlib
-
 from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.broker import NotificationAttributes
 from adapter.core.contract.broker import (
@@ -17,7 +15,6 @@ from adapter.core.contract.broker import (
 )
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet, Record
 from adapter.core.contract.results import Descriptions, QueueDescription
@@ -37,6 +34,7 @@ from adapter.core.rules import waiting
 from adapter.core.rules.broker_activation import check
 from adapter.core.rules.broker_commit import put_alone
 from adapter.core.rules.broker_delivery import BrokerDelivery, deliver
+from adapter.core.rules.broker_dialogs import message_with
 from adapter.core.rules.broker_poison import count
 from adapter.core.rules.broker_release import release
 from adapter.core.rules.broker_texts import event_body
@@ -123,9 +121,7 @@ def _notify(d: BrokerDelivery, one: NotificationAttributes, event: BrokerEvent) 
     queue = qm.queues.get(catalog.key_of(one.queue))
     if not isinstance(queue, BrokerQueue):
         return
-    conversation, handle, group = (
-        hashlib.blake2b(qm.numbers.new_message_id(), digest_size=16).digest() for _ in range(3)
-    )
+    conversation, handle, group = (qm.numbers.new_guid() for _ in range(3))
     d.set(
         ConversationSet(
             handle,
@@ -148,12 +144,4 @@ def _notify(d: BrokerDelivery, one: NotificationAttributes, event: BrokerEvent) 
         contract=NOTIFICATION_CONTRACT,
         from_initiator=True,
     )
-    message = MessageData(
-        body=event_body(qm.name, event),
-        correlation_id=bytes(24),
-        group_id=conversation + bytes(8),
-        priority=0,
-        persistence=1,
-        broker=header,
-    )
-    deliver(d, message)
+    deliver(d, message_with(header, event_body(qm.name, event)))

@@ -6,10 +6,10 @@ Bodies are XML in UTF-16LE, as NVARCHAR is. This module does not know when one i
 from __future__ import annotations
 
 from adapter.core.contract.broker import SCHEMA_PREFIX
+from adapter.core.contract.message import GUID_LENGTH
 from adapter.core.model.broker_events import BrokerEvent
 from adapter.core.mq_layouts.dead_letter import stamps
 
-GUID_LENGTH = 16
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 

@@ -18,6 +18,7 @@ HOT = (
     "adapter/core/rules/browse.py",
     "adapter/core/rules/cursor.py",
     "adapter/core/rules/decision.py",
+    "adapter/core/rules/deferred.py",
     "adapter/core/rules/details.py",
     "adapter/core/rules/get.py",
     "adapter/core/rules/groups.py",

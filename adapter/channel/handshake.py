@@ -57,6 +57,8 @@ class Handshake:
         self.queue_manager = queue_manager
         self.application = application
         self.kafka = ""
+        self.version = 0
+        """The version that the link in use speaks."""
         self._dialers = list(dialers)
         self._user = user
         self._password = password
@@ -144,6 +146,7 @@ class Handshake:
                     _check_version(frame)
                     self.queue_manager = frame.queue_manager
                     self.kafka = frame.kafka
+                    self.version = frame.version
                     return
                 raise LinkLost(f"{link.peer}: a welcome was expected")
         except BaseException:

@@ -35,6 +35,7 @@ from adapter.core.rules import (
     broker_release,
     consumer_timeouts,
     consumers,
+    deferred,
     delays,
     handles,
     lifetime,
@@ -52,11 +53,8 @@ from adapter.core.rules import (
     trigger,
     waiting,
 )
-from adapter.core.rules.decision import Decision
+from adapter.core.rules.decision import Decision, refused
 from adapter.core.tables import APPLY, DECIDE, is_durable
-
-TEXT_MAX = 300
-"""Longer than any sentence of core; an invalid name may have millions of letters."""
 
 
 class Effects(Struct):
@@ -365,7 +363,7 @@ def _kept_answer(qm: QueueManager, request: c.Request) -> Result | None:
     try:
         return session.recorded_outcome(qm, request)
     except Refusal as refusal:
-        return _refused(refusal)
+        return refused(refusal)
 
 
 def _decide(qm: QueueManager, request: c.Request) -> Decision:
@@ -375,21 +373,15 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
             quiesce.check(qm, request)
         return DECIDE[type(command)](qm, request, command)
     except Refusal as refusal:
-        return Decision([], _refused(refusal), qm.entry_n)
+        answer = refused(refusal)
+        if not request.request:
+            deferred.note_refused(qm, request, answer)
+        return Decision([], answer, qm.entry_n)
     except PageNeeded as needed:
-        refused = pages.refuse_damaged(qm, needed)
-        if refused is None:
+        damaged = pages.refuse_damaged(qm, needed)
+        if damaged is None:
             raise
-        return refused
-
-
-def _refused(refusal: Refusal) -> Refused:
-    return Refused(refusal.reason, _short(refusal.name), _short(refusal.detail))
-
-
-def _short(text: str) -> str:
-    """Say no more of what a client sent than people can read."""
-    return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}... ({len(text)} characters)"
+        return damaged
 
 
 def _apply(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
@@ -433,7 +425,7 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
         result.warning = decision.warning
     if isinstance(result, PutDone):
         result.subscriptions = decision.subscriptions
-    if result is not None:
+    if result is not None and request.request:
         after = qm.entry_n if decision.barrier else after
         effects.replies.append(Reply(request.connection, request.request, result, after))
 

@@ -59,6 +59,7 @@ DECIDE: dict[type, Rule] = {
     c.Get: get.decide_get,
     c.Browse: browse.decide_browse,
     c.Begin: unit.decide_begin,
+    c.Touch: unit.decide_touch,
     c.Commit: broker_commit.decide,
     c.Backout: unit.decide_backout,
     c.AskOutcome: unit.decide_ask_outcome,
@@ -179,6 +180,13 @@ ALWAYS_DURABLE: frozenset[type] = frozenset(
         b.BrokerDrop,
     )
 )
+
+
+def is_one_way(command: c.Command) -> bool:
+    """Say whether a command may come without a request number, and is not answered then."""
+    if isinstance(command, c.Put):
+        return bool(command.unit) and bool(command.options & c.DEFERRED)
+    return isinstance(command, (c.Begin, c.Touch))
 
 
 def is_durable(command: c.Command) -> bool:

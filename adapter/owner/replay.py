@@ -172,10 +172,11 @@ def carry_over(old: QueueManager, new: QueueManager, void: Collected) -> int:
     """Bring the non-persistent messages of a core that lived on into the one from the ledger.
 
     void: what the old core did that did not happen; its effects on them are undone first. Units
-    that held them are gone, so their backout counts rise; those of what a browse had locked do not.
+    that held them are gone, so their backout counts rise, unless nobody was shown what a unit held;
+    nor do those of what a browse had locked.
     Returns how many messages were brought.
     """
-    _give_up_browse_locks(old)
+    _give_up_unseen(old)
     never_put = _never_put(void.records)
     got_back: dict[str, list[Stored]] = {}
     for name, stored in void.removed:
@@ -195,9 +196,13 @@ def carry_over(old: QueueManager, new: QueueManager, void: Collected) -> int:
     return brought
 
 
-def _give_up_browse_locks(old: QueueManager) -> None:
-    """Let what browses had locked look like what nobody held: it was never handed out."""
+def _give_up_unseen(old: QueueManager) -> None:
+    """Let what browses and units ahead had locked look like what nobody held: nobody was shown it
+    to process it."""
     for connection in old.connections.values():
+        for unit in connection.units.values():
+            for _, stored in unit.gets if unit.ahead else ():
+                stored.locked = False
         for handle in connection.handles.values():
             if isinstance(handle, QueueHandle) and handle.locked is not None:
                 handle.locked.locked = False

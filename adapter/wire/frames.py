@@ -20,7 +20,9 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused, Result
 from adapter.wire import decode_limits
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
+"""Version 2 has one-way operations, Touch, Begin.ahead and the option DEFERRED of puts."""
+ONE_WAY_VERSION = 2
 OLDEST_VERSION = 1
 """The oldest version that is still spoken. Hello, Welcome and Goodbye only ever gain fields at
 their end, so that two ends of any versions can tell each other that they have none in common."""
@@ -73,7 +75,11 @@ class Welcome(Struct, array_like=True, tag=2, kw_only=True):
 
 
 class Operation(Struct, array_like=True, gc=False):
-    """One request. number: 0, or the number of a durable command in the client's session."""
+    """One request. number: 0, or the number of a durable command in the client's session.
+
+    request: the client's own number, by which it is answered; or 0 for an operation that gets no
+    answer, which core.tables.is_one_way allows.
+    """
 
     request: int
     number: int

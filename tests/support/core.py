@@ -254,6 +254,10 @@ class Client:
         self.core.execute(request)
         return self._requests
 
+    def tell(self, command: c.Command) -> dispatch.Effects:
+        """Send a one-way operation."""
+        return self.core.execute(c.Request(self.number, 0, 0, 0, command))
+
     def answer(self, request: int) -> Result | None:
         """Return the answer to a request, or None if it waits."""
         return self.core.answers.get((self.number, request))
@@ -299,14 +303,18 @@ class Client:
         """Open a queue."""
         return self.do(c.Open(handle, name, modes))
 
-    def begin(self) -> bytes:
+    def begin(self, *, ahead: bool = False) -> bytes:
         """Begin a unit."""
+        unit = self.new_unit()
+        self.do(c.Begin(unit, ahead))
+        return unit
+
+    def new_unit(self) -> bytes:
+        """Draw the id of a unit that has not begun; the session is open."""
         self._units += 1
         if not self.session:
             self.open_session(self.core.new_session_id())
-        unit = self.session + self._units.to_bytes(8, "big")
-        self.do(c.Begin(unit))
-        return unit
+        return self.session + self._units.to_bytes(8, "big")
 
     def begin_held(self) -> bytes:
         """Begin a unit whose answer may come later; the session is open."""

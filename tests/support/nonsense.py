@@ -42,9 +42,9 @@ class Nonsense:
         self._session = session
         self._kinds: list[Callable[[], Any]] = [
             *[self._open] * 3, self._close, *[self._put] * 6, *[self._get] * 4, self._browse,
-            *[self._begin] * 2, self._commit, self._backout, self._ask, *[self._define] * 2,
-            self._alter, self._delete, self._purge, self._inquire, self._status, self._set,
-            self._session_open, self._session_resume, self._shapeless,
+            *[self._begin] * 2, self._touch, self._commit, self._backout, self._ask,
+            *[self._define] * 2, self._alter, self._delete, self._purge, self._inquire,
+            self._status, self._set, self._session_open, self._session_resume, self._shapeless,
         ]  # fmt: skip
 
     def command(self) -> Any:
@@ -84,7 +84,7 @@ class Nonsense:
     def _put(self) -> list[Any]:
         messages = [self._message() for _ in range(self._chance.choice((1, 1, 1, 0, 2, 5)))]
         unit = self._unit()
-        options = self._chance.choice((0, 0, 0, 1))
+        options = self._chance.choice((0, 0, 0, 1, c.DEFERRED, c.DEFERRED | 1))
         more = [unit, options] if options else [unit] if unit else []
         return [5, self._handle(), messages, *more]
 
@@ -166,7 +166,10 @@ class Nonsense:
         return c.Browse(self._handle(), pick((False, True)), limit, *ids, self._options())
 
     def _begin(self) -> c.Begin:
-        return c.Begin(self._unit())
+        return c.Begin(self._unit(), self._chance.choice((False, True)))
+
+    def _touch(self) -> c.Touch:
+        return c.Touch(self._unit())
 
     def _commit(self) -> c.Commit:
         return c.Commit(self._unit())

@@ -92,6 +92,10 @@ class RawClient:
         self.send_frame([REQUESTS, operations, []])
         return self._requests
 
+    def tell(self, *commands: Any) -> None:
+        """Send commands in one frame as one-way operations, which are not answered."""
+        self.send_frame([REQUESTS, [[0, 0, command] for command in commands], []])
+
     def open_session(self, ident: bytes) -> None:
         """Make a session known."""
         self.session = ident

@@ -63,6 +63,7 @@ UNMARKED = 32_768  # MQGMO_UNMARKED_BROWSE_MSG
 UNMARK_HANDLE = 65_536  # MQGMO_UNMARK_BROWSE_HANDLE
 UNMARK_CO_OP = 131_072  # MQGMO_UNMARK_BROWSE_CO_OP
 THROUGH_QUIESCE = 262_144  # without MQGMO_FAIL_IF_QUIESCING: it goes on until the very end
+DEFERRED = 524_288  # nobody waits for the answer of a put
 
 # What a subscription is to be, to be added up (MQSO_*; our own numbers).
 CREATE = 1
@@ -124,6 +125,8 @@ class Put(Struct, array_like=True, tag=5):
     """Put messages (MQPUT). Outside a unit: exactly one message, and durable.
 
     options: LOGICAL_ORDER, by which the queue manager numbers groups and segments of the handle.
+    DEFERRED, in a unit only: nobody waits for the answer. The unit keeps its first refusal of a
+    deferred put, executes no deferred put after it, and its commit is refused for it; see Commit.
     level: of publications, 0 to 9: of their subscriptions those get them that have the highest
     level that is not above it.
     """
@@ -187,13 +190,31 @@ class Begin(Struct, array_like=True, tag=18):
     """Begin a unit, under an id of the client: its session id and a number below 2**63 (MQBEGIN).
 
     A unit that ended with its connection is not begun again by a later verb: that is refused.
+    ahead: nobody has been shown what the unit gets. Until it is touched, backing it out raises no
+    backout count, whatever ends it. A get from a queue with harden_get_backout touches it, because
+    it counts what it gives.
+    """
+
+    unit: bytes
+    ahead: bool = False
+
+
+class Touch(Struct, array_like=True, tag=48):
+    """Say that what a unit got is about to be shown: from now on the unit is not ahead.
+
+    It has no effect on a unit that is not ahead, has ended or is not known.
     """
 
     unit: bytes
 
 
 class Commit(Struct, array_like=True, tag=8):
-    """Commit a unit (MQCMIT). Durable."""
+    """Commit a unit (MQCMIT). Durable.
+
+    If a deferred put of the unit was refused, the unit is backed out, and the commit is refused for
+    the reason of that put. Sent again, it is refused for the same reason; after a restart of the
+    queue manager with BACKED_OUT, like all verbs of units that have ended with it.
+    """
 
     unit: bytes
 
@@ -476,6 +497,7 @@ Command = (
     | AskStatus
     | SetAttributes
     | Begin
+    | Touch
     | AskConnections
     | EndConnection
     | DefineObject
@@ -527,7 +549,8 @@ Command = (
 class Request(Struct, gc=False):
     """A command with what the owner adds: who asks, under which number, and when.
 
-    number: 0, or the number of a durable command in the client's session.
+    request: 0 for a one-way operation, which is not answered. number: 0, or the number of a durable
+    command in the client's session.
     """
 
     connection: int

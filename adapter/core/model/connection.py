@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from adapter.core.contract.results import Refused
 from adapter.core.model.handles import Handle
 from adapter.core.model.msmq_handles import MsmqSender
 from adapter.core.model.turns import Turns
@@ -27,7 +28,16 @@ class Party(Struct):
 class ConnectionState:
     """What one client connection holds; all of it ends with the connection."""
 
-    __slots__ = ("handles", "number", "party", "session", "turns", "units", "waiters")
+    __slots__ = (
+        "handles",
+        "number",
+        "party",
+        "refused_begin",
+        "session",
+        "turns",
+        "units",
+        "waiters",
+    )
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -37,3 +47,5 @@ class ConnectionState:
         self.waiters: dict[int, Waiter] = {}
         self.turns = Turns()
         self.session = b""  # the id of its session, if it has one
+        self.refused_begin: tuple[bytes, Refused] | None = None
+        """The last one-way begin that was refused: its unit, and why. Verbs of the unit say so."""

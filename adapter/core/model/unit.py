@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.contract.results import Refused
 from adapter.core.model.moment import Moment
 from adapter.core.model.queue import LocalQueue
 
@@ -37,10 +38,12 @@ class UnitOfWork:
     triggers: trigger messages that its puts caused, and that nobody gets before it ends. broker:
     what it does to conversations of Service Broker, if it does anything. lifetime: of the first
     message of MSMQ that it sent, which all have: when they expire (0: never), and the interval.
+    ahead: nobody has been shown what it got. refusal: of the first deferred put that was refused.
     """
 
     __slots__ = (
         "_held",
+        "ahead",
         "broker",
         "connection",
         "counted",
@@ -50,6 +53,7 @@ class UnitOfWork:
         "ident",
         "lifetime",
         "puts",
+        "refusal",
         "restore",
         "since",
         "triggers",
@@ -71,6 +75,8 @@ class UnitOfWork:
         self.lifetime: tuple[int, int] | None = None
         self.restore: dict[tuple[object, str], Callable[[], None]] = {}
         self.broker: BrokerWork | None = None
+        self.ahead = False
+        self.refusal: Refused | None = None
 
     def __len__(self) -> int:
         sends = 0 if self.broker is None else len(self.broker.sends)

@@ -23,7 +23,7 @@ from adapter.core.model.broker_unit import BrokerWork
 from adapter.core.model.conversations import OPEN, Endpoint, seq_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules import broker_catalog as catalog
-from adapter.core.rules import broker_poison
+from adapter.core.rules import broker_poison, deferred
 from adapter.core.rules.broker_delivery import (
     LIFETIME_OVER,
     BrokerDelivery,
@@ -46,6 +46,8 @@ DUE_PER_TICK = 500
 def decide(qm: QueueManager, request: Request, command: Commit) -> Decision:
     """COMMIT: what the unit did to conversations takes effect with what it put and got."""
     unit = unit_of(qm, request, command.unit)
+    if unit.refusal is not None:
+        return deferred.back_out(qm, request, unit, unit.refusal)
     work = unit.broker
     if work is None:
         return decide_commit(qm, request, command)

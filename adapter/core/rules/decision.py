@@ -23,6 +23,10 @@ OWN_UNIT = 1 << 63
 """Marks, in a unit id, the number of a command that is a unit by itself."""
 
 
+TEXT_MAX = 300
+"""Longer than any sentence of core; an invalid name may have millions of letters."""
+
+
 class Decision(Struct):
     """Records to apply, and the answer.
 
@@ -45,6 +49,15 @@ class Decision(Struct):
     subscriptions: int = -1
     made: dict[str, LocalQueue] = {}
     subscribed: dict[str, SubscriptionState] = {}
+
+
+def refused(refusal: Refusal) -> Refused:
+    """Make the answer of a refusal, with no more of what a client sent than people can read."""
+    return Refused(refusal.reason, _short(refusal.name), _short(refusal.detail))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= TEXT_MAX else f"{text[:TEXT_MAX]}... ({len(text)} characters)"
 
 
 def connection_of(qm: QueueManager, request: Request) -> ConnectionState:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.commands import (
     AS_QUEUE_SAYS,
+    DEFERRED,
     RETAIN,
     WARN_NO_SUBSCRIBERS,
     Put,
@@ -35,7 +36,7 @@ from adapter.core.model.report import DISCARD, EXCEPTION
 from adapter.core.model.routes import Made
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import put, remote, report, retained, staging, topics, undelivered
+from adapter.core.rules import deferred, put, remote, report, retained, staging, topics, undelivered
 from adapter.core.rules.admit import hold, put_records
 from adapter.core.rules.decision import (
     Decision,
@@ -69,6 +70,8 @@ class Copies(Struct):
 
 def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     """MQPUT, by a handle of a queue or of a topic."""
+    if command.options & DEFERRED:
+        return deferred.decide_put(qm, request, command, decide_put)
     handle = connection_of(qm, request).handles.get(command.handle)
     if not isinstance(handle, TopicHandle):
         return put.decide_put(qm, request, command)

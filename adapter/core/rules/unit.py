@@ -10,7 +10,7 @@ from collections import Counter
 
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.backout import THRESHOLD_REACHED
-from adapter.core.contract.commands import AskOutcome, Backout, Begin, Commit, Request
+from adapter.core.contract.commands import AskOutcome, Backout, Begin, Commit, Request, Touch
 from adapter.core.contract.message import MessageData, Place, Stored, delivered
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import (
@@ -63,9 +63,16 @@ Gets = list[tuple[LocalQueue, Stored]]
 
 
 def unit_of(qm: QueueManager, request: Request, ident: bytes) -> UnitOfWork:
-    """Return the connection's unit, or refuse: it ended, and what it held was backed out."""
-    unit = connection_of(qm, request).units.get(ident)
+    """Return the connection's unit, or refuse: it ended, and what it held was backed out.
+
+    If it never began, because its begin was refused and nobody heard it, it is refused like that.
+    """
+    connection = connection_of(qm, request)
+    unit = connection.units.get(ident)
     if unit is None:
+        begin = connection.refused_begin
+        if begin is not None and begin[0] == ident:
+            raise Refusal(Reason(begin[1].reason), begin[1].name, begin[1].detail)
         raise Refusal(Reason.BACKED_OUT, ident.hex(), "the unit is not open")
     return unit
 
@@ -105,7 +112,17 @@ def decide_begin(qm: QueueManager, request: Request, command: Begin) -> Decision
         most = qm.limits.units_per_connection
         raise Refusal(Reason.LIMIT_REACHED, detail=f"a connection has at most {most} units")
     since = Moment(request.now_ms, qm.elapsed_ms)
-    connection.units[ident] = UnitOfWork(ident, connection.number, since, qm.held)
+    unit = UnitOfWork(ident, connection.number, since, qm.held)
+    unit.ahead = command.ahead
+    connection.units[ident] = unit
+    return Decision([], Done())
+
+
+def decide_touch(qm: QueueManager, request: Request, command: Touch) -> Decision:
+    """What the unit got is shown: its messages count as delivered if it is backed out."""
+    unit = connection_of(qm, request).units.get(command.unit)
+    if unit is not None:
+        unit.ahead = False
     return Decision([], Done())
 
 
@@ -286,7 +303,8 @@ def backout_records(
     """End a unit without effect: unlock what it got, and say which counts rose."""
     _end(qm, unit)
     _release(qm, [one for one in unit.triggers if not one.with_unit], now_ms)
-    qm.tally.backed_out(queue.name for queue, _ in unit.gets)
+    if not unit.ahead:
+        qm.tally.backed_out(queue.name for queue, _ in unit.gets)
     for restore in unit.restore.values():
         restore()
     session = qm.sessions.get(unit.ident[:SESSION_ID_LENGTH])
@@ -299,6 +317,20 @@ def backout_records(
         returned.setdefault(queue, []).append(stored.place)
         if 0 < stored.message.expires_at_ms <= now_ms:
             qm.add_expiry(queue, stored)
+    records = [] if unit.ahead else _count_records(qm, unit, returned, outcome, now_ms)
+    if unit.broker is not None:
+        records += broker_poison.rolled_back(qm, unit.broker, unit.ident, now_ms)
+    return records if unit.ahead else records + _threshold_events(unit, now_ms)
+
+
+def _count_records(
+    qm: QueueManager,
+    unit: UnitOfWork,
+    returned: dict[LocalQueue, list[Place]],
+    outcome: OutcomeOf | None,
+    now_ms: int,
+) -> list[Record]:
+    """Raise the counts of what a unit got, but for those that were raised when it was given."""
     counted = unit.counted
     taken = [
         taken_from(queue, stored)
@@ -314,18 +346,18 @@ def backout_records(
         records.append(BackoutCounted(soft, None, logged=False))
     for queue, places in returned.items():
         qm.note_backouts(queue, places, now_ms)
-    if unit.broker is not None:
-        records += broker_poison.rolled_back(qm, unit.broker, unit.ident, now_ms)
-    return records + _threshold_events(unit, now_ms)
+    return records
 
 
 def delivery_records(unit: UnitOfWork, queue: LocalQueue, found: list[Stored]) -> list[Record]:
     """HARDENBO: count what is handed out to a unit before anybody sees it.
 
-    A message that is not persistent does not outlive the owner, nor does its count.
+    A message that is not persistent does not outlive the owner, nor does its count. What is counted
+    is not ahead any more, nor is what its unit got besides.
     """
     if not queue.attributes.harden_get_backout:
         return []
+    unit.ahead = False
     hard = [stored for stored in found if not stored.place[2]]
     unit.counted.update((queue.name, stored.place) for stored in hard)
     return [DeliveryCounted([taken_from(queue, stored) for stored in hard])] if hard else []

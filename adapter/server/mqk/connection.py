@@ -207,8 +207,10 @@ class ClientConnection(asyncio.Protocol):
         self._scheduled = False
         until_s = time.monotonic() + self._host.bounds.slice_s if len(self._waiting) > 1 else 0.0
         while self._waiting and self._may_execute():
-            self._unanswered += 1
-            self._handler.operation(self, self._waiting.popleft())
+            operation = self._waiting.popleft()
+            if operation.request:
+                self._unanswered += 1
+            self._handler.operation(self, operation)
             if self._waiting and time.monotonic() > until_s:
                 break
         if self._farewell is not None and not self._waiting:

@@ -12,9 +12,11 @@ from typing import Any
 import structlog
 
 from adapter import addresses
-from adapter.core.contract.commands import OUTPUT, Open, Request
+from adapter.core.contract.commands import OUTPUT, Command, Open, Request
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
 from adapter.core.model.connection import Party
+from adapter.core.tables import is_one_way
 from adapter.owner.clock import Clock
 from adapter.owner.term import OwnerTerm
 from adapter.server.admission import Admission, Principal
@@ -104,7 +106,9 @@ class MqkHandler:
         """Have one operation executed, or answer it here."""
         command = operation.command
         term = self._connections.term
-        if isinstance(command, Refused):
+        if not operation.request and not _is_one_way(command, operation.number):
+            client.goodbye(_unanswerable(command))
+        elif isinstance(command, Refused):
             client.answer(frames.Answer(operation.request, command))
         elif isinstance(command, frames.Stop):
             client.answer(frames.Answer(operation.request, Done()))
@@ -134,3 +138,18 @@ class MqkHandler:
     def _look_at_open(self, term: OwnerTerm, name: str) -> None:
         if COMMAND_QUEUE in (name, term.inquiries.alias_target(name)):
             self.on_commands()
+
+
+def _is_one_way(command: Command | frames.ServerCommand | Refused, number: int) -> bool:
+    """Whether a command may come without a request number: its refusal is told later."""
+    if number or isinstance(command, (Refused, frames.Stop, frames.AskServer)):
+        return False
+    return is_one_way(command)
+
+
+def _unanswerable(command: Command | frames.ServerCommand | Refused) -> Refused:
+    """Say why a connection ends at an operation whose refusal nobody would hear of."""
+    if isinstance(command, Refused):
+        return command
+    text = f"{type(command).__name__} needs a request number, because it is answered"
+    return Refused(Reason.MALFORMED_REQUEST, "", text)

@@ -40,12 +40,14 @@ def test_connecting_says_what_is_wrong(server: Loopback, connect: Connect) -> No
     server.start()
 
 
-@pytest.mark.parametrize("version", [0, 2, 99])
+@pytest.mark.parametrize("version", [0, 3, 99])
 def test_a_welcome_in_another_version_is_refused(
     server: Loopback, connect: Connect, version: int
 ) -> None:
     server.version = version
-    with pytest.raises(e.WrongVersion, match=f"it speaks version {version}, this client version 1"):
+    with pytest.raises(
+        e.WrongVersion, match=f"it speaks version {version}, this client versions 1 to 2"
+    ):
         connect()
 
 

@@ -23,7 +23,7 @@ from tests.support.raw_client import RawClient
 
 MOVES_MESSAGES = {
     *(c.SessionOpen, c.SessionResume, c.Open, c.Close, c.Put, c.Get, c.Browse, c.Begin, c.Commit),
-    *(c.Backout, c.OpenTopic, c.Subscribe, c.CloseSubscription, c.SubscriptionRequest),
+    *(c.Touch, c.Backout, c.OpenTopic, c.Subscribe, c.CloseSubscription, c.SubscriptionRequest),
     *(c.OpenConsumer, c.ClaimBatch, c.ReadBatches, c.ConsumeBatches),
     *(msmq.MsmqOpen, msmq.MsmqSend, msmq.MsmqReceive, msmq.MsmqCursor, msmq.MsmqMove),
     msmq.MsmqReject,

@@ -50,6 +50,11 @@ def test_commands_are_read_one_by_one() -> None:
     assert commands[2] == c.Get(1, wait_ms=-1, place=(1, 2, 3))
 
 
+def test_a_begin_of_an_earlier_version_is_not_ahead() -> None:
+    assert frames.decode_command(msgspec.Raw(msgspec.msgpack.encode([18, b"u"]))) == c.Begin(b"u")
+    assert frames.decode_command(frames.raw(c.Begin(b"u", ahead=True))) == c.Begin(b"u", True)
+
+
 def test_every_command_has_a_tag_of_its_own() -> None:
     kinds = c.Command.__args__ + frames.ServerCommand.__args__
     tags = [kind.__struct_config__.tag for kind in kinds]

@@ -55,29 +55,30 @@ def test_another_queue_manager_was_meant() -> None:
     assert received.hello is None
 
 
-@pytest.mark.parametrize("version", [0, 2, 99])
+@pytest.mark.parametrize("version", [0, 3, 99])
 def test_another_version_of_the_protocol(version: int) -> None:
     session = ServerSession("QM1")
     received = session.receive(frames.encode(frames.Hello(version=version)) + REQUESTS)
     assert reason(received) is Reason.PROTOCOL_VERSION_ERROR
     assert received.goodbye is not None
-    older = "queue manager" if version > 1 else "client"
+    older = "queue manager" if version else "client"
     assert received.goodbye.detail == (
-        f"the client speaks version {version}, this queue manager version 1: "
+        f"the client speaks version {version}, this queue manager versions 1 to 2: "
         f"install a newer release of the {older}"
     )
     assert received.operations == []
 
 
 @pytest.mark.parametrize(
-    ("newest", "oldest", "spoken"), [(1, 0, 1), (1, 1, 1), (3, 1, 1), (3, 2, 0), (3, 0, 0)]
+    ("newest", "oldest", "spoken"),
+    [(1, 0, 1), (1, 1, 1), (2, 1, 2), (3, 1, 2), (4, 3, 0), (4, 0, 0)],
 )
 def test_the_newest_version_of_both_is_spoken(newest: int, oldest: int, spoken: int) -> None:
     hello = frames.Hello(version=newest, oldest=oldest)
     assert frames.common_version(hello) == spoken
     received = ServerSession("QM1").receive(frames.encode(hello))
     assert (received.goodbye is None) == bool(spoken)
-    if oldest > 1:
+    if oldest > 2:
         assert received.goodbye is not None
         assert f"the client speaks versions {oldest} to {newest}" in received.goodbye.detail
 

@@ -189,6 +189,18 @@ def test_requests_are_executed_in_order_and_answered(stage: Stage) -> None:
     assert [(a.request, a.result) for a in replies.answers] == [(2, Done()), (1, Done(3))]
 
 
+@pytest.mark.parametrize("bounds", [ConnectionBounds(unanswered=2)])
+def test_one_way_operations_are_not_counted_as_unanswered(stage: Stage) -> None:
+    stage.greet()
+    one_way = [frames.Operation(0, 0, frames.raw(c.Touch(b"u"))) for _ in range(3)]
+    for first in (1, 2):
+        asked = frames.Operation(first, 0, STATUS)
+        stage.client.data_received(frames.encode(frames.Requests([*one_way, asked])))
+    assert stage.host.executed == [0, 0, 0, 1, 0, 0, 0, 2]
+    stage.ask(3, 1)
+    assert stage.host.executed[-1] == 2, "as many are unanswered as may be"
+
+
 @NO_SLICE
 def test_a_slice_of_requests_then_others_have_their_turn(stage: Stage) -> None:
     stage.greet()

@@ -13,8 +13,9 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from adapter.channel.channel import Channel
+from adapter.channel.closing import CommitOnExit
 from adapter.channel.unit import Unit
-from adapter.errors import BackedOut, Error, InvalidOption, InvalidType
+from adapter.errors import BackedOut, Error, InvalidOption, InvalidType, UnitEnded
 from adapter.msmq import identifiers
 from adapter.msmq.computers import ComputerConnections
 from adapter.msmq.enumerations import MessageQueueTransactionStatus as Status
@@ -37,7 +38,7 @@ class HasComputers(Protocol):
         ...
 
 
-class MessageQueueTransaction:
+class MessageQueueTransaction(CommitOnExit):
     """A transaction on one host. As a context manager: entering begins it, leaving normally
     commits, any exception aborts; after an explicit outcome leaving does nothing.
 
@@ -58,6 +59,11 @@ class MessageQueueTransaction:
     def status(self) -> Status:
         """INITIALIZED, PENDING, COMMITTED or ABORTED."""
         return self._status
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is pending."""
+        return self._status is Status.PENDING
 
     @property
     def id(self) -> str:
@@ -102,8 +108,14 @@ class MessageQueueTransaction:
         self._status = Status.ABORTED
         try:
             unit.backout()
+        except UnitEnded as ended:  # by a commit whose outcome is unknown
+            self._status = Status.PENDING
+            raise translated(ended) from ended
         except Error as error:
             raise translated(error) from error
+
+    def _undo(self) -> None:
+        self.abort()
 
     def dispose(self) -> None:
         """Abort it if it is pending, and let it not be begun again."""
@@ -156,15 +168,7 @@ class MessageQueueTransaction:
         traceback: TracebackType | None,
     ) -> None:
         self._entered = False
-        if self._status is not Status.PENDING:
-            return
-        if error is None:
-            self.commit()
-            return
-        try:
-            self.abort()
-        except Error:
-            return  # it is gone with its connection; the caller is to see the first error
+        super().__exit__(kind, error, traceback)
 
     def __repr__(self) -> str:
         return f"<MessageQueueTransaction {self._status.name}>"

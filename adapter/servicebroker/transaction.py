@@ -6,12 +6,12 @@ This module does not know what a statement means.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from types import TracebackType
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from adapter.channel import arguments as a
 from adapter.channel.channel import Channel
+from adapter.channel.closing import CommitOnExit
 from adapter.channel.unit import Unit
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from adapter.servicebroker.broker import ServiceBroker
 
 
-class Transaction(Statements):
-    """A transaction. As a context manager: leaving it normally commits, any exception rolls back.
-
-    After an explicit commit or rollback leaving does nothing.
-    """
+class Transaction(CommitOnExit, Statements):
+    """A transaction; as a context manager see CommitOnExit."""
 
     def __init__(self, session: ServiceBroker, unit: Unit) -> None:
         self._session = session
@@ -84,6 +81,9 @@ class Transaction(Statements):
         with as_broker():
             self._own.backout()
 
+    def _undo(self) -> None:
+        self.rollback()
+
     def _end(self) -> None:
         """Know that the queue manager has rolled it back."""
         self._session.forget(self)
@@ -91,29 +91,3 @@ class Transaction(Statements):
 
     def __enter__(self) -> Self:
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if not self.is_open:
-            self._session.forget(self)
-            return
-        if error is None:
-            self._commit_or_roll_back()
-            return
-        try:
-            self.rollback()
-        except Error:
-            return  # it is gone with its connection; the caller is to see the first error
-
-    def _commit_or_roll_back(self) -> None:
-        try:
-            self.commit()
-        except BaseException:  # also Ctrl-C: the session must not keep an open transaction
-            if self.is_open:
-                with suppress(Error):
-                    self.rollback()
-            raise

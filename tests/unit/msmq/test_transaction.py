@@ -2,6 +2,7 @@
 
 import pytest
 
+from adapter.channel.unit import Unit
 from adapter.msmq import (
     InvalidOperationError,
     Message,
@@ -86,6 +87,20 @@ def test_as_a_context_manager(at: MsmqSite) -> None:
         queue.send("x", label="3", transaction=transaction)
         transaction.abort()
     assert labels(queue) == ["1"]
+
+
+def test_an_interrupted_commit_aborts(at: MsmqSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    queue = at.create(transactional=True)
+    transaction = MessageQueueTransaction(at.home)
+    with monkeypatch.context() as patch:
+        patch.setattr(Unit, "commit", interrupt)
+        with pytest.raises(KeyboardInterrupt), transaction:
+            queue.send("x", label="1", transaction=transaction)
+    assert transaction.status is ABORTED
+    assert labels(queue) == []
 
 
 def test_two_transactions_at_a_time(at: MsmqSite) -> None:

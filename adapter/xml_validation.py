@@ -251,7 +251,7 @@ def _parser(**options: Any) -> Any:
 
 
 def _first_error(log: Any) -> _ParserError | None:
-    """Return the first error of a log, if any; warnings are none."""
+    """Return the first error of a log, or None if the log has at most warnings."""
     for entry in log.filter_from_errors():
         if entry.type == etree.ErrorTypes.WAR_NS_URI:  # SQL Server accepts any text as a namespace
             continue

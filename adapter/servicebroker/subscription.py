@@ -10,13 +10,14 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 from uuid import uuid4
 
 from msgspec import Struct
 
 from adapter import watched
 from adapter.channel.channel import Channel
+from adapter.channel.closing import Closing
 from adapter.core.contract import broker as b
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.errors import ConnectionBroken, Error, InvalidOption, InvalidType
@@ -37,8 +38,8 @@ class QueueEvent(Struct, frozen=True):
     details: dict[str, str]
 
 
-class EventSubscription:
-    """A subscription. As a context manager it is closed when the context is left."""
+class EventSubscription(Closing):
+    """A subscription; as a context manager it is closed when the context is left."""
 
     def __init__(self, close: Callable[[], None]) -> None:
         self._close = close
@@ -49,12 +50,6 @@ class EventSubscription:
         if not self._closed:
             self._closed = True
             self._close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 class Subscribing(Catalog):

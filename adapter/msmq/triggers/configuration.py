@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,36 @@ class EntryProblem(Exception):  # noqa: N818 -- it is collected, not raised to u
         super().__init__(text)
         self.key = key
         self.text = text
+
+
+class TableProblems:
+    """What is wrong with one table: all of it, so that a file is corrected at once."""
+
+    def __init__(self, line: int, keys: dict[str, int]) -> None:
+        self.found: list[tuple[int, str]] = []
+        self._line = line
+        self._keys = keys
+
+    def read(self, read: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """Return what is read, or note the problem and return None."""
+        try:
+            return read(*arguments, **named)
+        except EntryProblem as problem:
+            self.found.append((self._keys.get(problem.key, self._line), problem.text))
+        except Error as error:
+            self.found.append((self._line, error.text))
+        return None
+
+    def read_each(self, read: Callable[[Any], Any], entries: list[Any]) -> list[Any]:
+        """Return what is read of each entry; note the problems of the others."""
+        return [self.read(read, entry) for entry in entries]
+
+    def check_keys(self, entry: dict[str, Any], known: tuple[str, ...], what: str) -> None:
+        """Note the keys that are not known."""
+        for key in entry:
+            if key not in known:
+                text = _unknown(key, known, what)
+                self.found.append((self._keys.get(key, self._line), text))
 
 
 class Lines(Struct):
@@ -125,75 +155,92 @@ def _triggers(table: dict[str, Any], lines: Lines) -> tuple[list[Trigger], list[
         problems.append((top.get("trigger", 1), "no trigger is defined: add a table [[trigger]]"))
         return [], problems
     places = lines.of_triggers()
+    names: set[str] = set()
     for at, entry in enumerate(entries):
         line, keys, rules = places[at] if at < len(places) else (top.get("trigger", 1), {}, [])
-        try:
-            attached, wrong = _rules(entry, rules, line)
-            problems += wrong
-            found = _trigger(entry, attached)
-            _check_name(found, triggers)
-            check_together([*(one for one in triggers if one.queue == found.queue), found])
-            triggers.append(found)
-        except EntryProblem as problem:
-            problems.append((keys.get(problem.key, line), problem.text))
-        except Error as problem:
-            problems.append((line, problem.text))
+        of_trigger = TableProblems(line, keys)
+        trigger = of_trigger.read(_trigger, entry, of_trigger, rules, line, names)
+        if trigger is not None:
+            others = [one for one in triggers if one.queue == trigger.queue]
+            of_trigger.read(check_together, [*others, trigger])
+            triggers.append(trigger)
+        problems += of_trigger.found
     return triggers, problems
 
 
-def _check_name(trigger: Trigger, others: list[Trigger]) -> None:
-    if any(one.name == trigger.name for one in others):
-        raise EntryProblem("name", f"trigger {trigger.name} is defined twice: choose another name")
+def _trigger(
+    entry: Any,
+    problems: TableProblems,
+    places: list[tuple[int, dict[str, int]]],
+    line: int,
+    names: set[str],
+) -> Trigger | None:
+    """Read a trigger; None if there are problems. names: those that are taken."""
+    if not isinstance(entry, dict):
+        raise EntryProblem("", "a trigger is a table: write [[trigger]]")
+    problems.check_keys(entry, OF_TRIGGER, "a trigger")
+    name = problems.read(_text, entry, "name", "a trigger")
+    if name in names:
+        problems.read(_refuse, "name", f"trigger {name} is defined twice: choose another name")
+    names.add(name)
+    what = "a trigger" if name is None else f"trigger {name}"
+    fields = {
+        "queue": problems.read(_text, entry, "queue", what),
+        "serialized": problems.read(_flag, entry, "serialized", False),
+        "processing": problems.read(_processing, entry),
+        "enabled": problems.read(_flag, entry, "enabled", True),
+        "id": problems.read(_text, entry, "id", what) if "id" in entry else None,
+    }
+    is_valid = not problems.found
+    rules = problems.read(_rules, entry, problems, places, line) or []
+    found: Trigger | None = (
+        problems.read(Trigger, name, rules=rules, **fields) if is_valid else None
+    )
+    return found
+
+
+def _refuse(key: str, text: str) -> None:
+    raise EntryProblem(key, text)
 
 
 def _rules(
-    entry: Any, places: list[tuple[int, dict[str, int]]], line: int
-) -> tuple[list[Rule], list[tuple[int, str]]]:
-    """Return the rules of a trigger, and the problems of the others."""
-    if not isinstance(entry, dict):
-        raise EntryProblem("", "a trigger is a table: write [[trigger]]")
-    problems, rules = [], []
+    entry: dict[str, Any],
+    problems: TableProblems,
+    places: list[tuple[int, dict[str, int]]],
+    line: int,
+) -> list[Rule]:
+    """Return the rules of a trigger; note the problems of the others."""
     listed = entry.get("rule", [])
     if not isinstance(listed, list):
         raise EntryProblem("rule", "rules are tables: write [[trigger.rule]]")
+    rules = []
     for at, one in enumerate(listed):
-        place, keys = places[at] if at < len(places) else (line, {})
-        try:
-            rules.append(_rule(one))
-        except EntryProblem as problem:
-            problems.append((keys.get(problem.key, place), problem.text))
-        except Error as problem:
-            problems.append((place, problem.text))
-    return rules, problems
+        of_rule = TableProblems(*(places[at] if at < len(places) else (line, {})))
+        rule = of_rule.read(_rule, one, of_rule)
+        rules += [rule] if rule is not None else []
+        problems.found += of_rule.found
+    return rules
 
 
-def _trigger(entry: dict[str, Any], rules: list[Rule]) -> Trigger:
-    _check_keys(entry, OF_TRIGGER, "a trigger")
-    name = _text(entry, "name", "a trigger")
-    return Trigger(
-        name,
-        _text(entry, "queue", f"trigger {name}"),
-        rules=rules,
-        serialized=_flag(entry, "serialized", False),
-        processing=_processing(entry),
-        enabled=_flag(entry, "enabled", True),
-        id=_text(entry, "id", f"trigger {name}") if "id" in entry else None,
-    )
-
-
-def _rule(entry: Any) -> Rule:
+def _rule(entry: Any, problems: TableProblems) -> Rule | None:
+    """Read a rule; None if there are problems."""
     if not isinstance(entry, dict):
         raise EntryProblem("", "a rule is a table: write [[trigger.rule]]")
-    _check_keys(entry, OF_RULE, "a rule")
-    name = _text(entry, "name", "a rule")
-    conditions = entry.get("conditions", [])
-    if not isinstance(conditions, list):
-        raise EntryProblem("conditions", 'conditions is a list, as [{ label_contains = "urgent" }]')
-    return Rule(
-        name,
-        conditions=[one for entry in conditions for one in _conditions(entry)],
-        action=_action(entry, name),
-    )
+    problems.check_keys(entry, OF_RULE, "a rule")
+    name = problems.read(_text, entry, "name", "a rule")
+    conditions = problems.read(_listed, entry, "conditions", '[{ label_contains = "urgent" }]')
+    parameters = problems.read(_listed, entry, "parameters", '[{ property = "label" }, "literal"]')
+    conditions = problems.read_each(_condition, conditions or [])
+    values = problems.read_each(_parameter, parameters or [])
+    action = problems.read(_action, entry, "a rule" if name is None else f"rule {name}", values)
+    return None if problems.found else Rule(name, conditions=conditions, action=action)
+
+
+def _listed(entry: dict[str, Any], key: str, example: str) -> list[Any]:
+    value = entry.get(key, [])
+    if not isinstance(value, list):
+        raise EntryProblem(key, f"{key} is a list, as {example}")
+    return value
 
 
 def condition_name(kind: type[MessageCondition]) -> str:
@@ -201,7 +248,7 @@ def condition_name(kind: type[MessageCondition]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
-def _conditions(entry: Any) -> Iterator[MessageCondition]:
+def _condition(entry: Any) -> MessageCondition:
     kinds = {condition_name(kind): kind for kind in CONDITIONS}
     if not isinstance(entry, dict) or len(entry) != 1:
         raise EntryProblem(
@@ -212,22 +259,21 @@ def _conditions(entry: Any) -> Iterator[MessageCondition]:
         raise EntryProblem("conditions", _unknown(name, tuple(kinds), "a condition"))
     wanted = msgspec.structs.fields(kinds[name])[0].type
     if type(value) is not wanted:
-        raise EntryProblem("conditions", f"{name} is a {wanted.__name__}, not {value!r}")
-    condition: Any = kinds[name]
-    yield condition(value)
+        raise EntryProblem("conditions", f"{name} is {_article(wanted)}, not {value!r}")
+    kind: Any = kinds[name]
+    condition: MessageCondition = kind(value)
+    return condition
 
 
-def _action(entry: dict[str, Any], name: str) -> Action:
+def _article(kind: type) -> str:
+    return f"an {kind.__name__}" if kind is int else f"a {kind.__name__}"
+
+
+def _action(entry: dict[str, Any], what: str, parameters: list[Any]) -> Action:
     given = [key for key in ("run", "call") if key in entry]
     if len(given) != 1:
-        raise EntryProblem(given[-1] if given else "", f"rule {name} has one of run and call")
-    parameters = entry.get("parameters", [])
-    if not isinstance(parameters, list):
-        raise EntryProblem(
-            "parameters", 'parameters is a list, as [{ property = "label" }, "literal"]'
-        )
-    values = tuple(_parameter(one) for one in parameters)
-    text = _text(entry, given[0], f"rule {name}")
+        raise EntryProblem(given[-1] if given else "", f"{what} has one of run and call")
+    text, values = _text(entry, given[0], what), tuple(parameters)
     try:
         return Run(text, values) if given[0] == "run" else Call(text, values)
     except Error as error:
@@ -278,12 +324,6 @@ def _flag(entry: dict[str, Any], key: str, default: bool) -> bool:
     if not isinstance(value, bool):
         raise EntryProblem(key, f"{key} is true or false, not {value!r}")
     return value
-
-
-def _check_keys(entry: dict[str, Any], known: tuple[str, ...], what: str) -> None:
-    for key in entry:
-        if key not in known:
-            raise EntryProblem(key, _unknown(key, known, what))
 
 
 def _unknown(name: str, known: tuple[str, ...], what: str) -> str:

@@ -101,6 +101,7 @@ RULE = TRIGGER + '[[trigger.rule]]\nname = "R"\n'
         (RULE + "run = 'a'\nparameters = [[]]\n", "7: a parameter is"),
         ("other = 1\n" + TRIGGER, "1: unknown key or value 'other'"),
         ("trigger = 3\n", "1: no trigger"),
+        (TRIGGER + "rule = 3\n", "4: rules are tables"),
     ],
 )
 def test_a_problem_is_named_with_its_line(tmp_path: Path, text: str, where: str) -> None:
@@ -111,6 +112,27 @@ def test_a_problem_is_named_with_its_line(tmp_path: Path, text: str, where: str)
 def test_all_problems_are_named_at_once(tmp_path: Path) -> None:
     text = RULE + "run = 3\n" + "[[trigger]]\nname = 'U'\n"
     assert [one.partition(":")[0] for one in problems(tmp_path, text)] == ["6", "7"]
+
+
+def test_all_problems_of_a_trigger_and_of_a_rule_are_named(tmp_path: Path) -> None:
+    text = (
+        "[[trigger]]\nqueue = 3\nserialised = true\nprocessing = 'peek'\nenabled = 1\n"
+        "[[trigger.rule]]\nconditions = [{ label_has = 'x' }, { priority_equals = 'x' }]\n"
+        "parameters = 'x'\nrun = 'a'\ncall = 'b:c'\nwhen = 1\n"
+    )
+    assert [one.partition("not")[0].partition(" '")[0] for one in problems(tmp_path, text)] == [
+        "1: a trigger has no name: add one",
+        "2: queue is a text that is ",
+        "3: unknown key or value",
+        "4: unknown key or value",
+        "5: enabled is true or false, ",
+        "6: a rule has no name: add one",
+        "7: priority_equals is an int, ",
+        "7: unknown key or value",
+        '8: parameters is a list, as [{ property = "label" }, "literal"]',
+        "10: a rule has one of run and call",
+        "11: unknown key or value",
+    ]
 
 
 def test_triggers_that_do_not_go_together(tmp_path: Path) -> None:

@@ -373,10 +373,7 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
             quiesce.check(qm, request)
         return DECIDE[type(command)](qm, request, command)
     except Refusal as refusal:
-        answer = refused(refusal)
-        if not request.request:
-            deferred.note_refused(qm, request, answer)
-        return Decision([], answer, qm.entry_n)
+        return Decision([], refused(refusal), qm.entry_n)
     except PageNeeded as needed:
         damaged = pages.refuse_damaged(qm, needed)
         if damaged is None:
@@ -425,9 +422,13 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
         result.warning = decision.warning
     if isinstance(result, PutDone):
         result.subscriptions = decision.subscriptions
-    if result is not None and request.request:
+    if result is None:
+        return
+    if request.request:
         after = qm.entry_n if decision.barrier else after
         effects.replies.append(Reply(request.connection, request.request, result, after))
+    elif isinstance(result, Refused):
+        deferred.note_refused(qm, request, result)
 
 
 def _serve(qm: QueueManager, effects: Effects, now_ms: int) -> None:

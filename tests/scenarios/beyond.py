@@ -29,6 +29,7 @@ PUT_OPTIONS = {
     "logical": c.LOGICAL_ORDER,
     "retain": c.RETAIN,
     "warn": c.WARN_NO_SUBSCRIBERS,
+    "deferred": c.DEFERRED,
 }
 PUT_WORDS = ("np", "hard", *PUT_OPTIONS, *FLAGS)
 REPORTS = {

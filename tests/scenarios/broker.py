@@ -20,7 +20,8 @@ from tests.scenarios.language import Call
 from tests.scenarios.values import duration_ms, value_of
 
 if TYPE_CHECKING:
-    from tests.scenarios.world import Person, World
+    from tests.scenarios.people import Person
+    from tests.scenarios.world import World
 
 GUID_LENGTH = 16
 STATUSES = {READY: "", RETAINED_RECEIVED: " received", RETAINED_SENT: " sent", WAITING: " waits"}

@@ -50,7 +50,7 @@ class Driver(Protocol):
 
     @abstractmethod
     def send(self, client: str, request: int, number: int, command: c.Command) -> None:
-        """Send one request."""
+        """Send one request; request 0: a one-way operation."""
 
     @abstractmethod
     def seen(self, client: str, number: int) -> None:
@@ -176,7 +176,8 @@ class Line:
 
     def send(self, request: int, number: int, command: c.Command) -> None:
         """Send one request, and which outcomes were seen before."""
-        if not getattr(command, "wait_ms", 0) and not getattr(command, "lock_ms", 0):
+        waits = getattr(command, "wait_ms", 0) or getattr(command, "lock_ms", 0)
+        if request and not waits:
             self._owed.add(request)
         seen, self.numbers = self.numbers, []
         operation = frames.Operation(request, number, frames.raw(command))

@@ -14,7 +14,8 @@ from adapter.core.contract.msmq_header import MsmqHeader
 from tests.scenarios.language import Call
 
 if TYPE_CHECKING:
-    from tests.scenarios.world import Person, World
+    from tests.scenarios.people import Person
+    from tests.scenarios.world import World
 
 ACCESS = {
     "receive": m.RECEIVE_ACCESS,

@@ -13,7 +13,8 @@ from tests.scenarios.beyond import warning
 from tests.scenarios.language import Call
 
 if TYPE_CHECKING:
-    from tests.scenarios.world import Person, World
+    from tests.scenarios.people import Person
+    from tests.scenarios.world import World
 
 WORDS = {
     "durable": c.DURABLE,

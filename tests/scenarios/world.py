@@ -34,7 +34,7 @@ from adapter.core.contract.results import (
     UnitOutcome,
 )
 from adapter.core.mq_layouts import dead_letter, trigger_message
-from adapter.core.tables import is_durable
+from adapter.core.tables import is_durable, is_one_way
 from tests.scenarios import broker, msmq, topics
 from tests.scenarios.arrivals import InboundTopic
 from tests.scenarios.beyond import (
@@ -48,6 +48,7 @@ from tests.scenarios.beyond import (
 )
 from tests.scenarios.drivers import Answered, Driver
 from tests.scenarios.language import Call, TranscriptError, call_of
+from tests.scenarios.people import Person
 from tests.scenarios.values import duration_ms, place_of, value_of
 
 MODES = {
@@ -60,24 +61,6 @@ MODES = {
     "co_op": c.CO_OP,
 }
 BODY_SHOWN = 40
-
-
-class Person:
-    """One client: what it has to remember itself."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.session = name.encode().ljust(16, b".")
-        self.connected = False
-        self.opened = False
-        self.requests = 0
-        self.issued = 0
-        self.handles: dict[str, int] = {}
-        self.units: dict[str, bytes] = {}
-        self.sent: dict[int, c.Command] = {}
-        self.waits: dict[int, str] = {}
-        self.numbers: dict[int, int] = {}
-        self.unheard: set[int] = set()
 
 
 class Sent(Struct):
@@ -143,6 +126,9 @@ class World:
         self, person: Person, command: c.Command, number: int | None = None, *, heard: bool = True
     ) -> list[str]:
         """Send a command; return its outcome, and what else it caused."""
+        if is_one_way(command) and not isinstance(command, c.Begin):
+            self._driver.send(person.name, 0, 0, command)
+            return ["sent", *self._settle(person, 0)]
         if number is None:
             number = 0
             if is_durable(command):
@@ -316,7 +302,10 @@ class World:
         unit = person.session + (len(person.units) + 1).to_bytes(8, "big")
         person.units[name] = unit
         self._unit_names[unit] = name
-        return c.Begin(unit)
+        return c.Begin(unit, "ahead" in call.words)
+
+    def _touch(self, _: Person, call: Call) -> c.Command:
+        return c.Touch(self.unit(call.words[0]))
 
     def _commit(self, _: Person, call: Call) -> c.Command:
         return c.Commit(self.unit(call.words[0]))
@@ -569,6 +558,7 @@ COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
     "open": World._open,
     "close": World._close,
     "begin": World._begin,
+    "touch": World._touch,
     "commit": World._commit,
     "backout": World._backout,
     "outcome": World._outcome,

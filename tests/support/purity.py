@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from adapter.core import tables
+from adapter.core.contract.commands import Commit
 from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.results import Refused
 from adapter.core.model.lane import PageNeeded
+from adapter.core.model.manager import QueueManager
 from adapter.core.rules import serving
 from tests.support.digest import Digest, changed, digest
 
@@ -27,6 +29,7 @@ def watch(patch: pytest.MonkeyPatch) -> None:
 def _watched(rule: Callable[..., Any]) -> Callable[..., Any]:
     def decide(qm: Any, *given: Any) -> Any:
         before = digest(qm, *given)
+        backs_out = _backs_out(qm, given)
         try:
             decision = rule(qm, *given)
         except PageNeeded as needed:
@@ -35,11 +38,19 @@ def _watched(rule: Callable[..., Any]) -> Callable[..., Any]:
         except Refusal as refusal:
             _compare(rule, f"refuses ({refusal})", _state(before), _state(digest(qm, *given)))
             raise
-        if isinstance(getattr(decision, "result", None), Refused):
+        if isinstance(getattr(decision, "result", None), Refused) and not backs_out:
             _compare(rule, "refuses", _state(before), _state(digest(qm, *given)))
         return decision
 
     return decide
+
+
+def _backs_out(qm: QueueManager, given: tuple[Any, ...]) -> bool:
+    """Whether this is the one refusal that ends something: a commit behind a refused put."""
+    if not isinstance(given[-1], Commit):
+        return False
+    unit = qm.connections[given[0].connection].units.get(given[-1].unit)
+    return unit is not None and unit.refusal is not None
 
 
 def _state(whole: Digest) -> Digest:

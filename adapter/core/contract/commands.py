@@ -63,7 +63,7 @@ UNMARKED = 32_768  # MQGMO_UNMARKED_BROWSE_MSG
 UNMARK_HANDLE = 65_536  # MQGMO_UNMARK_BROWSE_HANDLE
 UNMARK_CO_OP = 131_072  # MQGMO_UNMARK_BROWSE_CO_OP
 THROUGH_QUIESCE = 262_144  # without MQGMO_FAIL_IF_QUIESCING: it goes on until the very end
-DEFERRED = 524_288  # nobody waits for the answer of a put
+DEFERRED = 524_288  # of a put: it is not answered; the commit of its unit says if it was refused
 
 # What a subscription is to be, to be added up (MQSO_*; our own numbers).
 CREATE = 1
@@ -125,8 +125,8 @@ class Put(Struct, array_like=True, tag=5):
     """Put messages (MQPUT). Outside a unit: exactly one message, and durable.
 
     options: LOGICAL_ORDER, by which the queue manager numbers groups and segments of the handle.
-    DEFERRED, in a unit only: nobody waits for the answer. The unit keeps its first refusal of a
-    deferred put, executes no deferred put after it, and its commit is refused for it; see Commit.
+    DEFERRED: a one-way operation in a unit. The unit keeps the first refusal of its deferred puts,
+    executes none after it, and its commit is refused for it; see Commit.
     level: of publications, 0 to 9: of their subscriptions those get them that have the highest
     level that is not above it.
     """

@@ -1,6 +1,6 @@
-"""Deferred puts, and one-way operations: what becomes of a refusal that nobody waits for.
+"""Deferred puts, and other one-way operations: what becomes of a refusal that nobody waits for.
 
-A unit keeps the first refusal of its deferred puts. Its commit is answered with it, and backs the
+A unit keeps the first refusal of its deferred puts. Its commit is refused for it, and backs the
 unit out: so a unit takes effect with all of its puts, or not at all. This module does not know when
 a put is refused, nor what reaches a client.
 """
@@ -12,11 +12,10 @@ from collections.abc import Callable
 from adapter.core.contract.commands import DEFERRED, Begin, Put, Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Refused
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
-from adapter.core.rules import pages, waiting
-from adapter.core.rules.decision import Decision, connection_of, refused
+from adapter.core.rules import waiting
+from adapter.core.rules.decision import Decision, connection_of
 from adapter.core.rules.unit import backout_records, unit_of
 
 PutRule = Callable[[QueueManager, Request, Put], Decision]
@@ -24,31 +23,31 @@ PutRule = Callable[[QueueManager, Request, Put], Decision]
 
 def decide_put(qm: QueueManager, request: Request, command: Put, rule: PutRule) -> Decision:
     """Put as the rule says, unless an earlier deferred put of the unit was refused."""
-    if not command.unit:
-        raise Refusal(Reason.OPTIONS_ERROR, detail="a deferred put is part of a unit")
+    if request.request or not command.unit:
+        text = "a deferred put is a one-way operation in a unit"
+        raise Refusal(Reason.OPTIONS_ERROR, detail=text)
     unit = unit_of(qm, request, command.unit)
     if unit.refusal is not None:
-        return Decision([], unit.refusal, qm.entry_n)
-    decision = _decide_waiting(qm, request, command, rule)
-    if isinstance(decision.result, Refused):
-        unit.refusal = decision.result
-    return decision
-
-
-def _decide_waiting(qm: QueueManager, request: Request, command: Put, rule: PutRule) -> Decision:
-    """Decide a put as one whose answer is waited for. It may come again, when a page has come."""
+        return Decision([], unit.refusal)
     command.options &= ~DEFERRED
     try:
         return rule(qm, request, command)
-    except Refusal as refusal:
-        return Decision([], refused(refusal), qm.entry_n)
-    except PageNeeded as needed:
-        damaged = pages.refuse_damaged(qm, needed)
-        if damaged is None:
-            raise
-        return damaged
     finally:
-        command.options |= DEFERRED
+        command.options |= DEFERRED  # it may be decided again, when a page has come
+
+
+def note_refused(qm: QueueManager, request: Request, refusal: Refused) -> None:
+    """Remember why a one-way operation was refused: later verbs of its unit are answered with it.
+
+    If the unit is not there, the commit is refused anyway.
+    """
+    command, connection = request.command, connection_of(qm, request)
+    if isinstance(command, Begin):
+        connection.refused_begin = command.unit, refusal
+    elif isinstance(command, Put):
+        unit = connection.units.get(command.unit)
+        if unit is not None and unit.refusal is None:
+            unit.refusal = refusal
 
 
 def back_out(qm: QueueManager, request: Request, unit: UnitOfWork, refusal: Refused) -> Decision:
@@ -56,10 +55,3 @@ def back_out(qm: QueueManager, request: Request, unit: UnitOfWork, refusal: Refu
     replies = waiting.end_unit_waits(qm, connection_of(qm, request), unit.ident)
     records = backout_records(qm, unit, None, request.now_ms)
     return Decision(records, refusal, qm.entry_n, replies=replies)
-
-
-def note_refused(qm: QueueManager, request: Request, refusal: Refused) -> None:
-    """Remember why a one-way operation was refused: the verbs of the unit will say it."""
-    command = request.command
-    if isinstance(command, Begin):
-        connection_of(qm, request).refused_begin = command.unit, refusal

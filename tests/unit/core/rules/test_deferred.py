@@ -5,7 +5,7 @@ import pytest
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Done, PutDone, Refused, UnitOutcome
+from adapter.core.contract.results import Done, Refused, UnitOutcome
 from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core, client_on
 from tests.support.topics import core_with_topics
@@ -121,13 +121,11 @@ def test_verbs_that_wait_are_executed_as_ever_in_a_unit_with_a_refusal() -> None
     assert (client.core.queue("Q").depth, client.core.queue("A").depth) == (0, 1)
 
 
-def test_a_deferred_put_may_be_answered() -> None:
-    client = full_of(1)
+def test_a_deferred_put_is_not_one_that_is_answered() -> None:
+    client = client_on()
     unit = client.begin()
-    assert isinstance(client.do(put("a", unit=unit)), PutDone)
-    assert client.refused(put("b", unit=unit)) is Reason.QUEUE_FULL
-    assert client.refused(put("c", unit=unit)) is Reason.QUEUE_FULL
-    assert client.refused(c.Commit(unit)) is Reason.QUEUE_FULL
+    assert client.refused(put("a", unit=unit)) is Reason.OPTIONS_ERROR
+    assert client.do(c.Commit(unit)) == Done(0), "its refusal was heard"
 
 
 def test_a_deferred_put_outside_a_unit_is_refused() -> None:

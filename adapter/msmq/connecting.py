@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Unpack
 
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.channel import Channel
 from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
@@ -41,8 +41,10 @@ def connect(
     most reconnect_timeout_s, and what was asked is then done once.
     Raises MessageQueueException (SERVICE_NOT_AVAILABLE, MACHINE_NOT_FOUND, ACCESS_DENIED).
     """
+    with a.plain_errors():
+        addresses = parse_addresses(address)
     return connect_by(
-        [TcpDialer(one) for one in parse_addresses(address)],
+        [TcpDialer(one) for one in addresses],
         computer=computer,
         queue_manager=queue_manager,
         user=user,
@@ -64,7 +66,8 @@ def connect_by(
     dialers: Sequence[Dialer], computer: str | None = None, **options: Unpack[ConnectOptions]
 ) -> Host:
     """Connect by the first of these that reaches a queue manager; see connect()."""
-    handshake, timeouts = handshake_by(dialers, options), timeouts_by(options)
+    with a.plain_errors():
+        handshake, timeouts = handshake_by(dialers, options), timeouts_by(options)
     own = a.as_text("computer", computer, COMPUTER_LENGTH_MAX)
 
     def connect_other(dialer: Dialer, found: ComputerFound) -> ComputerChannel:

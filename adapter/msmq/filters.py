@@ -6,7 +6,7 @@ System.Messaging does. This module knows no message.
 
 from __future__ import annotations
 
-from adapter.errors import InvalidType
+from adapter.channel.plain_arguments import WrongArgumentType
 
 PROPERTIES = (
     "acknowledge_type", "acknowledgment", "administration_queue", "app_specific", "arrived_time",
@@ -51,7 +51,7 @@ class MessageReadPropertyFilter:
         if name not in PROPERTIES:
             raise AttributeError(f"a message has no property {name!r}: it has {PROPERTIES}")
         if not isinstance(value, bool):
-            raise InvalidType(f"{name} is True or False, not {value!r}")
+            raise WrongArgumentType(f"{name} is True or False, not {value!r}")
         self.__dict__[name] = value
 
     def __getattr__(self, name: str) -> bool:

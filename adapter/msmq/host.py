@@ -5,7 +5,7 @@ It knows how queues are created, found and opened; it does not know messages.
 
 from __future__ import annotations
 
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.requests import Pending

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from uuid import UUID
 
+from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.core.contract.message import GUID_LENGTH, ID_LENGTH, NO_ID
-from adapter.errors import InvalidIdentifier, InvalidType
 
 FORM = re.compile(r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})\\(\d{1,20})")
 EXAMPLE = "'0a1b2c3d-0000-0000-0000-000000000000\\12'"
@@ -31,10 +31,10 @@ def as_message_id(name: str, value: object) -> bytes:
     if value is None or value == "":
         return b""
     if not isinstance(value, str):
-        raise InvalidType(f"{name} is a str such as {EXAMPLE}, not {value!r}")
+        raise WrongArgumentType(f"{name} is a str such as {EXAMPLE}, not {value!r}")
     match = FORM.fullmatch(value)
     if match is None or int(match[2]) >= 2**64:
-        raise InvalidIdentifier(f"{name} is a GUID and a number, such as {EXAMPLE}, not {value!r}")
+        raise WrongArgument(f"{name} is a GUID and a number, such as {EXAMPLE}, not {value!r}")
     identifier = UUID(match[1]).bytes + int(match[2]).to_bytes(ID_LENGTH - GUID_LENGTH, "big")
     return b"" if identifier == NO_ID else identifier
 
@@ -46,7 +46,7 @@ def as_guid(name: str, value: object) -> str:
     try:
         return str(value if isinstance(value, UUID) else UUID(str(value)))
     except ValueError as error:
-        raise InvalidIdentifier(f"{name} is a GUID, not {value!r}") from error
+        raise WrongArgument(f"{name} is a GUID, not {value!r}") from error
 
 
 def lookup_id(lane: int, seq: int) -> int:

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
+from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.channel.unit import Unit
 from adapter.core.contract import msmq_header as h
 from adapter.core.contract.message import Delivered, MessageData
-from adapter.errors import InvalidIdentifier, InvalidOption, InvalidType
 from adapter.msmq import identifiers
 from adapter.msmq import variants as vt
 from adapter.msmq.enumerations import AcknowledgeTypes, Acknowledgment, MessagePriority, MessageType
@@ -76,7 +76,7 @@ def _priority(name: str, value: object) -> MessagePriority:
 
 def _acknowledge(name: str, value: object) -> AcknowledgeTypes:
     if not isinstance(value, AcknowledgeTypes):
-        raise InvalidType(f"{name} is of AcknowledgeTypes, not {value!r}")
+        raise WrongArgumentType(f"{name} is of AcknowledgeTypes, not {value!r}")
     return value
 
 
@@ -93,9 +93,9 @@ def _time(name: str, value: object) -> timedelta | None:
         return None
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise InvalidType(f"{name} is a number of seconds or a timedelta, not {value!r}")
+        raise WrongArgumentType(f"{name} is a number of seconds or a timedelta, not {value!r}")
     if not 0 <= seconds <= TIME_MAX_S:
-        raise InvalidOption(f"{name} is 0 to {TIME_MAX_S} seconds, not {value!r}")
+        raise WrongArgument(f"{name} is 0 to {TIME_MAX_S} seconds, not {value!r}")
     return timedelta(milliseconds=math.ceil(seconds * 1000))
 
 
@@ -109,7 +109,7 @@ def _number(name: str, value: object) -> int:
 
 def _bytes(name: str, value: object) -> bytes:
     if not isinstance(value, bytes | bytearray):
-        raise InvalidType(f"{name} is bytes, not {value!r}")
+        raise WrongArgumentType(f"{name} is bytes, not {value!r}")
     return bytes(value)
 
 
@@ -172,7 +172,7 @@ class Message:
         self.formatter = formatter
         for name, value in properties.items():
             if not isinstance(getattr(type(self), name, None), Property):
-                raise InvalidOption(f"a Message has no property {name!r} that can be set")
+                raise WrongArgument(f"a Message has no property {name!r} that can be set")
             setattr(self, name, value)
 
     def check_read(self, name: str) -> None:
@@ -371,5 +371,5 @@ def same_id(wanted: str, name: str) -> bytes:
     """Take the id of a message that is to be found; it is never empty."""
     identifier = identifiers.as_message_id(name, wanted)
     if not identifier:
-        raise InvalidIdentifier(f"{name} names a message, and is not empty")
+        raise WrongArgument(f"{name} names a message, and is not empty")
     return identifier

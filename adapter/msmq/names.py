@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from adapter.errors import InvalidName, InvalidType
+from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 
 PREFIX = re.compile(r"\s*formatname:\s*", re.IGNORECASE)
 DOT = re.compile(r"^((?:DIRECT=OS:)?)\.(?=\\)", re.IGNORECASE)
@@ -23,8 +23,8 @@ def absolute(name: str, computer: str) -> str:
 def as_queue_name(name: object, what: str = "path") -> str:
     """Take a path name or a format name."""
     if not isinstance(name, str):
-        raise InvalidType(f"{what} is a str such as {EXAMPLE}, not {name!r}")
+        raise WrongArgumentType(f"{what} is a str such as {EXAMPLE}, not {name!r}")
     stripped = PREFIX.sub("", name, count=1).strip()
     if not stripped:
-        raise InvalidName(f"{what} is the path of a queue, such as {EXAMPLE}, and is not empty")
+        raise WrongArgument(f"{what} is the path of a queue, such as {EXAMPLE}, and is not empty")
     return stripped

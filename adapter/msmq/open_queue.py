@@ -13,13 +13,14 @@ from typing import ClassVar
 
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
+from adapter.channel.plain_arguments import WrongArgumentType
 from adapter.channel.requests import Handle, Pending
 from adapter.channel.verbs import close_handles
 from adapter.core.attributes.msmq import QUOTA_UNLIMITED_KB
 from adapter.core.contract import msmq as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Done
-from adapter.errors import Error, InvalidType
+from adapter.errors import Error
 from adapter.msmq import requests
 from adapter.msmq.computers import ComputerConnections, QueueRoute
 from adapter.msmq.cursor import MessageCursor
@@ -62,7 +63,7 @@ class OpenMessageQueue(QueueProperties, Closing):
     ) -> None:
         super().__init__(computers, path)
         if not isinstance(access, QueueAccessMode):
-            raise InvalidType(f"access is of QueueAccessMode, not {access!r}")
+            raise WrongArgumentType(f"access is of QueueAccessMode, not {access!r}")
         self._access = access
         self._deny_receive = deny_receive
         self._handles: dict[tuple[QueueAccessMode, Channel], Handle] = {}
@@ -205,7 +206,7 @@ class OpenMessageQueue(QueueProperties, Closing):
 
     def _check_cursor(self, cursor: MessageCursor, handle: Handle) -> None:
         if not isinstance(cursor, MessageCursor):
-            raise InvalidType(f"cursor is one of create_cursor(), not {cursor!r}")
+            raise WrongArgumentType(f"cursor is one of create_cursor(), not {cursor!r}")
         if cursor.is_closed or cursor.handle != handle.number:
             raise MessageQueueException(
                 Code.INVALID_HANDLE,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
 from adapter.core.attributes.msmq import QUOTA_UNLIMITED_KB
 from adapter.core.contract import msmq as c
 from adapter.core.contract.format_names import FormatName, parse

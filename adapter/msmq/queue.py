@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
+from adapter.channel.plain_arguments import WrongArgumentType
 from adapter.core.contract import msmq as c
 from adapter.core.contract.results import Done
-from adapter.errors import InvalidType
 from adapter.msmq import requests
 from adapter.msmq.cursor import MessageEnumerator
 from adapter.msmq.enumerations import QueueAccessMode
@@ -79,7 +79,7 @@ class MessageQueue(QueueReader):
     ) -> None:
         """Move a message to a subqueue of this queue, or from it back to the queue."""
         if not isinstance(to, MessageQueue):
-            raise InvalidType(f"to is the MessageQueue to move to, not {to!r}")
+            raise WrongArgumentType(f"to is the MessageQueue to move to, not {to!r}")
         channel = self._reads.channel
         unit, _ = resolved(self._computers, transaction, channel)
         handle, target = self._handle(QueueAccessMode.MOVE), to._handle(QueueAccessMode.MOVE)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from concurrent.futures import Future
 
 from adapter import watched
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
+from adapter.channel.plain_arguments import WrongArgumentType
 from adapter.core.contract import msmq as c
-from adapter.errors import InvalidType
 from adapter.msmq.cursor import MessageCursor, Timeout
 from adapter.msmq.enumerations import MessageLookupAction, PeekAction
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
@@ -57,7 +57,7 @@ class QueueReader(OpenMessageQueue):
         MessageQueueException: ILLEGAL_CURSOR_ACTION, MESSAGE_ALREADY_RECEIVED, ...
         """
         if not isinstance(action, PeekAction):
-            raise InvalidType(f"action is of PeekAction, not {action!r}")
+            raise WrongArgumentType(f"action is of PeekAction, not {action!r}")
         start = action.value if cursor is not None else c.FIRST
         command = c.MsmqReceive(0, wait_ms=a.as_wait_ms(timeout), peek=True, start=start)
         return self._timely(self._read(command, cursor, None))
@@ -201,7 +201,7 @@ class QueueReader(OpenMessageQueue):
         peek: bool,
     ) -> Message:
         if not isinstance(action, MessageLookupAction):
-            raise InvalidType(f"action is of MessageLookupAction, not {action!r}")
+            raise WrongArgumentType(f"action is of MessageLookupAction, not {action!r}")
         wanted = a.as_whole("lookup_id", lookup_id, 0, 2**63 - 1)
         if action in (MessageLookupAction.FIRST, MessageLookupAction.LAST):
             wanted = c.NO_LOOKUP_ID

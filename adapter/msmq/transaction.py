@@ -14,8 +14,9 @@ from typing import Protocol, Self
 
 from adapter.channel.channel import Channel
 from adapter.channel.closing import CommitOnExit
+from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.channel.unit import Unit
-from adapter.errors import BackedOut, Error, InvalidOption, InvalidType, UnitEnded
+from adapter.errors import BackedOut, Error, UnitEnded
 from adapter.msmq import identifiers
 from adapter.msmq.computers import ComputerConnections
 from adapter.msmq.enumerations import MessageQueueTransactionStatus as Status
@@ -133,7 +134,7 @@ class MessageQueueTransaction(CommitOnExit):
         Raises MessageQueueException: TRANSACTION_ENLIST.
         """
         if not self.belongs_to(computers):
-            raise InvalidOption("the transaction is of another host: make one with this host")
+            raise WrongArgument("the transaction is of another host: make one with this host")
         unit = self._pending("use")
         if channel is None or unit.belongs_to(channel):
             return unit
@@ -223,7 +224,7 @@ def resolved(
         ambient = _of(computers)
         return (None if ambient is None else ambient.unit_for(computers, channel)), False
     if not isinstance(transaction, MessageQueueTransaction):
-        raise InvalidType(
+        raise WrongArgumentType(
             "transaction is a MessageQueueTransaction, a MessageQueueTransactionType or None, not "
             f"{transaction!r}"
         )

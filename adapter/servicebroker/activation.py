@@ -23,11 +23,12 @@ from typing import Any
 from msgspec import Struct, field
 
 from adapter import launch, watched
+from adapter.channel.plain_arguments import WrongArgument
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, QueueDescription
-from adapter.errors import Error, InvalidOption
+from adapter.errors import Error
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import ServiceBrokerError
 
@@ -82,7 +83,7 @@ class ActivationService:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         if isinstance(queues, str):
-            raise InvalidOption(f"queues is a list of names, not the str {queues!r}")
+            raise WrongArgument(f"queues is a list of names, not the str {queues!r}")
         self._broker = broker
         self._only = {_key(name): name for name in queues}
         self._environment = environment
@@ -100,13 +101,13 @@ class ActivationService:
 
     def start(self) -> None:
         """Start readers as they are needed, in the background. Raises ServiceBrokerError if a queue
-        does not exist; InvalidOption if the service runs, or a queue has no activation.
+        does not exist; WrongArgument if the service runs, or a queue has no activation.
         """
         if self._thread is not None and self._thread.is_alive():
-            raise InvalidOption("the activation service runs already")
+            raise WrongArgument("the activation service runs already")
         for name in self._only.values():
             if self._broker.queue(name).activation is None:
-                raise InvalidOption(f"queue {name} has no activation: alter the queue")
+                raise WrongArgument(f"queue {name} has no activation: alter the queue")
         self._stopping.clear()
         self._problem = ""
         self._thread = watched.thread("activation service", self._work, self._ended)

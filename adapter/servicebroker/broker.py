@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
+from adapter.channel.plain_arguments import WrongArgument
 from adapter.channel.requests import Pending
 from adapter.channel.unit import Unit
 from adapter.core.contract import commands
 from adapter.core.contract.results import UnitOutcome, UnitState
-from adapter.errors import InvalidOption
 from adapter.servicebroker.errors import as_broker
 from adapter.servicebroker.inspection import Poison
 from adapter.servicebroker.statements import TIMEOUT_MAX_MS
@@ -54,13 +54,13 @@ class ServiceBroker(Closing, Poison, Subscribing):
     def lock_timeout_ms(self, value: int) -> None:
         timeout_ms = a.as_whole("lock_timeout_ms", value)
         if not -1 <= timeout_ms <= TIMEOUT_MAX_MS:
-            raise InvalidOption(f"lock_timeout_ms is -1 (without limit) to {TIMEOUT_MAX_MS}")
+            raise WrongArgument(f"lock_timeout_ms is -1 (without limit) to {TIMEOUT_MAX_MS}")
         self._lock_timeout_ms = timeout_ms
 
     def transaction(self) -> Transaction:
-        """BEGIN TRANSACTION. Raises InvalidOption if one is open: they do not nest."""
+        """BEGIN TRANSACTION. Raises WrongArgument if one is open: they do not nest."""
         if self._transaction is not None and self._transaction.is_open:
-            raise InvalidOption("the session has an open transaction: commit or roll it back first")
+            raise WrongArgument("the session has an open transaction: commit or roll it back first")
         unit = Unit(self.channel)
         unit.begin()
         self._transaction = Transaction(self, unit)

@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
+from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract.results import Descriptions, Done
-from adapter.errors import InvalidAttribute, InvalidType
 
 SENDERS = {"INITIATOR": "by_initiator", "TARGET": "by_target", "ANY": "by_any"}
 
@@ -80,7 +80,7 @@ class Catalog(ABC):
         for message_type, sender in message_types.items():
             field = SENDERS.get(sender)
             if field is None:
-                raise InvalidAttribute(f"SENT BY is INITIATOR, TARGET or ANY, not {sender!r}")
+                raise WrongArgument(f"SENT BY is INITIATOR, TARGET or ANY, not {sender!r}")
             attributes[field] = joined([*attributes[field].split("\n"), message_type])
         self._create(kinds.CONTRACT, name, dict(attributes))
 
@@ -232,7 +232,7 @@ class Catalog(ABC):
 def joined(names: Iterable[str]) -> str:
     """Write a list of names."""
     if isinstance(names, str):
-        raise InvalidType(f"give a list of names, not the str {names!r}")
+        raise WrongArgumentType(f"give a list of names, not the str {names!r}")
     return "\n".join(name for name in names if name)
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Unpack
 
+from adapter.channel import plain_arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.channel import Channel
 from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
@@ -33,8 +34,10 @@ def connect(
     for at most reconnect_timeout_s; a transaction that was open is rolled back.
     Raises ServiceBrokerError.
     """
+    with a.plain_errors():
+        addresses = parse_addresses(address)
     return connect_by(
-        [TcpDialer(one) for one in parse_addresses(address)],
+        [TcpDialer(one) for one in addresses],
         queue_manager=queue_manager,
         user=user,
         password=password,
@@ -51,6 +54,7 @@ def connect_in_process(loop: asyncio.AbstractEventLoop, accept: Accept) -> Servi
 
 def connect_by(dialers: Sequence[Dialer], **options: Unpack[ConnectOptions]) -> ServiceBroker:
     """Connect by the first of these that reaches a queue manager; see connect()."""
-    handshake, timeouts = handshake_by(dialers, options), timeouts_by(options)
+    with a.plain_errors():
+        handshake, timeouts = handshake_by(dialers, options), timeouts_by(options)
     with as_broker():
         return ServiceBroker(Channel(handshake, timeouts))

@@ -13,8 +13,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from adapter.channel.plain_arguments import WrongArgument
 from adapter.core.attributes.broker import ROLLBACKS_MAX
-from adapter.errors import InvalidOption
 from adapter.servicebroker.catalog import Catalog
 from adapter.servicebroker.errors import ServiceBrokerError
 from adapter.servicebroker.rows import Row
@@ -132,7 +132,7 @@ class Poison(Catalog, Views, Statements):
                 str(handle),
             )
         if error < 1:
-            raise InvalidOption(f"error is 1 or more, not {error}: negative ones are the system's")
+            raise WrongArgument(f"error is 1 or more, not {error}: negative ones are the system's")
         waiting = (one for one in self.browse(queue) if one.conversation_handle == handle)
         row = next((one for one in waiting if one.status == 1), None)
         self.alter_queue(queue, status=True)

@@ -13,15 +13,16 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
 from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
+from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.channel.requests import Pending
 from adapter.channel.unit import Unit, perform
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, Done, Messages
-from adapter.errors import BackedOut, InvalidOption, InvalidType
+from adapter.errors import BackedOut
 from adapter.servicebroker.errors import as_broker
 from adapter.servicebroker.rows import Row, row_of
 
@@ -90,13 +91,13 @@ class Statements(ABC):
         as they are sent.
         """
         if related_conversation is not None and related_conversation_group is not None:
-            raise InvalidOption("give a related conversation or a related group, not both")
+            raise WrongArgument("give a related conversation or a related group, not both")
         handle = uuid4()
         group = related_conversation_group
         related = b"" if related_conversation is None else as_guid(related_conversation)
         lifetime = 0 if lifetime_s is None else a.as_whole("lifetime_s", lifetime_s)
         if lifetime_s is not None and lifetime < 1:
-            raise InvalidOption(f"lifetime_s is 1 to 2147483647 seconds, not {lifetime_s}")
+            raise WrongArgument(f"lifetime_s is 1 to 2147483647 seconds, not {lifetime_s}")
         self._do(
             b.BrokerBegin(
                 b"",
@@ -149,7 +150,7 @@ class Statements(ABC):
         if no message is there. timeout_ms: 0: without WAITFOR, -1: without limit.
         """
         if conversation_handle is not None and conversation_group_id is not None:
-            raise InvalidOption("give a conversation handle or a conversation group, not both")
+            raise WrongArgument("give a conversation handle or a conversation group, not both")
         handle, group = conversation_handle, conversation_group_id
         command = b.BrokerReceive(
             b"",
@@ -194,7 +195,7 @@ class Statements(ABC):
     ) -> None:
         """END CONVERSATION, plainly, WITH ERROR = ... DESCRIPTION = ..., or WITH CLEANUP."""
         if (error is None) != (description is None):
-            raise InvalidOption("an error code and its description go together (8419)")
+            raise WrongArgument("an error code and its description go together (8419)")
         code = None if error is None else a.as_whole("error", error)
         text = "" if description is None else a.as_text("description", description)
         self._do(
@@ -209,11 +210,11 @@ def as_guid(value: Handle) -> bytes:
     if isinstance(value, UUID):
         return value.bytes
     if not isinstance(value, str):
-        raise InvalidType(f"a handle is a UUID or a str, not {value!r}")
+        raise WrongArgumentType(f"a handle is a UUID or a str, not {value!r}")
     try:
         return UUID(value).bytes
     except ValueError as error:
-        raise InvalidOption(f"{value[:50]!r} is not a GUID") from error
+        raise WrongArgument(f"{value[:50]!r} is not a GUID") from error
 
 
 def as_body(body: object) -> bytes | None:
@@ -224,19 +225,19 @@ def as_body(body: object) -> bytes | None:
         return body.encode("utf-16-le", "surrogatepass")
     if isinstance(body, bytearray | memoryview):
         return bytes(body)
-    raise InvalidType(f"a body is bytes, a str or None, not {type(body).__name__}")
+    raise WrongArgumentType(f"a body is bytes, a str or None, not {type(body).__name__}")
 
 
 def as_timeout_ms(value: int) -> int:
     """Check a time to wait."""
     timeout_ms = a.as_whole("timeout_ms", value)
     if not -1 <= timeout_ms <= TIMEOUT_MAX_MS:
-        raise InvalidOption(f"timeout_ms is -1 (without limit) to {TIMEOUT_MAX_MS}, not {value}")
+        raise WrongArgument(f"timeout_ms is -1 (without limit) to {TIMEOUT_MAX_MS}, not {value}")
     return timeout_ms
 
 
 def _top(value: int) -> int:
     top = a.as_whole("top", value)
     if top < 1:
-        raise InvalidOption(f"top is 1 or more, not {value}")
+        raise WrongArgument(f"top is 1 or more, not {value}")
     return top

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
 from adapter.channel.channel import Channel
 from adapter.channel.closing import CommitOnExit
 from adapter.channel.unit import Unit

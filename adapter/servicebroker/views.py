@@ -12,7 +12,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from adapter.channel import arguments as a
+from adapter.channel import plain_arguments as a
 from adapter.core.contract import broker as b
 from adapter.core.contract.results import Descriptions, Messages, QueueDescription
 from adapter.servicebroker.rows import Row, row_of

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.errors import InvalidType, InvalidValue
+from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.msmq.message import Message
 from adapter.msmq.triggers.conditions import string_body
 
@@ -59,7 +59,7 @@ class Run(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if not self.executable:
-            raise InvalidValue(f"executable is the name or path of a program: {self.executable!r}")
+            raise WrongArgument(f"executable is the name or path of a program: {self.executable!r}")
         check_parameters(self.parameters)
 
 
@@ -87,28 +87,28 @@ Action = Run | Call
 
 
 def check_parameters(parameters: object) -> None:
-    """Raise InvalidType unless this is a tuple or a list."""
+    """Raise WrongArgumentType unless this is a tuple or a list."""
     if not isinstance(parameters, tuple | list):
-        raise InvalidType(
+        raise WrongArgumentType(
             f"parameters is a tuple, such as (MessageProperty.LABEL,): {parameters!r}"
         )
 
 
 def found_function(name: object) -> Callable[..., object]:
-    """Import "module:function". Raises InvalidType or InvalidValue."""
+    """Import "module:function". Raises WrongArgumentType or WrongArgument."""
     if not isinstance(name, str):
-        raise InvalidType(f"a Call takes a function or 'module:function', not {name!r}")
+        raise WrongArgumentType(f"a Call takes a function or 'module:function', not {name!r}")
     module, colon, path = name.partition(":")
     if not colon or not module or not path:
-        raise InvalidValue(f"{name!r} does not name a function: write 'module:function'")
+        raise WrongArgument(f"{name!r} does not name a function: write 'module:function'")
     try:
         found: Any = importlib.import_module(module)
         for part in path.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise InvalidValue(f"{name!r} does not name a function: {error}") from error
+        raise WrongArgument(f"{name!r} does not name a function: {error}") from error
     if not callable(found):
-        raise InvalidValue(f"{name!r} does not name a function, but a {type(found).__name__}")
+        raise WrongArgument(f"{name!r} does not name a function, but a {type(found).__name__}")
     function: Callable[..., object] = found
     return function
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
-from adapter.channel.arguments import as_flag
-from adapter.errors import InvalidName, InvalidType
+from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType, as_flag
 from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.message import Message
 from adapter.msmq.names import as_queue_name
@@ -40,11 +39,11 @@ class Rule:
         self.conditions = tuple(conditions)
         for condition in self.conditions:
             if not isinstance(condition, MessageCondition):
-                raise InvalidType(
+                raise WrongArgumentType(
                     f"a condition is one such as LabelContains('urgent'), not {condition!r}"
                 )
         if not isinstance(action, Run | Call):
-            raise InvalidType(f"an action is Run(...) or Call(...), not {action!r}")
+            raise WrongArgumentType(f"an action is Run(...) or Call(...), not {action!r}")
         self.action = action
 
     @property
@@ -86,10 +85,10 @@ class Trigger:
         self.rules = list(rules)
         for rule in self.rules:
             if not isinstance(rule, Rule):
-                raise InvalidType(f"rules are of Rule, not {rule!r}")
+                raise WrongArgumentType(f"rules are of Rule, not {rule!r}")
         self.serialized = as_flag("serialized", serialized)
         if not isinstance(processing, Processing):
-            raise InvalidType(f"processing is of Processing, not {processing!r}")
+            raise WrongArgumentType(f"processing is of Processing, not {processing!r}")
         self.processing = processing
         self.enabled = as_flag("enabled", enabled)
 
@@ -115,9 +114,9 @@ class Trigger:
 def as_name(name: object, what: str) -> str:
     """Take the name of a trigger or rule."""
     if not isinstance(name, str):
-        raise InvalidType(f"the name of a {what} is a str, not {name!r}")
+        raise WrongArgumentType(f"the name of a {what} is a str, not {name!r}")
     if not name:
-        raise InvalidName(f"the name of a {what} has at least one character")
+        raise WrongArgument(f"the name of a {what} has at least one character")
     return name
 
 

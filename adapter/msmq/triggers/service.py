@@ -17,7 +17,7 @@ from contextlib import nullcontext
 from datetime import timedelta
 
 from adapter import watched
-from adapter.channel.arguments import as_whole
+from adapter.channel.plain_arguments import as_whole
 from adapter.msmq.enumerations import MessageQueueTransactionType as Kind
 from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.host import Host

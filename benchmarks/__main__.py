@@ -9,7 +9,7 @@ import argparse
 import functools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,6 +24,7 @@ from benchmarks import (
     mqi,
     network,
     objects,
+    peers,
     queues,
     scale,
     spark,
@@ -33,18 +34,39 @@ from benchmarks import (
 )
 from benchmarks.results import RESULTS, Rows, is_met, save, show, target
 
+FSYNC = {"log.flush.interval.messages": "1"}
+
 
 class Part(Struct, frozen=True):
-    """What is measured together, on brokers of its own."""
+    """What is measured together, on brokers of its own.
+
+    settings: of the brokers. versions: of what else is measured. adds: whether runs can be added.
+    """
 
     measure: Callable[..., Rows]
     about: str
     brokers: int = 1
+    settings: Mapping[str, str] = {}
+    versions: Callable[[], Mapping[str, str]] = dict
+    adds: bool = False
 
 
 PARTS = {
     "verbs": Part(verbs.measure, "round trips, put and get, beside raw Kafka"),
     "cpu": Part(cpu.measure, "CPU of a round trip by process"),
+    "peers": Part(
+        functools.partial(peers.measure, fsync=False),
+        "RabbitMQ, Artemis and Kafka alone",
+        versions=peers.versions,
+        adds=True,
+    ),
+    "peers-fsync": Part(
+        functools.partial(peers.measure, fsync=True),
+        "the same, with fsync before every answer",
+        settings=FSYNC,
+        versions=peers.versions,
+        adds=True,
+    ),
     "mqi": Part(mqi.measure, "round trips of ibmmq beside the SDK"),
     "triggers": Part(triggers.measure, "from a put to its trigger message"),
     "queues": Part(queues.measure, "1, 10 and 200 busy queues"),
@@ -63,16 +85,20 @@ PARTS = {
 }
 
 
-def run(name: str, against: Path | None) -> list[str]:
+def run(name: str, against: Path | None, *, add: bool) -> list[str]:
     """Measure one part; says what is short of its target."""
     part = PARTS[name]
-    measure = part.measure if against is None else functools.partial(part.measure, against=against)
+    measure = part.measure
+    if against is not None:
+        measure = functools.partial(measure, against=against)
+    if add:
+        measure = functools.partial(measure, runs=1, earlier=name)
     began = time.monotonic()
     print(f"\n{name}: {part.about}", file=sys.stderr, flush=True)
-    with LocalKafka(brokers=part.brokers) as kafka:
+    with LocalKafka(brokers=part.brokers, settings=part.settings) as kafka:
         rows = measure(kafka.bootstrap_servers)
     if against is None:
-        save(name, rows)
+        save(name, rows, part.versions())
     show(rows, f"{name}: {part.about}, {time.monotonic() - began:.0f} s")
     return [
         f"{name}: {row.name}: {row.median:.2f} {row.unit}, to be {target(row)}"
@@ -88,11 +114,18 @@ def main() -> None:
     parser.add_argument(
         "--against", type=Path, help="a checkout that the part cpu measures too, in turn"
     )
+    parser.add_argument(
+        "--add", action="store_true", help="one run more of the parts peers and peers-fsync"
+    )
     given = parser.parse_args()
     if given.against and given.parts != ["cpu"]:
         parser.error("--against goes with the part cpu, alone")
+    if given.add and not all(name in PARTS and PARTS[name].adds for name in given.parts or [""]):
+        parser.error("--add goes with the parts peers and peers-fsync")
     against = given.against and given.against.resolve()
-    short = [text for name in given.parts or list(PARTS) for text in run(name, against)]
+    short = [
+        text for name in given.parts or list(PARTS) for text in run(name, against, add=given.add)
+    ]
     if not against:
         print(f"\nwritten to {RESULTS.name}", file=sys.stderr)
     for text in short:

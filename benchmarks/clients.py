@@ -82,19 +82,24 @@ def round_trips(task: Task, number: int, go: threading.Barrier, work: list[Work]
     """One client: warm up, then round trips until the time is over."""
     with adapter.connect(task.address) as qm:
         turns = cycle([qm.queue(name) for name in names(task, number)])
-        go.wait()
-        until = time.perf_counter() + WARM_UP_S
-        warm_up = 0
-        while time.perf_counter() < until:
-            round_trip(qm, next(turns))
-            warm_up += 1
-        latencies = []
-        began = time.perf_counter()
-        until = began + task.seconds
-        while time.perf_counter() < until:
-            latencies.append(round_trip(qm, next(turns)))
-        seconds = time.perf_counter() - began
-        work.append(Work(len(latencies), seconds, latencies, warm_up=warm_up))
+        repeat(lambda: round_trip(qm, next(turns)), task, go, work)
+
+
+def repeat(once: Callable[[], float], task: Task, go: threading.Barrier, work: list[Work]) -> None:
+    """Do something again and again, first to warm up; it returns how many ms a commit took."""
+    go.wait()
+    until = time.perf_counter() + WARM_UP_S
+    warm_up = 0
+    while time.perf_counter() < until:
+        once()
+        warm_up += 1
+    latencies = []
+    began = time.perf_counter()
+    until = began + task.seconds
+    while time.perf_counter() < until:
+        latencies.append(once())
+    seconds = time.perf_counter() - began
+    work.append(Work(len(latencies), seconds, latencies, warm_up=warm_up))
 
 
 def names(task: Task, number: int) -> list[str]:

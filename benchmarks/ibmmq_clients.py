@@ -12,7 +12,7 @@ import time
 import ibmmq
 from ibmmq import CMQC
 
-from benchmarks.clients import BODY, WARM_UP_S, Task, Work, names, run
+from benchmarks.clients import BODY, Task, Work, names, repeat, run
 
 CHANNEL = "DEV.APP.SVRCONN"
 OPEN = CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_OUTPUT
@@ -53,19 +53,7 @@ def round_trips(task: Task, number: int, go: threading.Barrier, work: list[Work]
     qmgr = ibmmq.connect(None, CHANNEL, f"{host}({port})")
     (name,) = names(task, number)
     queue = ibmmq.Queue(qmgr, name, OPEN)
-    go.wait()
-    until = time.perf_counter() + WARM_UP_S
-    warm_up = 0
-    while time.perf_counter() < until:
-        round_trip(qmgr, queue)
-        warm_up += 1
-    latencies = []
-    began = time.perf_counter()
-    until = began + task.seconds
-    while time.perf_counter() < until:
-        latencies.append(round_trip(qmgr, queue))
-    seconds = time.perf_counter() - began
-    work.append(Work(len(latencies), seconds, latencies, warm_up=warm_up))
+    repeat(lambda: round_trip(qmgr, queue), task, go, work)
     qmgr.disconnect()
 
 

@@ -17,10 +17,10 @@ Rate = tuple[float, Mapping[str, float]]
 """Operations a second, and what each role used for one, in microseconds of CPU."""
 
 
-def create_topic(bootstrap: str, name: str) -> None:
-    """Make a topic of one partition, with as many copies as the brokers keep."""
+def create_topic(bootstrap: str, name: str, partitions: int = 1) -> None:
+    """Make a topic, with as many copies as the brokers keep."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    futures = admin.create_topics([NewTopic(name, 1)])
+    futures = admin.create_topics([NewTopic(name, partitions)])
     futures[name].result(30)
 
 

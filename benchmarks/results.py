@@ -8,6 +8,7 @@ import platform
 import statistics
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +100,26 @@ def cpu(row: Row) -> str:
     return ", ".join(f"{role} {us:,.0f}" for role, us in sorted(medians.items()))
 
 
-def save(part: str, rows: Rows) -> None:
-    """Write the figures of one part; those of the others stay as they are."""
+def add_earlier(part: str, rows: Rows) -> None:
+    """Put the runs that results.json has of a part before those of the rows."""
+    told = json.loads(RESULTS.read_text())["parts"].get(part, {})
+    for key in rows.keys() & told.keys():
+        rows[key].runs[:0] = told[key]["runs"]
+        for role, earlier in told[key]["cpu_us_runs"].items():
+            rows[key].cpu_us.setdefault(role, [])[:0] = earlier
+
+
+def save(part: str, rows: Rows, versions: Mapping[str, str]) -> None:
+    """Write the figures of one part; those of the others stay as they are.
+
+    versions: of what else was measured.
+    """
     told: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     told["machine"] = machine()
+    told.setdefault("measured", {})[part] = {
+        "date": datetime.now(UTC).date().isoformat(),
+        **versions,
+    }
     told.setdefault("parts", {})[part] = {
         key: {
             "name": row.name,
@@ -112,6 +129,9 @@ def save(part: str, rows: Rows) -> None:
             "ratio": ratio(rows, row),
             "target": target(row) or None,
             "cpu_us": {role: round(statistics.median(us), 1) for role, us in row.cpu_us.items()},
+            "cpu_us_runs": {
+                role: [round(value, 1) for value in us] for role, us in row.cpu_us.items()
+            },
         }
         for key, row in rows.items()
     }

@@ -159,21 +159,45 @@ class Done(Struct):
         return self.spent.each(sum(one.count + one.warm_up for one in self.work))
 
 
+class Program(Struct, frozen=True):
+    """A client process: it prints "ready", waits for a line, and prints its Works as JSON.
+
+    task: the line that it reads before, if it reads one.
+    """
+
+    command: list[str]
+    task: str = ""
+    folder: Path | None = None
+    environment: Mapping[str, str] | None = None
+
+
 def run_clients(tasks: list[Task], program: str = "clients", code: Code = HERE) -> Done:
     """Run one process a task, all started together. program: a file of this folder."""
+    command = code.command(str(Path(__file__).parent / f"{program}.py"))
+    return run_programs(
+        [
+            Program(command, msgspec.json.encode(task).decode(), code.folder, code.environment)
+            for task in tasks
+        ]
+    )
+
+
+def run_programs(programs: list[Program]) -> Done:
+    """Run client processes, all started together."""
     processes = [
         subprocess.Popen(
-            code.command(str(Path(__file__).with_name(program + ".py"))),
-            cwd=code.folder,
-            env=code.environment,
+            program.command,
+            cwd=program.folder,
+            env=program.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        for _ in tasks
+        for program in programs
     ]
-    for process, task in zip(processes, tasks, strict=True):
-        _tell(process, msgspec.json.encode(task).decode())
+    for process, program in zip(processes, programs, strict=True):
+        if program.task:
+            _tell(process, program.task)
     for process in processes:
         _line(process)
     with spending() as spent:
@@ -181,7 +205,8 @@ def run_clients(tasks: list[Task], program: str = "clients", code: Code = HERE) 
             _tell(process, "go")
         lines = [_line(process) for process in processes]
     for process in processes:
-        process.wait(30)
+        with process:
+            process.wait(30)
     work = [one for line in lines for one in msgspec.json.decode(line, type=list[Work])]
     return Done(work, spent)
 

@@ -18,7 +18,10 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 ROLES = {
     "adapter.movers.process": "movers",
     "adapter.server": "queue manager",
+    "peers.Load": "clients",
     "kafka.Kafka": "broker",
+    "artemis.core.server": "Artemis",
+    "beam.smp": "RabbitMQ",
     "pyspark": "spark",
     "benchmarks": "clients",
 }

@@ -94,13 +94,13 @@ def round_trips(
     return run_clients(tasks, program, code)
 
 
-def put_then_get(address: str, queue: str) -> raw.Rate:
+def put_then_get(address: str, queue: str, messages: int = MESSAGES) -> raw.Rate:
     """Messages a second, all put in units of 100, then all got in units of 100."""
     seconds = 0.0
     cpu_us: Counter[str] = Counter()
     for kind in ("put", "get"):
-        task = Task(address=address, kind=kind, queue=queue, messages=MESSAGES)
+        task = Task(address=address, kind=kind, queue=queue, messages=messages)
         done = run_clients([task])
         seconds += max(one.seconds for one in done.work)
         cpu_us.update(done.cpu_us)
-    return MESSAGES / seconds, cpu_us
+    return messages / seconds, cpu_us

@@ -1,7 +1,13 @@
-"""Benchmarks of MSMQ and Service Broker in short: that they run, and what must hold anywhere."""
+"""Benchmarks in short: that they run, and what must hold anywhere."""
+
+from pathlib import Path
+
+import pytest
 
 from adapter.localkafka import LocalKafka
-from benchmarks import activations, cursors, dialogs, objects
+from benchmarks import activations, cursors, dialogs, objects, peers
+from benchmarks.peers import servers
+from benchmarks.peers.variants import Amount
 from benchmarks.results import is_met
 
 
@@ -26,3 +32,20 @@ def test_cursors_and_waiting_receives_leave_nothing_behind(kafka: LocalKafka) ->
 def test_dialogs_leave_nothing_behind(kafka: LocalKafka) -> None:
     rows = dialogs.measure(kafka.bootstrap_servers, 1, dialogs=5, waiting=(10, 100), receives=5)
     assert all(row.runs for row in rows.values())
+
+
+def test_other_queue_managers_are_measured_beside_ours(kafka: LocalKafka) -> None:
+    amount = Amount(clients=(1,), seconds=0.1, messages=100, warm_up_s=0.1)
+    rows = peers.measure(kafka.bootstrap_servers, fsync=False, runs=1, amount=amount)
+    installed = [
+        name for name, version in peers.versions().items() if "apt-get install" not in version
+    ]
+    assert len(installed) >= 2
+    assert all(row.runs for row in rows.values())
+
+
+def test_a_queue_manager_that_is_not_installed_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(servers, "RABBITMQ", tmp_path / "rabbitmq-server")
+    assert peers.versions()["RabbitMQ"] == "not installed: apt-get install rabbitmq-server"

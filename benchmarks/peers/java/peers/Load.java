@@ -1,0 +1,123 @@
+package peers;
+
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+
+/**
+ * A process full of clients of a peer: peers.Load PEER PORT KIND MODE QUEUE CLIENTS WARM_UP SECONDS
+ * MESSAGES UNIT.
+ *
+ * <p>PEER: artemis or rabbitmq. KIND: rt for round trips, pg to put everything and then get it.
+ * MODE: asked or ahead. It connects, works until Java has compiled what it runs, prints "ready",
+ * waits for a line, works, and prints what it did as JSON.
+ */
+public final class Load {
+  private final String peer;
+  private final int port;
+  private final boolean roundTrips;
+  private final boolean ahead;
+  private final String queue;
+  private final double warmUp;
+  private final double seconds;
+  private final int messages;
+  private final int unit;
+  private final CyclicBarrier warm;
+  private final CyclicBarrier connected;
+  private final CyclicBarrier go;
+  private final List<String> work = new ArrayList<>();
+
+  private Load(String[] given, int clients) {
+    peer = given[0];
+    port = Integer.parseInt(given[1]);
+    roundTrips = given[2].equals("rt");
+    ahead = given[3].equals("ahead");
+    queue = given[4];
+    warmUp = Double.parseDouble(given[6]);
+    seconds = Double.parseDouble(given[7]);
+    messages = Integer.parseInt(given[8]);
+    unit = Integer.parseInt(given[9]);
+    warm = new CyclicBarrier(clients);
+    connected = new CyclicBarrier(clients + 1);
+    go = new CyclicBarrier(clients + 1);
+  }
+
+  /** See above. */
+  public static void main(String[] given) throws Exception {
+    int clients = Integer.parseInt(given[5]);
+    var load = new Load(given, clients);
+    var threads = new ArrayList<Thread>();
+    for (int i = 0; i < clients; i++) {
+      threads.add(new Thread(load::client));
+    }
+    threads.forEach(Thread::start);
+    load.connected.await();
+    System.out.println("ready");
+    new BufferedReader(new InputStreamReader(System.in)).readLine();
+    load.go.await();
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    System.out.println(load.work);
+    System.exit(0);
+  }
+
+  private void client() {
+    try {
+      // A client that waits for the others keeps what it was sent ahead: so it closes before.
+      try (Client client = connected()) {
+        work(client, warmUp, messages / 5);
+      }
+      warm.await();
+      try (Client client = connected()) {
+        connected.await();
+        go.await();
+        long began = System.nanoTime();
+        int count = work(client, seconds, messages);
+        note(count, (System.nanoTime() - began) / 1e9);
+      }
+    } catch (Exception problem) {
+      problem.printStackTrace();
+      System.exit(1);
+    }
+  }
+
+  private int work(Client client, double seconds, int messages) throws Exception {
+    return roundTrips ? roundTrips(client, seconds) : putThenGet(client, messages);
+  }
+
+  private Client connected() throws Exception {
+    if (peer.equals("artemis")) {
+      return new ArtemisClient(port, queue, ahead);
+    }
+    return new RabbitClient(port, queue, ahead, ahead && !roundTrips);
+  }
+
+  private static int roundTrips(Client client, double seconds) throws Exception {
+    long until = System.nanoTime() + (long) (seconds * 1e9);
+    int count = 0;
+    while (System.nanoTime() < until) {
+      client.put(2);
+      client.get(2);
+      count++;
+    }
+    return count;
+  }
+
+  private int putThenGet(Client client, int messages) throws Exception {
+    for (int put = 0; put < messages; put += unit) {
+      client.put(unit);
+    }
+    client.flush();
+    for (int got = 0; got < messages; got += unit) {
+      client.get(unit);
+    }
+    return messages;
+  }
+
+  private synchronized void note(int count, double took) {
+    work.add("{\"count\":" + count + ",\"seconds\":" + took + ",\"put_commit_ms\":[]}");
+  }
+}

@@ -1,0 +1,95 @@
+package peers;
+
+import com.rabbitmq.client.Channel;
+import com.rabbitmq.client.Connection;
+import com.rabbitmq.client.ConnectionFactory;
+import com.rabbitmq.client.Delivery;
+import com.rabbitmq.client.GetResponse;
+import com.rabbitmq.client.MessageProperties;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * RabbitMQ's quorum queues. They take no transactions: what is put is confirmed message by message,
+ * and what is acknowledged is not confirmed at all.
+ */
+final class RabbitClient implements Client {
+  /** Messages that may be unacknowledged, and messages that may be unconfirmed. */
+  private static final int AHEAD = 800;
+
+  private final Connection connection;
+  private final Channel channel;
+  private final String queue;
+  private final boolean ahead;
+  private final boolean pipelined;
+  private final BlockingQueue<Delivery> delivered = new LinkedBlockingQueue<>();
+  private int unconfirmed;
+
+  /** ahead: deliveries come unasked. pipelined: put returns while few messages are unconfirmed. */
+  RabbitClient(int port, String queue, boolean ahead, boolean pipelined) throws Exception {
+    var factory = new ConnectionFactory();
+    factory.setHost("127.0.0.1");
+    factory.setPort(port);
+    connection = factory.newConnection();
+    channel = connection.createChannel();
+    this.queue = queue;
+    this.ahead = ahead;
+    this.pipelined = pipelined;
+    channel.queueDeclare(queue, true, false, false, Map.of("x-queue-type", "quorum"));
+    channel.confirmSelect();
+    if (ahead) {
+      channel.basicQos(pipelined ? AHEAD : 8);
+      channel.basicConsume(queue, false, (tag, one) -> delivered.add(one), tag -> {});
+    }
+  }
+
+  @Override
+  public void put(int messages) throws Exception {
+    for (int i = 0; i < messages; i++) {
+      channel.basicPublish("", queue, MessageProperties.PERSISTENT_BASIC, BODY);
+    }
+    unconfirmed += messages;
+    if (!pipelined || unconfirmed >= AHEAD) {
+      flush();
+    }
+  }
+
+  @Override
+  public void flush() throws Exception {
+    channel.waitForConfirmsOrDie(WITHIN_MS);
+    unconfirmed = 0;
+  }
+
+  @Override
+  public void get(int messages) throws Exception {
+    long tag = 0;
+    for (int i = 0; i < messages; i++) {
+      tag = ahead ? delivery() : response();
+    }
+    channel.basicAck(tag, true);
+  }
+
+  private long delivery() throws Exception {
+    Delivery one = delivered.poll(WITHIN_MS, TimeUnit.MILLISECONDS);
+    if (one.getBody().length != BODY.length) {
+      throw new IllegalStateException("a body of " + one.getBody().length + " bytes");
+    }
+    return one.getEnvelope().getDeliveryTag();
+  }
+
+  private long response() throws Exception {
+    while (true) {
+      GetResponse one = channel.basicGet(queue, false);
+      if (one != null) {
+        return one.getEnvelope().getDeliveryTag();
+      }
+    }
+  }
+
+  @Override
+  public void close() throws Exception {
+    connection.close();
+  }
+}

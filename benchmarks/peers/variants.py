@@ -1,0 +1,189 @@
+"""The ways to put and get that are measured: what each does, and how its clients are run.
+
+A variant's clients put and get on a queue of its own. All bodies have 2 KB; all of them are durable
+when the put's unit has ended, with fsync or without, as the servers were started.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+from msgspec import Struct
+
+import adapter
+from adapter.localkafka import jars
+from adapter.localkafka.jars import kafka_version
+from benchmarks import raw, verbs
+from benchmarks.clients import Task
+from benchmarks.peers import servers
+from benchmarks.stack import Done, Program, queue_manager, run_clients, run_programs
+
+CLIENTS = {1: (1, 1), 4: (2, 2), 64: (4, 16)}
+"""Processes, and threads of each; the peers' Java clients are one process."""
+WARM_UP_RUN = -1
+UNIT = 100
+SOURCES = Path(__file__).with_name("java") / "peers"
+
+
+class Amount(Struct, frozen=True):
+    """How much is measured.
+
+    clients: how many do round trips, and for how long. messages: put and then got by one client.
+    warm_up_s: of Java's clients, before they are measured.
+    """
+
+    clients: tuple[int, ...] = tuple(CLIENTS)
+    seconds: float = 3.0
+    messages: int = 30_000
+    warm_up_s: float = 2.0
+
+
+class Variant(Struct, frozen=True):
+    """One way to put and get.
+
+    atomic: the unit of two gets and the unit of two puts happen or do not. round_trips: of so many
+    clients, in the run with this number. put_then_get: in units of 100, by one client.
+    """
+
+    key: str
+    name: str
+    atomic: bool
+    round_trips: Callable[[int, int], Done]
+    put_then_get: Callable[[int], raw.Rate]
+
+
+def versions() -> dict[str, str]:
+    """What is measured; a peer that this machine lacks says how it is installed."""
+    found = {"Kafka": kafka_version(), "mqk": adapter.__version__}
+    for peer in servers.PEERS:
+        try:
+            found[peer.name] = peer.version()
+        except servers.NotInstalledError as problem:
+            found[peer.name] = str(problem)
+    return found
+
+
+@contextmanager
+def running(bootstrap: str, amount: Amount, *, fsync: bool) -> Iterator[list[Variant]]:
+    """Start every server that this machine has, and warm them up; prints which ones it lacks."""
+    found: list[Variant] = []
+    with ExitStack() as stack:
+        address = stack.enter_context(queue_manager(bootstrap, "PEERS"))
+        found += [*ours(address, amount), *kafka(bootstrap, amount)]
+        for peer in servers.PEERS:
+            try:
+                peer.version()
+            except servers.NotInstalledError as problem:
+                print(f"{peer.name}: {problem}", file=sys.stderr, flush=True)
+                continue
+            port = stack.enter_context(peer.running(fsync=fsync))
+            load = stack.enter_context(java_clients(peer.name.lower(), port, amount))
+            found += peer_variants(peer, load)
+        for variant in found:
+            variant.round_trips(max(amount.clients), WARM_UP_RUN)
+        yield found
+
+
+def ours(address: str, amount: Amount) -> list[Variant]:
+    """The SDK's clients, on one queue manager."""
+    with adapter.connect(address) as qm:
+        for name in ("RT", "PG"):
+            qm.define_queue(name)
+
+    def round_trips(clients: int, _run: int) -> Done:
+        processes, threads = CLIENTS[clients]
+        return verbs.round_trips(address, "RT", processes, threads, seconds=amount.seconds)
+
+    def put_then_get(_run: int) -> raw.Rate:
+        return verbs.put_then_get(address, "PG", amount.messages)
+
+    return [Variant("mqk", "mqk, every verb waits", True, round_trips, put_then_get)]
+
+
+def kafka(bootstrap: str, amount: Amount) -> list[Variant]:
+    """Clients of Kafka alone: topics of a partition for each client, made for each measurement."""
+
+    def clients_of(kind: str) -> Callable[[int, int], Done]:
+        def round_trips(clients: int, run: int) -> Done:
+            processes, threads = CLIENTS[clients]
+            topic = f"{kind}-{clients}-{run}"
+            raw.create_topic(bootstrap, topic, clients)
+            task = Task(
+                address=bootstrap, kind=kind, queue=topic, threads=threads, seconds=amount.seconds
+            )
+            tasks = [
+                msgspec.structs.replace(task, first=number * threads) for number in range(processes)
+            ]
+            return run_clients(tasks, "peers/kafka_clients")
+
+        return round_trips
+
+    def plain(run: int) -> raw.Rate:
+        raw.create_topic(bootstrap, f"plain-batches-{run}")
+        return raw.produce_then_consume_per_second(
+            bootstrap, f"plain-batches-{run}", amount.messages
+        )
+
+    def transactions(run: int) -> raw.Rate:
+        topic = f"batches-{run}"
+        raw.create_topic(bootstrap, topic)
+        task = Task(address=bootstrap, kind="batches", queue=topic, messages=amount.messages)
+        done = run_clients([task], "peers/kafka_clients")
+        return done.rate, done.cpu_us
+
+    return [
+        Variant("kafka", "Kafka, idempotent producer", False, clients_of("plain"), plain),
+        Variant("kafka-tx", "Kafka, transactions", True, clients_of("transactional"), transactions),
+    ]
+
+
+def peer_variants(peer: servers.Peer, load: Load) -> list[Variant]:
+    """The Java clients of a peer: that ask for each message, and that are sent messages ahead."""
+    return [
+        Variant(
+            f"{peer.name.lower()}-{mode}",
+            f"{peer.name}, {peer.modes[mode]}",
+            peer.atomic,
+            functools.partial(_round_trips, load, mode),
+            functools.partial(_put_then_get, load, mode),
+        )
+        for mode in peer.modes
+    ]
+
+
+Load = Callable[[str, str, int], Done]
+"""Runs clients: of a kind, in a mode, so many."""
+
+
+def _round_trips(load: Load, mode: str, clients: int, _run: int) -> Done:
+    return load("rt", mode, clients)
+
+
+def _put_then_get(load: Load, mode: str, _run: int) -> raw.Rate:
+    done = load("pg", mode, 1)
+    return done.rate, done.cpu_us
+
+
+@contextmanager
+def java_clients(peer: str, port: int, amount: Amount) -> Iterator[Load]:
+    """Compile the Java clients; yields what runs those of a peer in one process."""
+    libraries = f"{jars.resolve_jars(jars.say_nothing, servers.JARS)}/*"
+    with TemporaryDirectory(prefix="clients-") as classes:
+        sources = sorted(SOURCES.glob("*.java"))
+        subprocess.run(["javac", "-d", classes, "-cp", libraries, *sources], check=True)
+
+        def load(kind: str, mode: str, clients: int) -> Done:
+            command = [jars.find_java().path, "-cp", f"{classes}:{libraries}", "peers.Load"]
+            command += [peer, str(port), kind, mode, kind.upper(), str(clients)]
+            command += [str(amount.warm_up_s), str(amount.seconds)]
+            command += [str(amount.messages), str(UNIT)]
+            return run_programs([Program(command)])
+
+        yield load

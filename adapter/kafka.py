@@ -23,7 +23,7 @@ from adapter.errors import InvalidOption, InvalidType, InvalidValue
 from adapter.format import inbound, names
 from adapter.format.descriptor import UnitPosition
 from adapter.format.schemas import UnreadableError
-from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of
+from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of, is_no_message
 
 __all__ = ["Decoder", "decode", "inbound_record", "topic_name"]
 
@@ -74,6 +74,11 @@ def decode(record: confluent_kafka.Message) -> Message:
         index, count = chunk_of(record)
     except UnreadableError as error:
         raise _unreadable(record, error) from error
+    if is_no_message(record):
+        raise InvalidValue(
+            f"{_where(record)} only ends a transaction, and belongs to no message: use a Decoder, "
+            "which leaves it out"
+        )
     if count > 1:
         raise InvalidValue(
             f"{_where(record)} is chunk {index + 1} of {count} of a message: use a Decoder, which "

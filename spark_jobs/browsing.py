@@ -20,7 +20,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import adapter
 from adapter.format.schemas import UnreadableError
-from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of
+from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of, is_no_message
 from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
 from spark_jobs.options import BROKERS, SourceOptions
@@ -305,6 +305,6 @@ def records(wanted: Range) -> Iterator[Message]:
 def _place(record: Message) -> int:
     """How many records of the same message lie before this one."""
     try:
-        return chunk_of(record)[0]
+        return 0 if is_no_message(record) else chunk_of(record)[0]
     except UnreadableError:
         return 0  # whoever decodes it says so

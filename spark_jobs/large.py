@@ -15,10 +15,14 @@ from adapter.format.schemas import UnreadableError
 from spark_jobs import descriptors, ranges
 from spark_jobs.errors import SparkJobError
 
+NO_MESSAGE = chunks.place_of(chunks.NO_MESSAGE)[0]
+"""As the index of a chunk: the record belongs to no message."""
+
 
 def refuse_chunks(records: DataFrame) -> tuple[DataFrame, Column]:
     """End the query at a record that is only a part; the rows, and the column of bodies."""
-    _, count = descriptors.chunk_place()
+    index, count = descriptors.chunk_place()
+    records = records.where(index.isNull() | (index != NO_MESSAGE))
     text = F.concat(
         F.lit("mqk: the record "),
         descriptors.where(),

@@ -2,7 +2,11 @@
 
 Each carries the message's descriptor, and in the header `mqck` which chunk it is, from 0, and of
 how many: two 32-bit numbers, big-endian. They are written in one transaction, in order, and nothing
-else comes between them. This module knows no topics.
+else comes between them.
+
+A record whose `mqck` is NO_MESSAGE belongs to no message: a mover writes it where only a record can
+end a transaction. Who joins chunks leaves it out, like every chunk whose message began before.
+This module knows no topics.
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ HEADER = "mqck"
 CHUNK_BYTES = 4 * 1024 * 1024
 """MQ's usual maximum length: the default maximum of a queue always fits into one record."""
 _PLACE = Layout(">II")
+NO_MESSAGE = _PLACE.pack(2**31 - 3, 2**31 - 1)
+"""Not the last chunk, and no message has so many."""
 
 Headers = list[tuple[str, Any]]
 """Of a record: bytes here; for their readers and writers str and None as well."""

@@ -11,6 +11,9 @@ NOWHERE = -1
 MARK = b".mark"
 """Ends the key of a record that says no progress: it only shows that all before it is decided."""
 
+TURN = "turn"
+"""The header that says which of a mover's producers wrote the progress; one byte."""
+
 VERSION = 3
 """1 knew no parked topics, 2 not whether they had ever been written."""
 
@@ -63,6 +66,12 @@ def mark_key(mover: str) -> str:
 def is_mark(key: bytes | str | None) -> bool:
     """Say whether a record of the progress topic is a mark, by its key."""
     return isinstance(key, bytes) and key.endswith(MARK)
+
+
+def turn_of(headers: object) -> int | None:
+    """Return which producer wrote a record of the progress; None if it does not say."""
+    value = dict(headers).get(TURN) if isinstance(headers, list) else None
+    return value[0] if isinstance(value, bytes) and value else None
 
 
 def encode(progress: CopyProgress) -> bytes:

@@ -17,6 +17,7 @@ A term, step by step:
 2. A *mark* is committed by each producer. Once the marks are visible, so is every earlier commit,
    and only then is the progress read: marks before progress, or a term may copy twice.
 3. Topics that refused in the term before are parked, at this progress, in a transaction of its own.
+   What Kafka left open in the lanes of the others is ended (movers.open_lanes).
 4. Entries are read from the progress on, and copied until something fails or the mover is stopped.
    Between two transactions a parked topic may have its turn.
 
@@ -81,7 +82,7 @@ class Mover:
         self._writer = CopyWriter(settings, projection, self._committed)
         self._parking: Parking | None = None
         if parkable := projection.parkable:
-            self._parking = Parking(parkable, self._writer, make_reader, self._stopping)
+            self._parking = Parking(settings, parkable, self._writer, make_reader, self._stopping)
         self._reader: LedgerReader
         self._began_s = 0.0  # when entries were read last
         self._written_s = 0.0  # when the progress was written last
@@ -186,8 +187,8 @@ class Mover:
         found = read_last(self._settings, partition, self.name, writer.mark())
         if found is None:
             self._check_that_nothing_was_copied()
-        at = found or CopyProgress()
-        writer.resume(at)
+        at, turn = found or (CopyProgress(), None)
+        writer.resume(at, turn)
         if self._parking:
             self._parking.resume()
         self._is_written()

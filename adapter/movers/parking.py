@@ -33,18 +33,26 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
+from contextlib import closing
 from functools import partial
 
+import msgspec
 import structlog
 from msgspec import Struct
 
 from adapter.core.contract.records import QueueDefined, QueueDeleted
 from adapter.format import names
+from adapter.format.descriptor import DescriptorReader
 from adapter.format.movable import Copy, Movable
 from adapter.format.progress import NOWHERE, Parked
+from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerReader, Position
+from adapter.movers.errors import Doubtful
+from adapter.movers.open_lanes import OpenLanes
+from adapter.movers.progress import READ_TIMEOUT_S
 from adapter.movers.projection import ParkableProjection
+from adapter.movers.settings import MoverSettings
 from adapter.movers.writer import CopyWriter
 from adapter.topics.admin import TopicError
 
@@ -59,6 +67,8 @@ GONE = (
     "what was on this topic cannot be written again, because the ledger has been trimmed since: "
     "restore the topic from a copy, or delete the queue and define it again"
 )
+
+NO_LEADER = "had a partition without a leader when its mover began: check that all brokers run"
 
 MakeReader = Callable[[Position | None], LedgerReader]
 
@@ -147,6 +157,7 @@ class Parking:
 
     def __init__(
         self,
+        settings: MoverSettings,
         projection: ParkableProjection,
         writer: CopyWriter,
         make_reader: MakeReader,
@@ -160,6 +171,9 @@ class Parking:
         self._refused: dict[str, str] = {}  # to be parked until a commit says that they are
         self._trying = ""  # the parked topic that is to blame if something fails now
         self._catch_up: CatchUp | None = None
+        self._open_lanes = OpenLanes(settings, writer, self._first_seqs)
+        self._ledger = settings.ledger
+        self._leaderless: set[str] = set()  # topics of which a lane may have a transaction open
         self.held: dict[str, Held] = {}
         """The parked topics, by name: a new dict each time."""
         self.keeps_from = NOWHERE
@@ -187,6 +201,9 @@ class Parking:
         projection = self._projection
         projection.incarnations = self._writer.at.incarnations
         self._park_all({topic: projection.is_unwritten(topic) for topic in self._refused})
+        parked = self._writer.at.parked
+        topics = [topic for topic in projection.topics() if topic not in parked]
+        self._leaderless = self._open_lanes.end(topics, self._writer.progress_turn)
 
     def end_term(self) -> None:
         """Stop catching up; the next term may begin again."""
@@ -209,6 +226,10 @@ class Parking:
         if not projection.is_sent(record):
             projection.take_in(record)
             return []
+        if self._leaderless and (topic := projection.goes_to(record, self._leaderless)):
+            if writer.is_open:
+                writer.commit()
+            raise Doubtful(f"{topic} {NO_LEADER}")
         if not writer.is_open:
             self.settle()
         return projection.keep_back(record, writer.at.parked) if writer.at.parked else record
@@ -272,7 +293,19 @@ class Parking:
             parked.offset, parked.owner, parked.n, parked.records = NOWHERE, bytes(16), 0, 0
             self._writer.begin()
             self._writer.commit()
+        if self._open_lanes.end([topic], None):
+            raise TopicError(f"{topic} {NO_LEADER}", retriable=True)
         return CatchUp(topic, parked, self._make_reader(position_of(parked)))
+
+    def _first_seqs(self, topic: str, lanes: Collection[int]) -> dict[int, int]:
+        """See open_lanes.FirstSeqs: read the ledger from the progress, or the topic's place, on."""
+        at, end = self._writer.at, Whole(self._ledger).end
+        place = Parked(at.offset, at.owner, at.n, at.records)
+        place.defined = self._projection.is_defined(topic)
+        place = msgspec.structs.replace(at.parked.get(topic, place))
+        with closing(self._make_reader(position_of(place))) as reader:
+            share = CatchUp(topic, place, reader)
+            return first_seqs(share, reader, self._projection.read, lanes, end, place.records)
 
     def _copy_slice(self, catch_up: CatchUp) -> None:
         """Copy what a parked topic has missed, up to where the others are or for a while."""
@@ -324,6 +357,34 @@ class Parking:
         parked = self._writer.at.parked
         self.keeps_from = min((one.offset for one in parked.values()), default=NOWHERE)
         self.held = {topic: Held(one.messages, one.bytes, one.why) for topic, one in parked.items()}
+
+
+def first_seqs(
+    share_of: CatchUp,
+    reader: LedgerReader,
+    read: Callable[[bytes], list[list[Movable]]],
+    lanes: Collection[int],
+    end: int,
+    skip: int,
+) -> dict[int, int]:
+    """Return the seq of the first copy to each of some lanes, up to an offset of the ledger.
+
+    skip: how many records of the first entry do not count. Raises Doubtful.
+    """
+    descriptors = DescriptorReader()
+    found: dict[int, int] = {}
+    late_s = time.monotonic() + READ_TIMEOUT_S
+    while len(found) < len(lanes) and not share_of.is_deleted and reader.reached()[0] < end:
+        for entry in reader.read(READ_S):
+            late_s = time.monotonic() + READ_TIMEOUT_S
+            for record in read(entry.payload)[skip:]:
+                for one in share_of.share(record):
+                    if isinstance(one, Copy) and one.lane in lanes and one.lane not in found:
+                        found[one.lane] = descriptors.read(one.descriptor, b"")[1].seq
+            skip = 0
+        if time.monotonic() > late_s:
+            raise Doubtful(f"the ledger was not read up to offset {end}")
+    return found
 
 
 def position_of(parked: Parked) -> Position | None:

@@ -29,9 +29,10 @@ aborted. Each further look goes back so many times further."""
 
 def read_last(
     settings: MoverSettings, partition: int, key: str, mark: bytes
-) -> CopyProgress | None:
+) -> tuple[CopyProgress, int | None] | None:
     """Return the progress that was committed last under a key; None if there never was one.
 
+    With the turn of the producer that wrote it, if that is known.
     mark: the value of a record that was committed after it. To be called when no transaction of
     this mover is open: then all that it ever committed is visible as soon as the mark is.
     """
@@ -39,7 +40,17 @@ def read_last(
     with Committed(settings) as committed:
         committed.await_mark(topic, partition, mark)
         last = committed.last(topic, partition, key)
-    return None if last is None else progress_format.decode(last.value() or b"")
+    if last is None:
+        return None
+    return progress_format.decode(last.value() or b""), progress_format.turn_of(last.headers())
+
+
+def uncommitted(
+    settings: MoverSettings, topic: str, partition: int, start: int, end: int
+) -> Iterator[Message]:
+    """Read the records of some offsets, whether they are committed or not."""
+    with Committed(settings, "read_uncommitted") as everything:
+        yield from everything.records(topic, partition, start, end)
 
 
 def with_records(settings: MoverSettings, topics: list[str]) -> list[str]:
@@ -70,13 +81,18 @@ def topics_like(settings: MoverSettings, beginning: str) -> list[str]:
 
 
 class Committed:
-    """Reads what is committed, once; a context manager. Raises Doubtful if it cannot."""
+    """Reads what is committed, once; a context manager. Raises Doubtful if it cannot.
 
-    def __init__(self, settings: MoverSettings) -> None:
+    isolation: read_uncommitted, to read also what is not.
+    """
+
+    def __init__(self, settings: MoverSettings, isolation: str = "read_committed") -> None:
         self._deadline_s = time.monotonic() + READ_TIMEOUT_S
         self._what = f"Kafka at {settings.destination.bootstrap_servers}"
         self._error = LastError()
-        self._consumer = Consumer(consumer_settings(settings, self._error))
+        self._consumer = Consumer(
+            consumer_settings(settings, self._error) | {"isolation.level": isolation}
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -95,7 +111,7 @@ class Committed:
         """Wait until a record with this value is visible at the end of a partition."""
         while True:
             first, end = self._bounds(topic, partition)
-            tail = self._records(topic, partition, max(first, end - TAIL_RECORDS), end)
+            tail = self.records(topic, partition, max(first, end - TAIL_RECORDS), end)
             if mark in [one.value() for one in tail]:
                 return
             if time.monotonic() > self._deadline_s:
@@ -111,7 +127,7 @@ class Committed:
         start = end
         while start > first:
             start = max(first, end - back)
-            records = self._records(topic, partition, start, end)
+            records = self.records(topic, partition, start, end)
             tail = deque((one for one in records if one.key() == key.encode()), maxlen=1)
             if tail:
                 return tail[0]
@@ -122,7 +138,7 @@ class Committed:
         """Whether a topic holds a record; one that does not exist holds none."""
         found = self._consumer.list_topics(topic, READ_TIMEOUT_S).topics[topic]
         for partition in found.partitions:
-            for _ in self._records(topic, partition, *self._bounds(topic, partition)):
+            for _ in self.records(topic, partition, *self._bounds(topic, partition)):
                 return True
         return False
 
@@ -153,10 +169,11 @@ class Committed:
             raise self._unread()
         return bounds
 
-    def _records(self, topic: str, partition: int, start: int, end: int) -> Iterator[Message]:
+    def records(self, topic: str, partition: int, start: int, end: int) -> Iterator[Message]:
         """Read the records from start to before end; of what is read_committed, end is stable."""
         if start >= end:
             return
+        self._what = f"{topic}[{partition}]"
         self._consumer.assign([TopicPartition(topic, partition, start)])
         while time.monotonic() < self._deadline_s:
             message = self._consumer.poll(POLL_S)

@@ -7,7 +7,7 @@ while the others go on (movers.parking). One with a single topic is not: it hold
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Protocol
 
 from confluent_kafka import KafkaError, Message, Producer
@@ -112,6 +112,10 @@ class ParkableProjection(Projection, Protocol):
 
     def is_defined(self, topic: str) -> bool:
         """Whether copies go to this topic now, by the records taken in so far."""
+        ...
+
+    def goes_to(self, record: list[Movable], topics: Collection[str]) -> str:
+        """Return one of these topics to which a record is copied, or ""."""
         ...
 
     def is_unwritten(self, topic: str) -> bool:

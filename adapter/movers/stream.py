@@ -7,6 +7,7 @@ the progress, because the record that defined the queue may be trimmed one day.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Self, cast
 
 import msgspec
@@ -165,6 +166,14 @@ class Stream:
         """See the port. Of a name that was never used before it makes no difference."""
         _, queue, incarnation = names.parse_queue_topic(topic)
         return self._incarnations.get(queue, 0) == incarnation
+
+    def goes_to(self, record: list[Movable], topics: Collection[str]) -> str:
+        """See the port."""
+        for one in cast("list[Copy]", record):
+            topic = self._names.get(one.queue) or self._topic(one.queue)
+            if topic in topics:
+                return topic
+        return ""
 
     def is_unwritten(self, topic: str) -> bool:
         """See the port. One with fewer lanes was made by somebody else, in the place of ours."""

@@ -102,7 +102,8 @@ class AlternatingProducers:
         self._ids = [f"{base}.{mover}.{turn}" for turn in range(PRODUCERS)]
         self._troubles: list[Trouble] = []
         self._producers: list[Producer] = []
-        self._turn = 0
+        self.turn = 0
+        """Whose transaction is open, or comes next."""
         self._failed = ""
         self.open = False
         self.refused: dict[str, str] = {}
@@ -114,40 +115,47 @@ class AlternatingProducers:
         self.open = False
         self.refused = {}
         for turn, transactional_id in enumerate(self._ids):
-            self._turn = turn
+            self.turn = turn
             self._troubles.append(Trouble())
             self._producers.append(self._make(transactional_id))
             # With a connection at hand librdkafka goes on at once, else at times on a 500 ms timer.
             self._call("connecting", lambda one: one.list_topics(self._topic, INIT_TIMEOUT_S))
             self._call("initialising", lambda one: one.init_transactions(INIT_TIMEOUT_S))
-        self._turn = 0
+        self.turn = 0
 
     def begin(self) -> Producer:
         """Open the next transaction, on the producer whose turn it is."""
         assert not self.open, "one transaction at a time"
         self._call("polling", lambda one: one.poll(0))
-        self._troubles[self._turn].text = ""  # nothing of ours was in flight
+        self._troubles[self.turn].text = ""  # nothing of ours was in flight
         self._failed = ""
         self._call("beginning a transaction", lambda one: one.begin_transaction())
         self.open = True
-        return self._producers[self._turn]
+        return self._producers[self.turn]
 
     def commit(self) -> None:
         """Commit the open transaction; returns only if that is definite."""
+        self._end("a commit", "committing", lambda one: one.commit_transaction(COMMIT_TIMEOUT_S))
+
+    def abort(self) -> None:
+        """Abort the open transaction, once its records are written, as definitely."""
+        self._end("an abort", "aborting", lambda one: one.abort_transaction(COMMIT_TIMEOUT_S))
+
+    def _end(self, what: str, doing: str, end: Callable[[Producer], object]) -> None:
         left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S))
         if left:
             raise Doubtful(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
         if self._failed:
             raise Doubtful(f"writing failed: {self._failed}")
         began_s = time.monotonic()
-        self._call("committing", lambda one: one.commit_transaction(COMMIT_TIMEOUT_S))
+        self._call(doing, end)
         took_s = time.monotonic() - began_s
         self._call("polling", lambda one: one.poll(0))
-        trouble = self._troubles[self._turn].text
+        trouble = self._troubles[self.turn].text
         if trouble or took_s >= DOUBTFUL_AFTER_S:
-            raise Doubtful(f"a commit took {took_s:.3f} s: {trouble or 'slow'}", late=True)
+            raise Doubtful(f"{what} took {took_s:.3f} s: {trouble or 'slow'}", late=True)
         self.open = False
-        self._turn = (self._turn + 1) % PRODUCERS
+        self.turn = (self.turn + 1) % PRODUCERS
 
     def report(self, error: KafkaError | None, message: Message) -> None:
         """Take a delivery report: of a record that was not written."""
@@ -167,7 +175,7 @@ class AlternatingProducers:
         """Say what it means that a call of the producer raised something."""
         error = error_of(failure) if isinstance(failure, KafkaException | KafkaError) else None
         self._hear()
-        trouble = self._troubles[self._turn]
+        trouble = self._troubles[self.turn]
         if trouble.is_fenced or (error is not None and error.code() in FENCED_CODES):
             return Fenced(
                 f"the {self.mover} mover of {self._settings.queue_manager} was fenced while "
@@ -189,11 +197,11 @@ class AlternatingProducers:
 
     def _hear(self) -> None:
         """Let the log lines in that say why: a produce that fails has heard none of them."""
-        if self._turn < len(self._producers):  # or else it could not even be made
-            raised(lambda: self._producers[self._turn].poll(0))
+        if self.turn < len(self._producers):  # or else it could not even be made
+            raised(lambda: self._producers[self.turn].poll(0))
 
     def _make(self, transactional_id: str) -> Producer:
-        settings = producer_settings(self._settings, transactional_id, self._troubles[self._turn])
+        settings = producer_settings(self._settings, transactional_id, self._troubles[self.turn])
         try:
             return Producer(settings)
         except KafkaException as error:
@@ -202,7 +210,7 @@ class AlternatingProducers:
     def _call(self, doing: str, call: Callable[[Producer], T]) -> T:
         """Call the producer whose turn it is, and give what it raises a meaning."""
         results: list[T] = []
-        failure = raised(lambda: results.append(call(self._producers[self._turn])))
+        failure = raised(lambda: results.append(call(self._producers[self.turn])))
         if isinstance(failure, KeyboardInterrupt | SystemExit):
             raise failure
         if failure is not None:

@@ -41,6 +41,8 @@ class CopyWriter:
         self.producers = AlternatingProducers(settings, projection.name)
         self.at = CopyProgress()
         """Up to where everything was taken; the open transaction included."""
+        self.progress_turn: int | None = None
+        """Which producer wrote the progress that the term began with, if that is known."""
         self.transactions = 0
 
     @property
@@ -48,9 +50,10 @@ class CopyWriter:
         """Whether a transaction is open."""
         return self.producers.open
 
-    def resume(self, at: CopyProgress) -> None:
-        """Go on from the progress as it was committed."""
+    def resume(self, at: CopyProgress, turn: int | None) -> None:
+        """Go on from the progress as it was committed, by the producer whose turn it was."""
         self.at = at
+        self.progress_turn = turn
         self._batch = CopyBatch()
 
     def mark(self) -> bytes:
@@ -100,7 +103,12 @@ class CopyWriter:
         producers = self.producers
         try:
             self._producer.produce(
-                self._topic, value, key, self._partition, on_delivery=producers.report
+                self._topic,
+                value,
+                key,
+                self._partition,
+                on_delivery=producers.report,
+                headers=[(progress_format.TURN, bytes([producers.turn]))],
             )
         except (KafkaException, BufferError) as error:
             raise producers.meaning(error, "writing the progress") from error

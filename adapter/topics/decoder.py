@@ -53,6 +53,11 @@ def chunk_of(record: Record) -> tuple[int, int]:
     return chunks.place_of(_headers(record).get(chunks.HEADER))
 
 
+def is_no_message(record: Record) -> bool:
+    """Whether this record belongs to no message, and only ended a transaction."""
+    return _headers(record).get(chunks.HEADER) == chunks.NO_MESSAGE
+
+
 def _headers(record: Record) -> dict[str, object]:
     return dict(record.headers() or [])
 

@@ -22,7 +22,7 @@ from adapter.core.rules.pages import Paged
 from adapter.format import names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, TIMINGS, LastError
-from adapter.topics.decoder import RecordDecoder, chunk_of
+from adapter.topics.decoder import RecordDecoder, chunk_of, is_no_message
 from adapter.topics.port import MessageMissingError, Page, PagesUnavailableError, paged
 
 READ_TIMEOUT_S = 10.0
@@ -159,7 +159,7 @@ class Cursor:
             while (record := self._poll()) is not None:
                 at = self._decoder.position(record).seq
                 self._next = at + 1
-                if at >= seq:
+                if at >= seq and not is_no_message(record):
                     yield at, record
             if self._is_late:
                 raise self._unread(place, self._next or seq, self._error.text or "no answer")

@@ -11,13 +11,14 @@ What goes wrong, and when, is asked of a Trouble before each step. Kafka itself 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Protocol
 from unittest import mock
 
 from confluent_kafka import KafkaError, KafkaException
 
-from adapter.movers import batch, events, mover, parking, progress, stream, transactions
+from adapter.movers import batch, events, mover, open_lanes, parking, progress, stream, transactions
+from adapter.movers.open_lanes import OpenLane
 from adapter.topics.admin import TopicError, TopicSpec
 
 BEFORE_COMMIT = "mover crash before commit"
@@ -220,6 +221,7 @@ class Kafka:
         for module, name, stand_in in (
             (transactions, "Producer", lambda settings: Producer(self, life(), settings)),
             (progress, "Consumer", lambda _settings: Consumer(self)),
+            (open_lanes, "LaneEnds", lambda _settings: LaneEnds(self)),
             (stream, "TopicAdmin", lambda *_connection: Admin(self)),
             (events, "TopicAdmin", lambda *_connection: Admin(self)),
             (mover, "BACKOFF_S", 0.0),
@@ -271,6 +273,23 @@ class Admin:
     def ensure(self, specs: Sequence[TopicSpec]) -> None:
         """Create the topics that are missing."""
         self._kafka.create(specs)
+
+
+class LaneEnds:
+    """Says where lanes end, as adapter.movers.open_lanes.LaneEnds does."""
+
+    def __init__(self, kafka: Kafka) -> None:
+        self._kafka = kafka
+
+    def open_lanes(self, topics: Collection[str]) -> tuple[list[OpenLane], set[str]]:
+        """Return the lanes with more records than are stable."""
+        found = [
+            OpenLane(topic, number, lane.stable, len(lane.records))
+            for topic in topics
+            for number, lane in enumerate(self._kafka.topics.get(topic, []))
+            if lane.stable < len(lane.records)
+        ]
+        return found, set()
 
 
 class Life:
@@ -415,6 +434,9 @@ class Shown:
 
     def key(self) -> bytes | None:
         return None if self._record.key is None else self._record.key.encode()
+
+    def headers(self) -> list[tuple[str, Any]]:
+        return list(self._record.headers)
 
     def error(self) -> KafkaError | None:
         return self._error

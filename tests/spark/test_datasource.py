@@ -9,6 +9,7 @@ from confluent_kafka import TopicPartition
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
 
+from adapter.format import chunks
 from spark_jobs import browsing, errors
 from spark_jobs.options import SourceOptions
 from tests.support.queue_topic import LANES
@@ -146,6 +147,23 @@ def test_large_messages_are_joined(site: Site, tmp_path: Path) -> None:
     with running(messages, collecting(rows), tmp_path) as query:
         query.processAllAvailable()
     assert [bytes(row["body"]) for _, row in rows] == [body]
+
+
+def test_a_record_that_only_ends_a_transaction_is_left_out(site: Site, tmp_path: Path) -> None:
+    """Wherever a batch begins or ends."""
+    with queues(site, "ENDED") as qm:
+        qm.put("ENDED", "one", priority=0)
+        (record,) = site.wait_copied("ENDED", 1)
+        described = dict(record.headers())["mqmd"]
+        site.write_foreign("ENDED", b"", [("mqmd", described), (chunks.HEADER, chunks.NO_MESSAGE)])
+        qm.put("ENDED", "two", priority=0)
+        site.wait_copied("ENDED", 3)
+    rows: list[Any] = []
+    drain(browse(site, "ENDED", maxMessagesPerTrigger=1), collecting(rows), tmp_path / "browse")
+    assert [bytes(row["body"]) for _, row in rows] == [b"one", b"two"]
+    for large in (False, True):
+        whole = site.batch("ENDED", large_messages=large).collect()
+        assert sorted(bytes(row["body"]) for row in whole) == [b"one", b"two"]
 
 
 @pytest.mark.parametrize(

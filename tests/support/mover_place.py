@@ -18,6 +18,7 @@ from adapter.format.progress import CopyProgress
 from adapter.ledger.kafka import KafkaLedger, LedgerSettings
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec
+from adapter.topics.decoder import is_no_message
 from tests.support import ends
 
 WAIT_S = 30.0
@@ -124,6 +125,8 @@ class MoverPlace:
             self.await_settled(topic, LANES)
         found: dict[int, list[Copied]] = {lane: [] for lane in range(LANES)}
         for record in self.read(topic):
+            if is_no_message(record):
+                continue
             copied = Copied(record)
             found[copied.lane or 0].append(copied)
         return found

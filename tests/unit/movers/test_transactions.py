@@ -240,6 +240,20 @@ def test_a_failed_delivery_names_its_topic(bench: Bench) -> None:
     assert not doubt.value.late
 
 
+def test_an_abort_is_a_turn_too(bench: Bench) -> None:
+    bench.turns.begin()
+    bench.turns.abort()
+    bench.turns.begin()
+    bench.made[1].left = 3
+    with pytest.raises(Doubtful, match="3 records were not written"):
+        bench.turns.abort()
+    first, second = "mq.QM1.stream.0", "mq.QM1.stream.1"
+    assert bench.calls[:5] == [
+        *(f"{step} {first}" for step in ("begin", "flush", "abort")),
+        *(f"{step} {second}" for step in ("begin", "flush")),
+    ]
+
+
 def test_closing_aborts_what_is_open(bench: Bench) -> None:
     bench.turns.close()
     assert bench.calls == []

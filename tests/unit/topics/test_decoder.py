@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import confluent_kafka
 import pytest
 
@@ -9,7 +11,7 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import Placed
 from adapter.format import chunks, descriptor
 from adapter.format.schemas import UnreadableError
-from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of
+from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of, is_no_message
 
 UNIT = bytes(range(24))
 
@@ -87,3 +89,20 @@ def test_a_damaged_record_is_refused() -> None:
         )
         with pytest.raises(UnreadableError):
             RecordDecoder().take(damaged)
+
+
+def test_a_record_that_only_ends_a_transaction_is_left_out() -> None:
+    """Also between the records of two messages."""
+    (whole,), (first, second) = records_of(7, b"abcd"), records_of(8, b"abcdefgh")
+    headers: Any = whole.headers()
+    headers = [headers[0], (chunks.HEADER, chunks.NO_MESSAGE)]
+    ending = confluent_kafka.Message(topic="t", partition=0, offset=0, value=b"", headers=headers)
+    decoder = RecordDecoder()
+    taken = [decoder.take(record) for record in (ending, whole, ending, first, second, ending)]
+    assert [found and found[0].body for found in taken] == [
+        None, b"abcd", None, None, b"abcdefgh", None
+    ]  # fmt: skip
+    assert is_no_message(ending)
+    assert not is_no_message(whole)
+    assert not is_no_message(second)
+    assert decoder.position(ending).seq == 7

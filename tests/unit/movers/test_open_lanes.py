@@ -1,0 +1,93 @@
+"""How transactions that Kafka left open are ended, and where the ledger goes on in a lane."""
+
+from typing import cast
+
+import pytest
+
+from adapter.core.contract import records as r
+from adapter.core.contract.message import NO_ID, MessageData
+from adapter.format import descriptor
+from adapter.format.movable import Copy, Movable
+from adapter.format.progress import Parked
+from adapter.ledger.port import Entry, LedgerReader
+from adapter.movers import parking
+from adapter.movers.errors import Doubtful
+from adapter.movers.open_lanes import Ending, Endings, endings
+from adapter.movers.parking import CatchUp, first_seqs
+
+COMMIT, ABORT = Ending.COMMIT, Ending.ABORT
+UNIT = bytes(24)
+MESSAGE = MessageData(
+    body=b"", message_id=NO_ID, correlation_id=NO_ID, group_id=NO_ID, persistence=1, put_time_ms=1
+)
+
+
+@pytest.mark.parametrize(
+    ("seqs", "first", "turn", "wanted"),
+    [
+        ([7, 8], 7, 1, (ABORT, ABORT)),
+        ([7, 8], 3, None, (ABORT, ABORT)),
+        ([], None, 0, (ABORT, ABORT)),
+        ([7, 8], 9, 1, (COMMIT, COMMIT)),
+        ([7, 8], None, 0, (COMMIT, COMMIT)),
+        ([7, 8], 8, 0, (COMMIT, None)),
+        ([7, 8], 8, 1, (None, COMMIT)),
+        ([7, 8], 8, None, (COMMIT, COMMIT)),
+    ],
+)
+def test_what_counts_is_committed(
+    seqs: list[int], first: int | None, turn: int | None, wanted: Endings
+) -> None:
+    assert endings(seqs, first, turn) == wanted
+
+
+class Entries:
+    """A ledger whose entries are lists of records, read one by one."""
+
+    def __init__(self, *entries: list[list[Movable]]) -> None:
+        self._entries = entries
+        self._next = 0
+
+    def read(self, _timeout_s: float) -> list[Entry]:
+        self._next += 1
+        return [Entry(self._next - 1, b"o" * 16, self._next, 0, b"%d" % (self._next - 1))]
+
+    def reached(self) -> tuple[int, int]:
+        return self._next, len(self._entries)
+
+    def contents(self, payload: bytes) -> list[list[Movable]]:
+        return self._entries[int(payload)]
+
+    def find(self, *lanes: int, skip: int = 0, end: int | None = None) -> dict[int, int]:
+        reader = cast("LedgerReader", self)
+        share = CatchUp("mq.QM1.q.A", Parked(offset=5), reader)
+        upto = len(self._entries) if end is None else end
+        return first_seqs(share, reader, self.contents, lanes, upto, skip)
+
+
+def put(seq: int, lane: int = 0, queue: str = "A") -> Copy:
+    described = descriptor.encode(r.Placed(queue, lane, seq, 0, 0, 0, 1, MESSAGE), UNIT, 1)
+    return Copy(queue, lane, 7, described, b"")
+
+
+def test_the_first_seq_of_each_lane_is_found() -> None:
+    ledger = Entries([[put(1, queue="B")], [put(4), put(9, 3)]], [[put(5)], [put(2, 1)]])
+    assert ledger.find(0, 1, 2) == {0: 4, 1: 2}
+    assert ledger.find(0, 1) == {}, "the ledger was read to its end"
+
+
+def test_records_that_are_copied_already_do_not_count() -> None:
+    ledger = Entries([[put(4)], [put(5)]], [[put(6, 1)]])
+    assert ledger.find(0, 1, skip=1) == {0: 5, 1: 6}
+
+
+def test_what_follows_a_deletion_goes_to_another_topic() -> None:
+    ledger = Entries([[r.QueueDeleted("A")]], [[r.QueueDefined("A", 1, {})], [put(1)]])
+    assert ledger.find(0) == {}
+
+
+def test_a_ledger_that_gives_nothing_is_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parking, "READ_TIMEOUT_S", -1)
+    ledger = Entries([[]], [[]])
+    with pytest.raises(Doubtful, match="was not read up to offset 2"):
+        ledger.find(0)

@@ -44,6 +44,14 @@ class Limits(Struct, frozen=True, kw_only=True):
     as 16 threads with messages of 4 MiB. One more may be given below this, the next one waits."""
     session_expiry_ms: int = 3_600_000
     """How long a client may stay away and still ask what became of its commands."""
+    units_shown: int = 10_000
+    """In one answer, about 1 MB; an operator wants to see the oldest."""
+    handles_shown: int = 10_000
+    """As much, for the same reason."""
+    statistics_per_tick: int = 1_000
+    """Queues: at most 400 KB of an entry, and one tick stays short; the rest is due next."""
+    released_per_step: int = 1_000
+    """Delayed messages, so that a step stays short; the rest is due at once."""
     statistics_interval_s: int = 0
     """STATINT, where nobody has altered it. Off, but for queue managers that are processes: whoever
     moves the clock by hand is to see nothing but what was asked for."""

@@ -23,12 +23,6 @@ from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import handles
 from adapter.core.rules.decision import Decision
 
-UNITS_SHOWN_MAX = 10_000
-"""About 1 MB of an answer; what an operator looks for are the oldest."""
-
-HANDLES_SHOWN_MAX = 10_000
-"""As much, for the same reason."""
-
 
 def decide_ask_connections(qm: QueueManager, request: Request, command: AskConnections) -> Decision:
     """DISPLAY CONN: soft state, shown as it is now, even while nothing becomes durable."""
@@ -37,11 +31,11 @@ def decide_ask_connections(qm: QueueManager, request: Request, command: AskConne
     if command.units:
         units = [unit for connection in known for unit in connection.units.values()]
         units.sort(key=lambda unit: (unit.since.elapsed_ms, unit.connection, unit.ident))
-        found.units = [_unit_status(unit, qm.elapsed_ms) for unit in units[:UNITS_SHOWN_MAX]]
+        found.units = [_unit_status(unit, qm.elapsed_ms) for unit in units[: qm.limits.units_shown]]
         found.units_left_out = len(units) - len(found.units)
     if command.handles:
         every = [(connection, one) for connection in known for one in connection.handles.values()]
-        shown = every[:HANDLES_SHOWN_MAX]
+        shown = every[: qm.limits.handles_shown]
         found.handles = [_handle_status(connection, one) for connection, one in shown]
         found.handles_left_out = len(every) - len(shown)
     return Decision([], found)

@@ -28,9 +28,8 @@ from adapter.core.rules.admit import put_records
 from adapter.core.rules.unit import removal_of, taken_from
 
 MISSING = "delayed_message_missing"
-PER_STEP = 1_000
-"""Messages, so that a step stays short; the rest is due at once."""
 BYTES_PER_STEP = 4 * 1024 * 1024
+"""As limits.released_per_step, for the same reason."""
 PAGE = 100
 """Messages read at a time: those that were put together are often due together."""
 LOOK_AGAIN_MS = 1_000
@@ -46,8 +45,8 @@ class _Step:
 
     __slots__ = ("bytes", "count")
 
-    def __init__(self) -> None:
-        self.count, self.bytes = PER_STEP, BYTES_PER_STEP
+    def __init__(self, count: int) -> None:
+        self.count, self.bytes = count, BYTES_PER_STEP
 
     @property
     def is_over(self) -> bool:
@@ -63,7 +62,7 @@ class _Step:
 def release_due(qm: QueueManager, now_ms: int) -> list[Record]:
     """Release what is due, of one destination after the other."""
     records: list[Record] = []
-    step = _Step()
+    step = _Step(qm.limits.released_per_step)
     for noted_ms, name, incarnation in qm.due.delays.due(now_ms):
         queue = qm.that_queue(name, incarnation)
         if queue is None or queue.delays is None or queue.delays.noted_ms != noted_ms:

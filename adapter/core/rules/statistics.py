@@ -25,7 +25,6 @@ from adapter.core.rules import objects
 
 KIND = "queue_statistics"
 INTERVAL = "statistics_interval_s"
-QUEUES_PER_TICK = 1000  # at most 400 KB of an entry, and one tick stays short: the rest is due next
 IDLE_MS = 600_000
 """Between two events of a queue that is left alone, at least: only its age has changed, and by how
 much is plain. Without any, a reader of the events of one hour, or when older ones are deleted,
@@ -73,7 +72,8 @@ def raise_due(qm: QueueManager, now_ms: int) -> list[Record]:
             return []
         current.began = Moment(now_ms, qm.elapsed_ms)
         current.events, current.left = 0, list(qm.queues)
-    names, current.left = current.left[:QUEUES_PER_TICK], current.left[QUEUES_PER_TICK:]
+    most = qm.limits.statistics_per_tick
+    names, current.left = current.left[:most], current.left[most:]
     records = _look_at(qm, names, now_ms)
     current.events += len(records)
     if current.left:

@@ -1,13 +1,11 @@
 """Who is connected, which units are stuck, and ending a connection."""
 
-import pytest
-
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Connections, Done, Messages
 from adapter.core.model.connection import Party
-from adapter.core.rules import connections
+from adapter.core.model.limits import Limits
 from tests.support.core import START_MS, Client, client_on
 
 
@@ -62,9 +60,8 @@ def test_what_is_open_is_shown_if_asked_for() -> None:
     assert not listed(operator).handles
 
 
-def test_no_more_than_so_many_handles_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HANDLES_SHOWN_MAX", 2)
-    client = client_on()
+def test_no_more_than_so_many_handles_are_shown() -> None:
+    client = client_on(limits=Limits(handles_shown=2))
     for number in (7, 8, 9):
         client.do(c.Open(number, "Q", c.OUTPUT))
     answer = client.do(c.AskConnections(handles=True))
@@ -96,9 +93,8 @@ def test_units_are_shown_the_oldest_first_if_asked_for() -> None:
     assert listed(client).units == []
 
 
-def test_only_the_oldest_units_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "UNITS_SHOWN_MAX", 2)
-    client = client_on()
+def test_only_the_oldest_units_are_shown() -> None:
+    client = client_on(limits=Limits(units_shown=2))
     units = [client.begin() for _ in range(5)]
     found = listed(client, units=True)
     assert [each.unit for each in found.units] == units[:2]

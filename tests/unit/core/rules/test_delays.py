@@ -95,9 +95,8 @@ def test_what_was_released_is_released_once_whatever_is_replayed() -> None:
     assert core.queue().delayed == 0
 
 
-def test_a_step_releases_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delays, "PER_STEP", 4)
-    core = Core()
+def test_a_step_releases_a_bounded_number() -> None:
+    core = Core(Limits(released_per_step=4))
     client = waiting(core, 10)
     core.advance(3600)
     assert core.queue().depth == 4

@@ -16,9 +16,9 @@ INTERVAL_S = 60
 IDLE_S = statistics.IDLE_MS // 1000
 
 
-def site() -> Client:
+def site(**limits: int) -> Client:
     """A client that has Q open, on a queue manager that makes statistics since now."""
-    client = client_on(limits=Limits(statistics_interval_s=INTERVAL_S))
+    client = client_on(limits=Limits(statistics_interval_s=INTERVAL_S, **limits))
     dispatch.restart(client.core.qm, client.core.now_ms)
     return client
 
@@ -134,9 +134,8 @@ def test_all_queues_of_a_round_are_one_entry() -> None:
     assert len(client.core.entries) == before + 1
 
 
-def test_so_many_queues_are_looked_at_in_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(statistics, "QUEUES_PER_TICK", 2)
-    client = site()
+def test_so_many_queues_are_looked_at_in_a_tick() -> None:
+    client = site(statistics_per_tick=2)
     client.core.advance(60)  # nobody is to be woken after this
     for number in range(4):
         client.define(f"Q{number}")

@@ -17,20 +17,10 @@ from typing import cast
 import structlog
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
+from msgspec import Struct
 
 from adapter import addresses
 
-CONNECTIONS_MAX = 128
-"""Of one listener, which has a few readers: one that came and sent nothing yet makes room."""
-HEADER_S = 10.0
-"""From a request's first byte, or from the connection, to the end of its header."""
-REQUEST_S = 60.0
-"""For its body and for its answer to be made; the longest waits for Kafka."""
-UNREAD_S = 30.0
-"""An answer of which nothing is read for so long."""
-IDLE_S = 75.0
-"""Between two requests of a connection; more than a scrape interval of Prometheus."""
-LOOK_S = 1.0
 SHUT_S = 1.0
 """How long a stop waits for an answer that is on its way."""
 BACKLOG = 128
@@ -50,7 +40,30 @@ class Phase(Enum):
     IDLE = "idle"
 
 
-PATIENCE_S = {Phase.HEADER: HEADER_S, Phase.REQUEST: REQUEST_S, Phase.IDLE: IDLE_S}
+class HttpBounds(Struct, frozen=True, kw_only=True):
+    """How many may connect, and how long a connection may take for what, in seconds."""
+
+    connections: int = 128
+    """Of one listener, which has a few readers: one that came and sent nothing yet makes room."""
+    header_s: float = 10.0
+    """From a request's first byte, or from the connection, to the end of its header."""
+    request_s: float = 60.0
+    """For its body and for its answer to be made; the longest waits for Kafka."""
+    unread_s: float = 30.0
+    """An answer of which nothing is read for so long."""
+    idle_s: float = 75.0
+    """Between two requests of a connection; more than a scrape interval of Prometheus."""
+    check_s: float = 1.0
+    """Between two checks of all connections."""
+
+    def of(self, phase: Phase) -> float:
+        """Return how long a phase may take."""
+        if phase is Phase.HEADER:
+            return self.header_s
+        return self.request_s if phase is Phase.REQUEST else self.idle_s
+
+
+BOUNDS = HttpBounds()
 
 
 class Visit(asyncio.Protocol):
@@ -108,21 +121,24 @@ class Visit(asyncio.Protocol):
         unread_bytes = self._transport.get_write_buffer_size() if self._transport else 0
         if unread_bytes != self._unread_bytes or not unread_bytes:
             self._unread_bytes, self._taken_s = unread_bytes, now_s
-        return now_s - self._taken_s > UNREAD_S or now_s - self.since_s > PATIENCE_S[self.phase]
+        bounds = self._listener.bounds
+        is_unread = now_s - self._taken_s > bounds.unread_s
+        return is_unread or now_s - self.since_s > bounds.of(self.phase)
 
 
 class HttpListener:
     """One address where an application is served. All methods are called on its event loop."""
 
-    def __init__(self, application: web.Application) -> None:
+    def __init__(self, application: web.Application, bounds: HttpBounds = BOUNDS) -> None:
         """The application is not used elsewhere, and not yet frozen."""
+        self.bounds = bounds
         application.middlewares.insert(0, self._guard)
         self._runner = web.AppRunner(
-            application, access_log=None, shutdown_timeout=SHUT_S, keepalive_timeout=IDLE_S
+            application, access_log=None, shutdown_timeout=SHUT_S, keepalive_timeout=bounds.idle_s
         )
         self._server: asyncio.Server | None = None
         self._visits: dict[RequestHandler, Visit] = {}
-        self._look: asyncio.TimerHandle | None = None
+        self._check: asyncio.TimerHandle | None = None
         self._local = True
 
     @property
@@ -140,13 +156,13 @@ class HttpListener:
         except OSError:
             await self.stop()
             raise
-        self._look = loop.call_later(LOOK_S, self._look_at_all)
+        self._check = loop.call_later(self.bounds.check_s, self._check_all)
         return f"http://{addresses.written(*addresses.listening(self._server))}"
 
     async def stop(self) -> None:
         """Listen no more, end what is connected; twice is no error."""
-        if self._look is not None:
-            self._look.cancel()
+        if self._check is not None:
+            self._check.cancel()
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -155,7 +171,7 @@ class HttpListener:
     def came(self, visit: Visit) -> None:
         """A connection was made."""
         self._visits[visit.handler] = visit
-        if len(self._visits) <= CONNECTIONS_MAX:
+        if len(self._visits) <= self.bounds.connections:
             return
         quiet = [one for one in self._visits.values() if one.phase is not Phase.REQUEST]
         longest = min(quiet, key=lambda one: one.since_s, default=visit)
@@ -171,12 +187,13 @@ class HttpListener:
         assert server is not None, "it was set up"
         return Visit(self, server())
 
-    def _look_at_all(self) -> None:
+    def _check_all(self) -> None:
         now_s = time.monotonic()
         for visit in list(self._visits.values()):
             if visit.is_late(now_s):
                 visit.cut()
-        self._look = asyncio.get_running_loop().call_later(LOOK_S, self._look_at_all)
+        loop = asyncio.get_running_loop()
+        self._check = loop.call_later(self.bounds.check_s, self._check_all)
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:

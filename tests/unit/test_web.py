@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from aiohttp import web
 
-from adapter import web as bounds
-from adapter.web import CONNECTIONS_MAX, MISDIRECTED, HttpListener, is_of_this_machine
+from adapter.web import BOUNDS, MISDIRECTED, HttpBounds, HttpListener, is_of_this_machine
 
 WAIT_S = 20.0
 
@@ -40,12 +39,12 @@ class Client:
 class Place:
     """A listener that answers: / at once, POST / with the body, /long with 64 MiB."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: HttpBounds = BOUNDS) -> None:
         made = web.Application()
         made.router.add_get("/", self._short)
         made.router.add_post("/", self._echo)
         made.router.add_get("/long", self._long)
-        self.listener = HttpListener(made)
+        self.listener = HttpListener(made, bounds)
         self.port = 0
         self._clients: list[Client] = []
 
@@ -74,11 +73,11 @@ class Place:
         return web.Response(body=bytes(64 * 1024 * 1024))
 
 
-def at(visit: Callable[[Place], Awaitable[None]]) -> None:
-    """Start a listener, and let somebody visit it; bounded."""
+def at(visit: Callable[[Place], Awaitable[None]], bounds: HttpBounds = BOUNDS) -> None:
+    """Start a listener, and visit it within a time."""
 
     async def run() -> None:
-        place = Place()
+        place = Place(bounds)
         url = await place.listener.start("127.0.0.1", 0)
         place.port = int(url.rpartition(":")[2])
         try:
@@ -101,11 +100,7 @@ def test_requests_are_answered_one_after_the_other_on_a_connection() -> None:
 
 
 @pytest.mark.parametrize("sent", ["", "GET / HTTP/1.1\r\nHost: lo", "junk"])
-def test_a_header_that_does_not_end_ends_the_connection(
-    sent: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bounds, "LOOK_S", 0.02)
-    monkeypatch.setitem(bounds.PATIENCE_S, bounds.Phase.HEADER, 0.1)
+def test_a_header_that_does_not_end_ends_the_connection(sent: str) -> None:
 
     async def visit(place: Place) -> None:
         first, second = await place.connect(), await place.connect()
@@ -116,15 +111,10 @@ def test_a_header_that_does_not_end_ends_the_connection(
         if sent:
             assert await second.is_ended()
 
-    at(visit)
+    at(visit, HttpBounds(check_s=0.02, header_s=0.1))
 
 
-def test_a_body_that_does_not_come_and_an_answer_that_is_not_read_end_it_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(bounds, "LOOK_S", 0.02)
-    monkeypatch.setattr(bounds, "UNREAD_S", 0.2)
-    monkeypatch.setitem(bounds.PATIENCE_S, bounds.Phase.REQUEST, 0.2)
+def test_a_body_that_does_not_come_and_an_answer_that_is_not_read_end_it_too() -> None:
 
     async def visit(place: Place) -> None:
         slow, stuck = await place.connect(), await place.connect()
@@ -134,17 +124,17 @@ def test_a_body_that_does_not_come_and_an_answer_that_is_not_read_end_it_too(
         async with asyncio.timeout(WAIT_S):
             await place.emptied()
 
-    at(visit)
+    at(visit, HttpBounds(check_s=0.02, unread_s=0.2, request_s=0.2))
 
 
 def test_connections_are_bounded_and_whoever_asks_is_served() -> None:
     async def visit(place: Place) -> None:
         for _time in range(3):
-            for _connection in range(CONNECTIONS_MAX):
+            for _connection in range(BOUNDS.connections):
                 await place.connect()
             client = await place.connect()
             assert await client.get() == (200, b"short")
-            assert place.listener.connections <= CONNECTIONS_MAX
+            assert place.listener.connections <= BOUNDS.connections
 
     at(visit)
 

@@ -55,8 +55,10 @@ class Parsed(Struct):
 class Values:
     """Writes and reads values. Its methods may be called from any thread."""
 
-    def __init__(self, registry: SchemaRegistry) -> None:
+    def __init__(self, registry: SchemaRegistry, schemas_max: int = SCHEMAS_MAX) -> None:
+        """schemas_max: so many schemas are kept in memory."""
         self._registry = registry
+        self._schemas_max = schemas_max
         self._lock = threading.Lock()
         self._kept: OrderedDict[object, Parsed] = OrderedDict()
         self._counts = dict.fromkeys(("encoded", "decoded", "asked"), 0)
@@ -187,7 +189,7 @@ class Values:
     def _keep(self, name: object, found: Parsed) -> Parsed:
         with self._lock:
             self._kept[name] = found
-            while len(self._kept) > SCHEMAS_MAX:
+            while len(self._kept) > self._schemas_max:
                 self._kept.popitem(last=False)
         return found
 

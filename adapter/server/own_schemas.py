@@ -30,12 +30,16 @@ log = structlog.get_logger("mqk.registry")
 class OwnSchemas:
     """Registers our schemas from a thread of its own.
 
-    embedded: the queue manager's own registry, if that is the one.
+    embedded: the queue manager's own registry, if that is the one. retry_s: the first pause before
+    another attempt; later ones are longer.
     """
 
-    def __init__(self, where: str, embedded: TopicRegistry | None = None) -> None:
+    def __init__(
+        self, where: str, embedded: TopicRegistry | None = None, retry_s: float = RETRY_S
+    ) -> None:
         self.embedded = embedded
         self._where = where
+        self._retry_s = retry_s
         self._told = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -63,7 +67,7 @@ class OwnSchemas:
         log.error("our schemas are not registered", reason=what)
 
     def _run(self) -> None:
-        wait_s = RETRY_S
+        wait_s = self._retry_s
         while not self._told.is_set():
             try:
                 written = self._register()

@@ -192,10 +192,9 @@ def test_the_latest_version_is_asked_for_again_after_a_while(
     assert values.schema_id_of(door.encode({"price": 1}, "orders")) == 4
 
 
-def test_the_schemas_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(values, "SCHEMAS_MAX", 3)
+def test_the_schemas_that_are_kept_are_bounded() -> None:
     registry = topic.in_memory()
-    door = Values(registry)
+    door = Values(registry, schemas_max=3)
     for number in range(10):
         fields = [{"name": f"f{number}", "type": "int", "default": 0}]
         body = door.encode(

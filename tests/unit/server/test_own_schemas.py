@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import pytest
 from structlog.testing import capture_logs
 
 from adapter.errors import RegistryNotAvailable
@@ -13,7 +12,6 @@ from adapter.registry import own, topic
 from adapter.registry.http import RegistryServer
 from adapter.registry.log import MemorySchemaLog
 from adapter.registry.topic import TopicRegistry
-from adapter.server import own_schemas
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.own_schemas import OwnSchemas
 
@@ -45,13 +43,10 @@ def events(logs: list[Any]) -> list[str]:
     return [one["event"] for one in logs]
 
 
-def test_schemas_are_registered_as_soon_as_the_registry_is_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(own_schemas, "RETRY_S", 0.01)
+def test_schemas_are_registered_as_soon_as_the_registry_is_there() -> None:
     registry = Away(3)
     with capture_logs() as logs:
-        ours = OwnSchemas("topic", registry)
+        ours = OwnSchemas("topic", registry, retry_s=0.01)
         ours.start()
         assert registry.done.wait(WAIT_S)
         ours.stop()

@@ -22,7 +22,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import StartError
 from adapter.server.credentials import Credentials
-from adapter.server.guesses import Attempt, Guesses, network_of
+from adapter.server.guesses import GUESS_BOUNDS, Attempt, GuessBounds, Guesses, network_of
 from adapter.wire.frames import Hello
 
 
@@ -78,13 +78,18 @@ class AdmissionRequest(Struct, frozen=True, eq=False):
 class Admission:
     """Checks what clients say of themselves. All methods are called on the event loop's thread."""
 
-    def __init__(self, credentials: Credentials | None = None, own: str = "") -> None:
+    def __init__(
+        self,
+        credentials: Credentials | None = None,
+        own: str = "",
+        bounds: GuessBounds = GUESS_BOUNDS,
+    ) -> None:
         """own: a password by which the queue manager's own client is known."""
         self._credentials = credentials
         self._own = own
         self._lookups = ThreadPoolExecutor(1, "known passwords")
         self._checks = ThreadPoolExecutor(1, "passwords")
-        self._guesses: Guesses[AdmissionRequest] = Guesses()
+        self._guesses: Guesses[AdmissionRequest] = Guesses(bounds)
         self._checking = False
         self._timer: asyncio.TimerHandle | None = None
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from adapter.server.guesses import GUESS_BOUNDS, GuessBounds
+
 
 class ConnectionBounds(Struct, frozen=True, kw_only=True):
     """Bounds of a server's client connections, with the reason below each."""
@@ -28,6 +30,8 @@ class ConnectionBounds(Struct, frozen=True, kw_only=True):
     unread_s: float = 30.0
     """A client that takes nothing for so long holds messages of others in its units: it is cut off.
     The SDK itself gives a silent queue manager up after this time."""
+    passwords: GuessBounds = GUESS_BOUNDS
+    """Of checks of their passwords."""
 
 
 BOUNDS = ConnectionBounds()

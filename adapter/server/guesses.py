@@ -16,8 +16,6 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-WAITING_MAX = 1_000
-"""Checks that wait, of all addresses: more clients at once are refused."""
 WAITING_OF_USER_MAX = 8
 """Of one user from one address that has to pause."""
 WAITING_OF_ADDRESS_MAX = 20
@@ -26,19 +24,31 @@ first time waits less long than it takes a program to give up (5 s)."""
 FREE_OF_USER = 3
 FREE_OF_ADDRESS = 20
 """Wrong passwords that cost no pause."""
-PAUSE_S = 0.5
 PAUSE_MAX_S = 30.0
-"""Of a user from an address: the first one, and the longest; each is twice the one before."""
+"""The longest pause of a user from an address."""
 PAUSE_OF_ADDRESS_S = 0.05
 PAUSE_OF_ADDRESS_MAX_S = 0.2
 FORGET_S = 600.0
 """Wrong passwords count until so long after the last one."""
-REMEMBERED_MAX = 10_000
-"""Addresses, and users of addresses, with wrong passwords; the longest ago are forgotten first."""
 NETWORK_BITS = 64
 """Of an IPv6 address that one customer of a network has to itself."""
 
 What = TypeVar("What")
+
+
+class GuessBounds(Struct, frozen=True, kw_only=True):
+    """The bounds of one queue manager, each with its reason."""
+
+    waiting: int = 1_000
+    """Checks that wait, of all addresses: more clients at once are refused."""
+    remembered: int = 10_000
+    """Addresses, and users of addresses, with wrong passwords; the longest ago are forgotten
+    first."""
+    pause_s: float = 0.5
+    """The first pause of a user from an address; each is twice the one before."""
+
+
+GUESS_BOUNDS = GuessBounds()
 
 
 class Attempt(Struct, Generic[What], frozen=True, eq=False):
@@ -65,7 +75,8 @@ class Wrong(Struct):
 class Guesses(Generic[What]):
     """What waits to be checked, and who has guessed wrong."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: GuessBounds = GUESS_BOUNDS) -> None:
+        self._bounds = bounds
         self._waiting: OrderedDict[str, list[Attempt[What]]] = OrderedDict()
         self._wrong: OrderedDict[tuple[str, ...], Wrong] = OrderedDict()
 
@@ -85,8 +96,8 @@ class Guesses(Generic[What]):
         of_address = self._pause_s((address,), now_s)
         if of_address and len(mine) >= WAITING_OF_ADDRESS_MAX:
             return _too_many(f"came from {address}", of_address)
-        if self.waiting >= WAITING_MAX:
-            return f"{WAITING_MAX} passwords are being checked: try again"
+        if self.waiting >= self._bounds.waiting:
+            return f"{self._bounds.waiting} passwords are being checked: try again"
         self._waiting.setdefault(address, []).append(attempt)
         return ""
 
@@ -114,7 +125,7 @@ class Guesses(Generic[What]):
     def wrong(self, attempt: Attempt[What], now_s: float) -> None:
         """Note that the password was wrong."""
         address, user = attempt.address, attempt.user
-        self._note((address, user), now_s, FREE_OF_USER, PAUSE_S, PAUSE_MAX_S)
+        self._note((address, user), now_s, FREE_OF_USER, self._bounds.pause_s, PAUSE_MAX_S)
         most_s = PAUSE_OF_ADDRESS_MAX_S
         self._note((address,), now_s, FREE_OF_ADDRESS, PAUSE_OF_ADDRESS_S, most_s)
 
@@ -129,7 +140,7 @@ class Guesses(Generic[What]):
         if known.count >= free:
             known.until_s = now_s + min(first_s * 2.0 ** min(known.count - free, 32), most_s)
         self._wrong[key] = known
-        if len(self._wrong) > REMEMBERED_MAX:
+        if len(self._wrong) > self._bounds.remembered:
             self._wrong.popitem(last=False)
 
     def _drop_unwanted(self, address: str) -> None:

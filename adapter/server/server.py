@@ -72,7 +72,7 @@ class Server:
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
-        self._admission = Admission(credentials, own)
+        self._admission = Admission(credentials, own, settings.bounds.passwords)
         self._handler = MqkHandler(self.connections, self._admission, audit, clock, self._kafka)
         self._handler.on_stop = self.tell_to_stop
         self._handler.on_commands = self._need_commands

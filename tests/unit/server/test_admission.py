@@ -16,6 +16,8 @@ from adapter import addresses, testing
 from adapter.administration.pcf import structures as pcf
 from adapter.errors import Error, LimitReached, NotAuthorized
 from adapter.server import admission, credentials, guesses
+from adapter.server.bounds import ConnectionBounds
+from adapter.server.guesses import GuessBounds
 from adapter.testing import TestQueueManager
 from tests.support.passwords import cheaply_hashed
 
@@ -24,10 +26,14 @@ Demand = Callable[[str], None]
 
 
 @pytest.fixture
-def manager(tmp_path: Path) -> Iterator[TestQueueManager]:
-    users = tmp_path / "users"
-    credentials.write(users, {"ada": cheaply_hashed("secret")})
-    with testing.queue_manager(credentials_file=str(users)) as one:
+def users(tmp_path: Path) -> str:
+    credentials.write(tmp_path / "users", {"ada": cheaply_hashed("secret")})
+    return str(tmp_path / "users")
+
+
+@pytest.fixture
+def manager(users: str) -> Iterator[TestQueueManager]:
+    with testing.queue_manager(credentials_file=users) as one:
         yield one
 
 
@@ -153,11 +159,12 @@ def test_without_a_file_nobody_is_asked() -> None:
         one.connect(user="ada", password="anything").close()
 
 
-def test_checks_that_wait_have_a_bound(
-    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(guesses, "WAITING_MAX", 0)
-    with pytest.raises(LimitReached, match="passwords are being checked"):
+def test_checks_that_wait_have_a_bound(users: str) -> None:
+    bounds = ConnectionBounds(passwords=GuessBounds(waiting=0))
+    with (
+        testing.queue_manager(credentials_file=users, bounds=bounds) as manager,
+        pytest.raises(LimitReached, match="passwords are being checked"),
+    ):
         manager.connect(user="ada", password="secret")
 
 
@@ -243,15 +250,14 @@ def test_the_same_wrong_password_is_checked_once(
         manager.connect(user="ada", password="secret")
 
 
-def test_guesses_take_longer_and_longer(
-    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(guesses, "PAUSE_S", 0.2)
-    began_s = time.monotonic()
-    for number in range(guesses.FREE_OF_USER + 2):
-        with pytest.raises(NotAuthorized):
-            manager.connect(user="ada", password=f"guess {number}")
-    assert time.monotonic() - began_s >= 0.2 + 0.4
+def test_guesses_take_longer_and_longer(users: str) -> None:
+    bounds = ConnectionBounds(passwords=GuessBounds(pause_s=0.2))
+    with testing.queue_manager(credentials_file=users, bounds=bounds) as manager:
+        began_s = time.monotonic()
+        for number in range(guesses.FREE_OF_USER + 2):
+            with pytest.raises(NotAuthorized):
+                manager.connect(user="ada", password=f"guess {number}")
+        assert time.monotonic() - began_s >= 0.2 + 0.4
 
 
 def test_a_start_warns_of_clients_without_a_password(

@@ -3,7 +3,7 @@
 import pytest
 
 from adapter.server import guesses
-from adapter.server.guesses import Attempt, Guesses, network_of
+from adapter.server.guesses import Attempt, GuessBounds, Guesses, network_of
 
 
 def of(address: str, user: str = "ada", what: str = "") -> Attempt[str]:
@@ -90,12 +90,8 @@ def test_what_waits_of_one_user_is_bounded_while_it_pauses() -> None:
     assert not kept.add(of("a", "bob"), 0)
 
 
-def test_all_that_waits_and_all_that_is_remembered_is_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(guesses, "WAITING_MAX", 3)
-    monkeypatch.setattr(guesses, "REMEMBERED_MAX", 5)
-    kept: Guesses[str] = Guesses()
+def test_all_that_waits_and_all_that_is_remembered_is_bounded() -> None:
+    kept: Guesses[str] = Guesses(GuessBounds(waiting=3, remembered=5))
     told = [kept.add(of(str(number)), 0) for number in range(4)]
     assert told == ["", "", "", "3 passwords are being checked: try again"]
     wrong(kept, 100, 0)

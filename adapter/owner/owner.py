@@ -43,11 +43,9 @@ RECOVERY_PAUSES_S = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)
 """Before each attempt to take over again; the last one is repeated for ever."""
 CALM_S = 10.0
 """A doubt that comes sooner after a take-over counts as one more attempt: pauses go on growing."""
-DRAIN_S = 2.5
-"""How long a stop waits for the last entries to become durable, and for a snapshot."""
 QUIESCE_S = 4.0
-"""How long units in flight may take to end, by default: with DRAIN_S, and what movers take to end,
-a stop takes less than 10 s."""
+"""How long units in flight may take to end, by default: with parts.DRAIN_S, and what movers take to
+end, a stop takes less than 10 s."""
 
 SERVING = (OwnerState.RUNNING, OwnerState.QUIESCING)
 """A tuple, because each request asks, and an enum's member has its hash from Python."""
@@ -177,8 +175,8 @@ class Owner:
         was_running = self.running
         self.lifecycle.to(OwnerState.STOPPING)
         if was_running:
-            deadline_s = self._calls.now_s() + DRAIN_S
-            await self.term.drain(DRAIN_S)
+            deadline_s = self._calls.now_s() + self._settings.drain_s
+            await self.term.drain(self._settings.drain_s)
             refused = await self.term.write_last(deadline_s - self._calls.now_s())
             if refused:
                 self.failure = (

@@ -16,14 +16,19 @@ from adapter.owner.storage import Storage
 
 HEARTBEAT_S = 5.0
 """An idle owner writes a sign of life this often."""
+DRAIN_S = 2.5
+"""How long a stop waits for the last entries to become durable, and for a snapshot."""
 
 
 class OwnerSettings(Struct, frozen=True, kw_only=True):
-    """attributes: those that the queue manager is given whenever it takes over."""
+    """attributes: those that the queue manager is given whenever it takes over. drain_s: see
+    DRAIN_S.
+    """
 
     limits: Limits | None = None
     heartbeat_s: float = HEARTBEAT_S
     attributes: Mapping[str, Any] = {}
+    drain_s: float = DRAIN_S
 
 
 class TermParts(Struct, kw_only=True):

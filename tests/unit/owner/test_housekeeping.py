@@ -15,9 +15,9 @@ from adapter.core.model.manager import Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots
-from adapter.owner import owner as owner_module
 from adapter.owner.clock import ManualClock
 from adapter.owner.owner import Owner as RealOwner
+from adapter.owner.parts import DRAIN_S
 from adapter.owner.replay import Replayed, take_over
 from adapter.owner.storage import CopyStatus, HousekeepingBounds, Storage
 from adapter.topics.port import Page, PagesUnavailableError
@@ -307,7 +307,7 @@ def test_a_stop_leaves_next_to_nothing_to_read() -> None:
 
 def test_a_stop_waits_for_the_movers_if_much_is_not_copied() -> None:
     place = Place(1_000, HousekeepingBounds(last_carried_bytes=10_000))
-    assert left_by(place, 20_000, place.all_copied) < owner_module.DRAIN_S
+    assert left_by(place, 20_000, place.all_copied) < DRAIN_S
     assert place.bodies("A") == []
     assert place.replayed().entries == 0
 

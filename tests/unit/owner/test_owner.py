@@ -15,7 +15,6 @@ from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from adapter.core.model.manager import Reply
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Entry, LedgerUnavailable, Position, TakenOver
-from adapter.owner import owner as owner_module
 from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
@@ -46,12 +45,14 @@ class Front:
 class Bench:
     """An owner on a log, with one client."""
 
-    def __init__(self, log: MemoryLog, clock: Clock | None = None) -> None:
+    def __init__(
+        self, log: MemoryLog, clock: Clock | None = None, settings: OwnerSettings | None = None
+    ) -> None:
         self.log = log
         self.ledger = MemoryLedger(log)
         self.front = Front()
         self.clock = clock or SystemClock()
-        self.owner = Owner("QM1", self.ledger, self.clock, self.front)
+        self.owner = Owner("QM1", self.ledger, self.clock, self.front, settings=settings)
         self.requests = 0
         self.number = 0
 
@@ -98,14 +99,18 @@ async def until(condition: Callable[[], bool]) -> None:
             await turn
 
 
-def run(test: Callable[[Bench], Awaitable[None]], clock: Clock | None = None) -> Bench:
+def run(
+    test: Callable[[Bench], Awaitable[None]],
+    clock: Clock | None = None,
+    settings: OwnerSettings | None = None,
+) -> Bench:
     """Run a test on an event loop; the owner is stopped afterwards."""
 
     problems: list[object] = []
 
     async def main() -> Bench:
         asyncio.get_running_loop().set_exception_handler(lambda _, what: problems.append(what))
-        bench = Bench(MemoryLog(), clock)
+        bench = Bench(MemoryLog(), clock, settings)
         try:
             await test(bench)
         finally:
@@ -288,9 +293,8 @@ def test_a_stop_while_the_ledger_is_away() -> None:
 
 
 @pytest.mark.parametrize("fault", ["lost before durable", "rival owner"])
-def test_a_doubt_while_stopping_ends_the_stop(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_doubt_while_stopping_ends_the_stop(fault: str) -> None:
     """There is nothing to wait for any more, and nothing to take over for."""
-    monkeypatch.setattr(owner_module, "DRAIN_S", 10 * WAIT_S)
 
     async def test(bench: Bench) -> None:
         await bench.begin()
@@ -301,7 +305,7 @@ def test_a_doubt_while_stopping_ends_the_stop(fault: str, monkeypatch: pytest.Mo
         assert bench.owner.lifecycle.state is OwnerState.STOPPED
         assert bench.owner.statistics().terms == 1
 
-    run(test)
+    run(test, settings=OwnerSettings(drain_s=10 * WAIT_S))
 
 
 class Slow(MemoryLedger):

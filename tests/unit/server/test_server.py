@@ -1,7 +1,8 @@
 """What a stop may take."""
 
 from adapter.movers.process import STOP_GRACE_S
-from adapter.owner.owner import DRAIN_S, QUIESCE_S
+from adapter.owner.owner import QUIESCE_S
+from adapter.owner.parts import DRAIN_S
 
 
 def test_a_stop_takes_less_than_ten_seconds() -> None:

@@ -60,9 +60,9 @@ class _Queue(Struct):
     """
 
     name: str
+    pause_s: float
     running: int = 0
     ends: list[_ReaderEnd] = field(default_factory=list)
-    pause_s: float = field(default_factory=lambda: PAUSE_FIRST_S)
     until_s: float = 0.0
     is_due: bool = True
     receives: int | None = None
@@ -72,7 +72,7 @@ class ActivationService:
     """Starts readers for queues. Every method may be called from any thread.
 
     queues: the names of the queues; empty: every queue with activation. environment: of programs;
-    None: that of this process.
+    None: that of this process. pause_s: before another reader, after one that failed; it grows.
     """
 
     def __init__(
@@ -81,12 +81,14 @@ class ActivationService:
         queues: Iterable[str] = (),
         *,
         environment: Mapping[str, str] | None = None,
+        pause_s: float = PAUSE_FIRST_S,
     ) -> None:
         if isinstance(queues, str):
             raise WrongArgument(f"queues is a list of names, not the str {queues!r}")
         self._broker = broker
         self._only = {_key(name): name for name in queues}
         self._environment = environment
+        self._pause_s = pause_s
         self._changed = threading.Condition()
         self._queues: dict[str, _Queue] = {}
         self._sessions: set[ServiceBroker] = set()
@@ -201,7 +203,7 @@ class ActivationService:
         key = _key(name)
         if not self._only or key in self._only:
             with self._changed:
-                self._queues.setdefault(key, _Queue(name)).is_due = True
+                self._queues.setdefault(key, _Queue(name, self._pause_s)).is_due = True
 
     def _has_due(self) -> bool:
         now_s = time.monotonic()
@@ -246,7 +248,7 @@ class ActivationService:
         if not problem and shown["activation_needed"] and shown["receives"] == end.receives:
             problem = "it ended without having received a message"
         if not problem:
-            queue.pause_s = PAUSE_FIRST_S
+            queue.pause_s = self._pause_s
             return
         with self._changed:
             self._counts["failures"] += 1

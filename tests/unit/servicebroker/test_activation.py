@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,6 @@ from adapter.servicebroker import (
     QueueActivation,
     ServiceBroker,
     ServiceBrokerError,
-    activation,
 )
 from tests.support.backlog import until
 from tests.support.broker_site import EXPENSES, BrokerSite, broker_site
@@ -67,10 +67,17 @@ def at() -> Iterator[BrokerSite]:
 
 @pytest.fixture
 def service(at: BrokerSite) -> Iterator[ActivationService]:
-    made = ActivationService(at.admin)
-    yield made
-    may_end.set()
-    made.stop()
+    with stopped_at_the_end(ActivationService(at.admin)) as made:
+        yield made
+
+
+@contextmanager
+def stopped_at_the_end(service: ActivationService) -> Iterator[ActivationService]:
+    try:
+        yield service
+    finally:
+        may_end.set()
+        service.stop()
 
 
 def activate(at: BrokerSite, function: str, readers: int = 1, *, status: bool = True) -> None:
@@ -150,17 +157,14 @@ def test_status_off_starts_none_and_stops_none(at: BrokerSite, service: Activati
     ],
 )
 def test_a_reader_that_fails_is_not_started_in_a_hot_loop(
-    at: BrokerSite,
-    service: ActivationService,
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-    function: str,
-    problem: str,
+    at: BrokerSite, caplog: pytest.LogCaptureFixture, function: str, problem: str
 ) -> None:
-    monkeypatch.setattr(activation, "PAUSE_FIRST_S", 3600.0)
     activate(at, function)
     at.submit("one")
-    with caplog.at_level(logging.ERROR, "adapter.servicebroker"):
+    with (
+        stopped_at_the_end(ActivationService(at.admin, pause_s=3600.0)) as service,
+        caplog.at_level(logging.ERROR, "adapter.servicebroker"),
+    ):
         service.start()
         until(lambda: service.statistics()["failures"] == 1)
         assert not service.wait_idle(0.3)

@@ -38,6 +38,8 @@ _TRANSMITTED, _OF_MSMQ = avro.long(1), avro.long(1)  # the unions of transmissio
 _USUAL = _NULL + _AT_ONCE
 _PLAIN_END = _USUAL + _NULL + _NULL + _NULL
 _AFTER_IDS = 1 + 3 * ID_LENGTH
+_TIMES_END = 7
+"""Of what DescriptorWriter compares: group_seq to put_time_ms come first."""
 Described = tuple[str, int, int, int, int, int, str, str, str, str]  # format to application
 _NEVER = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
 _DESCRIBED_KINDS: tuple[Callable[[bytes, int], tuple[Any, int]], ...] = (
@@ -70,42 +72,100 @@ _OWN = ("body", "persistence", "properties", "delay_ms", *_HEADERS)
 _SAME = tuple(name for name in MessageData.__struct_fields__ if name not in _OWN)
 
 
+class DescriptorWriter:
+    """Writes the descriptors of one unit, in the order of its puts.
+
+    What programs say the same of all messages of a unit is encoded once, and compared then.
+    """
+
+    __slots__ = ("_said", "_said_bytes", "_unit", "_unit_size")
+
+    def __init__(self, unit: bytes, unit_size: int) -> None:
+        self._unit = unit
+        self._unit_size = avro.long(unit_size)
+        self._said: tuple[Any, ...] = ()
+        self._said_bytes = b""
+
+    def write(self, placed: Placed) -> bytes:
+        """Return the descriptor of a persistent message at its place."""
+        message = placed.message
+        if message.properties or message.broker is not None:
+            unit_size, _ = avro.read_long(self._unit_size, 0)
+            return _codec.encode(value_of(placed, self._unit, unit_size))
+        said = (
+            message.group_seq,
+            message.last_in_group,
+            message.priority,
+            message.persistence,
+            message.expiry_ms,
+            message.expires_at_ms,
+            message.put_time_ms,
+            message.format,
+            message.message_type,
+            message.report,
+            message.feedback,
+            message.encoding,
+            message.ccsid,
+            message.reply_to,
+            message.reply_to_queue_manager,
+            message.user,
+            message.application,
+        )
+        if said != self._said:
+            self._said, self._said_bytes = said, _said(said)
+        return b"".join(
+            (
+                _VERSION,
+                message.message_id,
+                message.correlation_id,
+                message.group_id,
+                self._said_bytes,
+                avro.long(placed.seq),
+                self._unit,
+                avro.long(placed.index),
+                self._unit_size,
+                avro.long(placed.queue_index),
+                avro.long(placed.queue_size),
+                _PLAIN_END if _is_plain(message) else _end(message),
+            )
+        )
+
+
 def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
     """Return the descriptor of a persistent message at its place."""
-    message = placed.message
-    if message.properties or message.broker is not None:
-        return _codec.encode(value_of(placed, unit, unit_size))
+    return DescriptorWriter(unit, unit_size).write(placed)
+
+
+def _said(values: tuple[Any, ...]) -> bytes:
+    """Encode what stands between the ids and the place: group_seq to application."""
+    group_seq, is_last, priority, persistence, *times = values[:_TIMES_END]
     return b"".join(
         (
-            _VERSION,
-            message.message_id,
-            message.correlation_id,
-            message.group_id,
-            avro.long(message.group_seq),
-            avro.TRUE if message.last_in_group else avro.FALSE,
-            avro.long(message.priority),
-            avro.TRUE if message.persistence else avro.FALSE,
-            avro.long(message.expiry_ms),
-            avro.long(message.expires_at_ms),
-            avro.long(message.put_time_ms),
-            _described(
-                message.format,
-                message.message_type,
-                message.report,
-                message.feedback,
-                message.encoding,
-                message.ccsid,
-                message.reply_to,
-                message.reply_to_queue_manager,
-                message.user,
-                message.application,
-            ),
-            avro.long(placed.seq),
-            unit,
-            avro.long(placed.index),
-            avro.long(unit_size),
-            avro.long(placed.queue_index),
-            avro.long(placed.queue_size),
+            avro.long(group_seq),
+            avro.TRUE if is_last else avro.FALSE,
+            avro.long(priority),
+            avro.TRUE if persistence else avro.FALSE,
+            *map(avro.long, times),
+            _described(*values[_TIMES_END:]),
+        )
+    )
+
+
+def _is_plain(message: MessageData) -> bool:
+    """Whether a message has none of the parts that most messages do not have."""
+    return (
+        message.details is None
+        and not message.deliver_at_ms
+        and not message.destination
+        and message.transmission is None
+        and message.msmq is None
+    )
+
+
+def _end(message: MessageData) -> bytes:
+    """Encode what stands behind the place."""
+    return b"".join(
+        (
             _NULL if message.details is None else _detailed(message.details),
             _AT_ONCE if _is_at_once(message) else _delivered(message),
             _NULL if message.transmission is None else _transmitted(message.transmission),
@@ -176,12 +236,23 @@ class DescriptorReader:
     with the last ones instead of being read.
     """
 
-    __slots__ = ("_described", "_described_bytes", "_msmq", "_to", "_to_bytes")
+    __slots__ = (
+        "_described",
+        "_described_bytes",
+        "_msmq",
+        "_said",
+        "_said_bytes",
+        "_to",
+        "_to_bytes",
+    )
 
     def __init__(self) -> None:
         self._msmq = MsmqHeaderReader()
         self._described_bytes = _NEVER
         self._described: Described = ("", 0, 0, 0, 0, 0, "", "", "", "")
+        self._said_bytes = _NEVER
+        self._said: tuple[Any, ...] = ()
+        """The fields of MessageData from group_seq to expires_at_ms."""
         self._to_bytes = _NEVER
         self._to = ("", "", "")
 
@@ -196,17 +267,10 @@ class DescriptorReader:
     def _read(self, data: bytes, body: bytes) -> tuple[MessageData, UnitPosition] | None:
         """Read a descriptor without what most messages do not have; None if it has any."""
         read_long = avro.read_long
-        group_seq, at = read_long(data, _AFTER_IDS)
-        last_in_group = data[at] == 1
-        priority, at = read_long(data, at + 1)
-        persistent = data[at]
-        expiry_ms, at = read_long(data, at + 1)
-        expires_at_ms, at = read_long(data, at)
-        put_time_ms, at = read_long(data, at)
-        if data.startswith(self._described_bytes, at):
-            at += len(self._described_bytes)
+        if data.startswith(self._said_bytes, _AFTER_IDS):
+            at = _AFTER_IDS + len(self._said_bytes)
         else:
-            at = self._read_described(data, at)
+            at = self._read_said(data)
             if at < 0:
                 return None
         seq, at = read_long(data, at)
@@ -228,22 +292,8 @@ class DescriptorReader:
             return None
         if at != len(data):
             raise IndexError(f"{at} bytes were expected")
-        message = MessageData(
-            body,
-            data[1:25],
-            data[25:49],
-            data[49:73],
-            group_seq,
-            last_in_group,
-            priority,
-            persistent,
-            expiry_ms,
-            *self._described,
-            put_time_ms=put_time_ms,
-            expires_at_ms=expires_at_ms,
-            transmission=to,
-            msmq=header,
-        )
+        message = MessageData(body, data[1:25], data[25:49], data[49:73], *self._said)
+        message.transmission, message.msmq = to, header
         place = UnitPosition(seq, unit, unit_index, unit_size, queue_unit_index, queue_unit_size)
         return message, place
 
@@ -266,6 +316,27 @@ class DescriptorReader:
         if data[at : at + 1] == _NULL:
             return None, at + 1
         return self._msmq.read(data, _after(_OF_MSMQ, data, at))
+
+    def _read_said(self, data: bytes) -> int:
+        """Read what stands between the ids and the place; -1 if there are properties."""
+        read_long = avro.read_long
+        group_seq, at = read_long(data, _AFTER_IDS)
+        last_in_group = data[at] == 1
+        priority, at = read_long(data, at + 1)
+        persistent = data[at]
+        expiry_ms, at = read_long(data, at + 1)
+        expires_at_ms, at = read_long(data, at)
+        put_time_ms, at = read_long(data, at)
+        if data.startswith(self._described_bytes, at):
+            at += len(self._described_bytes)
+        else:
+            at = self._read_described(data, at)
+            if at < 0:
+                return -1
+        first = (group_seq, last_in_group, priority, persistent, expiry_ms)
+        self._said = (*first, *self._described, None, put_time_ms, expires_at_ms)
+        self._said_bytes = data[_AFTER_IDS:at]
+        return at
 
     def _read_described(self, data: bytes, at: int) -> int:
         """Read format to application, and that there are no properties; -1 if there are."""

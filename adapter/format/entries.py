@@ -60,9 +60,10 @@ def _encode_unit(record: r.UnitCommitted, parts: list[bytes]) -> None:
     parts += (_UNIT_COMMITTED, unit, avro.long(record.size))
     if record.puts:
         parts.append(avro.long(len(record.puts)))
+        descriptors = descriptor.DescriptorWriter(unit, record.size)
         for placed in record.puts:
             message = placed.message
-            header = descriptor.encode(placed, unit, record.size)
+            header = descriptors.write(placed)
             parts += (
                 avro.text(placed.queue),
                 avro.long(placed.lane),

@@ -29,6 +29,10 @@ TRANSACTION_TIMEOUT_MS = 30_000
 it had written to wait, if no new mover comes. A new mover aborts it at once."""
 MISSING_TOPIC_MS = 5000
 """How long a topic may be unknown before its copies fail; a new one is known within a second."""
+FLUSH_TIMEOUT_S = 20.0
+BATCH_BYTES = 128 * 1024
+"""Kafka returns whole batches even for one message: in batches of 1 MB that took 2.8 ms, in these
+1.8."""
 
 
 class ProducerWatch(Protocol):
@@ -99,11 +103,9 @@ def producer_settings(
         "retry.backoff.ms": 10,
         "topic.metadata.propagation.max.ms": MISSING_TOPIC_MS,
         "message.max.bytes": RECORD_BYTES_MAX,
-        # A flush ends the lingering: large batches under load cost nothing when there is none. But
-        # Kafka gives whole batches only, to whoever wants one message: in batches of 1 MB that took
-        # 2.8 ms, in these 1.8.
+        # A flush ends the lingering: large batches under load cost nothing when there is none.
         "linger.ms": 20,
-        "batch.size": 128 * 1024,
+        "batch.size": BATCH_BYTES,
         "delivery.report.only.error": True,
         "enable.metrics.push": False,
         # Whatever troubles the connection must be heard of: it makes a commit doubtful.

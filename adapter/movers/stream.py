@@ -23,7 +23,7 @@ from adapter.format.progress import Parked
 from adapter.movers.batch import CopyBatch
 from adapter.movers.progress import never_written, topics_like
 from adapter.movers.projection import OnDelivery
-from adapter.movers.settings import PARTITIONS, STREAM, MoverSettings
+from adapter.movers.settings import FLUSH_TIMEOUT_S, PARTITIONS, STREAM, MoverSettings
 from adapter.topics.admin import (
     TopicAdmin,
     TopicError,
@@ -32,6 +32,8 @@ from adapter.topics.admin import (
     queue_spec,
 )
 
+RECORD_BYTES = 64
+"""What Kafka's format adds to a body and a descriptor, at most."""
 REPAIR_S = 3.0
 """For Kafka's answers while a parked topic is seen to: the other topics wait meanwhile."""
 
@@ -226,9 +228,12 @@ class Stream:
                 queue, lane, body = one.queue, one.lane, one.body
                 topic = topics.get(queue) or self._topic(queue)
                 time_ms = max(1, one.put_time_ms)  # 0 would mean now; Kafka takes none below
+                place = queue, lane
+                if batch.batch_is_full(place, len(body) + len(one.descriptor) + RECORD_BYTES):
+                    _write(producer)
                 for headers, value in chunks.records_of((HEADER, one.descriptor), body, most):
                     produce(topic, value, None, lane, report, None, time_ms, headers)
-                add((queue, lane))
+                add(place)
                 size += len(body)
         except KafkaException:
             self._last_topic = topic
@@ -240,6 +245,13 @@ class Stream:
         incarnation = self._incarnations.get(queue, 0)
         name = self._names[queue] = names.queue_topic(self._queue_manager, queue, incarnation)
         return name
+
+
+def _write(producer: Producer) -> None:
+    """Wait until what was produced is written; BufferError if it is not in time."""
+    left = producer.flush(FLUSH_TIMEOUT_S)
+    if left:
+        raise BufferError(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
 
 
 def _is_made_late(queue: str) -> bool:

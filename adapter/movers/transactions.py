@@ -32,6 +32,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from adapter.ledger.failures import describe, error_of
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.settings import (
+    FLUSH_TIMEOUT_S,
     SOCKET_TIMEOUT_MS,
     TRANSACTION_TIMEOUT_MS,
     MoverSettings,
@@ -41,7 +42,6 @@ from adapter.movers.settings import (
 PRODUCERS = 2
 INIT_TIMEOUT_S = 20.0
 """For ending the transaction that a dead mover left open, with brokers that are failing over."""
-FLUSH_TIMEOUT_S = 20.0
 COMMIT_TIMEOUT_S = 20.0
 ABORT_TIMEOUT_S = 5.0
 DOUBTFUL_AFTER_S = SOCKET_TIMEOUT_MS / 1000 * 0.6

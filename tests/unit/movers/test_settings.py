@@ -3,6 +3,7 @@
 import msgspec
 
 from adapter.movers.settings import (
+    FLUSH_TIMEOUT_S,
     SOCKET_TIMEOUT_MS,
     TRANSACTION_TIMEOUT_MS,
     KafkaCluster,
@@ -13,7 +14,6 @@ from adapter.movers.settings import (
 from adapter.movers.transactions import (
     COMMIT_TIMEOUT_S,
     DOUBTFUL_AFTER_S,
-    FLUSH_TIMEOUT_S,
     Trouble,
 )
 from adapter.topics.admin import TopicSettings

@@ -9,7 +9,7 @@ from adapter.format import entries
 from adapter.format.movable import Copy, Movable
 from adapter.movers import stream
 from adapter.movers.batch import CopyBatch
-from adapter.movers.settings import KafkaCluster, MoverSettings
+from adapter.movers.settings import BATCH_BYTES, KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.topics.admin import TopicSettings, TopicSpec
 
@@ -37,8 +37,15 @@ class NotedProducer:
     def __init__(self) -> None:
         self.sent: list[tuple[Any, ...]] = []
 
+        self.written: list[int] = []
+        """How many were produced when all of them were waited for."""
+
     def produce(self, *arguments: Any) -> None:
         self.sent.append(arguments)
+
+    def flush(self, _timeout_s: float) -> int:
+        self.written.append(len(self.sent))
+        return 0
 
 
 @pytest.fixture
@@ -75,6 +82,36 @@ def test_a_copy_has_lane_time_header_and_body_as_they_are_in_the_ledger(cargo: S
         ("mq.QM1.q.A", b"", None, 4, report, None, 1, [("mqmd", b"e")]),
     ]
     assert (load.messages, load.bytes, load.partitions) == (2, 4, {("A", 3), ("A", 4)})
+
+
+def test_a_batch_of_a_partition_is_written_before_the_next_one_begins(cargo: Stream) -> None:
+    """Else librdkafka's thread does not sleep until the first one is answered."""
+    producer: Any = NotedProducer()
+    load = CopyBatch()
+    bodies = bytes(BATCH_BYTES // 10)
+
+    def send(count: int, lane: int, body: bytes) -> None:
+        record: list[Movable] = [Copy("A", lane, 7, b"d", body)] * count
+        cargo.send(record, producer, lambda _error, _message: None, load)
+
+    send(9, 3, bodies)
+    send(9, 4, bodies)
+    assert producer.written == []
+    send(2, 3, bodies)
+    send(9, 4, bodies)
+    assert producer.written == [18], "what has been written in between counts no more"
+    send(1, 4, bodies)
+    assert producer.written == [18, 29]
+    send(3, 5, bytes(BATCH_BYTES))
+    assert producer.written == [18, 29], "of long ones several batches are on their way together"
+
+
+def test_records_that_are_not_written_in_time_are_told(cargo: Stream) -> None:
+    producer: Any = NotedProducer()
+    producer.flush = lambda _timeout_s: 3
+    record: list[Movable] = [Copy("A", 3, 7, b"d", bytes(BATCH_BYTES // 6))] * 6
+    with pytest.raises(BufferError, match="3 records were not written in 20 s"):
+        cargo.send(record, producer, lambda _error, _message: None, CopyBatch())
 
 
 def test_incarnations_follow_the_ledger(cargo: Stream) -> None:

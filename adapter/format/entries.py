@@ -1,12 +1,13 @@
 """Entries: the records of one append, as the ledger's payload.
 
-The hot record is UnitCommitted; the others are written as their schema says, field by field.
+UnitCommitted is the hot record; it and those of conversations are written by hand, the others as
+their schema says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -14,7 +15,7 @@ from msgspec import Struct
 from adapter.core.contract import records as r
 from adapter.core.contract.message import weight as message_weight
 from adapter.core.contract.spans import Count, Span
-from adapter.format import avro, descriptor
+from adapter.format import avro, conversations, descriptor
 from adapter.format.schemas import VERSION, Codec
 
 ENTRY_BYTES_MAX = 15 * 512 * 1024
@@ -25,6 +26,8 @@ NESTED = (r.QueueNoted, r.PositionNoted, Span, Count)
 
 _codec = Codec("entry")
 _VERSION = bytes((VERSION,))
+_BEFORE_ONE = 2
+"""Bytes of an entry of one record before it: the version and the length of the block."""
 _UNIT_NAME = "mqk.UnitCommitted"
 _UNIT_COMMITTED = avro.long(0)  # its index in the schema's union of records
 _VERBS = {"commit": avro.long(0), "put": avro.long(1), "get": avro.long(2)}  # as in the schema
@@ -34,25 +37,25 @@ _NULL, _OUTCOME = avro.long(0), avro.long(1)  # the union of a unit's outcome
 def encode(records: Iterable[r.Record]) -> bytes:
     """Return the payload of an entry; records that are not logged have no place in it."""
     written = list(records)
-    if all(type(record) is r.UnitCommitted for record in written):
-        return _encode_units(cast("list[r.UnitCommitted]", written))
-    return encode_by_schema(written)
+    parts = [_VERSION]
+    if written:
+        parts.append(avro.long(len(written)))
+    for record in written:
+        if type(record) is r.UnitCommitted:
+            _encode_unit(record, parts)
+            continue
+        encoder = conversations.ENCODERS.get(type(record))
+        if encoder is None:
+            parts.append(encode_by_schema([record])[_BEFORE_ONE:-1])
+        else:
+            encoder(record, parts)
+    parts.append(avro.END)
+    return b"".join(parts)
 
 
 def encode_by_schema(records: Iterable[r.Record]) -> bytes:
-    """Return the payload of an entry, written as its schema says: the measure of _encode_units."""
+    """Return the payload of an entry, written as its schema says: the measure of encode."""
     return _codec.encode({"records": [_written(record) for record in records]})
-
-
-def _encode_units(records: list[r.UnitCommitted]) -> bytes:
-    """Write an entry of nothing but units: the usual one under load."""
-    parts = [_VERSION]
-    if records:
-        parts.append(avro.long(len(records)))
-    for record in records:
-        _encode_unit(record, parts)
-    parts.append(avro.END)
-    return b"".join(parts)
 
 
 def _encode_unit(record: r.UnitCommitted, parts: list[bytes]) -> None:
@@ -105,6 +108,9 @@ def weight(record: r.Record) -> int:
         for placed in record.puts:
             size += 256 + message_weight(placed.message)
         return size
+    known = conversations.WEIGHTS.get(type(record))
+    if known is not None:
+        return known(record)
     if isinstance(record, r.BackoutCounted):
         return 256 + 96 * len(record.gets) + _seen_weight(record.outcome)
     if isinstance(record, r.DeliveryCounted):
@@ -148,8 +154,6 @@ def _arrivals_weight(record: r.Record) -> int:
         return 2048 + 10 * (len(record.arrived) + len(record.lowest))
     if isinstance(record, r.ArrivalsRestored):
         return 1024 + 10 * (len(record.lanes) + len(record.seqs) + len(record.others))
-    if isinstance(record, r.RowsRestored):
-        return 256 + 10 * (len(record.rows) + len(record.retained))
     if isinstance(record, r.PositionsRestored):
         return 256 + 1280 * len(record.positions)
     return 16 * 1024

@@ -71,11 +71,11 @@ def parts_of(records: Iterable[Record]) -> list[bytes]:
     for record in records:
         weight = entries.weight(record)
         if held and size + weight > PART_BYTES:
-            parts.append(entries.encode_by_schema(held))
+            parts.append(entries.encode(held))
             held, size = [], 0
         held.append(record)
         size += weight
-    return [*parts, entries.encode_by_schema(held)]
+    return [*parts, entries.encode(held)]
 
 
 def publish(cut: SnapshotCut, snapshots: SnapshotLog, within_s: float | None = None) -> None:

@@ -45,6 +45,18 @@ def test_parts_are_bounded_and_say_it_all() -> None:
     assert entries.decode(parts_of([])[0]) == []
 
 
+def test_many_endpoints_are_a_few_parts() -> None:
+    """Each is a record of the topic of snapshots."""
+    names = ("broker$\\q", "//site/Asks", "//site/Answers", "", "DEFAULT")
+    records: list[r.Record] = [
+        r.ConversationSet(n.to_bytes(16, "big"), bytes(16), bytes(16), *names, True, 5)
+        for n in range(20_000)
+    ]
+    parts = parts_of(records)
+    assert sum(map(len, parts)) / len(parts) > PART_BYTES / 8
+    assert [one for part in parts for one in entries.decode(part)] == records
+
+
 def test_a_snapshot_says_what_the_ledger_said() -> None:
     client = client_on("A", "B", backout_threshold=3)
     for number in range(20):

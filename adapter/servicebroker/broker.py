@@ -5,7 +5,7 @@ This module does not know what a statement means.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from adapter.channel.plain_arguments import WrongArgument
 from adapter.channel.requests import Pending
 from adapter.channel.unit import Unit
 from adapter.core.contract import commands
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import UnitOutcome, UnitState
 from adapter.servicebroker.errors import as_broker
 from adapter.servicebroker.inspection import Poison
@@ -102,9 +103,16 @@ class ServiceBroker(Closing, Poison, Subscribing):
         )
         return found.state
 
-    def _ask(self, command: Any, kind: Any, *, durable: bool = False) -> Any:
+    def _ask(
+        self,
+        command: Any,
+        kind: Any,
+        *,
+        durable: bool = False,
+        numbers: Mapping[Reason, int] | None = None,
+    ) -> Any:
         request = Pending(command, durable=durable)
-        with as_broker():
+        with as_broker(numbers):
             self.channel.ask([request])
             return self.channel.result(request, kind)
 

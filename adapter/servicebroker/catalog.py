@@ -12,8 +12,11 @@ from adapter.channel import plain_arguments as a
 from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, Done
 
+PRIORITY_NUMBERS = {Reason.OBJECT_EXISTS: 33303, Reason.ATTRIBUTE_ERROR: 33302}
+"""SQL Server's numbers for CREATE BROKER PRIORITY."""
 SENDERS = {"INITIATOR": "by_initiator", "TARGET": "by_target", "ANY": "by_any"}
 
 
@@ -49,11 +52,19 @@ class Catalog(ABC):
     """The statements on the catalog: each takes effect at once, and is part of no transaction."""
 
     @abstractmethod
-    def _ask(self, command: Any, kind: Any, *, durable: bool = False) -> Any: ...
+    def _ask(
+        self,
+        command: Any,
+        kind: Any,
+        *,
+        durable: bool = False,
+        numbers: Mapping[Reason, int] | None = None,
+    ) -> Any: ...
 
     def _create(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
         command = b.BrokerCreate(kind, a.as_text("name", name), attributes)
-        self._ask(command, Done, durable=True)
+        numbers = PRIORITY_NUMBERS if kind == kinds.PRIORITY else None
+        self._ask(command, Done, durable=True, numbers=numbers)
 
     def _alter(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
         command = b.BrokerAlter(kind, a.as_text("name", name), attributes)

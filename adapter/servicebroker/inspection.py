@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from adapter.channel.plain_arguments import WrongArgument
 from adapter.core.attributes.broker import ROLLBACKS_MAX
+from adapter.core.contract.broker_header import READY
 from adapter.servicebroker.catalog import Catalog
 from adapter.servicebroker.errors import ServiceBrokerError
 from adapter.servicebroker.rows import Row
@@ -123,9 +124,9 @@ class Poison(Catalog, Views, Statements):
         Raises ServiceBrokerError, with nothing changed, if the queue has no such conversation.
         """
         handle = UUID(bytes=as_guid(conversation_handle))
-        known = {one.conversation_handle: one for one in self.conversation_endpoints()}
+        known = self._endpoint_of(handle)
         name = self.queue(queue).name
-        if handle not in known or known[handle].queue != name:
+        if known is None or known.queue != name:
             raise ServiceBrokerError(
                 8426,
                 f"queue {name} has no conversation {handle}: check the handle",
@@ -133,14 +134,13 @@ class Poison(Catalog, Views, Statements):
             )
         if error < 1:
             raise WrongArgument(f"error is 1 or more, not {error}: negative ones are the system's")
-        waiting = (one for one in self.browse(queue) if one.conversation_handle == handle)
-        row = next((one for one in waiting if one.status == 1), None)
+        waiting = self._browse(queue, handle.bytes)
+        row = next((one for one in waiting if one.status == READY), None)
         self.alter_queue(queue, status=True)
         self.end_conversation(handle, error=error, description=description)
         if clear_state is not None:
             clear_state(handle)
-        conversation = known[handle].conversation_id
-        left = [one for one in self.conversation_endpoints() if one.conversation_id == conversation]
+        left = self._sides_of(known.conversation_id)
         return Removal(handle, name, row, shown(row), left, clear_state is not None)
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from adapter.channel import plain_arguments as a
 from adapter.core.contract import broker as b
+from adapter.core.contract.broker_header import RETAINED_RECEIVED, RETAINED_SENT
 from adapter.core.contract.results import Descriptions, Messages, QueueDescription
 from adapter.servicebroker.rows import Row, row_of
 
@@ -64,18 +65,35 @@ class Views(ABC):
 
     def browse(self, queue: str) -> list[Row]:
         """SELECT * FROM queue: rows in queuing order, retained ones last; also while it is OFF."""
-        name, after, found = a.as_text("queue", queue), 0, list[Row]()
+        return list(self._browse(queue))
+
+    def _browse(self, queue: str, conversation: bytes = b"") -> Iterator[Row]:
+        """Iterate over the rows of a queue. conversation: only of this one."""
+        name, after = a.as_text("queue", queue), 0
         while True:
-            command = b.BrokerBrowse(name, after, ROWS_PER_ANSWER)
-            messages = self._ask(command, Messages).messages
-            found += [row_of(one) for one in messages]
-            if len(messages) < ROWS_PER_ANSWER:
-                return found
-            after = messages[-1].seq
+            command = b.BrokerBrowse(name, after, ROWS_PER_ANSWER, conversation)
+            found = [row_of(one) for one in self._ask(command, Messages).messages]
+            yield from found
+            if not found:
+                return
+            is_retained = found[-1].status in (RETAINED_RECEIVED, RETAINED_SENT)
+            after = -found[-1].queuing_order if is_retained else found[-1].queuing_order
 
     def conversation_endpoints(self) -> list[EndpointRow]:
         """SELECT * FROM sys.conversation_endpoints."""
         return [_endpoint(one.attributes) for one in self._all(b.ENDPOINTS)]
+
+    def _endpoint_of(self, handle: UUID) -> EndpointRow | None:
+        """SELECT ... WHERE conversation_handle = handle."""
+        return next(iter(self._endpoints(b.ENDPOINTS, handle)), None)
+
+    def _sides_of(self, conversation: UUID) -> list[EndpointRow]:
+        """SELECT ... WHERE conversation_id = conversation."""
+        return self._endpoints(b.SIDES, conversation)
+
+    def _endpoints(self, kind: str, name: UUID) -> list[EndpointRow]:
+        found = self._ask(b.BrokerInquire(kind, name.hex), Descriptions).queues
+        return [_endpoint(one.attributes) for one in found]
 
     def transmission_queue(self) -> list[TransmissionRow]:
         """SELECT * FROM sys.transmission_queue."""
@@ -87,7 +105,7 @@ class Views(ABC):
             command = b.BrokerInquire(kind, "", after, ROWS_PER_ANSWER)
             found = self._ask(command, Descriptions).queues
             yield from found
-            if len(found) < ROWS_PER_ANSWER:
+            if not found or (kind != b.TRANSMISSION and len(found) < ROWS_PER_ANSWER):
                 return
             after = found[-1].name
 

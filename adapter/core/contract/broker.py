@@ -25,6 +25,7 @@ NOTIFICATION_CONTRACT = "http://schemas.microsoft.com/SQL/Notifications/PostEven
 SYSTEM_TYPES = (ERROR, END_DIALOG, DIALOG_TIMER)
 
 ENDPOINTS = "endpoints"
+SIDES = "sides"
 GROUPS = "groups"
 TRANSMISSION = "transmission"
 
@@ -62,9 +63,11 @@ class BrokerDrop(Struct, array_like=True, tag=102):
 class BrokerInquire(Struct, array_like=True, tag=103):
     """Ask for objects of the catalog, endpoints, groups, or messages that are in transmission.
 
-    kind: of the catalog, or ENDPOINTS, GROUPS or TRANSMISSION. name: of one object; empty: all, in
-    order, after the one that was the last of the answer before (for endpoints and groups: hex). The
-    answer is Descriptions; one that has fewer than count is the last.
+    kind: of the catalog, or ENDPOINTS, SIDES, GROUPS or TRANSMISSION. name: of one object; empty:
+    all, in order, after the one that was the last of the answer before (for endpoints and groups:
+    hex). SIDES are the endpoints of one conversation; name: its id in hex. The
+    answer is Descriptions; one that has fewer than count is the last, but of TRANSMISSION the one
+    that has none.
     """
 
     kind: str
@@ -76,7 +79,8 @@ class BrokerInquire(Struct, array_like=True, tag=103):
 class BrokerBrowse(Struct, array_like=True, tag=104):
     """Look at the rows of a queue, ready and retained ones, also while it is OFF (SELECT).
 
-    after: the queuing order of the last row of the answer before. The answer is Messages.
+    after: the queuing order of the last row of the answer before, negative if it was a retained
+    one. conversation: empty: all of them. The answer is Messages; one that has none is the last.
     """
 
     queue: str

@@ -37,6 +37,11 @@ class ReaderActivity(Struct):
     """Receives that returned messages."""
 
 
+def key_of(name: str) -> str:
+    """Return the name that the queue manager has for a queue that programs call so."""
+    return PREFIX + name.removeprefix("dbo.").lower()
+
+
 def place_of(seq: int) -> Place:
     """Return the place of a row."""
     return -LANE, seq, 0

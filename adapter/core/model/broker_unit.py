@@ -15,6 +15,7 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import ConversationSet
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.conversations import ConversationGroup
+from adapter.core.model.waiters import Waiter
 
 
 class Savepoint(Struct):
@@ -33,9 +34,19 @@ class BrokerWork:
     states: endpoints that the unit has begun or changed, by handle, as they will be. sends: what it
     sends, in order. received: the queues it has received from. locked: the groups it has locked.
     undo: what takes back what it did to groups. cleaned: endpoints that it ends with cleanup.
+    waits: its verbs that wait, and some that did.
     """
 
-    __slots__ = ("cleaned", "locked", "received", "savepoints", "sends", "states", "undo")
+    __slots__ = (
+        "cleaned",
+        "locked",
+        "received",
+        "savepoints",
+        "sends",
+        "states",
+        "undo",
+        "waits",
+    )
 
     def __init__(self) -> None:
         self.states: dict[bytes, ConversationSet] = {}
@@ -45,6 +56,7 @@ class BrokerWork:
         self.undo: list[Callable[[], None]] = []
         self.cleaned: set[bytes] = set()
         self.savepoints: dict[str, Savepoint] = {}
+        self.waits: list[Waiter] = []
 
     def save(self, name: str, puts: int, gets: int) -> None:
         """Note a savepoint. puts, gets: how many the unit holds."""

@@ -8,7 +8,8 @@ there are three heaps, each with what lies below it:
 
 - an endpoint has the numbers of its rows on the queue, the next one first;
 - a group has, of its endpoints with rows, priority and next row, the next one first;
-- a queue has, of its groups that are not locked, the same of their first endpoint.
+- a queue has, of its groups that are not locked, the same of their first endpoint; and a unit has
+  it of the groups of the queue that it has locked.
 
 An entry is added to a heap whenever what it says becomes true: a row came or came back, a group was
 unlocked. An entry is never searched for to be removed. When it comes to the top and is not true any
@@ -25,11 +26,14 @@ and the rows they have are hard. This module does not know what a verb means.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from adapter.core.contract.broker import DIALOG_TIMER, ERROR
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.records import ConversationSet
+from adapter.core.model.waiters import Waiter
 
 OPEN, ENDED, BROKEN = 0, 1, 2
 """What is known of the far side: it has ended the conversation, or has ended it with an error."""
@@ -40,6 +44,9 @@ _TIMERS_FIRST = -(1 << 61)
 
 SWEEP_AT = 64
 """Entries of a heap before it is made anew."""
+
+NAMES_KEPT = 1_000
+"""Names to be shared, however few endpoints there are."""
 
 Next = tuple[int, int, bytes]
 """Negative priority, row, and the handle or group that has it: the smallest one comes first."""
@@ -81,28 +88,68 @@ class Endpoint:
 
 
 class ConversationGroup:
-    """A conversation group of a queue. locked_by: the unit that has it locked, or empty."""
+    """A conversation group of a queue. locked_by: the unit that has it locked, or empty; waits: the
+    verbs of that unit that wait.
+    """
 
-    __slots__ = ("endpoints", "heap", "ident", "locked_by", "offered")
+    __slots__ = ("endpoints", "heap", "ident", "locked_by", "waits")
 
     def __init__(self, ident: bytes) -> None:
         self.ident = ident
         self.endpoints: dict[bytes, Endpoint] = {}
         self.locked_by = b""
         self.heap: list[Next] = []
-        self.offered: tuple[int, int] | None = None
-        """What the queue's heap says of it."""
+        self.waits: list[Waiter] = []
+
+
+class _Offers:
+    """Groups with rows, the next one first: those that are not locked, or those that a unit has."""
+
+    __slots__ = ("heap", "offered")
+
+    def __init__(self) -> None:
+        self.heap: list[Next] = []
+        self.offered: dict[bytes, tuple[int, int]] = {}
+        """The lowest entry of each group."""
+
+    def add(self, ident: bytes, key: tuple[int, int]) -> None:
+        """Note a group's next row, unless an entry says as much."""
+        before = self.offered.get(ident)
+        if before is None or key < before:
+            self.offered[ident] = key
+            heapq.heappush(self.heap, (*key, ident))
+
+    def replace(self, key: tuple[int, int] | None) -> None:
+        """Let the first entry say this of its group; None: nothing."""
+        before = self.heap[0]
+        ident = before[2]
+        if self.offered.get(ident) != before[:2]:
+            heapq.heappop(self.heap)  # another entry is the group's
+        elif key is None:
+            heapq.heappop(self.heap)
+            del self.offered[ident]
+        else:
+            self.offered[ident] = key
+            heapq.heapreplace(self.heap, (*key, ident))
+
+    def keep(self, idents: set[bytes]) -> None:
+        """Keep one entry of each of these groups."""
+        self.offered = {one: key for one, key in self.offered.items() if one in idents}
+        self.heap = [(*key, ident) for ident, key in self.offered.items()]
+        heapq.heapify(self.heap)
 
 
 class ConversationGroups:
     """The conversation groups of one queue. is_there: whether a message is available, by seq."""
 
-    __slots__ = ("_groups", "_heap", "_is_there")
+    __slots__ = ("_groups", "_is_there", "_locked", "_offers")
 
     def __init__(self, is_there: Callable[[int], bool]) -> None:
         self._is_there = is_there
         self._groups: dict[bytes, ConversationGroup] = {}
-        self._heap: list[Next] = []
+        self._offers = _Offers()
+        self._locked: dict[bytes, _Offers] = {}
+        """The same of the groups that a unit has locked, by unit."""
 
     def __iter__(self) -> Iterator[ConversationGroup]:
         return iter(self._groups.values())
@@ -183,24 +230,25 @@ class ConversationGroups:
 
     def offer_group(self, group: ConversationGroup) -> None:
         """Note a group's next row in the queue, unless it is locked."""
-        endpoint = None if group.locked_by else self.first_of(group)
-        if endpoint is None:
+        if self.first_of(group) is None:
             return
-        key = group.heap[0][:2]
-        if group.offered is None or key < group.offered:
-            group.offered = key
-            heapq.heappush(self._heap, (*key, group.ident))
-            if len(self._heap) > max(SWEEP_AT, 2 * len(self._groups)):
-                self._sweep()
+        owner = group.locked_by
+        offers = self._locked.setdefault(owner, _Offers()) if owner else self._offers
+        offers.add(group.ident, group.heap[0][:2])
+        if len(offers.heap) > max(SWEEP_AT, 2 * len(self._groups)):
+            offers.keep({one.ident for one in self if one.locked_by == owner})
 
-    def _sweep(self) -> None:
-        """Keep one entry of each group that was offered: what was said of it last."""
-        self._heap = [
-            (*group.offered, group.ident)
-            for group in self._groups.values()
-            if group.offered is not None
-        ]
-        heapq.heapify(self._heap)
+    def lock(self, group: ConversationGroup, unit: bytes, waits: list[Waiter]) -> None:
+        """Let a unit have a group locked. waits: the unit's verbs that wait."""
+        group.locked_by, group.waits = unit, waits
+        self.offer_group(group)
+
+    def unlock(self, group: ConversationGroup) -> None:
+        """Let a group be received from again: its unit ends, with all of its locks."""
+        self._locked.pop(group.locked_by, None)
+        group.locked_by, group.waits = b"", []
+        self.offer_group(group)
+        self.forget(group)
 
     def first_of(self, group: ConversationGroup) -> Endpoint | None:
         """Return the endpoint of a group that is received from next, which is then on top."""
@@ -217,19 +265,18 @@ class ConversationGroups:
                 return endpoint
         return None
 
-    def next(self) -> ConversationGroup | None:
-        """Return the group that is received from next: not locked, and with rows."""
-        heap = self._heap
-        while heap:
-            group = self._groups.get(heap[0][2])
-            endpoint = None if group is None or group.locked_by else self.first_of(group)
-            if group is None or endpoint is None:
-                heapq.heappop(heap)
-                if group is not None:
-                    group.offered = None
-            elif group.heap[0][:2] != heap[0][:2]:
-                group.offered = group.heap[0][:2]
-                heapq.heapreplace(heap, (*group.offered, group.ident))
+    def next(self, unit: bytes = b"") -> ConversationGroup | None:
+        """Return the group that is received from next: not locked, and with rows. unit: of the
+        groups that this unit has locked.
+        """
+        offers = self._locked.get(unit) if unit else self._offers
+        while offers is not None and offers.heap:
+            group = self._groups.get(offers.heap[0][2])
+            is_known = group is not None and group.locked_by == unit
+            if group is None or not is_known or self.first_of(group) is None:
+                offers.replace(None)
+            elif group.heap[0][:2] != offers.heap[0][:2]:
+                offers.replace(group.heap[0][:2])
             else:
                 return group
         return None
@@ -238,24 +285,42 @@ class ConversationGroups:
 class Conversations:
     """All endpoints of a queue manager: by handle, and by conversation and side."""
 
-    __slots__ = ("by_side", "endpoints")
+    __slots__ = ("_names", "by_side", "endpoints", "listings", "of_contract", "of_service")
 
     def __init__(self) -> None:
         self.endpoints: dict[bytes, Endpoint] = {}
         self.by_side: dict[tuple[bytes, bool], bytes] = {}
         """Handles, by conversation and whether it is the initiator's."""
+        self.of_service = Counter[str]()
+        """How many there are, by service, and below by contract."""
+        self.of_contract = Counter[str]()
+        self.listings: dict[str, list[Any]] = {}
+        """What views list, sorted as of their first answer; soft."""
+        self._names: dict[str, str] = {}
+
+    def share(self, name: str) -> str:
+        """Return the one copy of a name that endpoints have."""
+        if len(self._names) > max(NAMES_KEPT, 2 * len(self.endpoints)):
+            self._names.clear()  # names that are in use come again
+        return self._names.setdefault(name, name)
 
     def add(self, endpoint: Endpoint) -> None:
         """Know an endpoint."""
         state = endpoint.state
         self.endpoints[state.handle] = endpoint
         self.by_side[state.conversation, state.is_initiator] = state.handle
+        self.of_service[state.service] += 1
+        self.of_contract[state.contract] += 1
 
     def remove(self, endpoint: Endpoint) -> None:
         """Forget an endpoint."""
         state = endpoint.state
         del self.endpoints[state.handle]
         del self.by_side[state.conversation, state.is_initiator]
+        for counts, name in (self.of_service, state.service), (self.of_contract, state.contract):
+            counts[name] -= 1
+            if not counts[name]:
+                del counts[name]
 
     def at(self, conversation: bytes, is_initiator: bool) -> Endpoint | None:
         """Return one side of a conversation, if it is here."""

@@ -27,6 +27,7 @@ from adapter.core.model.limits import Limits
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.numbers import Numbers
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.references import References
 from adapter.core.model.session import Session
 from adapter.core.model.step import Step
 from adapter.core.model.tally import Tally
@@ -96,6 +97,7 @@ class HardState:
         """What the snapshot that was restored says of consumed messages; the owner's business."""
         self.arrivals = Arrivals()
         self.conversations = Conversations()
+        self.references = References()
 
     def usual_attributes(self) -> QueueManagerAttributes:
         """Return what its attributes are while nobody has altered them."""

@@ -8,8 +8,6 @@ nobody asks it for cost nothing. This module does not know what a reader is, nor
 
 from __future__ import annotations
 
-from adapter.core.attributes import broker as kinds
-from adapter.core.attributes.broker import NotificationAttributes
 from adapter.core.contract.broker import QUEUE_ACTIVATION, BrokerGetGroup, BrokerReceive
 from adapter.core.model.broker_events import ActivationCheck, BrokerEvent
 from adapter.core.model.broker_queue import BrokerQueue
@@ -117,13 +115,7 @@ def is_watched(qm: QueueManager, queue: BrokerQueue) -> bool:
     if state.is_watched is None:
         attributes = queue.attributes
         has_own = bool(attributes.activation_procedure) and attributes.activation_status
-        state.is_watched = has_own or any(
-            isinstance(one, NotificationAttributes)
-            and one.event == QUEUE_ACTIVATION
-            and catalog.is_about(one, queue.name)
-            for (kind, _), one in qm.objects.items()
-            if kind == kinds.PREFIX + kinds.NOTIFICATION
-        )
+        state.is_watched = has_own or any(catalog.notifications(qm, QUEUE_ACTIVATION, queue.name))
     return state.is_watched
 
 

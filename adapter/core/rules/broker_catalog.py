@@ -6,6 +6,8 @@ not know what becomes of a message.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from msgspec import Struct, structs
@@ -55,7 +57,7 @@ from adapter.core.contract.records import (
     Record,
 )
 from adapter.core.model.broker_events import ActivationCheck, HeldRelease
-from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue
+from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue, key_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import naming
@@ -139,11 +141,6 @@ def check_room(qm: QueueManager, more: int) -> None:
         raise Refusal(Reason.LIMIT_REACHED, detail=text)
 
 
-def key_of(name: str) -> str:
-    """Return the name that the queue manager has for a queue."""
-    return PREFIX + name.removeprefix("dbo.").lower()
-
-
 def queue_named(qm: QueueManager, name: str) -> BrokerQueue:
     """Return a queue by the name that programs say, or refuse."""
     queue = qm.queues.get(key_of(name))
@@ -187,33 +184,34 @@ def retain_sent(
 def queue_manager_of(qm: QueueManager, name: str) -> str:
     """Say at which queue manager a service is; empty: at this one.
 
-    A route for the service counts before one for any service. Without a route, it is here.
+    A route for the service counts before one for any service, and of several the first by name.
+    Without a route, it is here.
     """
-    general = ""
-    for (kind, _), route in qm.objects.items():
-        if kind == kinds.PREFIX + ROUTE and isinstance(route, RouteAttributes):
-            if route.service == name:
-                return "" if route.address == qm.name else route.address
-            if not route.service:
-                general = route.address
-    if lookup(qm, SERVICE, name) is not None:
-        return ""
-    return "" if general == qm.name else general
+    address = _address(qm, name)
+    if address is None:
+        address = "" if lookup(qm, SERVICE, name) is not None else _address(qm, "")
+    return "" if address is None or address == qm.name else address
+
+
+def _address(qm: QueueManager, service: str) -> str | None:
+    """Return where a route leads; None if there is no route."""
+    name = qm.references.first((ROUTE, service))
+    if name is None:
+        return None
+    route: RouteAttributes = _require(qm, ROUTE, name)
+    return route.address
 
 
 def priority(qm: QueueManager, by: str, local: str, remote: str) -> int:
     """Return the priority of a conversation: of what fits best, contract before local service
     before remote service.
     """
-    best, level = -1, kinds.PRIORITY_DEFAULT
-    for (kind, _), one in qm.objects.items():
-        if kind == kinds.PREFIX + PRIORITY and isinstance(one, PriorityAttributes):
-            wanted = ((one.contract, by), (one.local_service, local), (one.remote_service, remote))
-            if all(name in ("", actual) for name, actual in wanted):
-                fit = sum(4 >> at for at, (name, _) in enumerate(wanted) if name)
-                if fit > best:
-                    best, level = fit, one.level
-    return level
+    for parties in product((by, ""), (local, ""), (remote, "")):
+        name = qm.references.first((PRIORITY, *parties))
+        if name is not None:
+            found: PriorityAttributes = _require(qm, PRIORITY, name)
+            return found.level
+    return kinds.PRIORITY_DEFAULT
 
 
 def decide_create(qm: QueueManager, request: Request, command: BrokerCreate) -> Decision:
@@ -228,15 +226,22 @@ def decide_create(qm: QueueManager, request: Request, command: BrokerCreate) -> 
     _check_attributes(qm, kind, name, attributes, {})
     dates = {"created_ms": request.now_ms, "altered_ms": request.now_ms}
     record = ObjectDefined(kinds.PREFIX + kind, name, attributes | dates)
-    if kind in (SERVICE, ROUTE):
-        note_release(qm, name if kind == SERVICE else "", request.now_ms)
-    _note_notification(qm, kind, request)
+    _note_changed(qm, kind, name, request, attributes)
     return done(qm, request, [record])
 
 
-def _note_notification(qm: QueueManager, kind: str, request: Request) -> None:
-    if kind == NOTIFICATION:
-        qm.step.broker_due.append(ActivationCheck("", request.now_ms, is_altered=True))
+def _note_changed(
+    qm: QueueManager, kind: str, name: str, request: Request, *attributes: dict[str, Any]
+) -> None:
+    """Note what may be delivered, or activated, when an object has these attributes, or had."""
+    if kind == SERVICE:
+        note_release(qm, name, request.now_ms)
+    for one in attributes:
+        if kind == ROUTE:
+            note_release(qm, one.get("service", ""), request.now_ms)
+        elif kind == NOTIFICATION:
+            key = key_of(one["object"]) if one.get("object") else ""
+            qm.step.broker_due.append(ActivationCheck(key, request.now_ms, is_altered=True))
 
 
 def _check_name(kind: str, name: str) -> None:
@@ -272,13 +277,15 @@ def _new_queue(qm: QueueManager, request: Request, command: BrokerCreate) -> lis
     return records
 
 
-def is_about(one: NotificationAttributes, key: str) -> bool:
-    """Whether a notification is about a queue. None about QUEUE_ACTIVATION is about the queue that
-    it is put to, which each of its own messages would activate again.
+def notifications(qm: QueueManager, event: str, key: str) -> Iterator[NotificationAttributes]:
+    """Iterate over the notifications of an event of a queue. One of QUEUE_ACTIVATION is not about
+    the queue that it is put to, which each of its own messages would activate again.
     """
-    if one.event == QUEUE_ACTIVATION and key_of(one.queue) == key:
-        return False
-    return not one.object or key_of(one.object) == key
+    for about in (key, ""):
+        for one in qm.references.find((NOTIFICATION, event, about)).values():
+            assert isinstance(one, NotificationAttributes), "the key is theirs"
+            if event != QUEUE_ACTIVATION or key_of(one.queue) != key:
+                yield one
 
 
 def note_release(qm: QueueManager, name: str, now_ms: int) -> None:
@@ -317,6 +324,16 @@ def _check_attributes(
         if attributes.get("event") not in EVENTS:
             text = f"an event is one of {', '.join(EVENTS)}"
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+    elif kind == PRIORITY:
+        _check_priority(qm, name, attributes)
+
+
+def _check_priority(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    parties = (attributes.get(one, "") for one in ("contract", "local_service", "remote_service"))
+    others = qm.references.find((PRIORITY, *parties)).keys() - {name}
+    if others:
+        text = f"broker priority {min(others)} is for the same contract and services"
+        raise Refusal(Reason.OBJECT_EXISTS, name, text)
 
 
 def _check_message_type(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
@@ -356,9 +373,7 @@ def decide_alter(qm: QueueManager, request: Request, command: BrokerAlter) -> De
     before = structs.asdict(_require(qm, kind, name))
     _check_attributes(qm, kind, name, command.attributes, before)
     record = ObjectAltered(kinds.PREFIX + kind, name, command.attributes | dates)
-    if kind in (SERVICE, ROUTE):
-        note_release(qm, name if kind == SERVICE else "", request.now_ms)
-    _note_notification(qm, kind, request)
+    _note_changed(qm, kind, name, request, before, before | command.attributes)
     return done(qm, request, [record])
 
 
@@ -392,19 +407,20 @@ def decide_drop(qm: QueueManager, request: Request, command: BrokerDrop) -> Deci
         return done(qm, request, _drop_queue(qm, name))
     if (kind, name) in SYSTEM:
         raise Refusal(Reason.OBJECT_IN_USE, name, "it belongs to the queue manager")
-    _require(qm, kind, name)
+    found = _require(qm, kind, name)
     user = _user_of(qm, kind, name)
     if user:
         raise Refusal(Reason.OBJECT_IN_USE, name, user)
-    _note_notification(qm, kind, request)
+    if kind == NOTIFICATION:
+        _note_changed(qm, kind, name, request, structs.asdict(found))
     return done(qm, request, [ObjectDeleted(kinds.PREFIX + kind, name)])
 
 
 def _drop_queue(qm: QueueManager, name: str) -> list[Record]:
     queue = queue_named(qm, name)
-    for (_, user), one in qm.objects.items():
-        if isinstance(one, ServiceAttributes) and key_of(one.queue) == queue.name:
-            raise Refusal(Reason.OBJECT_IN_USE, name, f"service {user} uses it: drop that first")
+    user = qm.references.first((QUEUE, queue.name))
+    if user is not None:
+        raise Refusal(Reason.OBJECT_IN_USE, name, f"service {user} uses it: drop that first")
     if any(group.endpoints or group.locked_by for group in queue.groups):
         raise Refusal(Reason.OBJECT_IN_USE, name, "conversations are on it: end them first")
     keys = [queue.name, queue.name + HELD, queue.name + RETAINED]
@@ -414,16 +430,13 @@ def _drop_queue(qm: QueueManager, name: str) -> list[Record]:
 
 def _user_of(qm: QueueManager, kind: str, name: str) -> str:
     """Say what needs an object; empty: nothing does."""
-    for (_, user), one in qm.objects.items():
-        if kind == MESSAGE_TYPE and isinstance(one, ContractAttributes):
-            listed = names(one.by_initiator) + names(one.by_target) + names(one.by_any)
-            if name in listed:
-                return f"contract {user} has this message type: drop that first"
-        if kind == CONTRACT and isinstance(one, ServiceAttributes) and name in names(one.contracts):
-            return f"service {user} has this contract: drop that first"
-    for endpoint in qm.conversations.endpoints.values():
-        if kind == SERVICE and endpoint.state.service == name:
-            return "conversations of it have not ended: end them first"
-        if kind == CONTRACT and endpoint.state.contract == name:
-            return "conversations by it have not ended: end them first"
+    user = qm.references.first((kind, name)) if kind in (MESSAGE_TYPE, CONTRACT) else None
+    if user is not None:
+        if kind == MESSAGE_TYPE:
+            return f"contract {user} has this message type: drop that first"
+        return f"service {user} has this contract: drop that first"
+    if kind == SERVICE and qm.conversations.of_service[name]:
+        return "conversations of it have not ended: end them first"
+    if kind == CONTRACT and qm.conversations.of_contract[name]:
+        return "conversations by it have not ended: end them first"
     return ""

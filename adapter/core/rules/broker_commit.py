@@ -28,8 +28,8 @@ from adapter.core.rules.broker_delivery import (
     LIFETIME_OVER,
     BrokerDelivery,
     deliver,
-    dispatch_message,
     put_error,
+    send,
 )
 from adapter.core.rules.broker_dialogs import message_of
 from adapter.core.rules.decision import Decision
@@ -57,9 +57,7 @@ def decide(qm: QueueManager, request: Request, command: Commit) -> Decision:
         far = endpoint.state.far if endpoint is not None else OPEN
         d.set(structs.replace(state, far=far))
     for message in work.sends:
-        assert message.broker is not None, "it was made with one"
-        sender = d.side(message.broker.conversation, message.broker.from_initiator)
-        dispatch_message(d, message, sender.far_queue_manager if sender is not None else "")
+        send(d, message)
     discarded = _end(d, work)
     gets = {(queue.name, stored.place) for queue, stored in unit.gets}
     discarded = [one for one in discarded if (one.queue, (-one.lane, one.seq, one.n)) not in gets]

@@ -16,7 +16,7 @@ from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader
 from adapter.core.contract.message import GUID_LENGTH, MessageData
 from adapter.core.contract.records import ConversationGone, ConversationSet, QueueDefined, Record
 from adapter.core.contract.transmission import Transmission
-from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue
+from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, key_of
 from adapter.core.model.conversations import BROKEN, ENDED
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
@@ -111,6 +111,30 @@ class BrokerDelivery(Struct):
         return {**self.made, **self.parts}
 
 
+def send(d: BrokerDelivery, message: MessageData) -> bool:
+    """Send a message of an endpoint here, as far as is known where its service is. Whether it is
+    delivered, or answered, at once.
+
+    For an initiator a route counts that was created since, if its far service is unknown.
+    """
+    header = _header_of(message)
+    sender = d.side(header.conversation, header.from_initiator)
+    if sender is None or header.from_queue_manager not in ("", d.qm.name):
+        return deliver(d, message)
+    far = sender.far_queue_manager
+    if (
+        not far
+        and header.from_initiator
+        and catalog.lookup(d.qm, kinds.SERVICE, header.service) is None
+    ):
+        far = catalog.queue_manager_of(d.qm, header.service)
+    held = d.qm.queues.get(PREFIX + HELD + header.service) if far else None
+    if held is not None and held.name != d.releasing and held.available_count:
+        return deliver(d, message)
+    sender.far_queue_manager = far
+    return dispatch_message(d, message, far)
+
+
 def dispatch_message(d: BrokerDelivery, message: MessageData, queue_manager: str) -> bool:
     """Send a message on its way: to a queue here, or to another queue manager. Whether it is
     delivered, or answered, at once.
@@ -189,7 +213,7 @@ def _held_at(d: BrokerDelivery, header: BrokerHeader, state: ConversationSet | N
         found = catalog.lookup(d.qm, kinds.SERVICE, header.service)
         if found is None:
             return PREFIX + HELD + header.service
-        key = catalog.key_of(catalog.service(d.qm, header.service).queue)
+        key = key_of(catalog.service(d.qm, header.service).queue)
         waiting = d.qm.queues.get(PREFIX + HELD + header.service)
         if waiting is not None and waiting.name != d.releasing and waiting.available_count:
             return waiting.name
@@ -320,7 +344,7 @@ def _new_endpoint(d: BrokerDelivery, header: BrokerHeader) -> ConversationSet:
         handle,
         header.conversation,
         group,
-        catalog.key_of(catalog.service(qm, header.service).queue),
+        key_of(catalog.service(qm, header.service).queue),
         header.service,
         header.from_service,
         "" if header.from_queue_manager == qm.name else header.from_queue_manager,

@@ -25,7 +25,7 @@ from adapter.core.model.broker_events import (
     HeldRelease,
     LostUnit,
 )
-from adapter.core.model.broker_queue import BrokerQueue
+from adapter.core.model.broker_queue import BrokerQueue, key_of
 from adapter.core.model.conversations import ENDED
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.waiters import Waiter
@@ -106,19 +106,15 @@ def decide_due(qm: QueueManager, due: BrokerDue) -> list[Record]:
     qm.broker_events.add(due)
     qm.waiters.wake(KEY)
     d = BrokerDelivery(qm, due.time_ms)
-    for (kind, _), one in qm.objects.items():
-        if not isinstance(one, NotificationAttributes) or one.event != due.event:
-            continue
-        is_about = catalog.is_about(one, catalog.key_of(due.name))
-        if is_about and kind == kinds.PREFIX + kinds.NOTIFICATION:
-            _notify(d, one, due)
+    for one in catalog.notifications(qm, due.event, key_of(due.name)):
+        _notify(d, one, due)
     return put_alone(d) if d.states else []
 
 
 def _notify(d: BrokerDelivery, one: NotificationAttributes, event: BrokerEvent) -> None:
     """Put a message about an event to a queue, in a conversation that has only this message."""
     qm = d.qm
-    queue = qm.queues.get(catalog.key_of(one.queue))
+    queue = qm.queues.get(key_of(one.queue))
     if not isinstance(queue, BrokerQueue):
         return
     conversation, handle, group = (qm.numbers.new_guid() for _ in range(3))

@@ -8,7 +8,6 @@ backed out. This module does not know what a verb does with a group.
 from __future__ import annotations
 
 from adapter.core.contract.broker import BrokerReceive
-from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.broker_unit import BrokerWork
@@ -51,71 +50,53 @@ def check(queue: BrokerQueue, group: ConversationGroup | None, unit: UnitOfWork)
 def lock(queue: BrokerQueue, group: ConversationGroup, unit: UnitOfWork) -> None:
     """Lock a group that no other unit has locked until the unit ends."""
     if not group.locked_by:
-        group.locked_by = unit.ident
-        work_of(unit).locked.append((queue, group))
+        work = work_of(unit)
+        queue.groups.lock(group, unit.ident, work.waits)
+        work.locked.append((queue, group))
 
 
 def release(qm: QueueManager, work: BrokerWork) -> None:
     """Unlock the groups of a unit that ends; waiting verbs may go on."""
     for queue, group in work.locked:
-        group.locked_by = b""
-        queue.groups.offer_group(group)
-        queue.groups.forget(group)
+        queue.groups.unlock(group)
         qm.waiters.wake((queue.name, group.ident))
         qm.wake(queue)
     work.locked = []
 
 
-def check_circle(qm: QueueManager, request: Request, needed: LockNeeded) -> None:
-    """Refuse to wait for a unit that waits, maybe through others, for this request's unit."""
-    own = _unit_of(request)
-    holder = needed.group.locked_by
+def note_wait(unit: UnitOfWork, waiter: Waiter) -> None:
+    """Know that a verb of a unit waits."""
+    waits = work_of(unit).waits
+    waits[:] = [one for one in waits if not one.ended]
+    waits.append(waiter)
+
+
+def check_circle(qm: QueueManager, unit: UnitOfWork, needed: LockNeeded) -> None:
+    """Refuse to wait for a unit that waits, maybe through others, for this one."""
     met: set[bytes] = set()
-    while holder not in met:
-        if holder == own:
+    held = [needed.group]
+    while held:
+        group = held.pop()
+        if group.locked_by == unit.ident:
             text = "its transaction and another one wait for each other's conversation groups"
             raise Refusal(Reason.DEADLOCK_VICTIM, needed.queue.attributes.display_name, text)
-        met.add(holder)
-        key = _lock_waited_for(qm, holder)
-        if key is None:
-            return
-        queue = qm.queues.get(key[0])
-        group = queue.groups.get(key[1]) if isinstance(queue, BrokerQueue) else None
-        if group is None or not group.locked_by:
-            return
-        holder = group.locked_by
+        if group.locked_by and group.locked_by not in met:
+            met.add(group.locked_by)
+            wanted = (_group_of(qm, waiter) for waiter in group.waits if not waiter.ended)
+            held += (one for one in wanted if one is not None)
 
 
-def _unit_of(request: Request) -> bytes:
-    unit: bytes = getattr(request.command, "unit", b"")
-    return unit
-
-
-def _lock_waited_for(qm: QueueManager, unit: bytes) -> LockKey | None:
-    """Say for which lock a unit waits, if it does."""
-    for connection in qm.connections.values():
-        if unit in connection.units:
-            for waiter in connection.waiters.values():
-                if _unit_of(waiter.request) == unit:
-                    return _lock_of(qm, waiter)
-    return None
-
-
-def _lock_of(qm: QueueManager, waiter: Waiter) -> LockKey | None:
-    """Say for which lock a verb waits. A receive within WAITFOR waits for messages and for the
-    group that it is to be from.
+def _group_of(qm: QueueManager, waiter: Waiter) -> ConversationGroup | None:
+    """Return the group that a verb waits for. A receive within WAITFOR waits for messages, and for
+    the group that they are to be from.
     """
-    if isinstance(waiter.key, tuple):
-        return waiter.key
     command = waiter.command
+    if isinstance(waiter.key, tuple):
+        queue = qm.queues.get(waiter.key[0])
+        return queue.groups.get(waiter.key[1]) if isinstance(queue, BrokerQueue) else None
     if not isinstance(waiter.key, BrokerQueue) or not isinstance(command, BrokerReceive):
         return None
     endpoint = qm.conversations.endpoints.get(command.conversation)
-    group = endpoint.group.ident if endpoint is not None else command.group
-    return (waiter.key.name, group) if group else None
-
-
-def own_groups(queue: BrokerQueue, unit: UnitOfWork) -> list[ConversationGroup]:
-    """Return the groups of a queue that a unit has locked."""
-    locked = unit.broker.locked if unit.broker is not None else []
-    return [group for of, group in locked if of is queue]
+    if endpoint is not None:
+        return endpoint.group
+    return waiter.key.groups.get(command.group) if command.group else None

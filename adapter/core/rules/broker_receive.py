@@ -23,7 +23,7 @@ from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules import matching
 from adapter.core.rules.broker_activation import note_received
 from adapter.core.rules.broker_catalog import check_on, queue_named, retained_of
-from adapter.core.rules.broker_locks import check, lock, own_groups, work_of
+from adapter.core.rules.broker_locks import check, lock, work_of
 from adapter.core.rules.broker_texts import shown
 from adapter.core.rules.decision import Decision
 from adapter.core.rules.unit import unit_with_room
@@ -83,12 +83,9 @@ def endpoint_on(qm: QueueManager, queue: BrokerQueue, handle: bytes, unit: UnitO
 
 def next_group(queue: BrokerQueue, unit: UnitOfWork) -> ConversationGroup | None:
     """Return the next group: of those that are not locked, and those the unit has locked."""
-    groups = queue.groups
-    own = [group for group in own_groups(queue, unit) if groups.first_of(group) is not None]
-    group = groups.next()
-    if group is not None:
-        own.append(group)
-    return min(own, key=lambda one: one.heap[0][:2], default=None)
+    found = (queue.groups.next(), queue.groups.next(unit.ident))
+    groups = [group for group in found if group is not None]
+    return min(groups, key=lambda one: one.heap[0][:2], default=None)
 
 
 def _take_rows(

@@ -1,4 +1,5 @@
-"""Held messages: delivered in their order when their queue is turned on, or their service exists.
+"""Held messages: delivered in their order when their queue is turned on, or their service exists,
+here or at another queue manager.
 
 A step delivers some of them; the rest is due at once. This module does not know why one was held.
 """
@@ -14,7 +15,7 @@ from adapter.core.model.broker_queue import HELD, BrokerQueue
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules import broker_catalog as catalog
-from adapter.core.rules.broker_delivery import BrokerDelivery, deliver
+from adapter.core.rules.broker_delivery import BrokerDelivery, send
 from adapter.core.rules.unit import Gets, commit_records
 
 RELEASED_PER_STEP = 500
@@ -45,7 +46,7 @@ def release(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> list[Record]:
         qm.want_page(needed)
     d.releasing = queue.name
     for stored in found:
-        deliver(d, structs.replace(stored.message, broker=stored.message.broker))
+        send(d, structs.replace(stored.message, broker=stored.message.broker))
     gets: Gets = [(queue, stored) for stored in found]
     if not gets:
         return []
@@ -68,4 +69,7 @@ def is_open(qm: QueueManager, queue: BrokerQueue) -> bool:
     if not service:
         target = qm.queues.get(owner)
         return isinstance(target, BrokerQueue) and target.attributes.status
-    return catalog.lookup(qm, "service", service) is not None
+    return (
+        catalog.lookup(qm, "service", service) is not None
+        or catalog.queue_manager_of(qm, service) != ""
+    )

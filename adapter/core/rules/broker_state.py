@@ -23,18 +23,22 @@ ROWS_PER_RECORD = 20_000
 
 
 def describe(qm: QueueManager) -> Iterator[Record]:
-    """Describe the endpoints with what they have on queues, and who receives."""
+    """Describe the endpoints with what they have on queues, and who receives.
+
+    States of endpoints are never changed, only replaced: they are yielded as they are.
+    """
     for endpoint in qm.conversations.endpoints.values():
-        yield structs.replace(endpoint.state)
-        yield from _rows(qm, endpoint)
-    for queue in qm.queues.values():
-        if isinstance(queue, BrokerQueue):
-            for unit in sorted(queue.receiving):
-                yield ReceiveNoted(queue.name, unit, has_ended=False)
+        yield endpoint.state
+        queue = that_queue(qm, endpoint.state.queue)
+        if endpoint.rows or endpoint.retained or endpoint.state.handle in queue.locked_rows:
+            yield from _rows(qm, queue, endpoint)
+    for one in qm.queues.values():
+        if isinstance(one, BrokerQueue):
+            for unit in sorted(one.receiving):
+                yield ReceiveNoted(one.name, unit, has_ended=False)
 
 
-def _rows(qm: QueueManager, endpoint: Endpoint) -> Iterator[Record]:
-    queue = that_queue(qm, endpoint.state.queue)
+def _rows(qm: QueueManager, queue: BrokerQueue, endpoint: Endpoint) -> Iterator[Record]:
     kept = qm.queues.get(queue.name + RETAINED)
     rows = sorted(
         {row for row in endpoint.rows if is_on(queue, seq_of(row))}
@@ -61,7 +65,7 @@ def apply_conversation_set(qm: QueueManager, record: ConversationSet) -> None:
     """Make an endpoint, or let it be as the record says."""
     queue = that_queue(qm, record.queue)
     endpoint = qm.conversations.endpoints.get(record.handle)
-    state = structs.replace(record)
+    state = _copy(qm, record)
     if endpoint is None:
         endpoint = Endpoint(state, queue.groups.need(record.group))
         qm.conversations.add(endpoint)
@@ -74,6 +78,19 @@ def apply_conversation_set(qm: QueueManager, record: ConversationSet) -> None:
     for time_ms in (state.lifetime_ms, state.timer_ms):
         if time_ms:
             qm.due.conversations.push((time_ms, record.handle), lambda one: _is_ahead(qm, *one))
+
+
+def _copy(qm: QueueManager, record: ConversationSet) -> ConversationSet:
+    """Copy a record for its endpoint. Names recur in many endpoints: each is in memory once."""
+    share = qm.conversations.share
+    return structs.replace(
+        record,
+        queue=share(record.queue),
+        service=share(record.service),
+        far_service=share(record.far_service),
+        far_queue_manager=share(record.far_queue_manager),
+        contract=share(record.contract),
+    )
 
 
 def _is_ahead(qm: QueueManager, time_ms: int, handle: bytes) -> bool:

@@ -13,13 +13,14 @@ from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Refused
+from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules import broker_dialogs, broker_end, broker_receive, waiting
 from adapter.core.rules.broker_activation import note_empty
 from adapter.core.rules.broker_catalog import queue_named
-from adapter.core.rules.broker_locks import LockNeeded, check_circle
+from adapter.core.rules.broker_locks import LockNeeded, check_circle, note_wait
 from adapter.core.rules.decision import Decision
 from adapter.core.rules.selection import WAIT_MAX_MS
 from adapter.core.rules.unit import backout_records, unit_of
@@ -53,7 +54,7 @@ def decide(qm: QueueManager, request: Request, command: Any) -> Decision:
     if wait_ms == 0:
         note_empty(qm, queue_named(qm, command.queue), command)
         return Decision([], waiting.nothing(command), qm.entry_n)
-    waiting.begin_for(qm, request, queue_named(qm, command.queue), wait_ms)
+    note_wait(unit, waiting.begin_for(qm, request, queue_named(qm, command.queue), wait_ms))
     return Decision([])
 
 
@@ -62,17 +63,17 @@ def _wait_for_lock(
 ) -> Decision:
     """Wait for a group; a receive within WAITFOR waits for it as for its messages."""
     try:
-        check_circle(qm, request, needed)
+        check_circle(qm, unit, needed)
     except Refusal as refusal:
         refused = Refused(refusal.reason, refusal.name, refusal.detail)
         records = backout_records(qm, unit, None, request.now_ms)
         return Decision(records, refused, qm.entry_n)
     if isinstance(command, b.BrokerReceive) and command.wait_ms:
-        waiting.begin_for(qm, request, needed.queue, command.wait_ms)
+        note_wait(unit, waiting.begin_for(qm, request, needed.queue, command.wait_ms))
     elif command.lock_ms == 0:
         return Decision([], waiting.lock_timeout(needed.queue.name), qm.entry_n)
     else:
-        waiting.begin_for(qm, request, needed.key, command.lock_ms)
+        note_wait(unit, waiting.begin_for(qm, request, needed.key, command.lock_ms))
     return Decision([])
 
 
@@ -80,6 +81,8 @@ def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
     """Try a verb that waits once more; None if it goes on waiting."""
     request = waiter.request
     command: Any = request.command
+    if _has_nothing(qm, waiter, command):
+        return None
     try:
         unit = unit_of(qm, request, command.unit)
         return VERBS[type(command)](qm, request, command, unit)
@@ -87,3 +90,15 @@ def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
         return None
     except Refusal as refusal:
         return Decision([], Refused(refusal.reason, refusal.name, refusal.detail), qm.entry_n)
+
+
+def _has_nothing(qm: QueueManager, waiter: Waiter, command: Any) -> bool:
+    """Whether a receive from one conversation waits on: it has no messages. A queue may have many
+    such receives, and what is put to it is for one of them.
+    """
+    if not isinstance(command, b.BrokerReceive) or not isinstance(waiter.key, BrokerQueue):
+        return False
+    endpoint = qm.conversations.endpoints.get(command.conversation)
+    if endpoint is None or endpoint.rows or not waiter.key.attributes.status:
+        return False
+    return command.conversation in endpoint.group.endpoints

@@ -6,9 +6,10 @@ It changes nothing, and waits for no lock. This module does not know what a verb
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 from msgspec import structs
 
@@ -18,20 +19,23 @@ from adapter.core.contract.broker import (
     ENDPOINTS,
     GROUPS,
     ROWS_BYTES_MAX,
+    SIDES,
     TRANSMISSION,
     BrokerBrowse,
     BrokerInquire,
 )
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import Delivered, Stored, delivered, weight
+from adapter.core.contract.message import Delivered, Place, Stored, delivered, weight
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Descriptions, Messages, QueueDescription
-from adapter.core.model.broker_queue import HELD, RETAINED, BrokerQueue
-from adapter.core.model.conversations import BROKEN, ENDED
+from adapter.core.model.broker_queue import HELD, LANE, RETAINED, BrokerQueue, key_of, place_of
+from adapter.core.model.conversations import BROKEN, ENDED, seq_of
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import broker_catalog as catalog
+from adapter.core.rules import matching
 from adapter.core.rules.broker_activation import is_needed
 from adapter.core.rules.decision import Decision
 
@@ -45,9 +49,11 @@ def decide_inquire(qm: QueueManager, request: Request, command: BrokerInquire) -
         raise Refusal(
             Reason.OPTIONS_ERROR, command.kind, f"count {command.count}: 1 to {COUNT_MAX}"
         )
-    found: Iterable[QueueDescription]
+    found: Iterator[QueueDescription]
     if command.kind == ENDPOINTS:
         found = _endpoints(qm, command)
+    elif command.kind == SIDES:
+        found = _sides(qm, command)
     elif command.kind == GROUPS:
         found = _groups(qm, command)
     elif command.kind == TRANSMISSION:
@@ -58,37 +64,54 @@ def decide_inquire(qm: QueueManager, request: Request, command: BrokerInquire) -
         found = _objects(qm, command)
     else:
         raise Refusal(Reason.OBJECT_TYPE_ERROR, command.kind, "there is no such kind of object")
-    return Decision([], Descriptions(list(islice(found, command.count))), qm.entry_n)
+    shown = _limit(islice(found, command.count), _weight_of)
+    return Decision([], Descriptions(shown), qm.entry_n)
 
 
-def _names_for(names: Iterable[str], command: BrokerInquire) -> list[str]:
-    """Return the names that are asked for, in order."""
-    if command.name:
-        return [name for name in names if name == command.name]
-    return heapq.nsmallest(command.count, (name for name in names if name > command.after))
+def _weight_of(shown: QueueDescription) -> int:
+    return len(shown.attributes.get("body", "")) if shown.attributes else 0
+
+
+def _keys_for(
+    qm: QueueManager, command: BrokerInquire, after: Any, every: Callable[[], Iterable[Any]]
+) -> Iterator[Any]:
+    """Iterate over the keys of a list behind one; some may be of what is gone by now.
+
+    They are collected and sorted for the first answer of a list, and the others go on in that.
+    """
+    listings = qm.conversations.listings
+    if not command.after or command.kind not in listings:
+        listings[command.kind] = sorted(every())
+    listing = listings[command.kind]
+    yield from islice(listing, bisect_right(listing, after), None)
+    listings.pop(command.kind, None)
 
 
 def _objects(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
-    key = kinds.PREFIX + command.kind
-    names = {name for kind, name in qm.objects if kind == key}
-    names |= {name for kind, name in catalog.SYSTEM if kind == command.kind}
-    for name in _names_for(names, command):
+    def every() -> set[str]:
+        names = {name for kind, name in qm.objects if kind == kinds.PREFIX + command.kind}
+        return names | {name for kind, name in catalog.SYSTEM if kind == command.kind}
+
+    for name in [command.name] if command.name else _keys_for(qm, command, command.after, every):
         found: Any = catalog.lookup(qm, command.kind, name)
-        shown = without_dates(found)
-        yield QueueDescription(name, 0, shown, found.created_ms, found.altered_ms)
+        if found is not None:
+            shown = without_dates(found)
+            yield QueueDescription(name, 0, shown, found.created_ms, found.altered_ms)
 
 
 def _queues(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
+    def every() -> Iterator[str]:
+        for queue in qm.queues.values():
+            if isinstance(queue, BrokerQueue) and not queue.is_part:
+                yield queue.attributes.display_name
+
     if command.name:
         yield _describe_queue(qm, catalog.queue_named(qm, command.name))
         return
-    mine = {
-        queue.attributes.display_name: queue
-        for queue in qm.queues.values()
-        if isinstance(queue, BrokerQueue) and not queue.is_part
-    }
-    for name in _names_for(mine, command):
-        yield _describe_queue(qm, mine[name])
+    for name in _keys_for(qm, command, command.after, every):
+        found = qm.queues.get(key_of(name))
+        if isinstance(found, BrokerQueue):
+            yield _describe_queue(qm, found)
 
 
 def _describe_queue(qm: QueueManager, queue: BrokerQueue) -> QueueDescription:
@@ -118,15 +141,19 @@ def state_word(state: ConversationSet) -> str:
 
 def _endpoints(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
     endpoints = qm.conversations.endpoints
-    if command.name:
-        wanted = [_bytes(command.name)]
-    else:
-        after = _bytes(command.after)
-        behind = (handle for handle in endpoints if handle > after)
-        wanted = heapq.nsmallest(command.count, behind)
-    for handle in wanted:
-        if handle in endpoints:
-            yield _endpoint(qm, endpoints[handle].state)
+    after = _bytes(command.after)
+    one = [_bytes(command.name)] if command.name else None
+    for handle in one or _keys_for(qm, command, after, lambda: endpoints):
+        found = endpoints.get(handle)
+        if found is not None:
+            yield _endpoint(qm, found.state)
+
+
+def _sides(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
+    for is_initiator in (True, False):
+        found = qm.conversations.at(_bytes(command.name), is_initiator)
+        if found is not None:
+            yield _endpoint(qm, found.state)
 
 
 def _bytes(text: str) -> bytes:
@@ -148,36 +175,74 @@ def _endpoint(qm: QueueManager, state: ConversationSet) -> QueueDescription:
 
 
 def _groups(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
-    found = {
-        group.ident.hex(): (queue, group)
-        for queue in qm.queues.values()
-        if isinstance(queue, BrokerQueue)
-        for group in queue.groups
-    }
-    for name in _names_for(found, command):
-        queue, group = found[name]
-        shown = {
-            "queue": queue.attributes.display_name,
-            "conversations": len(group.endpoints),
-            "locked": bool(group.locked_by),
-        }
-        yield QueueDescription(name, 0, shown)
+    def every() -> Iterator[str]:
+        for queue in qm.queues.values():
+            if isinstance(queue, BrokerQueue):
+                for group in queue.groups:
+                    yield f"{group.ident.hex()} {queue.name}"
+
+    for key in _keys_for(qm, command, command.after and f"{command.after}~", every):
+        ident, _, name = key.partition(" ")
+        queue = qm.queues.get(name)
+        group = queue.groups.get(_bytes(ident)) if isinstance(queue, BrokerQueue) else None
+        if group is not None and isinstance(queue, BrokerQueue):
+            shown = {
+                "queue": queue.attributes.display_name,
+                "conversations": len(group.endpoints),
+                "locked": bool(group.locked_by),
+            }
+            yield QueueDescription(ident, 0, shown)
 
 
 def _transmission(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
     """Show what waits for a queue or a service, and what leaves for other queue managers.
 
-    What is not in memory is not shown.
+    May raise PageNeeded.
     """
-    shown = {}
-    for queue in qm.queues.values():
-        why = _why_waiting(queue)
-        for stored in queue.stored.values() if why else ():
+
+    def every() -> Iterator[str]:
+        yield from qm.transmission_queues
+        for queue in qm.queues.values():
+            if isinstance(queue, BrokerQueue) and HELD in queue.name:
+                yield queue.name
+
+    name, place = _place_behind(command.after)
+    others = _keys_for(qm, command, name, every)
+    for key in chain([name] if name else [], others):
+        queue = qm.queues.get(key)
+        why = _why_waiting(queue) if queue is not None else ""
+        if queue is None or not why:
+            continue
+        for stored in _in_order(queue, place if key == name else None):
             if stored.message.broker is not None:
-                name = f"{queue.name} {stored.place[1]:020d}"
-                shown[name] = QueueDescription(name, 0, _waiting(stored, why))
-    for name in _names_for(shown, command):
-        yield shown[name]
+                lane, seq, n = stored.place
+                yield QueueDescription(f"{key} {lane} {seq} {n}", 0, _waiting(stored, why))
+
+
+def _place_behind(after: str) -> tuple[str, Place | None]:
+    """Read the name of a row in transmission: its queue, and its place there."""
+    if not after:
+        return "", None
+    name, *numbers = after.rsplit(" ", 3)
+    try:
+        lane, seq, n = map(int, numbers)
+    except ValueError as error:
+        raise Refusal(Reason.IDENTIFIER_ERROR, after, "it names no row") from error
+    return name, (lane, seq, n)
+
+
+def _in_order(queue: LocalQueue, place: Place | None) -> Iterator[Stored]:
+    """Iterate over the messages of a queue behind a place, those that units hold among them."""
+    available = queue.in_order() if place is None else queue.in_order_after(place)
+    if not queue.locked_count:
+        return available
+    held = [one for one in queue.stored.values() if one.locked]
+    behind = sorted((one for one in held if place is None or one.place > place), key=_place)
+    return heapq.merge(available, behind, key=_place)
+
+
+def _place(stored: Stored) -> Place:
+    return stored.place
 
 
 def _why_waiting(queue: LocalQueue) -> str:
@@ -213,48 +278,65 @@ def _waiting(stored: Stored, why: str) -> dict[str, Any]:
 
 
 def decide_browse(qm: QueueManager, request: Request, command: BrokerBrowse) -> Decision:
-    """SELECT: the rows of a queue in queuing order, those that units have received among them."""
+    """SELECT: the rows of a queue in queuing order, those that units have received among them;
+    then what it retains.
+    """
     del request
     queue = catalog.queue_named(qm, command.queue)
     if not 0 < command.count <= COUNT_MAX:
         raise Refusal(
             Reason.OPTIONS_ERROR, command.queue, f"count {command.count}: 1 to {COUNT_MAX}"
         )
-    found = list(islice(_rows(queue, command), command.count))
-    kept = qm.queues.get(queue.name + RETAINED)
-    if len(found) < command.count and isinstance(kept, BrokerQueue):
-        found += islice(_rows(kept, command, all_rows=True), command.count - len(found))
-    shown: list[Delivered] = []
-    size = 0
-    for stored in found:
-        size += weight(stored.message)
-        if shown and size > ROWS_BYTES_MAX:
-            break
-        shown.append(_shown(qm, stored))
+    rows = islice(_rows(qm, queue, command), command.count)
+    shown = [_shown(qm, stored) for stored in _limit(rows, lambda one: weight(one.message))]
     return Decision([], Messages(shown), qm.entry_n)
 
 
-def _rows(queue: BrokerQueue, command: BrokerBrowse, *, all_rows: bool = False) -> Iterator[Stored]:
+RowT = TypeVar("RowT")
+
+
+def _limit(rows: Iterator[RowT], weigh: Callable[[RowT], int]) -> list[RowT]:
+    """Return the first of some rows: at least one, if there is one; no more than an answer takes,
+    and than is in memory.
+    """
+    found: list[RowT] = []
+    size = 0
+    try:
+        for row in rows:
+            size += weigh(row)
+            if found and size > ROWS_BYTES_MAX:
+                break
+            found.append(row)
+    except PageNeeded:
+        if not found:
+            raise
+    return found
+
+
+def _rows(qm: QueueManager, queue: BrokerQueue, command: BrokerBrowse) -> Iterator[Stored]:
     """Iterate over the messages of a queue behind a row; may raise PageNeeded."""
-    lane = queue.lanes[0]
-    seq = 0 if all_rows else command.after
-    locked = sorted(
-        one.place[1] for one in queue.stored.values() if one.locked and one.place[1] > seq
-    )
-    available = lane.in_order(queue.name, (0, seq, 0))
-    for stored in _merge(queue, available, locked):
-        header = stored.message.broker
-        if header is not None and command.conversation in (b"", header.handle):
+    kept = qm.queues.get(queue.name + RETAINED)
+    if command.after >= 0:
+        yield from _rows_of(qm, queue, command, command.after)
+    if isinstance(kept, BrokerQueue):
+        yield from _rows_of(qm, kept, command, max(-command.after, 0))
+
+
+def _rows_of(
+    qm: QueueManager, queue: BrokerQueue, command: BrokerBrowse, after: int
+) -> Iterator[Stored]:
+    if not command.conversation:
+        yield from _in_order(queue, (-LANE, after, 0))
+        return
+    endpoint = qm.conversations.endpoints.get(command.conversation)
+    if endpoint is None:
+        return
+    held = queue.locked_rows.get(command.conversation, set())
+    rows = {seq_of(row) for row in chain(endpoint.rows, held)}
+    for seq in sorted(endpoint.retained if queue.is_part else rows):
+        stored = matching.at_place(queue, place_of(seq)) if seq > after else None
+        if stored is not None:
             yield stored
-
-
-def _merge(queue: BrokerQueue, available: Iterator[Stored], locked: list[int]) -> Iterator[Stored]:
-    for stored in available:
-        while locked and locked[0] < stored.place[1]:
-            yield queue.stored[0, locked.pop(0), 0]
-        yield stored
-    for seq in locked:
-        yield queue.stored[0, seq, 0]
 
 
 def _shown(qm: QueueManager, stored: Stored) -> Delivered:

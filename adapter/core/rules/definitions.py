@@ -127,7 +127,8 @@ def _attributes(qm: QueueManager, kind: str, name: str) -> msgspec.Struct:
 def apply_object_defined(qm: QueueManager, record: ObjectDefined) -> None:
     """Make the object."""
     made = CATALOG.get(record.kind) or TYPES[record.kind]
-    qm.objects[record.kind, record.name] = made(**record.attributes)
+    attributes = qm.objects[record.kind, record.name] = made(**record.attributes)
+    qm.references.add(record.name, attributes)
     topics.note_defined(qm, record)
 
 
@@ -136,12 +137,14 @@ def apply_object_altered(qm: QueueManager, record: ObjectAltered) -> None:
     attributes = _attributes(qm, record.kind, record.name)
     if record.kind == topics.TOPIC:
         topics.note_gone(qm, record.kind, record.name)
+    qm.references.remove(record.name, attributes)
     for name, value in record.attributes.items():
         setattr(attributes, name, value)
+    qm.references.add(record.name, attributes)
     topics.note_altered(qm, record.kind, record.name)
 
 
 def apply_object_deleted(qm: QueueManager, record: ObjectDeleted) -> None:
     """Forget the object."""
     topics.note_gone(qm, record.kind, record.name)
-    del qm.objects[record.kind, record.name]
+    qm.references.remove(record.name, qm.objects.pop((record.kind, record.name)))

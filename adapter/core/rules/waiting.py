@@ -35,7 +35,7 @@ def begin_for(
     key: Hashable,
     wait_ms: int,
     handle: QueueHandle | None = None,
-) -> None:
+) -> Waiter:
     """Let a request wait for a key; refuse if too many wait already."""
     name = key.name if isinstance(key, LocalQueue) else ""
     if qm.waiters.count(key) >= qm.limits.waiters_per_queue:
@@ -55,6 +55,7 @@ def begin_for(
     if deadline:
         qm.due.add_deadline(deadline, waiter)
     runs(qm, request)
+    return waiter
 
 
 def end(qm: QueueManager, waiter: Waiter) -> None:

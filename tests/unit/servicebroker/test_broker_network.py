@@ -74,7 +74,6 @@ def test_a_lifetime_ends_while_the_far_side_is_lost() -> None:
         assert at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
         at.far_manager.crash()
         at.near.send(handle, body="two")
-        until(lambda: len(at.near.transmission_queue()) == 1)
         (error,) = at.near.receive("NearQueue", timeout_ms=RECEIVE_MS)
         assert error_of(error)[0] == LIFETIME_OVER
         at.near.end_conversation(handle)
@@ -131,3 +130,29 @@ def test_any_session_uses_any_handle() -> None:
         other.send(handle, body="from another session")
         (row,) = at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
         assert row.text == "from another session"
+
+
+def test_a_route_that_is_created_later_counts_for_dialogs_that_have_begun() -> None:
+    with two() as at:
+        at.far.create_queue("LateQueue")
+        at.far.create_service("Late", "LateQueue", contracts=[DEFAULT])
+        sent, silent = (at.near.begin_dialog("Near", "Late") for _ in range(2))
+        at.near.send(sent, body="one")
+        assert len(at.near.transmission_queue()) == 1
+        at.near.create_route("late", service="Late", address="QMB")
+        at.near.send(sent, body="two")
+        at.near.send(silent, body="three")
+        came: list[str] = []
+        while len(came) < 3:
+            rows = at.far.receive("LateQueue", timeout_ms=RECEIVE_MS)
+            assert rows, came
+            came += [row.text for row in rows]
+            at.far.send(rows[0].conversation_handle, body="answer")
+        assert sorted(came) == ["one", "three", "two"]
+        assert came.index("one") < came.index("two")
+        for handle in (sent, silent):
+            (answer, *_) = at.near.receive(
+                "NearQueue", conversation_handle=handle, timeout_ms=RECEIVE_MS
+            )
+            assert answer.text == "answer"
+        assert at.near.transmission_queue() == []

@@ -55,7 +55,7 @@ def test_a_message_that_nobody_receives_costs_no_memory(group: bytes) -> None:
         endpoint = at.begin(handle, group or handle)
         at.there.remove(at.put(endpoint))
         at.groups.remove(endpoint)
-    lengths = len(at.groups._heap), *(len(one.heap) for one in at.groups)
+    lengths = len(at.groups._offers.heap), *(len(one.heap) for one in at.groups)
     assert max(lengths) <= SWEEP_AT + 1
     waiting += [at.put(at.begin(b"later", group or b"later"))]
     assert list(at.received()) == waiting
@@ -70,4 +70,4 @@ def test_nothing_is_forgotten_while_heaps_are_made_anew() -> None:
         at.there.remove(at.put(busy))
     waiting.append(at.put(busy))
     assert sorted(at.received()) == waiting
-    assert len(at.groups._heap) == 0
+    assert len(at.groups._offers.heap) == 0

@@ -26,16 +26,20 @@ def put_records(
     outcome: OutcomeOf | None = None,
     *,
     is_event: bool = True,
+    segments: Puts | None = None,
 ) -> list[Record]:
     """Take messages in, outside any unit, and record them together with what is got for them.
 
-    ident: of the unit that they are. is_event: whether triggers take notice of the puts.
+    ident: of the unit that they are. is_event: whether triggers take notice of the puts. segments:
+    what take_segments() has returned; they are recorded before the puts.
     """
-    stored = admit(qm, puts, now_ms) if is_event else puts
+    stored = _take(qm, puts, now_ms) if is_event else puts
+    if segments:
+        stored = segments + stored
     return commit_records(ident, stored, gets or [], verb, outcome)
 
 
-def admit(qm: QueueManager, puts: Puts, now_ms: int) -> Puts:
+def _take(qm: QueueManager, puts: Puts, now_ms: int) -> Puts:
     """Take messages in, outside any unit. Returns where each is stored, which is to be recorded."""
     for queue, message in puts:
         trigger_events.note_put(qm, queue, message, now_ms)
@@ -49,7 +53,7 @@ def hold(qm: QueueManager, unit: UnitOfWork, puts: Puts, sizes: list[int], now_m
         unit.hold_put(queue, message, size)
 
 
-def admit_segments(
+def take_segments(
     qm: QueueManager,
     queue: LocalQueue,
     whole: MessageData,
@@ -59,7 +63,7 @@ def admit_segments(
 ) -> Puts:
     """Take in the segments of one message, which is one event for triggers.
 
-    Returns what is to be recorded: nothing, if a unit holds them.
+    Returns what put_records() is to record: nothing, if a unit holds them.
     """
     trigger_events.note_put(qm, queue, whole, now_ms, unit, stored=len(parts))
     if unit is None:

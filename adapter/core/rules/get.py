@@ -39,7 +39,7 @@ from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts import transmission_header
 from adapter.core.rules import cursor, groups, matching, pages, report, selection, waiting
-from adapter.core.rules.admit import admit
+from adapter.core.rules.admit import put_records
 from adapter.core.rules.decision import (
     Decision,
     handle_of,
@@ -48,7 +48,6 @@ from adapter.core.rules.decision import (
     session_of,
 )
 from adapter.core.rules.unit import (
-    Puts,
     commit_records,
     delivery_records,
     discard_records,
@@ -237,14 +236,15 @@ def _take_alone(
     ident = qm.numbers.new_message_id()  # of no command that is asked for again
     if request.number:
         ident = own_unit(request, session_of(qm, request).ident)
-    puts: Puts = []
-    records: list[Record] = []
+    pairs, outcome = [(queue, stored) for stored in found], outcome_of(qm, request)
     last = _last(command, found)
     if last.report & CONFIRM_ON_DELIVERY:
-        sent = report.due(qm, [last], CONFIRM_ON_DELIVERY, request.now_ms, None)
-        puts, records = admit(qm, sent.puts, request.now_ms), sent.records
-    pairs = [(queue, stored) for stored in found]
-    records += commit_records(ident, puts, pairs, "get", outcome_of(qm, request))
+        now_ms = request.now_ms
+        sent = report.due(qm, [last], CONFIRM_ON_DELIVERY, now_ms, None)
+        put = put_records(qm, ident, sent.puts, now_ms, pairs, "get", outcome)
+        records = sent.records + put
+    else:
+        records = commit_records(ident, [], pairs, "get", outcome)
     shown = Messages(show(command, found)) if command.unit else None
     return Decision(records, shown, qm.entry_n)
 

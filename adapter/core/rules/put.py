@@ -27,9 +27,9 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
 from adapter.core.mq_layouts import transmission_header
 from adapter.core.rules import details, groups, parking, remote, report, staging
-from adapter.core.rules.admit import admit, admit_segments, hold, put_records
+from adapter.core.rules.admit import hold, put_records, take_segments
 from adapter.core.rules.decision import Decision, handle_of, outcome_of, own_unit, session_of
-from adapter.core.rules.unit import Puts, commit_records, unit_with_room
+from adapter.core.rules.unit import Puts, unit_with_room
 
 PRIORITY_ASKED_MAX = 2**31 - 1
 """What is higher than any is put at the highest there is, with a warning."""
@@ -285,12 +285,12 @@ def _put_cut(qm: QueueManager, request: Request, command: Put, queue: LocalQueue
         if not any(message.group_id):
             message.group_id = qm.numbers.new_message_id()
         pieces = segments.split(message, longest)
-        puts += admit_segments(qm, queue, message, pieces, request.now_ms, unit)
+        puts += take_segments(qm, queue, message, pieces, request.now_ms, unit)
     sent = report.due(qm, messages, CONFIRM_ON_ARRIVAL, request.now_ms, unit)
     if unit is None:
-        outcome = outcome_of(qm, request)
-        puts += admit(qm, sent.puts, request.now_ms)
-        return Decision(sent.records + commit_records(ident, puts, [], "put", outcome))
+        outcome, now_ms = outcome_of(qm, request), request.now_ms
+        records = put_records(qm, ident, sent.puts, now_ms, outcome=outcome, segments=puts)
+        return Decision(sent.records + records)
     ids = [message.message_id for message in messages]
     return Decision(sent.records, put_done(ids, messages[-1]))
 

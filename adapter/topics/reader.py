@@ -261,17 +261,11 @@ class Cursor:
 
     def _poll(self) -> Message | None:
         """Return the next record; None at the end of what is committed, or if none came in time."""
-        deadline_s = time.monotonic() + READ_TIMEOUT_S
         self._is_late = False
-        while not self._left:
-            if time.monotonic() > deadline_s:
-                self._is_late = True
+        if not self._left:
+            self._fetch()
+            if self._is_late:
                 return None
-            first = self._open().poll(POLL_S)
-            if first is not None:
-                self._left.append(first)
-                if self._ahead > 1:
-                    self._left.extend(self._open().consume(self._ahead - 1, 0))
         message = self._left.popleft()
         error = message.error()
         if error is None:
@@ -279,6 +273,19 @@ class Cursor:
         if error.code() == KafkaError._PARTITION_EOF:
             return None
         raise KafkaException(error)
+
+    def _fetch(self) -> None:
+        """Wait for records; what is there then is taken together."""
+        consumer, deadline_s = self._open(), time.monotonic() + READ_TIMEOUT_S
+        while not self._left:
+            if time.monotonic() > deadline_s:
+                self._is_late = True
+                return
+            first = consumer.poll(POLL_S)
+            if first is not None:
+                self._left.append(first)
+                if self._ahead > 1:
+                    self._left.extend(consumer.consume(self._ahead - 1, 0))
 
     def _read_one(self) -> Paged | None:
         """Return the next message, joined if it is several records; else as _poll."""

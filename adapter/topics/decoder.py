@@ -38,13 +38,13 @@ class RecordDecoder:
 
         A message is left out if its first record was not taken.
         """
-        pairs = record.headers()
-        if pairs and len(pairs) == 1:  # the usual message: one record, and its descriptor
-            self._joiner.clear()
-            return self._descriptors.read(_descriptor(dict(pairs)), record.value() or b"")
-        headers = dict(pairs or [])
+        headers = _headers(record)
         described = _descriptor(headers)
-        body = self._joiner.take(headers.get(chunks.HEADER), record.value() or b"")
+        body: bytes | None = record.value() or b""
+        if len(headers) == 1:  # the usual message: one record, and its descriptor
+            self._joiner.clear()
+        else:
+            body = self._joiner.take(headers.get(chunks.HEADER), body or b"")
         return None if body is None else self._descriptors.read(described, body)
 
     def position(self, record: Record) -> UnitPosition:

@@ -157,7 +157,9 @@ class LocalQueue(Store):
         if message.destination:
             self.uncommitted_delayed += 1
             return
-        self.high_depth = max(self.high_depth, self.depth)
+        depth = self.available_count + self.uncommitted_puts - self.uncommitted_delayed
+        if depth > self.high_depth:
+            self.high_depth = depth
         self.uncommitted_by_priority[message.priority] += 1
 
     def drop_put(self, message: MessageData) -> None:

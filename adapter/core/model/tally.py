@@ -105,12 +105,20 @@ class Tally:
         """Count a unit, once if it is two records, and its messages."""
         if record.verb == "commit" and record.outcome is not None:
             self.commits += 1
+        name = ""  # of the message before: most units are of one queue
         for put in record.puts:
-            self.of(put.queue).put += 1
-            self.times_of(put.queue).last_put_ms = self.now_ms
+            if put.queue != name:
+                name = put.queue
+                totals = self.of(name)
+                self.times_of(name).last_put_ms = self.now_ms
+            totals.put += 1
+        name = ""
         for taken in record.gets:
-            self.of(taken.queue).got += 1
-            self.times_of(taken.queue).last_got_ms = self.now_ms
+            if taken.queue != name:
+                name = taken.queue
+                totals = self.of(name)
+                self.times_of(name).last_got_ms = self.now_ms
+            totals.got += 1
 
     def backed_out(self, queues: Iterable[str]) -> None:
         """Count a unit that ended without effect, and the messages that go back to these queues."""

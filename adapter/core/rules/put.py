@@ -39,12 +39,14 @@ MESSAGE_TYPE_APPLICATION = range(65_536, 1_000_000_000)  # MQMT_APPL_FIRST to _L
 GROUP_SEQ_MAX = 999_999_999
 PROPERTIES_MAX = 256
 MESSAGES_PER_PUT_MAX = 10_000
+FORMAT_LENGTH = 8
+ORIGIN_LENGTH = 64
 TEXT_LENGTHS = (
-    ("format", 8),
+    ("format", FORMAT_LENGTH),
     ("reply_to", 48),
     ("reply_to_queue_manager", 48),
-    ("user", 64),
-    ("application", 64),
+    ("user", ORIGIN_LENGTH),
+    ("application", ORIGIN_LENGTH),
 )
 NUMBERS = ("report", "feedback", "encoding", "ccsid")
 NATIVE, UTF_8 = 546, 1208  # what a message says of its numbers and texts, if nothing is said

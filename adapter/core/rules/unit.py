@@ -6,8 +6,6 @@ was one of its own: one mechanism, applied live and on replay.
 
 from __future__ import annotations
 
-from collections import Counter
-
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.backout import THRESHOLD_REACHED
 from adapter.core.contract.commands import AskOutcome, Backout, Begin, Commit, Request, Touch
@@ -259,23 +257,24 @@ def _place(puts: Puts) -> list[Placed]:
     if len(puts) == 1:
         queue, message = puts[0]
         return [_placed_alone(queue, message)]
-    sizes = Counter((queue.name, message.persistence) for queue, message in puts)
-    counts = dict.fromkeys(sizes, 0)
     totals = [0, 0]
+    counts: dict[tuple[str, int], int] = {}
     tails: dict[tuple[str, int], list[int]] = {}
     placed = []
     for queue, message in puts:
-        number = queue.lane_of(message)
-        tail = tails.get((queue.name, number))
+        name, persistence, number = queue.name, message.persistence, queue.lane_of(message)
+        tail = tails.get((name, number))
         if tail is None:
             lane = queue.lanes[number]
-            tail = tails[queue.name, number] = [lane.next_seq, lane.next_n]
+            tail = tails[name, number] = [lane.next_seq, lane.next_n]
         seq, n = _next_place(tail, message)
-        share = (queue.name, message.persistence)
-        index, at = totals[message.persistence], counts[share]
-        placed.append(Placed(queue.name, number, seq, n, index, at, sizes[share], message))
-        totals[message.persistence] += 1
-        counts[share] += 1
+        share = (name, persistence)
+        index, at = totals[persistence], counts.get(share, 0)
+        placed.append(Placed(name, number, seq, n, index, at, 0, message))
+        totals[persistence] = index + 1
+        counts[share] = at + 1
+    for one in placed:
+        one.queue_size = counts[one.queue, one.message.persistence]
     return placed
 
 

@@ -7,14 +7,18 @@ requests; Recovery connects again when the link is lost. This module knows no ve
 
 from __future__ import annotations
 
+import itertools
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+from weakref import WeakSet
 
 import msgspec
 
+from adapter.channel.commits import IN_FLIGHT_MAX, CommitsInFlight
 from adapter.channel.handshake import Handshake
 from adapter.channel.leading import Leadership
 from adapter.channel.link.port import Link, LinkLost
@@ -32,6 +36,17 @@ from adapter.errors.refusals import refusal
 
 ResultT = TypeVar("ResultT")
 
+GIVE_BACK_S = 0.05
+"""Other threads hold the lock of a channel for less, unless the link is full."""
+
+
+class KeepingUnit(Protocol):
+    """A unit with deferred puts."""
+
+    def submit(self, requests: list[Pending]) -> None:
+        """Send requests, and deferred puts before them."""
+        ...
+
 
 class Channel:
     """Requests and answers of one client. Every method may be called from any thread."""
@@ -47,6 +62,12 @@ class Channel:
         self._sender = Sender(state)
         self._receiver = Receiver(state, self._sender)
         self._recovery = Recovery(state, handshake, self._sender, self._receiver)
+        self.commits = CommitsInFlight(IN_FLIGHT_MAX)
+        """Of units that did not wait for the outcome."""
+        self.keeping: WeakSet[KeepingUnit] = WeakSet()
+        """Units with deferred puts that have not been sent."""
+        self._message_ids = itertools.count(1)
+        self._message_id_prefix = b"MQK " + os.urandom(12)
         self._recovery.connect_first()
 
     def another(self) -> Channel:
@@ -73,6 +94,12 @@ class Channel:
         """Whether there is a link, as far as is known."""
         return self._state.link is not None
 
+    @property
+    def takes_one_way(self) -> bool:
+        """Whether operations without an answer can be sent now: there is a link, and the queue
+        manager at its other end knows them."""
+        return self._state.link is not None and self._state.one_way
+
     def on_link(self, call: Callable[[bool], None]) -> None:
         """Have this called with False when the link is lost, with True when there is a new one.
 
@@ -91,6 +118,29 @@ class Channel:
     def forget_unit(self, unit: UnitOnWire) -> None:
         """The unit has ended."""
         self._outstanding.units.pop(unit.ident, None)
+
+    def holds(self, unit: UnitOnWire) -> bool:
+        """Whether a unit that has begun is still there, as far as is known."""
+        return self._outstanding.holds(unit)
+
+    def give_back(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out, and do not wait for it.
+
+        The garbage collector may call it at any moment, even while this thread holds the lock: then
+        they are backed out with what is asked next.
+        """
+        self._outstanding.let_go.extend(units)
+        if not self._lock.acquire(timeout=GIVE_BACK_S):
+            return
+        try:
+            if self._state.link is not None and not self._closing.is_set():
+                self._send_closes()
+        finally:
+            self._lock.release()
+
+    def new_message_id(self) -> bytes:
+        """Draw a message id of the same form as those that the queue manager draws."""
+        return self._message_id_prefix + next(self._message_ids).to_bytes(8, "big")
 
     def new_handle(self, queue: str, modes: int) -> Handle:
         """Draw a handle number."""
@@ -128,8 +178,20 @@ class Channel:
             if self._closing.is_set():
                 raise ConnectionClosed("the connection is closed: connect again")
             if self._outstanding.let_go:
-                self._sender.send(self._outstanding.closes(), None, self._read_for_room)
+                self._send_closes()
             self._sender.send(requests, unit, self._read_for_room)
+
+    def send_deferred(self) -> None:
+        """Send every deferred put, because a handle is to be closed."""
+        for unit in list(self.keeping):
+            with suppress(Error):  # the unit's commit will say it
+                unit.submit([])
+
+    def _send_closes(self) -> None:
+        """Close and back out what programs have let go of; under the lock."""
+        closes = self._outstanding.closes()
+        if closes:
+            self._sender.send(closes, None, self._read_for_room)
 
     def await_all(self, requests: Sequence[Pending]) -> None:
         """Wait until each of these submitted requests has an answer."""

@@ -59,14 +59,16 @@ class UnitOnWire(Struct, eq=False):
 
 
 class RequestBatch(Struct):
-    """Requests that have their numbers and wait to be encoded."""
+    """Requests that have their numbers and wait to be encoded.
+
+    last, number: the request number and the session number given out last.
+    """
 
     requests: list[Pending]
     operations: Operations
+    last: int
     number: int
     opening: Pending | None
-    beginning: Pending | None
-    unit: UnitOnWire | None
 
 
 class Outstanding:
@@ -79,8 +81,8 @@ class Outstanding:
         self.pending: dict[int, Pending] = {}
         self.handles: dict[int, Handle] = {}
         self.units: dict[bytes, UnitOnWire] = {}
-        self.let_go: deque[Handle] = deque()
-        """Handles of objects that programs have let go of; any thread may append, at any time."""
+        self.let_go: deque[Handle | UnitOnWire] = deque()
+        """Handles and units that programs have let go of; any thread may append, at any time."""
         self.requests = 0
         self._handle_numbers = 0
 
@@ -101,28 +103,46 @@ class Outstanding:
         return Handle(self._handle_numbers, queue, modes)
 
     def closes(self) -> list[Pending]:
-        """Return the requests that close what programs have let go of."""
-        requests = []
-        while self.let_go:
-            handle = self.let_go.popleft()
-            if self.handles.pop(handle.number, None) is not None:
-                requests.append(Pending(c.Close(handle.number), rq.FORGOTTEN, handle=handle))
+        """Return the requests that close handles and back units out which programs let go of."""
+        requests: list[Pending] = []
+        room = UNANSWERED_MAX - self.session.unanswered_count
+        while self.let_go and len(requests) < room:
+            gone = self.let_go.popleft()
+            if isinstance(gone, UnitOnWire):
+                if self.holds(gone):
+                    self.units.pop(gone.ident, None)
+                    requests.append(Pending(c.Backout(gone.ident), durable=True))
+            elif self.handles.pop(gone.number, None) is not None:
+                requests.append(Pending(c.Close(gone.number), rq.FORGOTTEN, handle=gone))
         return requests
 
-    def prepare(self, requests: list[Pending], unit: UnitOnWire | None) -> RequestBatch:
+    def holds(self, unit: UnitOnWire) -> bool:
+        """Whether a unit has begun on the TCP connection in use, which may have been lost."""
+        return unit.epoch == self.epoch and unit.session is self.session
+
+    def prepare(
+        self, requests: list[Pending], unit: UnitOnWire | None, *, one_way: bool = False
+    ) -> RequestBatch:
         """Number requests, with what must go before them. Nothing is kept until register().
 
-        Raises BackedOut if the unit is gone, LimitReached if too much is unanswered.
+        one_way: requests without an answer can be sent now. Raises BackedOut if the unit is gone,
+        or if they cannot be sent; LimitReached if too much is unanswered.
         """
-        beginning = self._beginning(unit)
+        beginning = self._beginning(unit, one_way)
         if beginning is not None:
             requests = [beginning, *requests]
         opening = self._opening(requests)
         if opening is not None:
             requests = [opening, *requests]
-        number = self.session.issued
+        at, number = self.requests, self.session.issued
         operations: Operations = []
-        for at, request in enumerate(requests, self.requests + 1):
+        for request in requests:
+            if request.one_way:
+                if not one_way:
+                    raise _lost_unit(unit or request.begins)
+                operations.append((0, 0, request.command))
+                continue
+            at += 1
             request.request = at
             if request.durable:
                 number += 1
@@ -133,31 +153,30 @@ class Outstanding:
                 f"{UNANSWERED_MAX} commands are unanswered on this connection: "
                 "use several connections"
             )
-        return RequestBatch(requests, operations, number, opening, beginning, unit)
+        return RequestBatch(requests, operations, at, number, opening)
 
     def register(self, batch: RequestBatch, sent: bool) -> None:
         """Keep a batch until it is answered. sent: it goes out now."""
         self.session.issued = batch.number
-        self.requests += len(batch.requests)
+        self.requests = batch.last
         for request in batch.requests:
             request.sent = sent
-            self.pending[request.request] = request
+            if not request.one_way:
+                self.pending[request.request] = request
+            unit = request.begins
+            if unit is not None:
+                unit.epoch, unit.beginning = self.epoch, request
+                self.units[unit.ident] = unit
+                request.begins = None  # the unit knows its beginning: else they keep each other
         if batch.opening is not None:
             self.session.opening = batch.opening
-        if batch.unit is not None and batch.beginning is not None:
-            batch.unit.epoch, batch.unit.beginning = self.epoch, batch.beginning
-            self.units[batch.unit.ident] = batch.unit
 
-    def _beginning(self, unit: UnitOnWire | None) -> Pending | None:
+    def _beginning(self, unit: UnitOnWire | None, one_way: bool) -> Pending | None:
         if unit is None or unit.epoch == self.epoch:
             return None
         if unit.epoch >= 0 or unit.session is not self.session:
-            raise BackedOut(
-                f"unit {unit.ident.hex()} was backed out when the connection was lost: "
-                "do its work again in a new unit",
-                unit.ident.hex(),
-            )
-        return Pending(c.Begin(unit.ident), rq.FORGOTTEN)
+            raise _lost_unit(unit)
+        return Pending(c.Begin(unit.ident), rq.FORGOTTEN, one_way=one_way, begins=unit)
 
     def _opening(self, requests: list[Pending]) -> Pending | None:
         session = self.session
@@ -341,6 +360,15 @@ class Outstanding:
                 operations, size = [], 0
         if operations:
             yield operations
+
+
+def _lost_unit(unit: UnitOnWire | None) -> BackedOut:
+    ident = "" if unit is None else unit.ident.hex()
+    return BackedOut(
+        f"unit {ident} was backed out when the connection was lost: do its work again in a new "
+        "unit",
+        ident,
+    )
 
 
 def _gone(request: Pending, why: str) -> Error | StartOver:

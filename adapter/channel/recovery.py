@@ -36,6 +36,7 @@ from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
 from adapter.errors import ConnectionClosed
 from adapter.errors.refusals import refusal
+from adapter.wire.frames import ONE_WAY_VERSION
 
 
 class Recovery:
@@ -66,7 +67,7 @@ class Recovery:
         except Rejected as lost:
             raise lost.error from None
         self._receiver.begin(link)
-        self._state.link = link
+        self._put_in_place(link)
 
     def lose(self, link: Link, why: str) -> None:
         """Settle what went with a link, and keep what is sent again. From any thread."""
@@ -124,7 +125,7 @@ class Recovery:
             with state.lock:
                 if state.closing.is_set():
                     raise LinkLost("closed")
-                state.link = link
+                self._put_in_place(link)
                 state.traffic.reconnects += 1
                 self._resend(link)
             self._state.on_link(True)
@@ -132,6 +133,10 @@ class Recovery:
             if state.link is not link:
                 link.close()
             raise
+
+    def _put_in_place(self, link: Link) -> None:
+        self._state.link = link
+        self._state.one_way = self._handshake.version >= ONE_WAY_VERSION
 
     def _resend(self, link: Link) -> None:
         for operations in self._state.outstanding.resending(time.monotonic()):

@@ -7,16 +7,19 @@ socket and no thread.
 from __future__ import annotations
 
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from adapter.core.contract.commands import Command, Open, OpenConsumer, OpenTopic, Subscribe
 from adapter.core.contract.msmq import MsmqOpen
 from adapter.core.contract.results import Opened, Refused, Result, Subscribed
 from adapter.errors import Error, InvalidValue, MessageTooLong
 from adapter.wire.frames import FRAME_BYTES_MAX, LENGTH_BYTES, Figures, ServerCommand
+
+if TYPE_CHECKING:
+    from adapter.channel.outstanding import UnitOnWire
 
 AGAIN = 0
 """It is sent again under its number, or, being a mere question, asked again."""
@@ -70,10 +73,12 @@ class Pending(Struct, eq=False):
     thread that waits for it has something to do. wait_until_s: when a waiting get's time is over.
     not_now: it was refused because the queue manager is being stopped, and waits for the next one.
     unsure: it was sent before over a connection that was lost without an answer, and may have been
-    carried out then, whatever is answered since.
+    carried out then, whatever is answered since. one_way: it has no request number and gets no
+    answer; it belongs to a unit, and goes out at once or not at all. begins: the unit that it
+    begins.
     """
 
-    command: Command | ServerCommand
+    command: Command | ServerCommand | Raw
     when_lost: int = AGAIN
     durable: bool = False
     handle: Handle | None = None
@@ -86,6 +91,8 @@ class Pending(Struct, eq=False):
     wait_until_s: float = 0.0
     not_now: Refused | None = None
     unsure: bool = False
+    one_way: bool = False
+    begins: UnitOnWire | None = None
 
     def settle(self, answer: RequestResult) -> None:
         """Give the answer to the waiting call."""
@@ -108,13 +115,14 @@ def note_queue(request: Pending) -> None:
 
 
 _encoder = msgspec.msgpack.Encoder()
+ENCODING_ERRORS = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
 
 
 def encode_into(buffer: bytearray, operations: Operations, seen: list[int]) -> None:
     """Encode one frame of requests; MessageTooLong or InvalidValue if it cannot be sent."""
     try:
         _encoder.encode_into((REQUESTS_TAG, operations, seen), buffer, LENGTH_BYTES)
-    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+    except ENCODING_ERRORS as error:
         raise InvalidValue(f"an argument cannot be sent: {error}") from error
     length = len(buffer) - LENGTH_BYTES
     if length > FRAME_BYTES_MAX:
@@ -124,6 +132,14 @@ def encode_into(buffer: bytearray, operations: Operations, seen: list[int]) -> N
     buffer[:LENGTH_BYTES] = length.to_bytes(LENGTH_BYTES, "big")
 
 
-def size_of(command: Command | ServerCommand) -> int:
+def encoded(command: Command) -> Raw:
+    """Encode a command that is sent later, so that later changes of its parts do not matter."""
+    try:
+        return Raw(_encoder.encode(command))
+    except ENCODING_ERRORS as error:
+        raise InvalidValue(f"an argument cannot be sent: {error}") from error
+
+
+def size_of(command: Command | ServerCommand | Raw) -> int:
     """Say how many bytes a command takes in a frame."""
     return len(_encoder.encode(command))

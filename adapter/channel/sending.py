@@ -32,7 +32,8 @@ class Sender:
         while_full: see Link.send. Raises BackedOut, LimitReached, MessageTooLong, InvalidValue.
         """
         link, outstanding = self._state.link, self._state.outstanding
-        batch = outstanding.prepare(requests, unit)
+        one_way = link is not None and self._state.one_way
+        batch = outstanding.prepare(requests, unit, one_way=one_way)
         self.encode(batch.operations, sending=link is not None)
         outstanding.register(batch, sent=link is not None)
         if link is not None:

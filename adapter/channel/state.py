@@ -29,7 +29,8 @@ class Traffic(Struct):
 class ChannelState:
     """lock: held while numbers are given out and frames sent, and while a link is put in place or
     lost; so what is sent is in the order of its numbers. closing: close() has been called, for
-    good. link: the one in use, None between two connections. attempts: to connect again, since an
+    good. link: the one in use, None between two connections. one_way: the queue manager at its
+    other end knows operations that get no answer. attempts: to connect again, since an
     answer last arrived; changed by the thread that leads. on_link: called when a link is lost
     (False) or put in place (True).
     """
@@ -40,6 +41,7 @@ class ChannelState:
         self.closing = threading.Event()
         self.outstanding = Outstanding()
         self.link: Link | None = None
+        self.one_way = False
         self.attempts = 0
         self.traffic = Traffic()
         self.on_link: Callable[[bool], None] = lambda _: None

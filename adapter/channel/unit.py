@@ -13,7 +13,10 @@ from enum import Enum
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
+from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
+from adapter.channel.commits import CommitsInFlight
+from adapter.channel.deferred import DeferredPuts
 from adapter.channel.outstanding import UnitOnWire
 from adapter.channel.requests import Pending, note_queue
 from adapter.core.contract import commands as c
@@ -50,6 +53,7 @@ class UnitState(Enum):
     LOST = "was backed out when the connection was lost: do its work again in a new unit"
     COMMITTED = "has been committed: begin another"
     BACKED_OUT = "has been backed out: begin another"
+    COMMITTING = "is being committed, and flush() waits for the outcome: begin another"
     IN_DOUBT = "has an unknown outcome: ask outcome(unit_id)"
 
 
@@ -64,11 +68,25 @@ class AnyUnit:
         self._enlisted = channel.enlist()
         self._state = UnitState.NEW
         self._begun_by_hand = False
+        self._deferred: DeferredPuts | None = None
+        self._put_refused = False
+        self._put_ids: list[bytes] = []
+        """Of deferred puts."""
 
     @property
     def id(self) -> bytes:
         """Its id, 24 bytes: a program that saved it can ask outcome(id), even after a restart."""
         return self._enlisted.ident
+
+    @property
+    def message_ids(self) -> list[bytes]:
+        """The messages that it is known to have: those put with wait=False."""
+        return self._put_ids
+
+    @property
+    def on_wire(self) -> UnitOnWire:
+        """The unit as its connection sees it."""
+        return self._enlisted
 
     @property
     def channel(self) -> Channel:
@@ -78,7 +96,7 @@ class AnyUnit:
     @property
     def has_operations(self) -> bool:
         """Whether anything has been asked for in it."""
-        return self._enlisted.beginning is not None
+        return self._enlisted.beginning is not None or bool(self._deferred)
 
     @property
     def is_open(self) -> bool:
@@ -94,27 +112,67 @@ class AnyUnit:
             raise UnitInProgress(f"unit {self.id.hex()} has begun already", self.id.hex())
         self._begun_by_hand = True
 
-    def commit(self) -> None:
+    def commit(self, wait: bool = True) -> None:
         """Make everything in it take effect, durably.
 
-        Raises BackedOut if it was lost, InDoubt if no answer is to be had, UnitEnded.
+        wait=False: do not wait for the outcome, unless 8 of the connection are in flight: then for
+        the oldest. A commit that failed is raised by a later commit(), which commits nothing then,
+        or by flush() or close() of the connection.
+        Raises BackedOut if it was lost, InDoubt if no answer is to be had, UnitEnded, and why a put
+        with wait=False was refused: the unit is backed out then.
         """
         self.check_open()
-        if self._enlisted.beginning is None:  # no verb: there is nothing to commit
+        commits = self._channel.commits
+        if commits:
+            commits.check()
+        if not self.has_operations:  # no verb: there is nothing to commit
             self._end(UnitState.COMMITTED)
-            return
+        elif wait:
+            request = self._send_commit(UnitState.IN_DOUBT)  # so it is, until there is an answer
+            self._channel.await_all([request])
+            self._settle(request, UnitState.ACTIVE)
+        else:
+            self.commit_among(commits)
+
+    def commit_among(self, commits: CommitsInFlight) -> None:
+        """Commit it and do not wait, unless too many commits are in flight among these."""
+        commits.make_room()
+        commits.add(self, self._send_commit(UnitState.COMMITTING))
+
+    def settle(self, commit: Pending) -> None:
+        """Wait for the outcome of a commit in flight, and note it; raise the error that it is."""
+        self._channel.await_all([commit])
+        self._settle(commit, UnitState.BACKED_OUT)
+
+    def _send_commit(self, meanwhile: UnitState) -> Pending:
         request = Pending(c.Commit(self.id), durable=True)
-        self._end(UnitState.IN_DOUBT)  # so it is, until there is an answer
+        self._state = meanwhile
         try:
-            self._channel.ask([request], self._enlisted)
-            self._channel.result(request, Done, self._enlisted)
+            self.submit([request])
+        except BackedOut:
+            self._end(UnitState.LOST)
+            raise
+        except Error:
+            self._state = UnitState.ACTIVE  # nothing was sent
+            raise
+        self._channel.forget_unit(self._enlisted)
+        return request
+
+    def _settle(self, commit: Pending, refused: UnitState) -> None:
+        """Note the outcome of a commit. refused: how the unit stands if only that was refused."""
+        try:
+            self._channel.result(commit, Done, self._enlisted)
         except BackedOut:
             self._state = UnitState.LOST
             raise
         except InDoubt:
+            self._state = UnitState.IN_DOUBT
             raise
         except Error:
-            self._state = UnitState.ACTIVE  # it was refused: nothing has changed
+            self._put_refused = self._deferred is not None
+            self._state = UnitState.BACKED_OUT if self._put_refused else refused
+            if self._state is UnitState.BACKED_OUT:  # by the queue manager, if a put was refused
+                self._channel.give_back([self._enlisted])
             raise
         self._state = UnitState.COMMITTED
 
@@ -127,6 +185,8 @@ class AnyUnit:
         if self._state is not UnitState.LOST:
             self.check_open()
         self._end(UnitState.BACKED_OUT)
+        if self._deferred is not None:
+            self._deferred.clear()
         if self._enlisted.beginning is None:
             return
         request = Pending(c.Backout(self.id), durable=True)
@@ -143,9 +203,28 @@ class AnyUnit:
         error = BackedOut if self._state is UnitState.LOST else UnitEnded
         raise error(f"unit {self.id.hex()} {self._state.value}", self.id.hex())
 
+    def put_later(self, put: c.Put, message_id: bytes, owner: object) -> None:
+        """Keep a put that is sent with the unit's next verb that waits. Its options say so.
+
+        owner: of the put's handle, which closes it when nothing refers to it any more.
+        """
+        if self._deferred is None:
+            self._deferred = DeferredPuts()
+        if not self._deferred:
+            self._channel.keeping.add(self)
+        is_full = self._deferred.keep(rq.encoded(put), owner)
+        self._put_ids.append(message_id)
+        if is_full:
+            self.submit([])
+
     def submit(self, requests: list[Pending]) -> None:
-        """Send requests in this unit, and do not wait for their answers."""
-        self._channel.submit(requests, self._enlisted)
+        """Send requests in this unit, behind its deferred puts; do not wait for their answers."""
+        if not self._deferred:
+            self._channel.submit(requests, self._enlisted)
+            return
+        with self._deferred.taken() as puts:
+            self._channel.submit([*puts, *requests], self._enlisted)
+            self._channel.keeping.discard(self)
 
     def perform(
         self,
@@ -157,7 +236,8 @@ class AnyUnit:
     ) -> ResultT:
         """Ask requests in this unit; return the answer of one. See perform()."""
         try:
-            return _perform(self._channel, self._enlisted, requests, request, kind, after, waiting)
+            self.submit(requests)
+            return _answer(self._channel, self._enlisted, requests, request, kind, after, waiting)
         except BackedOut:
             self._end(UnitState.LOST)
             raise
@@ -193,11 +273,15 @@ class AnyUnit:
             self._leave_failed()
             return
         try:
-            self.commit()
+            self._commit_at_end()
         except Error:
             if self._state is UnitState.ACTIVE:
                 self._leave_failed()
             raise
+
+    def _commit_at_end(self) -> None:
+        """Commit because the with statement is left."""
+        self.commit()
 
     def _leave_failed(self) -> None:
         """Back out on the way of an exception, which is what the caller is to see."""
@@ -267,10 +351,11 @@ def perform(
     """
     if unit is not None:
         return unit.perform(requests, request, kind, after, waiting)
-    return _perform(channel, None, requests, request, kind, after, waiting)
+    channel.submit(requests)
+    return _answer(channel, None, requests, request, kind, after, waiting)
 
 
-def _perform(
+def _answer(
     channel: Channel,
     unit: UnitOnWire | None,
     requests: list[Pending],
@@ -279,7 +364,7 @@ def _perform(
     after: Pending | None,
     waiting: WhileWaiting,
 ) -> ResultT:
-    channel.submit(requests, unit)
+    """Wait for the answers to requests; return one of them. See perform()."""
     with waiting():
         channel.await_all(requests)
     if after is not None:

@@ -49,6 +49,7 @@ def ask_to_open(channel: Channel, request: Pending, *handles: Handle) -> None:
 
 def close_handles(channel: Channel, handles: list[Handle]) -> None:
     """Close handles; nothing is to be done if the connection is lost."""
+    channel.send_deferred()
     for handle in handles:
         channel.drop_handle(handle)
     if handles and channel.is_connected:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from adapter.channel import arguments as a
@@ -32,10 +34,12 @@ from adapter.client.subscription import Subscription, publish_requests, subscrip
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
-from adapter.errors import ConnectionClosed, InvalidType
+from adapter.errors import ConnectionClosed, Error, InvalidType
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
+
+log = logging.getLogger("adapter.client")
 
 Outcome = Literal["committed", "backed out", "in flight", "unknown"]
 CONSUMER_TIMEOUT_S = 300.0
@@ -320,11 +324,35 @@ class Connection(Administration, Closing):
         self._channel.ask([request])
         return self._channel.result(request, UnitOutcome).state
 
+    def flush(self) -> None:
+        """Wait for the outcome of every commit(wait=False), and those that a loop left in flight.
+
+        Raises the first failure, with every unit that failed in its units_failed.
+        """
+        self._channel.commits.flush()
+
     def close(self) -> None:
-        """End the connection: open units are backed out, waiting threads get ConnectionClosed."""
+        """End the connection: open units are backed out, waiting threads get ConnectionClosed.
+
+        It waits for commits in flight, and raises the failure of one when all is closed.
+        """
         self._channel.close()
         if self._own_schemas is not None:
             self._own_schemas.close()
+        self._channel.commits.flush()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            self.close()
+        except Error:
+            if error is None:
+                raise
+            log.warning("commits in flight failed, and another error ends it", exc_info=True)
 
     def disconnect(self, abrupt: bool = False) -> None:
         """Like close(). abrupt: without a word, as when a program dies."""

@@ -167,13 +167,16 @@ class PutResult(Struct, frozen=True):
 
     message_id: bytes
     put_time_ms: int
+    """0 if it is not known: the message was put with wait=False."""
     subscriptions: int | None = None
     """Of a publication: how many subscriptions it was for. None for any other put, and if it is not
     known any more: the answer came again after a restart of the queue manager."""
 
     @property
     def put_time(self) -> datetime:
-        """When it was put, in UTC."""
+        """When it was put, in UTC. Raises InvalidOption for a put with wait=False."""
+        if not self.put_time_ms:
+            raise InvalidOption("the put time is not known: the message was put with wait=False")
         return EPOCH + timedelta(milliseconds=self.put_time_ms)
 
 

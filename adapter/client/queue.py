@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
+from weakref import WeakSet
 
 from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
@@ -20,18 +21,18 @@ from adapter.channel.verbs import (
     put_request,
     wanted_ids,
 )
-from adapter.client import admin
-from adapter.client.attributes import QueueSettings
+from adapter.client.administered import AdministeredQueue
 from adapter.client.browse import BrowsedMessage, browsed, shared
 from adapter.client.context import Context
 from adapter.client.handles import QueueHandles
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
 from adapter.client.replies import ReplyQueue
-from adapter.client.work import Work, units
+from adapter.client.work import UnitByUnit, UnitsAhead, Work, WorkSource, units
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, Details
-from adapter.core.contract.results import Messages, PutDone, QueueStatus
+from adapter.core.contract.message import NO_ID
+from adapter.core.contract.results import Messages, PutDone
 from adapter.errors import ConnectionClosed, InvalidOption
 
 if TYPE_CHECKING:
@@ -40,11 +41,15 @@ if TYPE_CHECKING:
 OpenFor = Literal["input", "input_exclusive", "output", "browse"]
 _MODES = {"input": c.INPUT, "input_exclusive": c.EXCLUSIVE, "output": c.OUTPUT, "browse": c.BROWSE}
 
+PREFETCH_MAX = 100
+"""Units of one loop: a connection has 256."""
+COMMITS_MAX = 100
+"""Of the 768 commands that a connection may leave unanswered."""
 VALUE = "-value"
 """Behind a queue's name: the subject of its bodies' schemas, as of a topic's values elsewhere."""
 
 
-class Queue(Closing):
+class Queue(AdministeredQueue, Closing):
     """One queue of a connection. Every method may be called from any thread."""
 
     def __init__(
@@ -61,6 +66,7 @@ class Queue(Closing):
         self._channel = context.channel
         self._replies = replies
         self._handles = QueueHandles(context.channel, self._selection)
+        self._loops: WeakSet[UnitsAhead] = WeakSet()
         self._input = c.EXCLUSIVE if open_for == "input_exclusive" else c.INPUT
         if open_for is not None:
             if open_for not in _MODES:
@@ -75,6 +81,7 @@ class Queue(Closing):
         *,
         unit: AnyUnit | NoUnit | None = None,
         logical_order: bool = False,
+        wait: bool = True,
         **fields: Unpack[PutFields],
     ) -> PutResult:
         """Put a message (MQPUT): durable when it returns, or part of a unit.
@@ -87,15 +94,27 @@ class Queue(Closing):
         logical_order: it belongs to the group that this queue object is putting, or begins one; the
         queue manager numbers it (MQPMO_LOGICAL_ORDER), and last_in_group ends the group. A lost
         connection ends the group too: put the rest by group_id and group_seq.
+        wait=False, only in a unit: it is sent with the unit's next verb that waits, as with the
+        commit; if it is refused, the commit raises that, and the unit is backed out. The result has
+        the message id; the put time is not known.
         Raises QueueFull, PutInhibited, MessageTooLong, BackedOut, ...
         """
         message = outgoing(body, fields, self._context.application)
         inside = joined(self._channel, unit)
+        if inside is None and not a.as_flag("wait", wait):
+            raise InvalidOption(
+                "wait=False needs a unit, whose commit says whether the message was put: put it in "
+                "`with qm.unit():`, or wait",
+                self.name,
+            )
         request = put_request(self._handle(c.OUTPUT), [message], inside)
+        put: c.Put = request.command  # type: ignore[assignment]
         if logical_order:
             message.details = message.details or Details()
             message.details.flags |= IN_GROUP
-            request.command.options = c.LOGICAL_ORDER  # type: ignore[union-attr, misc]
+            put.options = c.LOGICAL_ORDER
+        if not wait and inside is not None and self._channel.takes_one_way:
+            return put_later(inside, put, self._handles)
         done = perform(self._channel, inside, [request], request, PutDone)
         return PutResult(done.message_ids[0], done.put_time_ms)
 
@@ -107,6 +126,7 @@ class Queue(Closing):
         subject: str | None = None,
         register: bool = False,
         unit: AnyUnit | NoUnit | None = None,
+        wait: bool = True,
         **fields: Unpack[PutFields],
     ) -> PutResult:
         """Put an Avro value: its body is a zero byte, the schema's id, and Avro binary.
@@ -123,7 +143,7 @@ class Queue(Closing):
         body = self._context.schemas.encode(
             value, schema=schema, subject=named, register=a.as_flag("register", register)
         )
-        return self.put(body, unit=unit, **fields)
+        return self.put(body, unit=unit, wait=wait, **fields)
 
     def put_many(self, messages: Iterable[bytes | str | Message], *, unit_size: int = 1000) -> int:
         """Put messages in units, the next one on its way while the last becomes durable.
@@ -239,6 +259,9 @@ class Queue(Closing):
         size: int = 1,
         timeout: float | timedelta | None = None,
         retry_delay_s: float | timedelta = 0,
+        *,
+        prefetch: int = 0,
+        commits: int = 1,
     ) -> Iterator[Work]:
         """Get messages in units: `for u in queue.units(): with u: for m in u.messages: ...`
 
@@ -249,16 +272,29 @@ class Queue(Closing):
         its properties say why (BackoutThresholdReached if that cannot be done; the message stays
         where it is). On a queue with backout_action MOVE the backout itself moves it.
         It ends when nothing comes within timeout, or when the queue or the connection is closed.
+        prefetch: get up to so many units ahead of the one shown, with bodies of about 1 MiB in all.
+        Messages that were not shown come back uncounted: at once when the loop is left or the queue
+        closed, and before the next get when a unit is backed out, so that the order stays. Other
+        programs cannot get them meanwhile, and a message of higher priority waits behind them.
+        commits: leaving a with statement does not wait for the commit while fewer than so many are
+        in flight. A commit that failed is raised by the next step of the loop, with units_failed;
+        the loop's end waits for all, and after break the connection's next commit() or flush().
         """
         self._check_open()
-        return units(
-            self,
-            self._context,
-            lambda: self._handle(self._input),
-            a.as_whole("size", size, 1, 10_000),
-            a.as_wait_ms(timeout),
-            a.as_delay_s("retry_delay_s", retry_delay_s),
-        )
+        size = a.as_whole("size", size, 1, 10_000)
+        ahead = a.as_whole("prefetch", prefetch, 0, PREFETCH_MAX)
+        in_flight = a.as_whole("commits", commits, 1, COMMITS_MAX)
+        wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
+        source: WorkSource
+        if ahead or in_flight > 1:
+            source = UnitsAhead(self, self._context, self._input_handle_of, size, ahead, in_flight)
+            self._loops.add(source)
+        else:
+            source = UnitByUnit(self, self._context, self._input_handle_of, size)
+        return units(self, self._channel, source, wait_ms, delay_s)
+
+    def _input_handle_of(self) -> Handle:
+        return self._handle(self._input)
 
     def browse(
         self,
@@ -285,35 +321,14 @@ class Queue(Closing):
             self._selection,
         )
 
-    def depth(self) -> int:
-        """Return how many messages are on it: available ones, and puts not yet committed."""
-        return self.status().current_depth
-
-    def status(self) -> QueueStatus:
-        """Return its figures."""
-        self._check_open()
-        return admin.status_one(self._channel, self.name)
-
-    def inquire(self) -> admin.Description:
-        """Return its attributes."""
-        self._check_open()
-        return admin.describe_one(self._channel, self.name)
-
-    def purge(self) -> int:
-        """Discard every message that no unit holds (CLEAR QLOCAL); returns how many."""
-        self._check_open()
-        return admin.durable(self._channel, c.PurgeQueue(self.name))
-
-    def set(self, **attributes: Unpack[QueueSettings]) -> None:
-        """Set attributes that a program may set (MQSET): inhibit_get, inhibit_put, trigger_control,
-        trigger_type, trigger_depth, trigger_msg_priority, trigger_data.
-        """
-        given = a.as_attributes(self.name, attributes)
-        handle = self._handle(c.SET)
-        admin.durable(self._channel, c.SetAttributes(handle.number, given), handle)
-
     def close(self) -> None:
-        """Give its handles back; a get that waits ends with None, units() ends."""
+        """Give its handles back; a get that waits ends with None, units() ends.
+
+        What units() has got ahead and not shown is back on the queue before the handles are closed.
+        """
+        self._handles.closing.set()
+        for loop in list(self._loops):
+            loop.give_back()
         self._handles.close()
 
     @property
@@ -334,3 +349,16 @@ class Queue(Closing):
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}>"
+
+
+def put_later(unit: AnyUnit, put: c.Put, owner: object) -> PutResult:
+    """Keep a put of one message that is sent with the unit's next verb that waits.
+
+    owner: of the handle.
+    """
+    (message,) = put.messages
+    if message.message_id in (b"", NO_ID):
+        message.message_id = unit.channel.new_message_id()
+    put.options |= c.DEFERRED
+    unit.put_later(put, message.message_id, owner)
+    return PutResult(message.message_id, 0)

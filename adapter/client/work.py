@@ -9,16 +9,19 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from types import TracebackType
 from typing import Protocol
 
 from adapter.channel.channel import Channel
+from adapter.channel.commits import CommitsInFlight
 from adapter.channel.requests import Handle, open_request
 from adapter.channel.unit import AnyUnit, UnitState
 from adapter.channel.verbs import close_request, get_request, put_request
 from adapter.client import admin
 from adapter.client.context import Context
 from adapter.client.message import Message, incoming, outgoing
+from adapter.client.prefetch import Prefetch, left_ms
 from adapter.core.contract import commands as c
 from adapter.core.contract.backout import explained
 from adapter.core.contract.results import Messages, PutDone
@@ -53,11 +56,31 @@ class WorkQueue(Protocol):
 class Work(AnyUnit):
     """A unit that has got messages. failed: it was backed out, and its messages come again."""
 
-    def __init__(self, channel: Channel, queue: str) -> None:
+    def __init__(
+        self, channel: Channel, queue: str, commits: CommitsInFlight | None = None
+    ) -> None:
+        """commits: where leaving the with statement leaves the commit in flight."""
         super().__init__(channel)
         self._queue = queue
+        self._commits = commits
         self.messages: list[Message] = []
         self.failed = False
+
+    @property
+    def message_ids(self) -> list[bytes]:
+        """The messages that it has got, and those put with wait=False."""
+        return [message.message_id for message in self.messages] + self._put_ids
+
+    @property
+    def has_come_back(self) -> bool:
+        """Whether it has ended, and its messages come again."""
+        return self._state in (UnitState.BACKED_OUT, UnitState.LOST)
+
+    def _commit_at_end(self) -> None:
+        if self._commits is None:
+            self.commit()
+        else:
+            self.commit_among(self._commits)
 
     def __exit__(
         self,
@@ -68,8 +91,11 @@ class Work(AnyUnit):
         was_open = self._state in (UnitState.ACTIVE, UnitState.LOST)
         try:
             self._leave(error)
-        except BackedOut as lost:
-            error = lost
+        except Error as problem:
+            is_lost = isinstance(problem, BackedOut) and not problem.units_failed
+            if not is_lost and not self._put_refused:
+                raise
+            error = problem
         if not was_open or error is None or not isinstance(error, Exception):
             return False
         self.failed = True
@@ -82,61 +108,156 @@ class Work(AnyUnit):
         return True
 
 
+class WorkSource(Protocol):
+    """Where a loop has its units from."""
+
+    def take(self, wait_ms: int, until_s: float) -> Work | None:
+        """Return the next unit; None if nothing comes in time, or if a commit has failed."""
+        ...
+
+    def return_all(self) -> None:
+        """See to it that messages which came back come again in their order."""
+        ...
+
+    def finish(self) -> None:
+        """Wait for every commit in flight; raise what failed."""
+        ...
+
+    def close(self) -> None:
+        """Give back what is not shown. The garbage collector may call it."""
+        ...
+
+
+class UnitByUnit:
+    """Each unit is got when the loop needs it, and its commit is awaited."""
+
+    def __init__(
+        self, queue: WorkQueue, context: Context, handle: Callable[[], Handle], size: int
+    ) -> None:
+        self._queue = queue
+        self._context = context
+        self._handle = handle
+        self._size = size
+
+    def take(self, wait_ms: int, until_s: float) -> Work | None:
+        """See WorkSource."""
+        while not self._queue.is_closed:
+            work = Work(self._context.channel, self._queue.name)
+            try:
+                return self._got(work, left_ms(wait_ms, until_s))
+            except BackedOut:
+                if work.channel.holds(work.on_wire):
+                    raise
+                # The connection was lost while the get waited: nothing was got.
+        return None
+
+    def return_all(self) -> None:
+        """See WorkSource: nothing was got behind the messages that came back."""
+
+    def finish(self) -> None:
+        """See WorkSource: no commit is in flight."""
+
+    def close(self) -> None:
+        """See WorkSource: everything that was got was shown."""
+
+    def _got(self, work: Work, wait_ms: int) -> Work | None:
+        work.begin()
+        command = c.Get(0, wait_ms=wait_ms, limit=self._size, alone=True)
+        request = get_request(self._handle(), command, work)
+        try:
+            found = work.perform([request], request, Messages).messages
+        except Error:
+            if work.is_open:
+                work.backout()
+            raise
+        if not found:
+            work.backout()
+            return None
+        work.messages = [incoming(delivered, self._context.schemas) for delivered in found]
+        return work
+
+
+class UnitsAhead:
+    """Units are got ahead, and their commits may be in flight."""
+
+    def __init__(
+        self,
+        queue: WorkQueue,
+        context: Context,
+        handle: Callable[[], Handle],
+        size: int,
+        prefetch: int,
+        commits: int,
+    ) -> None:
+        self._queue = queue
+        self._context = context
+        channel = context.channel
+        self._commits = CommitsInFlight(commits)
+        in_flight = self._commits if commits > 1 else None
+        self._prefetch = Prefetch(
+            channel, lambda: Work(channel, queue.name, in_flight), handle, size, prefetch
+        )
+
+    def take(self, wait_ms: int, until_s: float) -> Work | None:
+        """See WorkSource."""
+        if self._commits.has_failed():
+            return None
+        taken = self._prefetch.take(wait_ms, until_s, self._commits.has_failed)
+        if taken is None:
+            return None
+        work, found = taken
+        work.begin()
+        work.messages = [incoming(delivered, self._context.schemas) for delivered in found]
+        return work
+
+    def return_all(self) -> None:
+        """See WorkSource."""
+        self._prefetch.return_all()
+
+    def finish(self) -> None:
+        """See WorkSource."""
+        self._commits.flush()
+
+    def give_back(self) -> None:
+        """Give back what is not shown, from any thread: the queue is closed."""
+        self._prefetch.close()
+
+    def close(self) -> None:
+        """See WorkSource. Commits in flight are left to the connection."""
+        self._prefetch.close()
+        self._commits.hand_over(self._context.channel.commits)
+
+
 def units(
-    queue: WorkQueue,
-    context: Context,
-    handle: Callable[[], Handle],
-    size: int,
-    wait_ms: int,
-    retry_delay_s: float,
+    queue: WorkQueue, channel: Channel, source: WorkSource, wait_ms: int, retry_delay_s: float
 ) -> Iterator[Work]:
     """Yield units of got messages until nothing comes in time, or the queue is closed."""
     until_s = time.monotonic() + wait_ms / 1000
-    while not queue.is_closed:
-        try:
-            work = _get(queue, context, handle(), size, _left_ms(wait_ms, until_s))
-        except BackedOut:
-            continue  # the connection was lost while the get waited: nothing was got
-        except (ConnectionBroken, NotOpen):
-            if _was_closed(queue):
-                return
-            raise
-        if work is None:
-            return
-        if not _set_aside(context.channel, queue.name, work):
-            yield from _shown(work)
-            if work.failed and queue.pause(retry_delay_s):
-                return
-        until_s = time.monotonic() + wait_ms / 1000
-
-
-def _left_ms(wait_ms: int, until_s: float) -> int:
-    """Say how long the next get may wait, if all of them together may wait until then."""
-    return wait_ms if wait_ms <= 0 else max(int((until_s - time.monotonic()) * 1000), 0)
-
-
-def _was_closed(queue: WorkQueue) -> bool:
-    """Whether another thread has closed the queue or its connection meanwhile."""
-    return queue.is_closed
-
-
-def _get(
-    queue: WorkQueue, context: Context, handle: Handle, size: int, wait_ms: int
-) -> Work | None:
-    work = Work(context.channel, queue.name)
-    work.begin()
-    request = get_request(handle, c.Get(0, wait_ms=wait_ms, limit=size, alone=True), work)
     try:
-        found = work.perform([request], request, Messages).messages
-    except Error:
-        if work.is_open:
-            work.backout()
+        while not queue.is_closed:
+            work = _taken(queue, source, wait_ms, until_s)
+            if work is None:
+                break
+            if not _set_aside(channel, queue.name, work):
+                yield from _shown(work)
+                if work.has_come_back:
+                    source.return_all()
+                if work.failed and queue.pause(retry_delay_s):
+                    break
+            until_s = time.monotonic() + wait_ms / 1000
+        source.finish()
+    finally:
+        source.close()
+
+
+def _taken(queue: WorkQueue, source: WorkSource, wait_ms: int, until_s: float) -> Work | None:
+    """Return the next unit; None if none comes, also because another thread closed the queue."""
+    try:
+        return source.take(wait_ms, until_s)
+    except (ConnectionBroken, NotOpen):
+        if queue.is_closed:
+            return None
         raise
-    if not found:
-        work.backout()
-        return None
-    work.messages = [incoming(delivered, context.schemas) for delivered in found]
-    return work
 
 
 def _shown(work: Work) -> Iterator[Work]:
@@ -151,7 +272,8 @@ def _shown(work: Work) -> Iterator[Work]:
             )
     finally:
         if work.is_open:
-            work.backout()
+            with suppress(ConnectionBroken):  # it is gone with the connection
+                work.backout()
 
 
 def _set_aside(channel: Channel, name: str, work: Work) -> bool:
@@ -187,7 +309,9 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
     try:
         _put_aside(channel, name, target, work, message)
         work.commit()
-    except BackedOut:
+    except BackedOut as lost:
+        if lost.units_failed:
+            raise
         return True  # the connection was lost: it comes again
     except (InDoubt, ConnectionBroken):
         raise

@@ -89,6 +89,7 @@ from adapter.errors.publishing import SubscriptionInUse as SubscriptionInUse
 from adapter.errors.publishing import SubscriptionNotFound as SubscriptionNotFound
 from adapter.errors.publishing import TopicNotAlterable as TopicNotAlterable
 from adapter.errors.root import Error as Error
+from adapter.errors.root import UnitFailure as UnitFailure
 from adapter.errors.routing import (
     DefaultTransmissionQueueTypeError as DefaultTransmissionQueueTypeError,
 )

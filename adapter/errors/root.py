@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from msgspec import Struct
+
 from adapter.core.contract.reasons import Reason
 
 FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warning
@@ -17,7 +19,8 @@ class Error(Exception):
 
     messages_put: how many messages put_many() had put, durably, when this ended it. refused: why
     the queue manager refused, if it was that. happened, remedy: the text in two, where it was
-    refused: a face may name the remedy in its own words.
+    refused: a face may name the remedy in its own words. units_failed: if commits in flight failed,
+    every unit that did, the first one's error being this.
     """
 
     comp: ClassVar[int] = FAILED
@@ -29,8 +32,24 @@ class Error(Exception):
         self.text = text
         self.object_name = object_name
         self.messages_put = 0
+        self.units_failed: list[UnitFailure] = []
         self.refused: Reason | None = None
         self.happened, self.remedy = text, ""
 
     def __str__(self) -> str:
         return f"{self.text} [{self.reason_name}]"
+
+
+class UnitFailure(Struct, frozen=True):
+    """A unit whose commit failed after the program had gone on.
+
+    message_ids: of the messages that it got, and of those that it put with wait=False.
+    """
+
+    unit_id: bytes
+    message_ids: list[bytes]
+    error: Error
+
+    def __str__(self) -> str:
+        messages = ", ".join(ident.hex() for ident in self.message_ids) or "not known"
+        return f"unit {self.unit_id.hex()}: {self.error}; messages: {messages}"

@@ -243,6 +243,8 @@ class Loopback:
         if isinstance(command, Refused):
             return [Reply(number, incoming.request, command)]
         refused = self.before(number, command)
+        if refused is not None and not incoming.request:
+            return []  # nobody waits for the answer
         if refused is not None:
             return [Reply(number, incoming.request, refused)]
         if isinstance(command, frames.AskServer):

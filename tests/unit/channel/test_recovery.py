@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
 import adapter
 from adapter import errors as e
@@ -361,10 +362,8 @@ def test_a_session_that_is_refused_is_told_and_tried_anew(
 
 
 def test_a_unit_that_may_not_begin_says_why(server: Loopback, qm: adapter.Connection) -> None:
-    server.before = lambda _n, command: (
-        Refused(Reason.LIMIT_REACHED, "", "256 units") if isinstance(command, c.Begin) else None
-    )
-    with pytest.raises(e.LimitReached, match="256 units"), qm.unit():
+    server.qm.limits = structs.replace(server.qm.limits, units_per_connection=0)
+    with pytest.raises(e.LimitReached, match="at most 0 units"), qm.unit():
         qm.put("Q", b"x")
 
 

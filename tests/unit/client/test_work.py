@@ -5,13 +5,13 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
 import adapter
 from adapter import errors as e
 from adapter.client.attributes import QueueDefinition
 from adapter.client.work import Work
 from adapter.core.contract import commands as c
-from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from tests.support.loopback import Command, Loopback
 
@@ -324,8 +324,6 @@ def test_other_refusals_end_the_loop(
         next(queue.units())
     assert server.call(lambda: [known.units for known in server.qm.connections.values()]) == [{}]
     queue.set(inhibit_get=False)
-    server.before = lambda _n, command: (
-        Refused(Reason.LIMIT_REACHED, "", "256 units") if isinstance(command, c.Begin) else None
-    )
-    with pytest.raises(e.LimitReached, match="256 units"):
+    server.qm.limits = structs.replace(server.qm.limits, units_per_connection=0)
+    with pytest.raises(e.LimitReached, match="at most 0 units"):
         next(queue.units())

@@ -1,0 +1,133 @@
+"""Commits in flight: units whose commits have been sent, and whose outcomes nobody has waited for.
+
+Theory. Commits are numbered commands of the session, and the queue manager executes those of a
+connection in order. If the connection is lost, each is sent again under its number: it is answered
+from its recorded outcome, or refused because its unit was lost before it arrived. Since frames
+arrive in order, a lost connection divides the commits in flight: up to some point they took effect,
+behind it they did not. A program loses nothing by not waiting, but it hears of a failure later.
+
+A failure is raised once, by the next call here that may raise: it waits for all that is in flight
+behind the failed commit, so that the error names every unit that failed (`units_failed`). The bound
+makes a program that commits faster than the queue manager wait for its oldest commit.
+
+Any thread may call this. It does not know what a unit does.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Protocol
+
+from msgspec import Struct
+
+from adapter.channel.requests import Pending
+from adapter.errors import Error, InDoubt
+from adapter.errors.root import UnitFailure
+
+IN_FLIGHT_MAX = 8
+"""Commits of a connection without an answer: so many keep the queue manager busy."""
+
+
+class CommittedUnit(Protocol):
+    """A unit whose commit was sent."""
+
+    @property
+    def id(self) -> bytes:
+        """Its id."""
+        ...
+
+    @property
+    def message_ids(self) -> list[bytes]:
+        """The messages that it got or put, as far as the client knows."""
+        ...
+
+    def settle(self, commit: Pending) -> None:
+        """Wait for the outcome and note it; raise the error that it is."""
+        ...
+
+
+class CommitInFlight(Struct, eq=False):
+    """A unit and its commit."""
+
+    unit: CommittedUnit
+    commit: Pending
+
+
+class CommitsInFlight:
+    """Commits without an answer, the oldest first, and failures that have not been raised."""
+
+    def __init__(self, most: int) -> None:
+        """most: how many may be unanswered."""
+        self._most = most
+        self._in_flight: deque[CommitInFlight] = deque()
+        self._failed: deque[UnitFailure] = deque()
+        self._first: Error | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._in_flight) or self._first is not None
+
+    def make_room(self) -> None:
+        """Wait until one more commit may be sent."""
+        while len(self._in_flight) >= self._most:
+            self._settle_oldest()
+
+    def add(self, unit: CommittedUnit, commit: Pending) -> None:
+        """Note a commit that has been sent."""
+        self._in_flight.append(CommitInFlight(unit, commit))
+
+    def has_failed(self) -> bool:
+        """Note the outcomes that have arrived; return whether a commit is known to have failed."""
+        while self._in_flight and self._in_flight[0].commit.answer is not None:
+            self._settle_oldest()
+        return self._first is not None
+
+    def check(self) -> None:
+        """If a commit is known to have failed, wait for all in flight and raise it."""
+        if self.has_failed():
+            self.flush()
+
+    def flush(self) -> None:
+        """Wait for every commit in flight. Raises the first failure, with all units that failed."""
+        while self._in_flight:
+            self._settle_oldest()
+        first, self._first = self._first, None
+        if first is None:
+            return
+        while self._failed:
+            first.units_failed.append(self._failed.popleft())
+        first.add_note("commits in flight that failed:")
+        for failure in first.units_failed:
+            first.add_note(str(failure))
+        raise first
+
+    def hand_over(self, to: CommitsInFlight) -> None:
+        """Let another one wait for what is in flight here, and raise what failed."""
+        to._take_over(self._in_flight, self._failed, self._first)
+        self._in_flight, self._failed, self._first = deque(), deque(), None
+
+    def _take_over(
+        self, in_flight: deque[CommitInFlight], failed: deque[UnitFailure], first: Error | None
+    ) -> None:
+        self._in_flight.extend(in_flight)
+        self._failed.extend(failed)
+        self._first = self._first or first
+
+    def _settle_oldest(self) -> None:
+        try:
+            oldest = self._in_flight.popleft()
+        except IndexError:
+            return  # another thread waits for it
+        try:
+            oldest.unit.settle(oldest.commit)
+        except Error as error:
+            self._note(oldest, error)
+        except BaseException:
+            ident = oldest.unit.id
+            text = f"the wait for the commit of unit {ident.hex()} was interrupted: ask outcome()"
+            self._note(oldest, InDoubt(text, "", ident))
+            raise
+
+    def _note(self, failed: CommitInFlight, error: Error) -> None:
+        unit = failed.unit
+        self._failed.append(UnitFailure(unit.id, unit.message_ids, error))
+        self._first = self._first or error

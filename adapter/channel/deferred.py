@@ -1,0 +1,78 @@
+"""Deferred puts: kept in the client, and sent with the unit's next verb that waits.
+
+Theory. Inside a unit no put takes effect before the commit, so that a program can do without the
+answer of each. A deferred put is encoded at once, kept, and goes out as a one-way operation before
+the next waiting verb of its unit, in the same frame; the queue manager executes a frame in order.
+A unit of puts and their commit is thus one frame and one answer. The first deferred put that is
+refused refuses the unit's commit, which backs the unit out; so no put is lost without an error.
+
+Each kept put refers to the object whose handle it uses, so that the garbage collector does not have
+the handle closed before the put is sent; whatever closes handles sends kept puts first.
+
+What is kept is bounded: beyond that it is sent without a verb. One-way operations go out on the
+link in use or not at all: if that link is lost, the unit is gone with it anyway.
+
+Any thread may add puts to a unit. This module does not know what a put is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from msgspec import Raw
+
+from adapter.channel import requests as rq
+from adapter.channel.requests import Pending
+from adapter.errors import Error, MessageTooLong
+from adapter.wire.frames import FRAME_BYTES_MAX
+
+KEPT_BYTES_MAX = 256 * 1024
+"""A longer frame saves nothing more, and the queue manager begins later with it."""
+KEPT_MAX = 500
+"""Puts: the same for small messages."""
+
+
+class DeferredPuts:
+    """The puts of one unit that have not been sent."""
+
+    def __init__(self) -> None:
+        self._kept: deque[tuple[Pending, object]] = deque()
+        """Each with the owner of its handle."""
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def keep(self, put: Raw, owner: object) -> bool:
+        """Keep an encoded put, and the owner of its handle.
+
+        Returns whether what is kept is to be sent now. Raises MessageTooLong for what no frame can
+        carry.
+        """
+        size = len(memoryview(put))
+        if size > FRAME_BYTES_MAX - 2 * KEPT_BYTES_MAX:
+            raise MessageTooLong(
+                f"the put has {size} bytes, {FRAME_BYTES_MAX} is the most: send less at once"
+            )
+        self._kept.append((Pending(put, rq.FORGOTTEN, one_way=True), owner))
+        self._bytes += size
+        return self._bytes >= KEPT_BYTES_MAX or len(self._kept) >= KEPT_MAX
+
+    @contextmanager
+    def taken(self) -> Iterator[list[Pending]]:
+        """Take out what is kept, to be sent; if that raises, nothing was sent, and it is kept."""
+        taken = []
+        self._bytes = 0
+        while self._kept:
+            taken.append(self._kept.popleft())
+        try:
+            yield [put for put, _ in taken]
+        except Error:
+            self._kept.extendleft(reversed(taken))
+            raise
+
+    def clear(self) -> None:
+        """Forget what is kept: the unit has ended."""
+        self._kept.clear()

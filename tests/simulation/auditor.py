@@ -17,9 +17,11 @@ from typing import NamedTuple
 from tests.simulation.operations import Op
 from tests.simulation.world import PERHAPS, Answer, LaneKey, Listing, World
 
-TRACELESS = frozenset({"open", "close", "begin", "browse", "ask", "status"})
+TRACELESS = frozenset(
+    {"open", "close", "begin", "begin_unheard", "put_deferred", "browse", "ask", "status"}
+)
 """A crash just before or just after one of these leaves the same."""
-UNANSWERED = frozenset({"lose", "tick", "expire", "wake"})
+UNANSWERED = frozenset({"lose", "tick", "expire", "wake", "begin_unheard", "touch", "put_deferred"})
 Gone = Iterable[tuple[str, str]]
 """(queue, body) of what was discarded because its time was over."""
 
@@ -77,13 +79,13 @@ class Line:
             while self.certain.ever.get(body, -1) < count and self.between:
                 self.certain.apply(self.between.popleft()[1])
 
-    def trimmed(self, bodies: list[str], before_ms: int) -> bool:
+    def trimmed(self, queue: str, bodies: list[str], before_ms: int) -> bool:
         """These were deleted: they had left their queues by then, and nothing brings them back."""
         left = self.certain.left
         for body in bodies:
-            while body not in left and self.between:
+            while (queue, body) not in left and self.between:
                 self.certain.apply(self.between.popleft()[1])
-        return all(left.get(body, before_ms + 1) <= before_ms for body in bodies)
+        return all(left.get((queue, body), before_ms + 1) <= before_ms for body in bodies)
 
     def after(self, crashed: bool, now_ms: int, gone: Gone) -> Iterable[World]:
         """What a crash or a doubt may have left; ends this line."""
@@ -195,10 +197,10 @@ class Auditor:
         if new is not None:
             self._drop_what_copies_contradict(repr(new))
 
-    def trimmed(self, bodies: list[str], before_ms: int) -> None:
-        """These messages were deleted from their topic, which was right if all left before."""
-        self._note("trimmed", bodies)
-        self.lines = [line for line in self.lines if line.trimmed(bodies, before_ms)]
+    def trimmed(self, queue: str, bodies: list[str], before_ms: int) -> None:
+        """These messages were deleted from a queue's topic, which was right if all left before."""
+        self._note("trimmed", queue, bodies)
+        self.lines = [line for line in self.lines if line.trimmed(queue, bodies, before_ms)]
         assert self.lines, f"{bodies} were deleted; not all had left their queues by {before_ms}"
 
     def _note(self, *facts: object) -> None:

@@ -34,6 +34,8 @@ GONE = "topic gone"
 TOPIC_FAULTS = (REFUSED, GONE)
 NO_ROOM = "no room for an outcome"
 OTHER_FAULTS = ("connection lost", "session taken over", "outcome asked again", NO_ROOM)
+TOUCHED = "unit ahead touched"
+PUT_REFUSED = "deferred put refused"
 TRIGGERS = (
     *(f"trigger by {way}" for way in ("1", "10", "11", "12a", "12b", "12c", "12d")),
     "trigger message taken back",
@@ -127,6 +129,7 @@ FAULTS = (
     *MOVER_CRASHES,
     *TOPIC_FAULTS,
     *OTHER_FAULTS,
+    *(TOUCHED, PUT_REFUSED),
     *STORAGE_FAULTS,
     *TRIGGERS,
     *GROUPS,

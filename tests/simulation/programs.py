@@ -44,6 +44,11 @@ GROUPS = ("g1", "g2")
 EXPIRIES_MS = (2_000, 10_000, 60_000)
 WAITS_MS = (1_000, 10_000, -1)
 UNITS_MAX = 3
+MOVES_FROM = 221
+"""Seeds from here on have a queue that moves what came back too often."""
+AHEAD_FROM = 301
+"""Seeds from here on have units ahead, and one-way operations."""
+ONE_WAY = frozenset({"begin_unheard", "touch", "put_deferred"})
 DURABLE_KINDS = frozenset({"commit", "backout", "define", "delete", "purge"})
 
 
@@ -104,8 +109,9 @@ class Program:
 class Programs:
     """Draws what a program does next."""
 
-    def __init__(self, rng: random.Random, *, moves: bool = False) -> None:
+    def __init__(self, rng: random.Random, seed: int = 0) -> None:
         self.rng = rng
+        moves, self._ahead = seed >= MOVES_FROM, seed >= AHEAD_FROM
         self.standing = (*STANDING, MOVING) if moves else STANDING
         self.queues = (*self.standing[:3], PASSING, *self.standing[3:])
         self._drawn = ["A", "A", "B", "F", PASSING] + [MOVING] * 2 * moves
@@ -129,6 +135,8 @@ class Programs:
             self.purge: 0.6,
             self.change_passing: 7,
         }
+        if self._ahead:
+            verbs[self.touch] = 8
         self._verbs = list(verbs)
         self._weights = list(itertools.accumulate(verbs.values()))
 
@@ -147,7 +155,19 @@ class Programs:
         number = next(self._units)
         name, ident = f"u{number}", program.client.session + number.to_bytes(8, "big")
         program.units[name] = ident
-        return Sent(Op(program.name, "begin", now_ms, unit=name), c.Begin(ident))
+        if not self._ahead:
+            return Sent(Op(program.name, "begin", now_ms, unit=name), c.Begin(ident))
+        kind, ahead = self.rng.choice(["begin", "begin_unheard"]), self.rng.random() < 0.6
+        op = Op(program.name, kind, now_ms, unit=name, flag=ahead)
+        return Sent(op, c.Begin(ident, ahead))
+
+    def touch(self, program: Program, now_ms: int) -> Sent | None:
+        """Say that what a unit got is shown, or that of one that has ended."""
+        units = [*program.units.items(), *program.asks_about[-1:]]
+        if not units:
+            return None
+        unit, ident = self.rng.choice(units)
+        return Sent(Op(program.name, "touch", now_ms, unit=unit), c.Touch(ident))
 
     def put(self, program: Program, now_ms: int) -> Sent:
         """MQPUT, of several messages if in a unit."""
@@ -157,8 +177,10 @@ class Programs:
         count = rng.choice([1, 1, 1, 2, 5]) if unit else 1
         hard = queue == MOVING
         told, given = zip(*(self._message(now_ms, hard=hard) for _ in range(count)), strict=True)
-        op = Op(program.name, "put", now_ms, unit=unit, queue=queue, messages=told)
-        return Sent(op, c.Put(HANDLES[queue], list(given), ident))
+        is_deferred = self._ahead and bool(unit) and rng.random() < 0.5
+        kind, options = ("put_deferred", c.DEFERRED) if is_deferred else ("put", 0)
+        op = Op(program.name, kind, now_ms, unit=unit, queue=queue, messages=told)
+        return Sent(op, c.Put(HANDLES[queue], list(given), ident, options))
 
     def _message(self, now_ms: int, *, hard: bool) -> tuple[Message, CoreMessage]:
         rng = self.rng

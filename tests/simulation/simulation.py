@@ -40,6 +40,7 @@ from tests.simulation.operations import Op
 from tests.simulation.programs import (
     HANDLES,
     MODES,
+    ONE_WAY,
     PASSING,
     Program,
     Programs,
@@ -77,8 +78,6 @@ KEPT_BYTES = 1_500
 SNAPSHOT_ENTRIES = (8, 25, 60)
 RETENTIONS_MS = (0, 0, 5_000, 60_000, FOREVER)
 TICKS_MAX = 200
-MOVES_FROM = 221
-"""Seeds from here on have a queue that moves what came back too often."""
 OVER_MS = 200_000
 """After so long all that can expire is gone, wherever it was."""
 
@@ -141,7 +140,7 @@ class Simulation(Steps):
         """By queue, incarnation, lane and seq, what was put there last."""
         self._retention_ms = self.rng.choice(RETENTIONS_MS)
         self.owner = self._make_owner()
-        self.programs = Programs(self.rng, moves=seed >= MOVES_FROM)
+        self.programs = Programs(self.rng, seed)
         self._life = t.Life()
         self._nested = False
         self._idle_reads = self._steps = 0
@@ -357,6 +356,9 @@ class Simulation(Steps):
     def _send(self, program: Program, sent: Sent) -> None:
         """Ask for an operation, under its number if it has one; the auditor hears of it."""
         op, client = sent.op, program.client
+        if op.kind in ONE_WAY:
+            self._send_one_way(program, sent)
+            return
         if is_numbered(op):
             op.number = op.number or client.issued + 1
             program.unanswered[op.number] = sent

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from adapter.core.contract.commands import Browse, Get
@@ -27,8 +28,9 @@ from adapter.owner.storage import CopyStatus
 from adapter.server.movers import copied
 from adapter.topics.port import PagesUnavailableError
 from tests.simulation.auditor import Auditor
+from tests.simulation.faults import PUT_REFUSED, TOUCHED
 from tests.simulation.operations import Op
-from tests.simulation.programs import PASSING, Program
+from tests.simulation.programs import PASSING, Program, Sent
 from tests.simulation.storage import PAGE_LATE, Faults, Movers, Owner
 
 PAGES_MAX = 20_000
@@ -40,6 +42,7 @@ class Steps:
     """An owner whose steps an auditor is told of."""
 
     rng: random.Random
+    met: Counter[str]
     owner: Owner
     auditor: Auditor
     _faults: Faults
@@ -72,10 +75,10 @@ class Steps:
         while owner.wanted and rng.random() < 0.6:
             self._page_on(rng.choice(list(owner.wanted)))
 
-    def _trimmed(self, bodies: list[str]) -> None:
+    def _trimmed(self, queue: str, bodies: list[str]) -> None:
         """Consumed messages are about to be deleted; readers have had their time to see them."""
         self._look_at_topics()
-        self.auditor.trimmed(bodies, self.now_ms - self._retention_ms)
+        self.auditor.trimmed(queue, bodies, self.now_ms - self._retention_ms)
 
     def _look_at_topics(self) -> None:
         raise AssertionError("a simulation knows its topics")
@@ -175,6 +178,19 @@ class Steps:
         executed = self.owner.took()
         self._see_batches(executed)
         self._tell(op, self._gone_by(executed))
+
+    def _send_one_way(self, program: Program, sent: Sent) -> None:
+        """Ask for an operation that is not answered, unless its program waits for a page: nobody
+        could say when it is decided."""
+        number, command = program.client.number, sent.command
+        if any(at[0] == number for at in self._undecided):
+            return
+        unit = self.owner.qm.connections[number].units.get(getattr(command, "unit", b""))
+        was_ahead = unit is not None and unit.ahead and bool(unit.gets)
+        program.client.tell(command)
+        self.met[TOUCHED] += was_ahead and sent.op.kind == "touch"
+        self.met[PUT_REFUSED] += unit is not None and unit.refusal is not None
+        self._done(sent.op)
 
     def _comes_in_turn(self, at: Waits, op: Op) -> None:
         """Nothing of a unit is decided before what the same program asked for it before."""

@@ -187,10 +187,10 @@ class Trimmer:
             queue, incarnation, number = lane
             topic = topic_of(queue, incarnation)
             if topic in self._kafka.topics:
-                trimmed.offsets += self._trim(self._kafka.topics[topic][number], seq)
+                trimmed.offsets += self._trim(queue, self._kafka.topics[topic][number], seq)
         return trimmed
 
-    def _trim(self, partition: t.Partition, seq: int) -> int:
+    def _trim(self, queue: str, partition: t.Partition, seq: int) -> int:
         first = partition.first
         before = first
         bodies: list[str] = []
@@ -202,7 +202,7 @@ class Trimmer:
             bodies += [(one.value or b"").decode() for one in joined(joiner, [record])]
             before = offset + 1
         if bodies:
-            self._watch(bodies)
+            self._watch(queue, bodies)
             partition.first = before
         return before - first
 

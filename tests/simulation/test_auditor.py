@@ -248,7 +248,7 @@ def test_what_has_left_a_queue_may_be_deleted(story: Story) -> None:
     story.do("begin", DONE, unit="u")
     story.do("get", ("got", [("b", 0)]), queue="Q", unit="u")
     story.decide("commit", unit="u")  # not answered: that b is deleted says that it happened
-    story.auditor.trimmed(["a", "b"], NOW_MS)
+    story.auditor.trimmed("Q", ["a", "b"], NOW_MS)
     story.auditor.recovered(True, NOW_MS, {"Q": [("c", 0)]})
 
 
@@ -262,7 +262,7 @@ def test_what_a_unit_holds_or_what_has_just_left_may_not(
     story.do("get", ("got", [("a", 0)]), queue="Q", unit="u")
     story.do("get", ("got", [("b", 0)]), queue="Q")
     with pytest.raises(AssertionError, match="were deleted; not all had left"):
-        story.auditor.trimmed([deleted], before_ms)
+        story.auditor.trimmed("Q", [deleted], before_ms)
 
 
 @pytest.mark.parametrize("state", ["committed", "backed out"])
@@ -272,3 +272,26 @@ def test_nobody_can_say_what_became_of_an_empty_unit(story: Story, state: str) -
     story.decide("commit", unit="u1")
     story.auditor.recovered(True, NOW_MS, {"Q": []})
     story.do("ask", ("state", state), unit="u1")
+
+
+@pytest.mark.parametrize(("touched", "count"), [(False, 0), (True, 1)])
+def test_what_was_shown_counts_and_what_was_not_does_not(
+    story: Story, touched: bool, count: int
+) -> None:
+    story.put("a")
+    story.do("begin", DONE, unit="u", flag=True)
+    story.do("get", ("got", [("a", 0)]), queue="Q", unit="u")
+    if touched:
+        story.decide("touch", unit="u")
+    story.do("backout", GONE, unit="u")
+    with pytest.raises(AssertionError, match="possible is"):
+        story.do("get", ("got", [("a", 1 - count)]), queue="Q")
+
+
+@pytest.mark.parametrize("answer", [DONE, GONE, ("refused", "QUEUE_FULL")])
+def test_a_commit_is_refused_for_a_deferred_put(story: Story, answer: Answer) -> None:
+    story.do("begin", DONE, unit="u")
+    story.decide("put_deferred", queue="nowhere", unit="u", messages=(Message("a", 0, True),))
+    story.decide("put_deferred", queue="Q", unit="u", messages=(Message("b", 0, True),))
+    with pytest.raises(AssertionError, match="HANDLE_NOT_OPEN"):
+        story.do("commit", answer, unit="u")

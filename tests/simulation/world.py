@@ -34,11 +34,16 @@ HARD, SOFT, NOTHING = "hard", "soft", "nothing"
 
 
 class Unit(NamedTuple):
-    """An open unit: who has it, what it put, what it got."""
+    """An open unit: who has it, what it put, what it got.
+
+    ahead: nobody has been shown what it got. refused: why the first deferred put was, if one was.
+    """
 
     client: str
     puts: tuple[tuple[str, Message], ...] = ()
     gets: tuple[tuple[str, Item], ...] = ()
+    ahead: bool = False
+    refused: Answer = ()
 
 
 class Queue:
@@ -89,8 +94,8 @@ class World:
         """Every persistent message that was ever committed, in that order."""
         self.ever: dict[str, int] = {}
         """Every message that was ever committed, and how often it has come back."""
-        self.left: dict[str, int] = {}
-        """When messages left their queues for good."""
+        self.left: dict[tuple[str, str], int] = {}
+        """When messages left queues for good, by queue and body: one that is moved leaves two."""
         self.now_ms = 0
         self.waiting: dict[str, list[Op]] = {}
         """By queue, the gets that wait, in the order of their arrival."""
@@ -156,7 +161,7 @@ class World:
             queue = self.queues.get(name)
             if queue is None or not queue.discard(body, now_ms):
                 self.is_contradicted = True
-            self.left[body] = now_ms
+            self.left[name, body] = now_ms
 
     def _serve(self, by: Op) -> None:
         """Give waiting gets what there is now, in the order of their arrival."""
@@ -213,7 +218,7 @@ class World:
             return ("refused", "QUEUE_IN_USE"), NOTHING
         if queue.items and not op.flag:
             return ("refused", "QUEUE_NOT_EMPTY"), NOTHING
-        self._leave(queue.items)
+        self._leave(op.queue, queue.items)
         del self.queues[op.queue]
         return DONE, HARD
 
@@ -222,7 +227,7 @@ class World:
         if queue is None:
             return ("refused", "QUEUE_NOT_FOUND"), NOTHING
         count = len(queue.items)
-        self._leave(queue.items)
+        self._leave(op.queue, queue.items)
         queue.items = []
         return ("purged", count), HARD
 
@@ -241,7 +246,21 @@ class World:
         return DONE, NOTHING
 
     def begin(self, op: Op) -> tuple[Answer, str]:
-        self.units[op.unit] = Unit(op.client)
+        self.units[op.unit] = Unit(op.client, ahead=op.flag)
+        return DONE, NOTHING
+
+    def touch(self, op: Op) -> tuple[Answer, str]:
+        unit = self.units.get(op.unit)
+        if unit is not None:
+            self.units[op.unit] = unit._replace(ahead=False)
+        return DONE, NOTHING
+
+    def put_deferred(self, op: Op) -> tuple[Answer, str]:
+        unit = self.units.get(op.unit)
+        if unit is not None and not unit.refused:
+            answer, _ = self.put(op)
+            if answer is not PUT:
+                self.units[op.unit] = unit._replace(refused=answer)
         return DONE, NOTHING
 
     def put(self, op: Op) -> tuple[Answer, str]:
@@ -275,7 +294,7 @@ class World:
     def _give(self, op: Op, taken: list[Item]) -> tuple[Answer, str]:
         answer = ("got", [(item[2].body, item[3]) for item in taken])
         if not op.unit:
-            self._leave(taken)
+            self._leave(op.queue, taken)
             return answer, left_of(item[2] for item in taken)
         self.queues[op.queue].held += len(taken)
         unit = self.units[op.unit]
@@ -317,12 +336,17 @@ class World:
         return ("got", [(item[2].body, item[3]) for item in shown]), NOTHING
 
     def commit(self, op: Op) -> tuple[Answer, str]:
-        unit = self.units.pop(op.unit, None)
+        unit = self.units.get(op.unit)
         if unit is None:
             return GONE, NOTHING
+        if unit.refused:
+            self.backout(op)
+            return unit.refused, NOTHING
+        del self.units[op.unit]
         self._end_waits(lambda get: get.unit == op.unit)
         self._let_go(unit)
-        self._leave(item for _, item in unit.gets)
+        for name, item in unit.gets:
+            self._leave(name, [item])
         for name, message in unit.puts:
             self.store(name, message)
         moved = [message for _, message in unit.puts] + [item[2] for _, item in unit.gets]
@@ -336,8 +360,8 @@ class World:
             self._end_waits(lambda get: get.unit == op.unit)
             self._let_go(unit)
             for name, item in unit.gets:
-                self.give_back(name, item, 1)
-            for name, item in unit.gets:
+                self.give_back(name, item, 0 if unit.ahead else 1)
+            for name, item in () if unit.ahead else unit.gets:
                 self._move(name, (*item[:3], item[3] + 1), op.now_ms)
         return GONE, NOTHING
 
@@ -346,7 +370,7 @@ class World:
         target, threshold = MOVES.get(name, ("", 0))
         if 0 < threshold <= item[3] and not item[2].is_over(now_ms):
             self.queues[name].items.remove(item)
-            self.left[item[2].body] = now_ms
+            self.left[name, item[2].body] = now_ms
             self.store(target, item[2])
 
     def lose(self, op: Op) -> tuple[Answer, str]:
@@ -387,9 +411,9 @@ class World:
         self.woken.add(op.queue)
         return DONE, NOTHING
 
-    def _leave(self, items: Iterable[Item]) -> None:
+    def _leave(self, name: str, items: Iterable[Item]) -> None:
         for item in items:
-            self.left[item[2].body] = self.now_ms
+            self.left[name, item[2].body] = self.now_ms
 
     def store(self, name: str, message: Message) -> None:
         """Put a message behind all that were committed before, within its lane."""
@@ -420,7 +444,7 @@ class World:
         for unit in self.units.values():
             self._let_go(unit)
             for name, item in unit.gets:
-                self.give_back(name, item, 0 if item[2].hard else 1)
+                self.give_back(name, item, 0 if item[2].hard or unit.ahead else 1)
         self.units.clear()
         self.open.clear()
         self.waiting.clear()
@@ -477,7 +501,10 @@ DO: dict[str, Callable[[World, Op], tuple[Answer, str]]] = {
     "open": World.opens,
     "close": World.closes,
     "begin": World.begin,
+    "begin_unheard": World.begin,
+    "touch": World.touch,
     "put": World.put,
+    "put_deferred": World.put_deferred,
     "get": World.get,
     "browse": World.browse,
     "commit": World.commit,

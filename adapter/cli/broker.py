@@ -19,7 +19,13 @@ from adapter.cli.trigger_monitor import environment, tell_all
 from adapter.command import failures, options, signals
 from adapter.core.attributes.broker import ROLLBACKS_MAX
 from adapter.core.contract.broker import EVENTS, QUEUE_DISABLED
-from adapter.servicebroker import ActivationService, QueueEvent, ServiceBroker, connect
+from adapter.servicebroker import (
+    ActivationService,
+    QueueActivation,
+    QueueEvent,
+    ServiceBroker,
+    connect,
+)
 
 WEBHOOK_TIMEOUT_S = 10.0
 PROGRAM_TIMEOUT_S = 300.0
@@ -89,11 +95,23 @@ def queue(name: str, status: bool | None, as_json: bool, qmgr: str) -> None:
         "receiving": shown.receiving,
         "retention": shown.retention,
         "poison_message_handling": shown.is_poison_message_handling_enabled,
+        **_activation_rows(shown.activation),
     }
     if as_json:
         output.emit(rows)
     else:
         output.table(("attribute", "value"), rows.items())
+
+
+def _activation_rows(activation: QueueActivation | None) -> dict[str, object]:
+    """Show the activation of a queue."""
+    if activation is None:
+        return {"activation": "none"}
+    return {
+        "activation": "ON" if activation.status else "OFF",
+        "procedure": activation.procedure,
+        "max_queue_readers": activation.max_queue_readers,
+    }
 
 
 @broker.command()

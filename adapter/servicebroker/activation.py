@@ -45,11 +45,16 @@ STOP_GRACE_S, JOIN_S = 10.0, 15.0
 """Programs are given so long to end when the service is stopped; all readers."""
 
 
+Receives = tuple[int, int]
+"""The number of a session, and how often had been received from a queue as the queue manager counts
+while it runs."""
+
+
 class _ReaderEnd(Struct):
     """How a reader ended. receives: of its queue as it was started; problem: empty: none."""
 
     procedure: str
-    receives: int
+    receives: Receives
     problem: str
 
 
@@ -65,7 +70,7 @@ class _Queue(Struct):
     ends: list[_ReaderEnd] = field(default_factory=list)
     until_s: float = 0.0
     is_due: bool = True
-    receives: int | None = None
+    receives: Receives | None = None
 
 
 class ActivationService:
@@ -97,6 +102,7 @@ class ActivationService:
         self._thread: threading.Thread | None = None
         self._counts = {"started": 0, "ended": 0, "failures": 0}
         self._looked = 0
+        self._sessions_begun = 0
         self._problem = ""
 
     # -- running
@@ -186,17 +192,29 @@ class ActivationService:
                 self._stopping.wait(RECONNECT_S)
 
     def _follow(self, session: ServiceBroker) -> None:
+        after = self._begin(session)
+        while not self._stopping.is_set():
+            after = self._turn(session, after, WAIT_MS)
+
+    def _begin(self, session: ServiceBroker) -> int:
+        """Note every queue with activation; returns the number of the last event."""
+        self._sessions_begun += 1
         after = _number(_events(session, -1, 0))
         for one in _queues(session):
             if one.attributes["activation_procedure"]:
                 self._note(one.name)
-        while not self._stopping.is_set():
-            self._look(session)
-            found = _events(session, after, WAIT_MS if not self._has_due() else 0)
-            after = max(after, _number(found))
-            for one in found:
-                if one.attributes.get("event"):
-                    self._note(one.name)
+        return after
+
+    def _turn(self, session: ServiceBroker, after: int, wait_ms: int) -> int:
+        """Start the readers that are needed, and wait for events behind a number; returns that of
+        the last one.
+        """
+        self._look(session)
+        found = _events(session, after, wait_ms if not self._has_due() else 0)
+        for one in found:
+            if one.attributes.get("event"):
+                self._note(one.name)
+        return max(after, _number(found))
 
     def _note(self, name: str) -> None:
         """Note that a queue may need a reader."""
@@ -236,16 +254,18 @@ class ActivationService:
             self._judge(queue, end, shown)
         is_on = shown["activation_procedure"] and shown["activation_status"]
         has_room = queue.running < shown["max_queue_readers"]
-        has_room = has_room and queue.receives != shown["receives"]  # the last one receives first
+        receives = self._sessions_begun, shown["receives"]
+        has_room = has_room and queue.receives != receives  # the last one receives first
         if queue.until_s > time.monotonic():
             queue.is_due = True
         elif is_on and has_room and shown["activation_needed"] and not self._stopping.is_set():
-            self._start(queue, shown["activation_procedure"], shown["receives"])
+            self._start(queue, shown["activation_procedure"], receives)
 
     def _judge(self, queue: _Queue, end: _ReaderEnd, shown: dict[str, Any]) -> None:
         """See whether a reader has failed; then the next one is started after a pause."""
         problem = end.problem
-        if not problem and shown["activation_needed"] and shown["receives"] == end.receives:
+        receives = self._sessions_begun, shown["receives"]
+        if not problem and shown["activation_needed"] and receives == end.receives:
             problem = "it ended without having received a message"
         if not problem:
             queue.pause_s = self._pause_s
@@ -259,7 +279,7 @@ class ActivationService:
 
     # -- readers
 
-    def _start(self, queue: _Queue, procedure: str, receives: int) -> None:
+    def _start(self, queue: _Queue, procedure: str, receives: Receives) -> None:
         def read() -> None:
             end = _ReaderEnd(procedure, receives, "it ended unexpectedly")
             try:

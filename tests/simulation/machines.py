@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import seed as seeded
 from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
+from tests.simulation.activation_machine import ActivationMachine
 from tests.simulation.conservation_machine import ConservationMachine
 from tests.simulation.cursors_machine import CursorsMachine
 from tests.simulation.dialogs_machine import DialogsMachine
@@ -26,6 +27,7 @@ MACHINES: dict[str, type[JudgedMachine]] = {
     "cursors": CursorsMachine,
     "conservation": ConservationMachine,
     "dialogs": DialogsMachine,
+    "activation": ActivationMachine,
 }
 """By name."""
 

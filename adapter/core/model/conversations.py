@@ -298,11 +298,18 @@ class Conversations:
         """What views list, sorted as of their first answer; soft."""
         self._names: dict[str, str] = {}
 
-    def share(self, name: str) -> str:
-        """Return the one copy of a name that endpoints have."""
-        if len(self._names) > max(NAMES_KEPT, 2 * len(self.endpoints)):
-            self._names.clear()  # names that are in use come again
-        return self._names.setdefault(name, name)
+    def share_names(self, state: ConversationSet) -> ConversationSet:
+        """Let a state have the one copy of each name that recurs in many endpoints; returns it."""
+        names = self._names
+        if len(names) > NAMES_KEPT and len(names) > 2 * len(self.endpoints):
+            names.clear()  # those that are in use come again
+        state.queue = names.setdefault(state.queue, state.queue)
+        state.service = names.setdefault(state.service, state.service)
+        state.far_service = names.setdefault(state.far_service, state.far_service)
+        far = state.far_queue_manager
+        state.far_queue_manager = names.setdefault(far, far)
+        state.contract = names.setdefault(state.contract, state.contract)
+        return state
 
     def add(self, endpoint: Endpoint) -> None:
         """Know an endpoint."""

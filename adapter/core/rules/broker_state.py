@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import structs
-
 from adapter.core.contract.records import (
     ConversationGone,
     ConversationSet,
@@ -65,7 +63,7 @@ def apply_conversation_set(qm: QueueManager, record: ConversationSet) -> None:
     """Make an endpoint, or let it be as the record says."""
     queue = that_queue(qm, record.queue)
     endpoint = qm.conversations.endpoints.get(record.handle)
-    state = _copy(qm, record)
+    state = qm.conversations.share_names(record)
     if endpoint is None:
         endpoint = Endpoint(state, queue.groups.need(record.group))
         qm.conversations.add(endpoint)
@@ -78,19 +76,6 @@ def apply_conversation_set(qm: QueueManager, record: ConversationSet) -> None:
     for time_ms in (state.lifetime_ms, state.timer_ms):
         if time_ms:
             qm.due.conversations.push((time_ms, record.handle), lambda one: _is_ahead(qm, *one))
-
-
-def _copy(qm: QueueManager, record: ConversationSet) -> ConversationSet:
-    """Copy a record for its endpoint. Names recur in many endpoints: each is in memory once."""
-    share = qm.conversations.share
-    return structs.replace(
-        record,
-        queue=share(record.queue),
-        service=share(record.service),
-        far_service=share(record.far_service),
-        far_queue_manager=share(record.far_queue_manager),
-        contract=share(record.contract),
-    )
 
 
 def _is_ahead(qm: QueueManager, time_ms: int, handle: bytes) -> bool:

@@ -1,5 +1,6 @@
 """mqk broker activate: procedures are started until a signal comes, and failures are said."""
 
+import json
 import signal
 import sys
 from pathlib import Path
@@ -101,3 +102,18 @@ def test_no_queue_manager(mqk: Mqk) -> None:
     assert said.status == 1
     assert "no queue manager answers" in said.err
     assert "Traceback" not in said.err
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_activation_of_a_queue_is_shown(
+    at: Mqk, manager: adapter.testing.TestQueueManager, is_on: bool
+) -> None:
+    with manager.connect_servicebroker() as session:
+        activation = QueueActivation("orders:read", 3, is_on)
+        session.create_queue("Orders", activation=activation)
+        session.create_queue("Plain")
+    shown = json.loads(at("broker", "queue", "Orders", "--json").out)
+    found = shown["activation"], shown["procedure"], shown["max_queue_readers"]
+    assert found == ("ON" if is_on else "OFF", "orders:read", 3)
+    assert json.loads(at("broker", "queue", "Plain", "--json").out)["activation"] == "none"
+    assert "orders:read" in at("broker", "queue", "Orders").out

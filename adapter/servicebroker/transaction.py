@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import Protocol, Self
 
 from adapter.channel import plain_arguments as a
 from adapter.channel.channel import Channel
@@ -20,14 +20,26 @@ from adapter.errors import Error
 from adapter.servicebroker.errors import as_broker
 from adapter.servicebroker.statements import Statements
 
-if TYPE_CHECKING:
-    from adapter.servicebroker.broker import ServiceBroker
+
+class TransactionOwner(Protocol):
+    """What a transaction needs of its session."""
+
+    channel: Channel
+
+    @property
+    def lock_timeout_ms(self) -> int:
+        """See ServiceBroker."""
+        ...
+
+    def forget(self, transaction: Transaction) -> None:
+        """Know that a transaction has ended."""
+        ...
 
 
 class Transaction(CommitOnExit, Statements):
     """A transaction; as a context manager see CommitOnExit."""
 
-    def __init__(self, session: ServiceBroker, unit: Unit) -> None:
+    def __init__(self, session: TransactionOwner, unit: Unit) -> None:
         self._session = session
         self._own = unit
 

@@ -51,7 +51,6 @@ DEFINED = ("appl_type", "appl_id", "env_data", "user_data")
 """What a trigger message has from the process definition."""
 
 PAUSE_S = 1.0
-"""Between two attempts while the queue manager is away, or gets are inhibited."""
 BURY_S = 60.0
 """A program that turned out not to be one is told to the dead-letter queue within this, or to the
 log alone."""
@@ -66,6 +65,7 @@ class TriggerMonitor:
     that the program could not be started. dead_letter_queue: None asks the queue manager.
     programs_max: that many run at a time, and trigger messages wait on their queue.
     stop_grace_s: how long programs have to end when stop() tells them to. environment: theirs.
+    pause_s: between two attempts while the queue manager is away, or gets are inhibited.
     """
 
     def __init__(
@@ -78,8 +78,10 @@ class TriggerMonitor:
         programs_max: int = PROGRAMS_MAX,
         stop_grace_s: float = STOP_GRACE_S,
         environment: Mapping[str, str] | None = None,
+        pause_s: float = PAUSE_S,
     ) -> None:
         self._qm = qm
+        self._pause_s = pause_s
         self._queue = qm.queue(initiation_queue)
         self._dead_letter_queue = dead_letter_queue
         self._programs = Programs(
@@ -107,7 +109,7 @@ class TriggerMonitor:
                     if isinstance(problem, ConnectionClosed):
                         raise
                     log.warning("waiting for queue %s: %s", self._queue.name, problem)
-                    self._stopping.wait(PAUSE_S)
+                    self._stopping.wait(self._pause_s)
         finally:
             self.stop()
 
@@ -242,7 +244,7 @@ class TriggerMonitor:
                 if time.monotonic() > until_s or self._stopping.is_set():
                     self._lose(problem, broken)
                     return
-            self._stopping.wait(PAUSE_S)
+            self._stopping.wait(self._pause_s)
 
     def _bury(self, message: Message, feedback: int, problem: str, unit: Unit | None) -> None:
         """Put a trigger message on the dead-letter queue. Raises ConnectionBroken and BackedOut;

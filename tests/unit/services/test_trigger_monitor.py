@@ -42,6 +42,9 @@ class Launcher:
         assert [one.queue for one in self.asked] == list(queues)
 
 
+PAUSE_S = 0.02
+
+
 @pytest.fixture
 def launcher() -> Launcher:
     return Launcher()
@@ -49,7 +52,7 @@ def launcher() -> Launcher:
 
 @pytest.fixture
 def monitor(qm: adapter.Connection, launcher: Launcher) -> TriggerMonitor:
-    return TriggerMonitor(qm, INITQ, launcher, dead_letter_queue=DEAD)
+    return TriggerMonitor(qm, INITQ, launcher, dead_letter_queue=DEAD, pause_s=PAUSE_S)
 
 
 @contextmanager
@@ -323,13 +326,9 @@ def test_a_restart_of_the_queue_manager_is_waited_out(
 
 
 def test_it_waits_until_gets_are_allowed_again_and_keeps_the_queue_open(
-    qm: adapter.Connection,
-    monitor: TriggerMonitor,
-    launcher: Launcher,
-    monkeypatch: pytest.MonkeyPatch,
+    qm: adapter.Connection, monitor: TriggerMonitor, launcher: Launcher
 ) -> None:
     """Lifting the inhibition is a trigger event, for a monitor that has the queue open."""
-    monkeypatch.setattr("adapter.services.trigger_monitor.PAUSE_S", 0.02)
     with running(monitor):
         await_that(lambda: qm.queue(INITQ).status().waiting_gets == 1)
         qm.alter_queue(INITQ, inhibit_get=True)
@@ -402,12 +401,11 @@ def test_a_queue_manager_that_is_away_for_long_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Longer than the connection itself has patience."""
-    monkeypatch.setattr("adapter.services.trigger_monitor.PAUSE_S", 0.02)
     waits = threading.Event()
     monkeypatch.setattr("adapter.services.trigger_monitor.log.warning", lambda *_: waits.set())
     with (
         manager.connect(reconnect_timeout_s=0.0) as impatient,
-        running(TriggerMonitor(impatient, INITQ, launcher)),
+        running(TriggerMonitor(impatient, INITQ, launcher, pause_s=PAUSE_S)),
     ):
         await_that(lambda: qm.queue(INITQ).status().waiting_gets == 1)
         manager.stop()

@@ -37,9 +37,10 @@ class OwnedElsewhereError(Exception):
     """Another owner is alive; the text says which, and what to do."""
 
 
-def new_owner_id() -> bytes:
+def new_owner_id(proc: Path = PROC) -> bytes:
     """Draw an owner id: 8 random bytes, then 4 that name this machine and 4 this process."""
-    return os.urandom(RANDOM_BYTES) + (_place() or bytes(MARK_BYTES)) + _process(os.getpid())
+    place = _place(proc) or bytes(MARK_BYTES)
+    return os.urandom(RANDOM_BYTES) + place + _process(os.getpid(), proc)
 
 
 def announcement(name: str) -> str:
@@ -107,30 +108,30 @@ def has_stopped(payload: bytes) -> bool:
     return any(isinstance(record, EventRaised) and record.kind == STOPPED for record in found)
 
 
-def is_gone(owner: bytes) -> bool:
+def is_gone(owner: bytes, proc: Path = PROC) -> bool:
     """Whether an owner was a process of this machine that does not run any more."""
-    place = _place()
+    place = _place(proc)
     if not place or owner[RANDOM_BYTES : RANDOM_BYTES + MARK_BYTES] != place:
         return False
     process = owner[RANDOM_BYTES + MARK_BYTES :]
-    running = (int(folder.name) for folder in PROC.iterdir() if folder.name.isdigit())
-    return all(_process(pid) != process for pid in running)
+    running = (int(folder.name) for folder in proc.iterdir() if folder.name.isdigit())
+    return all(_process(pid, proc) != process for pid in running)
 
 
-def _place() -> bytes:
+def _place(proc: Path) -> bytes:
     """Mark this machine since it was started, and its processes as they are seen from here."""
     try:
-        boot = (PROC / "sys/kernel/random/boot_id").read_text()
-        processes = str((PROC / "self/ns/pid").readlink())
+        boot = (proc / "sys/kernel/random/boot_id").read_text()
+        processes = str((proc / "self/ns/pid").readlink())
     except OSError:
         return b""
     return _mark(boot, processes)
 
 
-def _process(pid: int) -> bytes:
+def _process(pid: int, proc: Path = PROC) -> bytes:
     """Mark a process by its number and its start; a mark of nobody if it runs no more."""
     try:
-        status = (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        status = (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except OSError:
         return bytes(MARK_BYTES)
     return bytes(MARK_BYTES) if status[0] in GONE_STATES else _mark(str(pid), status[19])

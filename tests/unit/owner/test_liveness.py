@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -214,10 +215,7 @@ def test_owner_ids_differ() -> None:
     assert len({liveness.new_owner_id()[:12] for _ in range(1000)}) == 1000
 
 
-def test_a_system_that_tells_nothing_of_its_processes(
-    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    monkeypatch.setattr(liveness, "PROC", tmp_path_factory.mktemp("proc"))
-    owner = liveness.new_owner_id()
+def test_a_system_that_tells_nothing_of_its_processes(tmp_path: Path) -> None:
+    owner = liveness.new_owner_id(tmp_path)
     assert len(owner) == 16
-    assert not is_gone(owner)
+    assert not is_gone(owner, tmp_path)

@@ -100,7 +100,7 @@ class TopicLog:
     """A topic of Kafka; made if it is not there. Nothing is asked of Kafka before the first call.
 
     client: further librdkafka settings, for security. replication: copies of the topic, if it is
-    made; 0: as many as there are brokers, three at most.
+    made; 0: as many as there are brokers, three at most. read_timeout_s: for Kafka to answer.
     """
 
     def __init__(
@@ -109,6 +109,7 @@ class TopicLog:
         topic: str = SCHEMAS,
         client: Mapping[str, Any] | None = None,
         replication: int = 0,
+        read_timeout_s: float = READ_TIMEOUT_S,
     ) -> None:
         self.topic = topic
         self._replication = replication
@@ -119,7 +120,7 @@ class TopicLog:
             client=client or {},
             reader={"fetch.wait.max.ms": FETCH_WAIT_MS},
             message_timeout_ms=WRITE_TIMEOUT_MS,
-            read_timeout_s=READ_TIMEOUT_S,
+            read_timeout_s=read_timeout_s,
         )
         self._source: LedgerSource | None = None
         self._producer: Producer | None = None

@@ -31,8 +31,9 @@ from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka, free_port
 from adapter.logs import LogSettings
-from adapter.registry import log, topic
+from adapter.registry import topic
 from adapter.registry.http import RegistryServer
+from adapter.registry.log import TopicLog
 from adapter.registry.port import Level
 from adapter.registry.rest import RestRegistry
 from adapter.registry.topic import TopicRegistry
@@ -177,10 +178,10 @@ def values_on(servers: str, name: str) -> list[bytes]:
     return [raw.value for raw in Whole(settings).records() if raw.value is not None]
 
 
-def test_a_kafka_that_is_away_is_an_error_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "READ_TIMEOUT_S", 1.0)
+def test_a_kafka_that_is_away_is_an_error_in_time() -> None:
     away = {"socket.connection.setup.timeout.ms": 1000}
-    with closing(topic.on_kafka(f"127.0.0.1:{free_port()}", "_schemas", away)) as registry:
+    asked = TopicLog(f"127.0.0.1:{free_port()}", "_schemas", away, read_timeout_s=1.0)
+    with closing(TopicRegistry(asked)) as registry:
         with pytest.raises(RegistryNotAvailable) as caught:
             registry.subjects()
         assert caught.value.code == 50001

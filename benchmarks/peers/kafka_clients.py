@@ -16,6 +16,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from benchmarks.clients import BODY, Task, Work, repeat, run
 
 WITHIN_S = 30.0
+AHEAD = 16
+"""Records that wait for each client, so that there is something to fetch ahead."""
 
 
 class Client:
@@ -103,6 +105,7 @@ def round_trips(client: Plain | Transactional, task: Task, go: threading.Barrier
         client.get(2)
         return took * 1000
 
+    client.put(AHEAD)
     repeat(once, task, go, work)
     client.consumer.close()
     return work

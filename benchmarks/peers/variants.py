@@ -27,6 +27,13 @@ from benchmarks.stack import Done, Program, queue_manager, run_clients, run_prog
 
 CLIENTS = {1: (1, 1), 4: (2, 2), 64: (4, 16)}
 """Processes, and threads of each; the peers' Java clients are one process."""
+MODES = {
+    "deferred": "puts sent with the commit",
+    "ahead": "and prefetch",
+    "pipelined": "and commits in flight",
+}
+"""Of peers/sdk_clients.py."""
+SDK_CLIENTS, KAFKA_CLIENTS = "peers/sdk_clients", "peers/kafka_clients"
 WARM_UP_RUN = -1
 UNIT = 100
 SOURCES = Path(__file__).with_name("java") / "peers"
@@ -41,8 +48,13 @@ class Amount(Struct, frozen=True):
 
     clients: tuple[int, ...] = tuple(CLIENTS)
     seconds: float = 3.0
-    messages: int = 30_000
+    messages: int = 20_000
     warm_up_s: float = 2.0
+
+    @property
+    def few(self) -> int:
+        """How many where it takes long."""
+        return self.messages // 4
 
 
 class Variant(Struct, frozen=True):
@@ -52,6 +64,7 @@ class Variant(Struct, frozen=True):
     clients, in the run with this number. put_then_get: in units of 100, by one client.
     """
 
+    system: str
     key: str
     name: str
     atomic: bool
@@ -86,7 +99,7 @@ def running(bootstrap: str, amount: Amount, *, fsync: bool) -> Iterator[list[Var
             port = stack.enter_context(peer.running(fsync=fsync))
             load = stack.enter_context(java_clients(peer.name.lower(), port, amount))
             found += peer_variants(peer, load)
-        for variant in found:
+        for variant in {variant.system: variant for variant in found}.values():
             variant.round_trips(max(amount.clients), WARM_UP_RUN)
         yield found
 
@@ -96,15 +109,42 @@ def ours(address: str, amount: Amount) -> list[Variant]:
     with adapter.connect(address) as qm:
         for name in ("RT", "PG"):
             qm.define_queue(name)
+    put_then_get = functools.partial(verbs.put_then_get, address, "PG", amount.messages)
+    waiting = Variant(
+        "mqk",
+        "mqk",
+        "mqk, every verb waits",
+        True,
+        lambda clients, _run: run_clients(shared(_rt(address, "rt", amount), clients)),
+        lambda _run: put_then_get(),
+    )
+    return [waiting, *(_ours(mode, address, amount) for mode in MODES)]
 
+
+def _ours(mode: str, address: str, amount: Amount) -> Variant:
     def round_trips(clients: int, _run: int) -> Done:
-        processes, threads = CLIENTS[clients]
-        return verbs.round_trips(address, "RT", processes, threads, seconds=amount.seconds)
+        return run_clients(shared(_rt(address, mode, amount), clients), SDK_CLIENTS)
 
     def put_then_get(_run: int) -> raw.Rate:
-        return verbs.put_then_get(address, "PG", amount.messages)
+        kind = f"{mode}.batches"
+        task = Task(address=address, kind=kind, queue="PG", messages=amount.messages)
+        done = run_clients([task], SDK_CLIENTS)
+        return done.rate, done.cpu_us
 
-    return [Variant("mqk", "mqk, every verb waits", True, round_trips, put_then_get)]
+    return Variant("mqk", f"mqk-{mode}", f"mqk, {MODES[mode]}", True, round_trips, put_then_get)
+
+
+def _rt(address: str, kind: str, amount: Amount, queue: str = "RT") -> Task:
+    return Task(address=address, kind=kind, queue=queue, seconds=amount.seconds)
+
+
+def shared(task: Task, clients: int) -> list[Task]:
+    """A task for each process of so many clients."""
+    processes, threads = CLIENTS[clients]
+    return [
+        msgspec.structs.replace(task, threads=threads, first=number * threads)
+        for number in range(processes)
+    ]
 
 
 def kafka(bootstrap: str, amount: Amount) -> list[Variant]:
@@ -112,16 +152,9 @@ def kafka(bootstrap: str, amount: Amount) -> list[Variant]:
 
     def clients_of(kind: str) -> Callable[[int, int], Done]:
         def round_trips(clients: int, run: int) -> Done:
-            processes, threads = CLIENTS[clients]
             topic = f"{kind}-{clients}-{run}"
             raw.create_topic(bootstrap, topic, clients)
-            task = Task(
-                address=bootstrap, kind=kind, queue=topic, threads=threads, seconds=amount.seconds
-            )
-            tasks = [
-                msgspec.structs.replace(task, first=number * threads) for number in range(processes)
-            ]
-            return run_clients(tasks, "peers/kafka_clients")
+            return run_clients(shared(_rt(bootstrap, kind, amount, topic), clients), KAFKA_CLIENTS)
 
         return round_trips
 
@@ -134,13 +167,20 @@ def kafka(bootstrap: str, amount: Amount) -> list[Variant]:
     def transactions(run: int) -> raw.Rate:
         topic = f"batches-{run}"
         raw.create_topic(bootstrap, topic)
-        task = Task(address=bootstrap, kind="batches", queue=topic, messages=amount.messages)
-        done = run_clients([task], "peers/kafka_clients")
+        task = Task(address=bootstrap, kind="batches", queue=topic, messages=amount.few)
+        done = run_clients([task], KAFKA_CLIENTS)
         return done.rate, done.cpu_us
 
     return [
-        Variant("kafka", "Kafka, idempotent producer", False, clients_of("plain"), plain),
-        Variant("kafka-tx", "Kafka, transactions", True, clients_of("transactional"), transactions),
+        Variant("Kafka", "kafka", "Kafka, idempotent producer", False, clients_of("plain"), plain),
+        Variant(
+            "Kafka",
+            "kafka-tx",
+            "Kafka, transactions",
+            True,
+            clients_of("transactional"),
+            transactions,
+        ),
     ]
 
 
@@ -148,6 +188,7 @@ def peer_variants(peer: servers.Peer, load: Load) -> list[Variant]:
     """The Java clients of a peer: that ask for each message, and that are sent messages ahead."""
     return [
         Variant(
+            peer.name,
             f"{peer.name.lower()}-{mode}",
             f"{peer.name}, {peer.modes[mode]}",
             peer.atomic,
@@ -183,7 +224,7 @@ def java_clients(peer: str, port: int, amount: Amount) -> Iterator[Load]:
             command = [jars.find_java().path, "-cp", f"{classes}:{libraries}", "peers.Load"]
             command += [peer, str(port), kind, mode, kind.upper(), str(clients)]
             command += [str(amount.warm_up_s), str(amount.seconds)]
-            command += [str(amount.messages), str(UNIT)]
+            command += [str(amount.few if mode == "asked" else amount.messages), str(UNIT)]
             return run_programs([Program(command)])
 
         yield load

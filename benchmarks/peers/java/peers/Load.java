@@ -11,14 +11,18 @@ import java.util.concurrent.CyclicBarrier;
  * MESSAGES UNIT.
  *
  * <p>PEER: artemis or rabbitmq. KIND: rt for round trips, pg to put everything and then get it.
- * MODE: asked or ahead. It connects, works until Java has compiled what it runs, prints "ready",
+ * MODE: asked to ask for each message; ahead to be sent messages ahead; pipelined to leave units
+ * unconfirmed, too. It connects, works until Java has compiled what it runs, prints "ready",
  * waits for a line, works, and prints what it did as JSON.
  */
 public final class Load {
+  /** Units that wait for each client, so that there is something to be sent ahead. */
+  private static final int AHEAD = 8;
+
   private final String peer;
   private final int port;
   private final boolean roundTrips;
-  private final boolean ahead;
+  private final String mode;
   private final String queue;
   private final double warmUp;
   private final double seconds;
@@ -33,7 +37,7 @@ public final class Load {
     peer = given[0];
     port = Integer.parseInt(given[1]);
     roundTrips = given[2].equals("rt");
-    ahead = given[3].equals("ahead");
+    mode = given[3];
     queue = given[4];
     warmUp = Double.parseDouble(given[6]);
     seconds = Double.parseDouble(given[7]);
@@ -72,6 +76,10 @@ public final class Load {
       }
       warm.await();
       try (Client client = connected()) {
+        if (roundTrips) {
+          client.put(AHEAD * 2);
+          client.flush();
+        }
         connected.await();
         go.await();
         long began = System.nanoTime();
@@ -89,10 +97,12 @@ public final class Load {
   }
 
   private Client connected() throws Exception {
+    boolean ahead = !mode.equals("asked");
     if (peer.equals("artemis")) {
       return new ArtemisClient(port, queue, ahead);
     }
-    return new RabbitClient(port, queue, ahead, ahead && !roundTrips);
+    int units = AHEAD * (roundTrips ? 2 : unit);
+    return new RabbitClient(port, queue, ahead ? units : 0, mode.equals("pipelined") ? units : 1);
   }
 
   private static int roundTrips(Client client, double seconds) throws Exception {

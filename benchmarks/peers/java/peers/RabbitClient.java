@@ -16,31 +16,28 @@ import java.util.concurrent.TimeUnit;
  * and what is acknowledged is not confirmed at all.
  */
 final class RabbitClient implements Client {
-  /** Messages that may be unacknowledged, and messages that may be unconfirmed. */
-  private static final int AHEAD = 800;
-
   private final Connection connection;
   private final Channel channel;
   private final String queue;
   private final boolean ahead;
-  private final boolean pipelined;
+  private final int unconfirmedMax;
   private final BlockingQueue<Delivery> delivered = new LinkedBlockingQueue<>();
   private int unconfirmed;
 
-  /** ahead: deliveries come unasked. pipelined: put returns while few messages are unconfirmed. */
-  RabbitClient(int port, String queue, boolean ahead, boolean pipelined) throws Exception {
+  /** prefetch: 0 to ask for each message. unconfirmedMax: put returns while there are fewer. */
+  RabbitClient(int port, String queue, int prefetch, int unconfirmedMax) throws Exception {
     var factory = new ConnectionFactory();
     factory.setHost("127.0.0.1");
     factory.setPort(port);
     connection = factory.newConnection();
     channel = connection.createChannel();
     this.queue = queue;
-    this.ahead = ahead;
-    this.pipelined = pipelined;
+    this.ahead = prefetch > 0;
+    this.unconfirmedMax = unconfirmedMax;
     channel.queueDeclare(queue, true, false, false, Map.of("x-queue-type", "quorum"));
     channel.confirmSelect();
     if (ahead) {
-      channel.basicQos(pipelined ? AHEAD : 8);
+      channel.basicQos(prefetch);
       channel.basicConsume(queue, false, (tag, one) -> delivered.add(one), tag -> {});
     }
   }
@@ -51,7 +48,7 @@ final class RabbitClient implements Client {
       channel.basicPublish("", queue, MessageProperties.PERSISTENT_BASIC, BODY);
     }
     unconfirmed += messages;
-    if (!pipelined || unconfirmed >= AHEAD) {
+    if (unconfirmed >= unconfirmedMax) {
       flush();
     }
   }

@@ -45,6 +45,7 @@ class Task(Struct, kw_only=True):
     seconds: float = 10.0
     messages: int = 0
     unit_size: int = 100
+    warm_up_s: float = WARM_UP_S
 
 
 class Work(Struct):
@@ -88,7 +89,7 @@ def round_trips(task: Task, number: int, go: threading.Barrier, work: list[Work]
 def repeat(once: Callable[[], float], task: Task, go: threading.Barrier, work: list[Work]) -> None:
     """Do something again and again, first to warm up; it returns how many ms a commit took."""
     go.wait()
-    until = time.perf_counter() + WARM_UP_S
+    until = time.perf_counter() + task.warm_up_s
     warm_up = 0
     while time.perf_counter() < until:
         once()

@@ -57,6 +57,11 @@ class Client:
             with next(self._units) as unit:
                 got += len(unit.messages)
 
+    def finish(self) -> None:
+        """End the loop of units, which waits for the commits in flight."""
+        self._queue.close()
+        next(self._units, None)
+
 
 def round_trips(
     mode: Mode, task: Task, _number: int, go: threading.Barrier, work: list[Work]
@@ -79,15 +84,14 @@ def round_trips(
 def batches(mode: Mode, task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
     """Put so many messages in units, then get them in units."""
     with adapter.connect(task.address) as qm:
-        with qm.queue(task.queue) as queue:
-            client = Client(mode, qm, queue, task.unit_size)
-            go.wait()
-            began = time.perf_counter()
-            for step in (client.put, client.get):
-                for _ in range(task.messages // task.unit_size):
-                    step()
-                qm.flush()
-        qm.flush()
+        client = Client(mode, qm, qm.queue(task.queue), task.unit_size)
+        go.wait()
+        began = time.perf_counter()
+        for step in (client.put, client.get):
+            for _ in range(task.messages // task.unit_size):
+                step()
+            qm.flush()
+        client.finish()
         work.append(Work(task.messages, time.perf_counter() - began, []))
 
 

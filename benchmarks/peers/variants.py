@@ -21,7 +21,7 @@ import adapter
 from adapter.localkafka import jars
 from adapter.localkafka.jars import kafka_version
 from benchmarks import raw, verbs
-from benchmarks.clients import Task
+from benchmarks.clients import WARM_UP_S, Task
 from benchmarks.peers import servers
 from benchmarks.stack import Done, Program, queue_manager, run_clients, run_programs
 
@@ -43,7 +43,7 @@ class Amount(Struct, frozen=True):
     """How much is measured.
 
     clients: how many do round trips, and for how long. messages: put and then got by one client.
-    warm_up_s: of Java's clients, before they are measured.
+    warm_up_s: of clients before they are measured; at most a second of those in Python.
     """
 
     clients: tuple[int, ...] = tuple(CLIENTS)
@@ -135,7 +135,10 @@ def _ours(mode: str, address: str, amount: Amount) -> Variant:
 
 
 def _rt(address: str, kind: str, amount: Amount, queue: str = "RT") -> Task:
-    return Task(address=address, kind=kind, queue=queue, seconds=amount.seconds)
+    warm_up_s = min(amount.warm_up_s, WARM_UP_S)
+    return Task(
+        address=address, kind=kind, queue=queue, seconds=amount.seconds, warm_up_s=warm_up_s
+    )
 
 
 def shared(task: Task, clients: int) -> list[Task]:

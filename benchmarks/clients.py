@@ -25,6 +25,8 @@ TRIGGERED = ".TRIGGERED"
 PACE_S = 0.002
 """Between puts whose trigger messages are awaited: the monitor is waiting again by then."""
 ARRIVAL_S = 30.0
+AHEAD = 8
+"""Units ahead, and commits in flight."""
 
 
 class Task(Struct, kw_only=True):
@@ -101,6 +103,61 @@ def repeat(once: Callable[[], float], task: Task, go: threading.Barrier, work: l
         latencies.append(once())
     seconds = time.perf_counter() - began
     work.append(Work(len(latencies), seconds, latencies, warm_up=warm_up))
+
+
+def deferred_round_trips(
+    task: Task, _number: int, go: threading.Barrier, work: list[Work]
+) -> None:
+    """The same with puts that are not answered, and one get for both messages: a frame a unit."""
+
+    def round_trip_of(qm: adapter.Connection, queue: adapter.Queue) -> None:
+        with qm.unit():
+            queue.put(BODY, wait=False)
+            queue.put(BODY, wait=False)
+        for unit in queue.units(2):
+            with unit:
+                assert len(unit.messages) == 2
+            return
+
+    with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
+        go.wait()
+        work.append(_counted(task, lambda: round_trip_of(qm, queue)))
+
+
+def round_trips_ahead(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
+    """The same with 8 units got ahead and 8 commits of each kind in flight.
+
+    The queue has as many messages from the beginning as are got ahead.
+    """
+    with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
+        queue.put_many([BODY] * 2 * (AHEAD + 1))
+        units = queue.units(2, prefetch=AHEAD, commits=AHEAD)
+
+        def round_trip_ahead() -> None:
+            with qm.unit() as unit:
+                queue.put(BODY, wait=False)
+                queue.put(BODY, wait=False)
+                unit.commit(wait=False)
+            with next(units):
+                pass
+
+        go.wait()
+        work.append(_counted(task, round_trip_ahead))
+
+
+def _counted(task: Task, do: Callable[[], None]) -> Work:
+    """Do something again and again: to warm up, and then until the time is over."""
+    until = time.perf_counter() + WARM_UP_S
+    warm_up = count = 0
+    while time.perf_counter() < until:
+        do()
+        warm_up += 1
+    began = time.perf_counter()
+    until = began + task.seconds
+    while time.perf_counter() < until:
+        do()
+        count += 1
+    return Work(count, time.perf_counter() - began, [], warm_up=warm_up)
 
 
 def names(task: Task, number: int) -> list[str]:
@@ -204,6 +261,8 @@ def arrivals(task: Task, _number: int, go: threading.Barrier, work: list[Work]) 
 
 KINDS: Kinds = {
     "rt": round_trips,
+    "rt deferred": deferred_round_trips,
+    "rt ahead": round_trips_ahead,
     "put": put_all,
     "get": get_all,
     "feed": feed,

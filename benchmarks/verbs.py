@@ -21,6 +21,8 @@ def measure(bootstrap: str) -> Rows:
     rows = {
         "F": Row("raw idempotent produce + flush (F)", "/s"),
         "RT1": Row("round trips, 1 client", "RT/s", against="F", at_least=0.10),
+        "RT1D": Row("round trips, 1 client, puts deferred", "RT/s", against="F"),
+        "RT1A": Row("round trips, 1 client, 8 units ahead, 8 commits in flight", "RT/s", against="F"),
         "RT64": Row("round trips, 64 clients", "RT/s", against="F", at_least=0.40),
         "P50": Row("commit of two puts, 1 client, p50", "ms"),
         "PC": Row("raw produce, then consume", "msg/s"),
@@ -34,6 +36,12 @@ def measure_replicated(bootstrap: str) -> Rows:
     rows = {
         "F": Row("raw idempotent produce + flush (F), replication 3", "/s"),
         "RT1": Row("round trips, 1 client, replication 3", "RT/s", against="F"),
+        "RT1D": Row("round trips, 1 client, puts deferred, replication 3", "RT/s", against="F"),
+        "RT1A": Row(
+            "round trips, 1 client, 8 units ahead, 8 commits in flight, replication 3",
+            "RT/s",
+            against="F",
+        ),
         "RT64": Row("round trips, 64 clients, replication 3", "RT/s", against="F"),
         "P50": Row("commit of two puts, 1 client, p50, replication 3", "ms"),
         "PC": Row("raw produce, then consume, replication 3", "msg/s"),
@@ -49,11 +57,14 @@ def measured(bootstrap: str, rows: Rows) -> Rows:
         rows["F"].note(*raw.appends_per_second(bootstrap, f"raw-{run}", 5))
         with queue_manager(bootstrap, f"BENCH{run}") as address:
             with adapter.connect(address) as qm:
-                for name in ("RT1", "RT64", "PG"):
+                for name in ("RT1", "RT1D", "RT1A", "RT64", "PG"):
                     qm.define_queue(name)
             one = round_trips(address, "RT1", 1, 1)
             rows["RT1"].note(one.rate, one.cpu_us)
             rows["P50"].runs.append(statistics.median(one.work[0].put_commit_ms))
+            for name, kind in (("RT1D", "rt deferred"), ("RT1A", "rt ahead")):
+                done = round_trips(address, name, 1, 1, kind=kind)
+                rows[name].note(done.rate, done.cpu_us)
             many = round_trips(address, "RT64", 4, 16)
             rows["RT64"].note(many.rate, many.cpu_us)
             rows["PG"].note(*put_then_get(address, "PG"))
@@ -74,15 +85,16 @@ def round_trips(
     seconds: float = SECONDS,
     program: str = "clients",
     code: Code = HERE,
+    kind: str = "rt",
 ) -> Done:
     """Run clients that do round trips; on one queue, or on so many, whose names are numbered.
 
-    program: the file that they run, which has the kind "rt".
+    program: the file that they run, which has this kind.
     """
     tasks = [
         Task(
             address=address,
-            kind="rt",
+            kind=kind,
             queue=queue,
             queues=queues,
             first=number * threads,

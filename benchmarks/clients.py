@@ -105,9 +105,7 @@ def repeat(once: Callable[[], float], task: Task, go: threading.Barrier, work: l
     work.append(Work(len(latencies), seconds, latencies, warm_up=warm_up))
 
 
-def deferred_round_trips(
-    task: Task, _number: int, go: threading.Barrier, work: list[Work]
-) -> None:
+def deferred_round_trips(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
     """The same with puts that are not answered, and one get for both messages: a frame a unit."""
 
     def round_trip_of(qm: adapter.Connection, queue: adapter.Queue) -> None:

@@ -22,7 +22,9 @@ def measure(bootstrap: str) -> Rows:
         "F": Row("raw idempotent produce + flush (F)", "/s"),
         "RT1": Row("round trips, 1 client", "RT/s", against="F", at_least=0.10),
         "RT1D": Row("round trips, 1 client, puts deferred", "RT/s", against="F"),
-        "RT1A": Row("round trips, 1 client, 8 units ahead, 8 commits in flight", "RT/s", against="F"),
+        "RT1A": Row(
+            "round trips, 1 client, 8 units ahead, 8 commits in flight", "RT/s", against="F"
+        ),
         "RT64": Row("round trips, 64 clients", "RT/s", against="F", at_least=0.40),
         "P50": Row("commit of two puts, 1 client, p50", "ms"),
         "PC": Row("raw produce, then consume", "msg/s"),

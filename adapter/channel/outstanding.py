@@ -181,7 +181,7 @@ class Outstanding:
     def _opening(self, requests: list[Pending]) -> Pending | None:
         session = self.session
         if session.opening is not None:
-            if not isinstance(session.opening.answer, Refused) or session.unanswered_count:
+            if type(session.opening.answer) is not Refused or session.unanswered_count:
                 return None
             self.session = session = (
                 SessionNumbers()

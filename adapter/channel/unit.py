@@ -365,8 +365,11 @@ def _answer(
     waiting: WhileWaiting,
 ) -> ResultT:
     """Wait for the answers to requests; return one of them. See perform()."""
-    with waiting():
+    if waiting is nullcontext:  # the usual case: no context is entered
         channel.await_all(requests)
+    else:
+        with waiting():
+            channel.await_all(requests)
     if after is not None:
         note_queue(after)
         # Without an answer the open says nothing of the request: that one may have been done.

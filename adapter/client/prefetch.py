@@ -178,9 +178,12 @@ class Prefetch(Generic[UnitT]):
                 self._channel.submit(self._to_send(asked))
             else:
                 self._channel.submit([asked.get], asked.unit.on_wire)
+            self._ahead.append(asked)
         except BackedOut:
             return None
-        self._ahead.append(asked)
+        except BaseException:
+            self._channel.give_back([asked.unit.on_wire])
+            raise
         return asked
 
     def _request(self, wait_ms: int, *, is_probe: bool) -> UnitAhead[UnitT]:
@@ -255,9 +258,12 @@ class Prefetch(Generic[UnitT]):
         try:
             if requests:
                 self._channel.submit(requests, head.unit.on_wire)
+            self._ahead.extend(more)
         except BackedOut:
             return False
-        self._ahead.extend(more)
+        except BaseException:  # the loop was interrupted: it shows none of them
+            self._channel.give_back([one.unit.on_wire for one in (head, *more)])
+            raise
         if self._is_closed:  # by another thread, which could not see these
             self.give_back()
         return True

@@ -264,6 +264,13 @@ class FrameBuffer:
 
     def feed(self, data: bytes | bytearray) -> list[Payload]:
         """Take what arrived; return the payloads that are now complete."""
+        end = len(data)
+        if (
+            LENGTH_BYTES <= end <= COPIED_BYTES
+            and not self._pending
+            and int.from_bytes(data[:LENGTH_BYTES], "big") + LENGTH_BYTES == end
+        ):
+            return [bytes(data[LENGTH_BYTES:])]  # one frame, whole: the usual case of a client
         return list(self.cut(data))
 
     def cut(self, data: bytes | bytearray) -> Iterator[Payload]:

@@ -33,9 +33,9 @@ except PackageNotFoundError:  # a copy of the sources that was never installed
     __version__ = "0+unknown"
 
 if TYPE_CHECKING:
-    from adapter import kafka, mqi, testing
+    from adapter import kafka, localkafka, mqi, msmq, servicebroker, testing
 else:
-    ON_DEMAND = frozenset({"kafka", "mqi", "testing"})
+    ON_DEMAND = frozenset({"kafka", "localkafka", "mqi", "msmq", "servicebroker", "testing"})
 
     def __getattr__(name: str) -> Any:
         """Import a part that most programs do without when it is first used."""
@@ -61,6 +61,9 @@ __all__ = [
     "connect",
     "errors",
     "kafka",
+    "localkafka",
     "mqi",
+    "msmq",
+    "servicebroker",
     "testing",
 ]

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import islice
 from typing import Any, Literal, TypeVar
 
 import uvloop
@@ -25,6 +26,8 @@ from adapter import logs
 from adapter.administration.mqsc import execute
 from adapter.client.connection import connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
+from adapter.core.model.broker_queue import key_of
+from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import Reply
 from adapter.errors import StartError
@@ -34,6 +37,7 @@ from adapter.msmq import connecting
 from adapter.msmq.host import Host
 from adapter.network.memory import MemoryNetwork
 from adapter.owner.clock import Clock, ManualClock, SystemClock
+from adapter.owner.loop import OwnerLoop
 from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.registry import topic
 from adapter.registry.topic import TopicRegistry
@@ -169,6 +173,18 @@ class TestQueueManager:
         assert isinstance(connections, DroppingConnections)
         self._run(_call(connections.drop_next))
 
+    def corrupt(self, queue: str, position: int = 0) -> None:
+        """Damage a stored message, by its position in the order of delivery: who is to have it is
+        refused with OBJECT_DAMAGED (2101). In memory, and until the queue manager starts again.
+
+        queue: as programs name it. Raises KeyError if it does not exist, IndexError if it has no
+        persistent message there, ValueError on Kafka, where damage is detected by its checksums.
+        """
+        if self._settings.kafka.bootstrap_servers:
+            raise ValueError("only messages of a queue manager in memory can be damaged")
+        owner = self._running().owner
+        self._run(_call(lambda: _damage(owner.loop, queue, position)))
+
     def _await_known(self, *queue_managers: str) -> None:
         """Wait until messages can be sent to these; TimeoutError if that takes too long."""
         directory = self._running().directory
@@ -237,6 +253,28 @@ class AdvancingClock:
         """
         self._clock.step(seconds)
         self._tick()
+
+
+def _damage(loop: OwnerLoop, name: str, position: int) -> None:
+    """Let the content of a message leave memory: there is no topic to read it back from."""
+    names = (name, key_of(name), name.removeprefix(".\\").lower())
+    queue = next((loop.qm.queues[one] for one in names if one in loop.qm.queues), None)
+    if queue is None:
+        raise KeyError(name)
+    stored = next(islice(queue.in_order(), position, None), None) if position >= 0 else None
+    if stored is None or stored.place[2]:
+        raise IndexError(f"queue {name} has no persistent message at position {position}")
+    lane = queue.lanes[-stored.place[0]]
+    lane.remove(stored)
+    lane.page_out(stored)
+    del queue.stored[stored.place]
+    queue.indexes.paged_out(stored)
+
+    def miss(needed: PageNeeded, incarnation: int, count: int) -> None:
+        del count
+        asyncio.get_running_loop().call_soon(loop.page_missing, needed, incarnation)
+
+    loop._want_page = miss
 
 
 async def _call(call: Callable[[], Outcome]) -> Outcome:

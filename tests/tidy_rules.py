@@ -73,7 +73,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "server services topics wire",
         "command": "config core.contract.reasons errors localkafka logs texts",
         "cli": "*",
-        "adapter": "channel client errors kafka mqi testing",  # the last three on demand
+        "adapter": "channel client errors "
+        "kafka localkafka mqi msmq servicebroker testing",  # these on demand
         "spark_jobs": "adapter channel client command "
         "core.contract errors format localkafka registry topics",
     }.items()

@@ -12,6 +12,9 @@ What an operation means is decided in core; this package translates. The trigger
 adapter.msmq.triggers, the read-response server adapter.msmq.read_response.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from adapter.msmq.binary_formatter import BinaryMessageFormatter as BinaryMessageFormatter
 from adapter.msmq.connecting import connect as connect
 from adapter.msmq.cursor import MessageCursor as MessageCursor
@@ -41,3 +44,14 @@ from adapter.msmq.queue import MessageQueue as MessageQueue
 from adapter.msmq.transaction import MessageQueueTransaction as MessageQueueTransaction
 from adapter.msmq.transaction import transaction_scope as transaction_scope
 from adapter.msmq.xml_formatter import XmlMessageFormatter as XmlMessageFormatter
+
+if TYPE_CHECKING:
+    from adapter.msmq import read_response as read_response
+    from adapter.msmq import triggers as triggers
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Import a service when it is first used: most programs do without."""
+        if name in ("read_response", "triggers"):
+            return import_module(f"adapter.msmq.{name}")
+        raise AttributeError(f"module 'adapter.msmq' has no attribute {name!r}")

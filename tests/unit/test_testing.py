@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
-from adapter import testing
+import pytest
+
+from adapter import msmq, servicebroker, testing
+from adapter.errors import QueueDamaged
 
 PROGRAM = """
 import sys
@@ -58,3 +61,60 @@ def test_a_client_loads_nothing_of_others_but_msgspec() -> None:
             text=True,
         )
     assert set(done.stdout.split()) <= {"adapter", "msgspec", *IF_THERE}
+
+
+def test_a_damaged_message_is_refused_on_every_face() -> None:
+    with testing.queue_manager() as manager:
+        with manager.connect() as qm:
+            qm.define_queue("Q")
+            for body in ("one", "two", "three"):
+                qm.put("Q", body)
+            manager.corrupt("Q", 1)
+            with pytest.raises(QueueDamaged):
+                list(qm.queue("Q").browse())
+            got = qm.get("Q")
+            assert got is not None
+            assert got.body == b"one"
+            with pytest.raises(QueueDamaged):
+                qm.get("Q")
+        with manager.connect_msmq() as host:
+            queue = host.create(r".\private$\orders")
+            queue.send(b"one")
+            manager.corrupt(r".\private$\orders", 0)
+            with pytest.raises(msmq.MessageQueueException):
+                queue.receive(0)
+
+
+def test_a_damaged_message_does_not_count_as_poison() -> None:
+    with testing.queue_manager() as manager, manager.connect_servicebroker() as broker:
+        broker.create_queue("Work")
+        broker.create_service("//work", "Work", contracts=[servicebroker.DEFAULT])
+        for body in ("one", "two"):
+            broker.send(broker.begin_dialog("//work", "//work"), body=body)
+        manager.corrupt("Work", 0)
+        for _ in range(6):
+            with pytest.raises(servicebroker.ServiceBrokerError):
+                broker.receive("Work")
+        assert (broker.queue("Work").status, broker.queue("Work").rollback_count) == (True, 0)
+        manager.crash()
+        manager.start()
+        assert [broker.receive("Work")[0].text for _ in range(2)] == ["one", "two"]
+
+
+@pytest.mark.parametrize(("name", "position"), [("Q", 1), ("Q", -1), ("NONE", 0)])
+def test_only_a_message_that_is_there_can_be_damaged(name: str, position: int) -> None:
+    with testing.queue_manager() as manager, manager.connect() as qm:
+        qm.define_queue("Q")
+        qm.put("Q", "one")
+        with pytest.raises((IndexError, KeyError)):
+            manager.corrupt(name, position)
+
+
+def test_services_of_msmq_are_loaded_when_they_are_first_used() -> None:
+    program = (
+        "import adapter\n"
+        "assert adapter.msmq.triggers.TriggerService and adapter.msmq.read_response\n"
+        "assert adapter.servicebroker.connect and adapter.localkafka.LocalKafka\n"
+        "assert not hasattr(adapter.msmq, 'nothing')"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -33,7 +33,10 @@ except PackageNotFoundError:  # a copy of the sources that was never installed
     __version__ = "0+unknown"
 
 if TYPE_CHECKING:
-    from adapter import kafka, localkafka, mqi, msmq, servicebroker, testing
+    from adapter import kafka, mqi, testing
+    from adapter import localkafka as localkafka
+    from adapter import msmq as msmq
+    from adapter import servicebroker as servicebroker
 else:
     ON_DEMAND = frozenset({"kafka", "localkafka", "mqi", "msmq", "servicebroker", "testing"})
 
@@ -61,9 +64,6 @@ __all__ = [
     "connect",
     "errors",
     "kafka",
-    "localkafka",
     "mqi",
-    "msmq",
-    "servicebroker",
     "testing",
 ]

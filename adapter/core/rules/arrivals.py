@@ -183,11 +183,11 @@ def _dead_letter(
     now_ms: int,
 ) -> str:
     """Add the put of a dead letter; returns the name of the queue if nothing can take it."""
-    dead = undelivered.dead_letter_queue(qm)
-    manager = to.queue_manager
-    letter = undelivered.as_dead_letter(qm, message, to.queue, code, now_ms, manager)
-    if dead and not undelivered.why_undeliverable(qm, dead, letter, delivery.planned[dead.name]):
-        delivery.add(dead, letter)
+    put = undelivered.for_dead_letter_queue(
+        qm, message, to.queue, code, now_ms, to.queue_manager, delivery.planned
+    )
+    if put is not None:
+        delivery.add(*put)
         return ""
     return to.queue or qm.attributes.dead_letter_queue or "SYSTEM"
 

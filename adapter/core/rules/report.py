@@ -163,8 +163,7 @@ def _route(
         report.transmission = None
     code = code_of(reason)
     if not message.report & DISCARD:
-        dead = undelivered.dead_letter_queue(qm)
-        dead_letter = undelivered.as_dead_letter(qm, report, to, code, now_ms, manager)
-        if dead and not undelivered.why_undeliverable(qm, dead, dead_letter, planned[dead.name]):
-            return dead, dead_letter
+        put = undelivered.for_dead_letter_queue(qm, report, to, code, now_ms, manager, planned)
+        if put is not None:
+            return put
     return EventRaised(LOST, to, now_ms, {"reply_to": to, "reason": str(code)})

@@ -129,17 +129,12 @@ def _put_dead_letter(qm: QueueManager, trigger: TriggerPut, code: int) -> list[R
     """Put a trigger message on the dead-letter queue, under a header; but not if it is the
     dead-letter queue's own: it would cause the next one.
     """
-    dead = undelivered.dead_letter_queue(qm)
-    now_ms = trigger.now_ms
-    dead_letter = undelivered.as_dead_letter(qm, trigger.message, trigger.initiation, code, now_ms)
-    if (
-        dead is None
-        or dead is trigger.queue
-        or undelivered.why_undeliverable(qm, dead, dead_letter)
-    ):
+    now_ms, to = trigger.now_ms, trigger.initiation
+    put = undelivered.for_dead_letter_queue(qm, trigger.message, to, code, now_ms)
+    if put is None or put[0] is trigger.queue:
         return _report_loss(trigger, code, qm.attributes.dead_letter_queue)
     trigger.queue.loss_reported = False
-    return put_records(qm, NO_ID, [(dead, dead_letter)], now_ms)
+    return put_records(qm, NO_ID, [put], now_ms)
 
 
 def _report_loss(trigger: TriggerPut, code: int, dead_letter_queue: str) -> list[Record]:

@@ -7,6 +7,8 @@ that the dead-letter queue does not take either.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from msgspec import Struct
 
 from adapter.core.attributes.objects import AliasAttributes
@@ -122,3 +124,24 @@ def as_dead_letter(
     return dead_letter.as_dead_letter(
         message, qm.name, destination, code, now_ms, destination_queue_manager
     )
+
+
+def for_dead_letter_queue(
+    qm: QueueManager,
+    message: MessageData,
+    destination: str,
+    code: int,
+    now_ms: int,
+    destination_queue_manager: str = "",
+    planned: Counter[str] | None = None,
+) -> tuple[LocalQueue, MessageData] | None:
+    """Return the dead-letter queue and what is to be put there; None if it takes nothing.
+
+    planned: how many are about to be put to each queue; other arguments: see as_dead_letter().
+    """
+    queue = dead_letter_queue(qm)
+    if queue is None:
+        return None
+    put = as_dead_letter(qm, message, destination, code, now_ms, destination_queue_manager)
+    before = 0 if planned is None else planned[queue.name]
+    return None if why_undeliverable(qm, queue, put, before) else (queue, put)

@@ -32,8 +32,6 @@ from adapter.registry.state import (
 NUMBER_MAX = 2**31 - 1
 NUMBERS_TAKEN = f'allowed are 1 to {NUMBER_MAX} and "latest"'
 SUBJECT_LENGTH_MAX = 512  # of a topic's name and what is put behind it there are 255
-SCHEMAS_MAX = 100_000
-"""Versions that a registry keeps, in memory too."""
 
 Answer = TypeVar("Answer")
 
@@ -65,8 +63,10 @@ def register(
     if not importing:
         require_compatible(state, subject, text)
     kept = numbered_schema(state, subject, text, version, schema_id)
-    if state.size() >= SCHEMAS_MAX:
-        raise refused(codes.STORE_FAILED, f"The registry is full: {SCHEMAS_MAX} versions", subject)
+    if state.size() >= state.schemas_max:
+        raise refused(
+            codes.STORE_FAILED, f"The registry is full: {state.schemas_max} versions", subject
+        )
     return RegistryDecision(kept.id, (kept,))
 
 

@@ -18,6 +18,9 @@ MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT")
 
 Key = tuple[str, str, int]
 
+SCHEMAS_MAX = 100_000
+"""Versions that a registry keeps, in memory too."""
+
 
 class SchemaKept(Struct, frozen=True, tag_field="keytype", tag="SCHEMA"):
     """A version of a subject."""
@@ -105,7 +108,9 @@ class Version(Struct):
 class RegistryState:
     """All that a registry holds. Only apply changes it."""
 
-    def __init__(self) -> None:
+    def __init__(self, schemas_max: int = SCHEMAS_MAX) -> None:
+        """schemas_max: how many versions of schemas there may be, of all subjects."""
+        self.schemas_max = schemas_max
         self.kept: dict[str, dict[int, Version]] = {}
         self.levels: dict[str, str] = {}
         self.modes: dict[str, str] = {}

@@ -114,8 +114,8 @@ def test_a_version_that_is_none_is_refused(state: RegistryState, name: str) -> N
     refused(codes.INVALID_VERSION, rules.version, state, "s", name)
 
 
-def test_a_registry_is_bounded(state: RegistryState, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "SCHEMAS_MAX", 2)
+def test_a_registry_is_bounded() -> None:
+    state = RegistryState(schemas_max=2)
     for name in ("s", "t"):
         do(state, rules.register(state, name, A))
     refused(codes.STORE_FAILED, rules.register, state, "u", A)

@@ -53,10 +53,7 @@ class ServiceBroker(Closing, Poison, Subscribing):
 
     @lock_timeout_ms.setter
     def lock_timeout_ms(self, value: int) -> None:
-        timeout_ms = a.as_whole("lock_timeout_ms", value)
-        if not -1 <= timeout_ms <= TIMEOUT_MAX_MS:
-            raise WrongArgument(f"lock_timeout_ms is -1 (without limit) to {TIMEOUT_MAX_MS}")
-        self._lock_timeout_ms = timeout_ms
+        self._lock_timeout_ms = a.as_whole("lock_timeout_ms", value, -1, TIMEOUT_MAX_MS)
 
     def transaction(self) -> Transaction:
         """BEGIN TRANSACTION. Raises WrongArgument if one is open: they do not nest."""

@@ -40,12 +40,16 @@ TEXTS: dict[Reason, str] = {
     Reason.OBJECT_NOT_FOUND: "{name!r} is not found: {detail}; create it, or check the name",
     Reason.OBJECT_EXISTS: "{name!r} exists: {detail}; choose another name, or alter that one",
     Reason.OBJECT_IN_USE: "{name!r} cannot be dropped: {detail}",
+    Reason.MESSAGE_TYPE_ERROR: "{detail}; send one that the contract has for this side",
     Reason.MESSAGE_TOO_LONG: "the message is too long ({detail}): send less in one message",
     Reason.UNIT_TOO_LARGE: "the transaction is too large ({detail}): commit more often",
     Reason.BACKED_OUT: "the transaction was rolled back ({detail}): do its work again in a new one",
 }
 """Refusals whose general words are those of other programs. detail: why it was refused."""
 DETAIL = re.compile(r" \((.*)\)$", re.DOTALL)
+CUT = " characters)"
+NAME_SHOWN_MAX = 128
+"""Characters of a name that an error shows: as many as a name can have."""
 SERVICE_NOT_FOUND, CONTRACT_NOT_FOUND = 8423, 8425
 
 
@@ -81,11 +85,16 @@ def translated(error: Error, numbers: Mapping[Reason, int]) -> Error:
 
 def _text(error: Error) -> str:
     """Say a refusal in the words of Service Broker, where the general ones do not fit."""
+    name = error.object_name
+    shown = name if len(name) <= NAME_SHOWN_MAX else f"{name[:NAME_SHOWN_MAX]}..."
+    if error.refused is Reason.QUEUE_NOT_FOUND:
+        return f"queue {shown!r} does not exist: create it, or check the name"
     words = TEXTS.get(error.refused) if error.refused is not None else None
-    detail = DETAIL.search(error.happened)
+    behind = error.happened.find(CUT) + 1  # a name that was too long to be shown
+    detail = DETAIL.search(error.happened, behind)
     if words is None or detail is None:
         return error.text
-    return words.format(name=error.object_name, detail=detail[1])
+    return words.format(name=shown, detail=detail[1])
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from adapter.servicebroker.rows import Row, row_of
 Handle = UUID | str
 ResultT = TypeVar("ResultT")
 SECOND_MS = 1_000
-TIMEOUT_MAX_MS = 2_147_483_647
+TIMEOUT_MAX_MS = SECONDS_MAX = TOP_MAX = 2_147_483_647
 ATTEMPTS_MAX = 10
 """How often a statement that is a transaction of its own is tried while connections are lost."""
 
@@ -95,9 +95,7 @@ class Statements(ABC):
         handle = uuid4()
         group = related_conversation_group
         related = b"" if related_conversation is None else as_guid(related_conversation)
-        lifetime = 0 if lifetime_s is None else a.as_whole("lifetime_s", lifetime_s)
-        if lifetime_s is not None and lifetime < 1:
-            raise WrongArgument(f"lifetime_s is 1 to 2147483647 seconds, not {lifetime_s}")
+        lifetime = 0 if lifetime_s is None else as_seconds("lifetime_s", lifetime_s)
         self._do(
             b.BrokerBegin(
                 b"",
@@ -125,7 +123,9 @@ class Statements(ABC):
         """SEND ON CONVERSATION, on all of the handles or on none. A str is sent as NVARCHAR, in
         UTF-16LE.
         """
-        given = [handles] if isinstance(handles, UUID | str) else list(handles)
+        given: list[Any] = [handles]
+        if isinstance(handles, Iterable) and not isinstance(handles, str | bytes):
+            given = list(handles)
         self._do(
             b.BrokerSend(
                 b"",
@@ -178,7 +178,7 @@ class Statements(ABC):
 
     def begin_conversation_timer(self, handle: Handle, timeout_s: int) -> None:
         """BEGIN CONVERSATION TIMER: a DialogTimer message comes after so many seconds."""
-        timeout_ms = a.as_whole("timeout_s", timeout_s) * SECOND_MS
+        timeout_ms = as_seconds("timeout_s", timeout_s) * SECOND_MS
         self._do(
             b.BrokerTimer(b"", as_guid(handle), timeout_ms),
             Done,
@@ -196,7 +196,7 @@ class Statements(ABC):
         """END CONVERSATION, plainly, WITH ERROR = ... DESCRIPTION = ..., or WITH CLEANUP."""
         if (error is None) != (description is None):
             raise WrongArgument("an error code and its description go together (8419)")
-        code = None if error is None else a.as_whole("error", error)
+        code = None if error is None else a.as_whole("error", error, -(2**63), 2**63 - 1)
         text = "" if description is None else a.as_text("description", description)
         self._do(
             b.BrokerEnd(b"", as_guid(handle), code, text, a.as_flag("cleanup", cleanup)),
@@ -230,14 +230,13 @@ def as_body(body: object) -> bytes | None:
 
 def as_timeout_ms(value: int) -> int:
     """Check a time to wait."""
-    timeout_ms = a.as_whole("timeout_ms", value)
-    if not -1 <= timeout_ms <= TIMEOUT_MAX_MS:
-        raise WrongArgument(f"timeout_ms is -1 (without limit) to {TIMEOUT_MAX_MS}, not {value}")
-    return timeout_ms
+    return a.as_whole("timeout_ms", value, -1, TIMEOUT_MAX_MS)
+
+
+def as_seconds(name: str, value: int) -> int:
+    """Check a lifetime, or the time of a timer."""
+    return a.as_whole(name, value, 1, SECONDS_MAX)
 
 
 def _top(value: int) -> int:
-    top = a.as_whole("top", value)
-    if top < 1:
-        raise WrongArgument(f"top is 1 or more, not {value}")
-    return top
+    return a.as_whole("top", value, 1, TOP_MAX)

@@ -324,6 +324,8 @@ def _check_attributes(
         if attributes.get("event") not in EVENTS:
             text = f"an event is one of {', '.join(EVENTS)}"
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+    elif kind == ROUTE and attributes.get("address"):
+        naming.check_name(attributes["address"])
     elif kind == PRIORITY:
         _check_priority(qm, name, attributes)
 

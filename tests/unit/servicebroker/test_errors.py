@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 
 from adapter import testing
-from adapter.servicebroker import ServiceBroker, ServiceBrokerError
+from adapter.errors import Error
+from adapter.servicebroker import ERROR, ServiceBroker, ServiceBrokerError
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,29 @@ CASES: list[tuple[Callable[[ServiceBroker], object], int, str]] = [
     (lambda b: b.begin_dialog("S", "S", contract="C"), 8425, "'C' is not found: a contract of"),
     (lambda b: b.send(uuid4(), message_type="T"), 8428, "'T' is not found: a message type of"),
     (lambda b: b.end_conversation(uuid4()), 8426, "is not found: check the handle"),
-    (lambda b: b.receive("NONE"), 208, "queue NONE does not exist"),
+    (lambda b: b.receive("NONE"), 208, "queue 'NONE' does not exist: create it, or check the name"),
+    (lambda b: b.receive("N" * 4_000), 208, f"queue '{'N' * 128}...' does not exist"),
+    (
+        lambda b: b.create_queue("N" * 4_000),
+        0,
+        f"the name '{'N' * 128}...' is not valid: a name has",
+    ),
+    (lambda b: b.create_route("R", service="S", address="a b"), 0, "the name 'a b' is not valid"),
+    (
+        lambda b: b.create_broker_priority("P", 11),
+        33302,
+        "P: level takes 1 to 10, not 11",
+    ),
+    (
+        lambda b: b.send(b.begin_dialog("S", "S"), message_type=ERROR),
+        8431,
+        "is a type of system messages, which programs do not send; send one that the contract has",
+    ),
+    (
+        lambda b: b.end_conversation(uuid4(), error=2**31, description="no"),
+        0,
+        "error 2147483648: it is 1 to 2147483647",
+    ),
     (lambda b: b.begin_dialog("S", "S", encryption=True), 0, "messages are not encrypted"),
     (
         lambda b: b.end_conversation(uuid4(), error=-1, description="no"),
@@ -45,3 +68,40 @@ def test_what_an_error_says(broker: ServiceBroker, number: int) -> None:
         fails(broker)
     assert raised.value.number == wanted
     assert "MQRC" not in str(raised.value)
+
+
+ARGUMENTS: list[tuple[Callable[[ServiceBroker], object], str]] = [
+    (lambda b: b.receive("Q", timeout_ms=2**31), "timeout_ms is -1 to 2147483647, not 2147483648"),
+    (lambda b: b.receive("Q", timeout_ms=-2), "timeout_ms is -1 to 2147483647, not -2"),
+    (lambda b: b.receive("Q", top=0), "top is 1 to 2147483647, not 0"),
+    (lambda b: b.begin_dialog("S", "S", lifetime_s=0), "lifetime_s is 1 to 2147483647, not 0"),
+    (lambda b: b.begin_conversation_timer(uuid4(), 0), "timeout_s is 1 to 2147483647, not 0"),
+    (lambda b: setattr(b, "lock_timeout_ms", -2), "lock_timeout_ms is -1 to 2147483647, not -2"),
+    (lambda b: b.send(None), "a handle is a UUID or a str, not None"),  # type: ignore[arg-type]
+    (lambda b: b.send(5), "a handle is a UUID or a str, not 5"),  # type: ignore[arg-type]
+    (lambda b: b.send(b"x" * 16), "a handle is a UUID or a str, not b'x"),  # type: ignore[arg-type]
+    (lambda b: b.send(""), "'' is not a GUID"),
+    (lambda b: b.end_conversation(uuid4(), error=5), "an error code and its description go"),
+]
+
+
+@pytest.mark.parametrize("number", range(len(ARGUMENTS)))
+def test_what_is_said_of_an_argument(broker: ServiceBroker, number: int) -> None:
+    fails, text = ARGUMENTS[number]
+    with pytest.raises(Error, match=re.escape(text)):
+        fails(broker)
+
+
+@pytest.mark.parametrize("form", ["{}", "{{{}}}", "urn:uuid:{}"])
+def test_a_handle_in_every_spelling(broker: ServiceBroker, form: str) -> None:
+    handle = broker.begin_dialog("S", "S")
+    for text in (str(handle), str(handle).upper(), handle.hex):
+        broker.send(form.format(text), body="")
+
+
+@pytest.mark.parametrize("body", [None, b"", ""], ids=["none", "bytes", "text"])
+def test_an_empty_body_is_none(broker: ServiceBroker, body: bytes | str | None) -> None:
+    handle = broker.begin_dialog("S", "S")
+    broker.send(handle, body=body)
+    while rows := broker.receive("Q"):
+        assert rows[0].message_body is None

@@ -105,37 +105,31 @@ def repeat(once: Callable[[], float], task: Task, go: threading.Barrier, work: l
     work.append(Work(len(latencies), seconds, latencies, warm_up=warm_up))
 
 
-def deferred_round_trips(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
-    """The same with puts that are not answered, and one get for both messages: a frame a unit."""
-
-    def round_trip_of(qm: adapter.Connection, queue: adapter.Queue) -> None:
-        with qm.unit():
-            queue.put(BODY, wait=False)
-            queue.put(BODY, wait=False)
-        for unit in queue.units(2):
-            with unit:
-                assert len(unit.messages) == 2
-            return
-
-    with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
-        go.wait()
-        work.append(_counted(task, lambda: round_trip_of(qm, queue)))
+def awaited_round_trips(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
+    """The same with puts that are not answered and 8 units got ahead; each commit is awaited."""
+    _round_trips_ahead(task, go, work, commits=1)
 
 
-def round_trips_ahead(task: Task, _number: int, go: threading.Barrier, work: list[Work]) -> None:
-    """The same with 8 units got ahead and 8 commits of each kind in flight.
+def round_trips_in_flight(
+    task: Task, _number: int, go: threading.Barrier, work: list[Work]
+) -> None:
+    """The same, with 8 commits of each kind in flight."""
+    _round_trips_ahead(task, go, work, commits=AHEAD)
 
-    The queue has as many messages from the beginning as are got ahead.
-    """
+
+def _round_trips_ahead(
+    task: Task, go: threading.Barrier, work: list[Work], *, commits: int
+) -> None:
+    """Units of two puts, and of two gets; the queue has what is got ahead from the beginning."""
     with adapter.connect(task.address) as qm, qm.queue(task.queue) as queue:
         queue.put_many([BODY] * 2 * (AHEAD + 1))
-        units = queue.units(2, prefetch=AHEAD, commits=AHEAD)
+        units = queue.units(2, prefetch=AHEAD, commits=commits)
 
         def round_trip_ahead() -> None:
             with qm.unit() as unit:
                 queue.put(BODY, wait=False)
                 queue.put(BODY, wait=False)
-                unit.commit(wait=False)
+                unit.commit(wait=commits == 1)
             with next(units):
                 pass
 
@@ -259,8 +253,8 @@ def arrivals(task: Task, _number: int, go: threading.Barrier, work: list[Work]) 
 
 KINDS: Kinds = {
     "rt": round_trips,
-    "rt deferred": deferred_round_trips,
-    "rt ahead": round_trips_ahead,
+    "rt ahead": awaited_round_trips,
+    "rt in flight": round_trips_in_flight,
     "put": put_all,
     "get": get_all,
     "feed": feed,

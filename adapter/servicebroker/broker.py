@@ -78,6 +78,11 @@ class ServiceBroker(Closing, Poison, Subscribing):
     def _is_in_transaction(self) -> bool:
         return self._transaction is not None and self._transaction.is_open
 
+    @property
+    def _may_repeat(self) -> bool:
+        transaction = self._transaction if self._is_in_transaction else None
+        return transaction is None or transaction._may_repeat
+
     @contextmanager
     def _unit(self) -> Iterator[tuple[Channel, Unit]]:
         if self._transaction is not None and self._is_in_transaction:

@@ -31,7 +31,7 @@ ResultT = TypeVar("ResultT")
 SECOND_MS = 1_000
 TIMEOUT_MAX_MS = SECONDS_MAX = TOP_MAX = 2_147_483_647
 ATTEMPTS_MAX = 10
-"""How often a statement that is a transaction of its own is tried while connections are lost."""
+"""How often the first, or only, statement of a transaction is tried while connections are lost."""
 
 
 class Statements(ABC):
@@ -43,8 +43,10 @@ class Statements(ABC):
 
     @property
     @abstractmethod
-    def _is_in_transaction(self) -> bool:
-        """Whether a statement is part of a transaction, and no transaction of its own."""
+    def _may_repeat(self) -> bool:
+        """Whether a statement whose connection was lost may be given again: its transaction has
+        done nothing else.
+        """
 
     @property
     @abstractmethod
@@ -59,7 +61,7 @@ class Statements(ABC):
     ) -> ResultT:
         wait_ms = getattr(command, "wait_ms", 0)
         until_s = time.monotonic() + wait_ms / 1000
-        attempts = 1 if self._is_in_transaction else ATTEMPTS_MAX
+        attempts = ATTEMPTS_MAX if self._may_repeat else 1
         with as_broker(numbers):
             for _ in range(attempts - 1):
                 with suppress(BackedOut):  # with its connection: nothing of it has happened

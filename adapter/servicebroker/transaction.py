@@ -16,7 +16,7 @@ from adapter.channel.unit import Unit
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done
-from adapter.errors import Error
+from adapter.errors import BackedOut, Error
 from adapter.servicebroker.errors import as_broker
 from adapter.servicebroker.statements import Statements
 
@@ -42,10 +42,12 @@ class Transaction(CommitOnExit, Statements):
     def __init__(self, session: TransactionOwner, unit: Unit) -> None:
         self._session = session
         self._own = unit
+        self._is_fresh = True
 
     @property
     def id(self) -> bytes:
         """Its id, 24 bytes: ServiceBroker.outcome() takes it, even after a restart."""
+        self._is_fresh = False  # it must stay the same from now on
         return self._own.id
 
     @property
@@ -54,8 +56,8 @@ class Transaction(CommitOnExit, Statements):
         return self._own.is_open
 
     @property
-    def _is_in_transaction(self) -> bool:
-        return True
+    def _may_repeat(self) -> bool:
+        return self._is_fresh
 
     @property
     def lock_timeout_ms(self) -> int:
@@ -69,7 +71,16 @@ class Transaction(CommitOnExit, Statements):
         except Error as error:
             if error.refused is Reason.DEADLOCK_VICTIM:
                 self._end()
+            elif self._is_fresh and isinstance(error, BackedOut):
+                self._begin_again()
             raise
+        self._is_fresh = False
+
+    def _begin_again(self) -> None:
+        """Begin anew: the connection was lost, and nothing had been done."""
+        self._own._leave_failed()
+        self._own = Unit(self._session.channel)
+        self._own.begin()
 
     def save(self, name: str) -> None:
         """SAVE TRANSACTION: note a savepoint."""

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
 
+import pytest
 from msgspec import Struct
 
 import adapter.testing
-from adapter.servicebroker import DEFAULT, END_DIALOG, ERROR, ServiceBroker
+from adapter.servicebroker import DEFAULT, END_DIALOG, ERROR, ServiceBroker, ServiceBrokerError
 from tests.support.backlog import until
 from tests.support.broker_site import error_of
 
@@ -156,3 +157,52 @@ def test_a_route_that_is_created_later_counts_for_dialogs_that_have_begun() -> N
             )
             assert answer.text == "answer"
         assert at.near.transmission_queue() == []
+
+
+def test_cleanup_of_a_conversation_whose_far_side_is_lost() -> None:
+    with two() as at:
+        handle = at.begin()
+        at.near.send(handle, body="one")
+        assert at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+        at.far_manager.crash()
+        at.near.end_conversation(handle, cleanup=True)
+        assert at.near.conversation_endpoints() == []
+        with pytest.raises(ServiceBrokerError) as refused:
+            at.near.send(handle, body="two")
+        assert refused.value.number == 8426
+        at.far_manager.start()
+        (far,) = at.far.conversation_endpoints()
+        at.far.send(far.conversation_handle, body="late")
+        at.far.end_conversation(far.conversation_handle)
+        until(lambda: at.far.conversation_endpoints() == [])
+        assert at.near.receive("NearQueue") == []
+
+
+@pytest.mark.parametrize("is_remote", [False, True], ids=["here", "there"])
+def test_an_error_is_received_before_what_was_held_for_a_queue_that_is_off(is_remote: bool) -> None:
+    with two() as at:
+        session, queue, service = (
+            (at.far, "FarQueue", "Far") if is_remote else (at.near, "OwnQueue", "Own")
+        )
+        if not is_remote:
+            at.near.create_queue("OwnQueue")
+            at.near.create_service("Own", "OwnQueue", contracts=[DEFAULT])
+        session.alter_queue(queue, status=False)
+        handle = at.near.begin_dialog("Near", service)
+        at.near.send(handle, body="held")
+        at.near.end_conversation(handle, error=5, description="given up")
+        until(lambda: len(session.transmission_queue()) == 2)
+        session.alter_queue(queue, status=True)
+        rows = session.receive(queue, timeout_ms=RECEIVE_MS)
+        rows += session.receive(queue)
+        assert [row.message_type_name for row in rows] == [ERROR, DEFAULT]
+        session.end_conversation(rows[0].conversation_handle)
+        until(lambda: not at.near.conversation_endpoints() + at.far.conversation_endpoints())
+
+
+def test_a_session_may_use_the_handles_of_others() -> None:
+    with two() as at, at.near_manager.connect_servicebroker() as other:
+        handle = at.begin()
+        other.send(handle, body="of another")
+        assert at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)[0].text == "of another"
+        other.end_conversation(handle)

@@ -57,6 +57,39 @@ def test_a_send_whose_answer_is_lost_is_done_once() -> None:
         assert at.texts() == ["one", "two"]
 
 
+@pytest.mark.parametrize("stop", [restart, crash])
+@pytest.mark.parametrize("begins_before", [True, False])
+def test_the_first_statement_of_a_transaction_after_a_restart(
+    stop: Callable[[BrokerSite], None], begins_before: bool
+) -> None:
+    with broker_site() as at:
+        handle = at.submit("one")
+        if not begins_before:
+            stop(at)
+        with at.program.transaction() as t:
+            if begins_before:
+                stop(at)
+            assert [row.text for row in t.receive(EXPENSES)] == ["one"]
+        stop(at)
+        with at.form.transaction():
+            at.form.send(handle, body="two")
+            at.form.send(handle, body="three")
+        assert (at.texts(), at.count()) == (["two", "three"], 0)
+
+
+def test_a_transaction_whose_id_is_known_is_not_begun_again() -> None:
+    with broker_site() as at:
+        at.submit("one")
+        with at.program.transaction() as t:
+            known = t.id
+            crash(at)
+            with pytest.raises(ServiceBrokerError, match="connection was lost"):
+                t.receive(EXPENSES)
+            t.rollback()
+        assert at.program.outcome(known) != "committed"
+        assert at.texts() == ["one"]
+
+
 def test_a_transaction_is_not_begun_again() -> None:
     with broker_site() as at:
         at.submit("one")

@@ -14,7 +14,8 @@ TRUE = b"\x01"
 FALSE = b"\x00"
 END = b"\x00"  # of an array's or a map's blocks
 _SMALL = 1 << 13  # numbers whose encoding is looked up: two bytes at most
-_MEDIUM = 1 << 20  # three bytes at most: places in lanes, which no two messages share
+_MEDIUM = 1 << 20  # three bytes at most: places in lanes
+_TIMES = 1 << 34  # from here on six bytes, up to 128 times as much: milliseconds, until 2039
 
 
 def _zigzag(number: int) -> bytes:
@@ -30,18 +31,17 @@ def _zigzag(number: int) -> bytes:
 _TABLE = tuple(_zigzag(number) for number in range(_SMALL))
 
 
-_large: Callable[[int], bytes] = lru_cache(maxsize=1024)(_zigzag)
-"""Times, mostly, which are the same for all messages of a unit."""
-
-
 def long(number: int) -> bytes:
     """Encode an int or long."""
     if 0 <= number < _SMALL:
         return _TABLE[number]
+    rest = number << 1
     if _SMALL <= number < _MEDIUM:
-        rest = number << 1
         return bytes((rest & 0x7F | 0x80, rest >> 7 & 0x7F | 0x80, rest >> 14))
-    return _large(number)
+    if _TIMES <= number < _TIMES << 7:
+        low = (rest & 0x7F | 0x80, rest >> 7 & 0x7F | 0x80, rest >> 14 & 0x7F | 0x80)
+        return bytes((*low, rest >> 21 & 0x7F | 0x80, rest >> 28 & 0x7F | 0x80, rest >> 35))
+    return _zigzag(number)
 
 
 def data(value: bytes) -> bytes:

@@ -64,13 +64,16 @@ def _encode_unit(record: r.UnitCommitted, parts: list[bytes]) -> None:
     if record.puts:
         parts.append(avro.long(len(record.puts)))
         descriptors = descriptor.DescriptorWriter(unit, record.size)
+        time_ms, time_bytes = 0, avro.long(0)
         for placed in record.puts:
             message = placed.message
             header = descriptors.write(placed)
+            if message.put_time_ms != time_ms:  # mostly that of the put before
+                time_ms, time_bytes = message.put_time_ms, avro.long(message.put_time_ms)
             parts += (
                 avro.text(placed.queue),
                 avro.long(placed.lane),
-                avro.long(message.put_time_ms),
+                time_bytes,
                 avro.long(len(header)),
                 header,
                 avro.long(len(message.body)),

@@ -69,6 +69,8 @@ class OwnerLoop:
         self._began_ms = clock.now_ms() - clock.elapsed_ms()
         self._ended = False
         self.requests = 0
+        self.paged_out = 0
+        """How many messages left memory."""
         qm.entry_n = 1
 
     def request(self, request: Request) -> None:
@@ -84,7 +86,9 @@ class OwnerLoop:
             given.now_ms = self._clock.now_ms()
         if isinstance(given, Disconnected):
             self._ready.pop(given.connection, None)
-        self._take(dispatch.step(self.qm, given))
+        effects = dispatch.step(self.qm, given)
+        self.paged_out += effects.paged_out
+        self._take(effects)
 
     def page(self, needed: PageNeeded, incarnation: int, page: Page) -> None:
         """Take a page that was wanted."""

@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 
+from adapter import memory
 from adapter.core import inputs
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason
@@ -58,6 +59,7 @@ class OwnerTerm:
         )
         self._paging: Paging | None = None
         self.housekeeping: Housekeeping | None = None
+        self._paged_out = memory.Burst()
         self._sweeper: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_s: float | None = None
@@ -152,6 +154,7 @@ class OwnerTerm:
         self._sweep_later()
         if self._parts.serves() and self.housekeeping is not None:
             self.housekeeping.sweep()
+            self._paged_out.look(self.loop.paged_out)
 
     # What the connections ask.
 

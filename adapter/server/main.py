@@ -120,6 +120,7 @@ def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     gc.set_threshold(GC_THRESHOLD)
     memory.give_back_long_blocks()
+    memory.keep_what_is_loaded()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, out))
 

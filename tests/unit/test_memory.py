@@ -33,3 +33,30 @@ def test_freed_blocks_are_not_kept_between_others() -> None:
         launch.python("-c", PROGRAM), stdout=subprocess.PIPE, text=True, check=True, timeout=60
     )
     assert int(done.stdout) < 20
+
+
+BURST = """
+import gc
+from pathlib import Path
+from adapter import memory
+gc.set_threshold(100_000)
+memory.give_back_long_blocks()
+burst = memory.Burst()
+def rss():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 // (1024 * 1024)
+messages = [((n, n, n), bytes(200)) for n in range(100_000)]
+before = rss()
+messages.clear()
+assert [burst.look(freed) for freed in (50_000, 100_000)] == [False, False], "it goes on"
+assert burst.look(100_000) and not burst.look(100_000), "once"
+assert [burst.look(104_999), burst.look(104_999)] == [False, False], "few"
+print(before - rss())
+"""
+
+
+def test_memory_of_a_burst_goes_back_when_it_is_over() -> None:
+    done = subprocess.run(
+        launch.python("-c", BURST), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 20, "MiB"

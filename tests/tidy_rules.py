@@ -44,7 +44,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "client.message",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
         "ledger.kafka_settings ledger.port topics.admin watched",
-        "owner": "core format ledger.port ledger.snapshots memory topics.port watched xml_validation",
+        "owner": "core format ledger.port ledger.snapshots memory topics.port watched "
+        "xml_validation",
         "movers": "core format ledger topics errors config launch logs memory watched",
         "backup": "core.contract core.model.ranges format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",

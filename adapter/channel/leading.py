@@ -53,7 +53,8 @@ class Leadership:
                     read()
             finally:
                 self._lead.release()
-                self.hand_over()
+                if self.followers:
+                    self.hand_over()
 
     def await_until(
         self, requests: Sequence[Pending], deadline_s: float, read: Callable[[], None]

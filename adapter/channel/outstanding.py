@@ -128,12 +128,13 @@ class Outstanding:
         one_way: requests without an answer can be sent now. Raises BackedOut if the unit is gone,
         or if they cannot be sent; LimitReached if too much is unanswered.
         """
-        beginning = self._beginning(unit, one_way)
-        if beginning is not None:
-            requests = [beginning, *requests]
-        opening = self._opening(requests)
-        if opening is not None:
-            requests = [opening, *requests]
+        if unit is not None and unit.epoch != self.epoch:
+            requests = [self._beginning(unit, one_way), *requests]
+        opening = None
+        if self.session.opening is None or type(self.session.opening.answer) is Refused:
+            opening = self._opening(requests)
+            if opening is not None:
+                requests = [opening, *requests]
         at, number = self.requests, self.session.issued
         operations: Operations = []
         for request in requests:
@@ -148,7 +149,8 @@ class Outstanding:
                 number += 1
                 request.number = number
             operations.append((at, request.number, request.command))
-        if number - self.session.issued + self.session.unanswered_count > UNANSWERED_MAX:
+        issued = self.session.issued
+        if number > issued and number - issued + self.session.unanswered_count > UNANSWERED_MAX:
             raise LimitReached(
                 f"{UNANSWERED_MAX} commands are unanswered on this connection: "
                 "use several connections"
@@ -171,17 +173,16 @@ class Outstanding:
         if batch.opening is not None:
             self.session.opening = batch.opening
 
-    def _beginning(self, unit: UnitOnWire | None, one_way: bool) -> Pending | None:
-        if unit is None or unit.epoch == self.epoch:
-            return None
+    def _beginning(self, unit: UnitOnWire, one_way: bool) -> Pending:
         if unit.epoch >= 0 or unit.session is not self.session:
             raise _lost_unit(unit)
         return Pending(c.Begin(unit.ident), rq.FORGOTTEN, one_way=one_way, begins=unit)
 
     def _opening(self, requests: list[Pending]) -> Pending | None:
+        """Return what opens a session: the first one, or another if its opening was refused."""
         session = self.session
         if session.opening is not None:
-            if type(session.opening.answer) is not Refused or session.unanswered_count:
+            if session.unanswered_count:
                 return None
             self.session = session = (
                 SessionNumbers()

@@ -266,7 +266,7 @@ class AnyUnit:
 
     def _leave(self, error: BaseException | None) -> None:
         """Leave the with statement: commit, or back out because of an exception."""
-        _ambient.set(tuple(unit for unit in _ambient.get() if unit is not self))
+        _ambient.set(_without(_ambient.get(), self))
         if self._state not in (UnitState.ACTIVE, UnitState.LOST):
             return
         if error is not None:
@@ -310,9 +310,15 @@ class Unit(AnyUnit):
         self._leave(error)
 
 
+def _without(units: tuple[AnyUnit, ...], ended: AnyUnit) -> tuple[AnyUnit, ...]:
+    if len(units) == 1 and units[0] is ended:
+        return ()
+    return tuple(unit for unit in units if unit is not ended)
+
+
 def _of(channel: Channel) -> AnyUnit | None:
     for unit in _ambient.get():
-        if unit.belongs_to(channel):
+        if unit._channel is channel:
             return unit
     return None
 
@@ -320,10 +326,11 @@ def _of(channel: Channel) -> AnyUnit | None:
 def joined(channel: Channel, unit: AnyUnit | NoUnit | None) -> AnyUnit | None:
     """Return the open unit that an operation belongs to: the one named, else the one around it."""
     if unit is None:
-        unit = _of(channel)
-        if unit is None:
-            return None
-    elif unit is NO_UNIT:
+        around = _of(channel)
+        if around is not None and around._state is not UnitState.ACTIVE:
+            around.check_open()
+        return around
+    if unit is NO_UNIT:
         return None
     if not isinstance(unit, AnyUnit):
         raise InvalidType(f"unit is a unit of this connection or NO_UNIT, not {unit!r}")

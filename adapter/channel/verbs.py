@@ -17,6 +17,8 @@ from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.results import Messages
 from adapter.errors import Error
 
+ANY_IDS = (b"", b"", b"")
+
 
 def close_request(handle: Handle) -> Pending:
     """Make the request that closes a handle; a lost connection does the same."""
@@ -115,6 +117,8 @@ def wanted_ids(
     group_id: a.Identifier | None,
 ) -> tuple[bytes, bytes, bytes]:
     """Check the ids that a get or browse asks for; b"" is any."""
+    if message_id is None and correlation_id is None and group_id is None:
+        return ANY_IDS
     return (
         a.as_wanted("message_id", message_id),
         a.as_wanted("correlation_id", correlation_id),

@@ -12,6 +12,7 @@ requests go on. Without an address the queue manager is in the memory of this pr
 import argparse
 import json
 import re
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -305,4 +306,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except sb.ServiceBrokerError as error:
+        sys.exit(f"run.py: {error}")

@@ -162,3 +162,16 @@ def test_a_detector_that_recognizes_no_message_leaves_the_queue_off(
     broker.alter_queue("StockQueue", status=False)
     assert example.recover(broker, path) == 0
     assert not broker.queue("StockQueue").status
+
+
+def test_an_address_without_a_queue_manager_is_said_in_a_sentence() -> None:
+    ended = subprocess.run(
+        [sys.executable, str(PROGRAM), "127.0.0.1:1"],
+        timeout=TIMEOUT_S,
+        env=os.environ | {"PYTHONPATH": str(TOP)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("run.py: no queue manager answers (127.0.0.1:1")

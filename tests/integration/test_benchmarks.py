@@ -30,7 +30,9 @@ def test_cursors_and_waiting_receives_leave_nothing_behind(kafka: LocalKafka) ->
 
 
 def test_dialogs_leave_nothing_behind(kafka: LocalKafka) -> None:
-    rows = dialogs.measure(kafka.bootstrap_servers, 1, dialogs=5, waiting=(10, 100), receives=5)
+    rows = dialogs.measure(
+        kafka.bootstrap_servers, 1, dialogs=5, waiting=(10, 100), receives=5, in_group=50
+    )
     assert all(row.runs for row in rows.values())
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 HOT = (
     "adapter/core/dispatch.py",
+    "adapter/core/tables.py",
     "adapter/core/model/*.py",
     "adapter/core/rules/admit.py",
     "adapter/core/rules/browse.py",
@@ -47,6 +48,7 @@ HOT = (
     "adapter/ledger/term.py",
     "adapter/owner/appends.py",
     "adapter/owner/clock.py",
+    "adapter/owner/lone_client.py",
     "adapter/owner/loop.py",
     "adapter/owner/owner.py",
     "adapter/owner/promises.py",

@@ -9,9 +9,7 @@ what makes a core ready to take inputs: replay, load_outcome, begin_term, restar
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any
-
-from msgspec import Struct
+from typing import Any, Final
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
@@ -57,7 +55,7 @@ from adapter.core.rules.decision import Decision, refused
 from adapter.core.tables import APPLY, DECIDE, is_durable
 
 
-class Effects(Struct):
+class Effects:
     """What a step caused. records: all that was applied, in order; the logged ones are written.
 
     barrier: an entry must be written even if there is no logged record. closed: connections that
@@ -66,13 +64,18 @@ class Effects(Struct):
     paged_out: how many messages left memory.
     """
 
-    records: list[r.Record] = []
-    replies: list[Reply] = []
-    barrier: bool = False
-    closed: dict[int, Refused] = {}
-    removed: dict[int, Removed] = {}
-    pages_wanted: Sequence[PageNeeded] = ()
-    paged_out: int = 0
+    __slots__ = (
+        *("barrier", "closed", "paged_out", "pages_wanted", "records", "removed", "replies"),
+    )
+
+    def __init__(self) -> None:
+        self.records: list[r.Record] = []
+        self.replies: list[Reply] = []
+        self.barrier = False
+        self.closed: dict[int, Refused] = {}
+        self.removed: dict[int, Removed] = {}
+        self.pages_wanted: Sequence[PageNeeded] = ()
+        self.paged_out = 0
 
 
 def step(qm: QueueManager, given: inputs.Input) -> Effects:
@@ -456,7 +459,7 @@ def _serve_one(qm: QueueManager, effects: Effects, key: Hashable, now_ms: int) -
     return True
 
 
-STEPS: dict[type, Callable[[QueueManager, Effects, Any], None]] = {
+STEPS: Final[dict[type, Callable[[QueueManager, Effects, Any], None]]] = {
     c.Request: _execute,
     inputs.Connected: _connect,
     inputs.Introduced: _introduce,

@@ -6,7 +6,7 @@ It also says which commands are durable. This module does not know what a step i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
@@ -50,7 +50,7 @@ from adapter.core.rules.decision import Decision
 
 Rule = Callable[[QueueManager, c.Request, Any], Decision]
 
-DECIDE: dict[type, Rule] = {
+DECIDE: Final[dict[type, Rule]] = {
     c.SessionOpen: session.decide_session_open,
     c.SessionResume: session.decide_session_resume,
     c.Open: topics.decide_open,
@@ -111,7 +111,7 @@ DECIDE: dict[type, Rule] = {
     **dict.fromkeys(broker_verbs.VERBS, broker_verbs.decide),
 }
 
-APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
+APPLY: Final[dict[type, Callable[[QueueManager, Any], Removed | None]]] = {
     r.UnitCommitted: unit.apply_unit_committed,
     r.BackoutCounted: unit.apply_backout_counted,
     r.DeliveryCounted: unit.apply_delivery_counted,
@@ -153,10 +153,12 @@ APPLY: dict[type, Callable[[QueueManager, Any], Removed | None]] = {
     r.ReceiveNoted: broker_state.apply_receive_noted,
 }
 
-OUTSIDE_UNITS: frozenset[type] = frozenset((c.Put, c.Get, m.MsmqSend, m.MsmqReceive, m.MsmqMove))
+OUTSIDE_UNITS: Final[frozenset[type]] = frozenset(
+    (c.Put, c.Get, m.MsmqSend, m.MsmqReceive, m.MsmqMove)
+)
 """Durable, unless they are part of a unit."""
 
-ALWAYS_DURABLE: frozenset[type] = frozenset(
+ALWAYS_DURABLE: Final[frozenset[type]] = frozenset(
     (
         c.Commit,
         c.Backout,

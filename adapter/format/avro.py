@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Final
 
 TRUE = b"\x01"
 FALSE = b"\x00"
 END = b"\x00"  # of an array's or a map's blocks
-_SMALL = 1 << 13  # numbers whose encoding is looked up: two bytes at most
-_MEDIUM = 1 << 20  # three bytes at most: places in lanes
-_TIMES = 1 << 34  # from here on six bytes, up to 128 times as much: milliseconds, until 2039
+_SMALL: Final = 1 << 13  # numbers whose encoding is looked up: two bytes at most
+_MEDIUM: Final = 1 << 20  # three bytes at most: places in lanes
+_TIMES: Final = 1 << 34  # from here on six bytes, up to 128 times as much: milliseconds, until 2039
 
 
 def _zigzag(number: int) -> bytes:
@@ -28,7 +29,7 @@ def _zigzag(number: int) -> bytes:
     return bytes(out)
 
 
-_TABLE = tuple(_zigzag(number) for number in range(_SMALL))
+_TABLE: Final = tuple(_zigzag(number) for number in range(_SMALL))
 
 
 def long(number: int) -> bytes:

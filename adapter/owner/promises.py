@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections import deque
 
-from msgspec import Struct
-
 from adapter.core.contract.records import Record
 from adapter.core.model.manager import Reply
 from adapter.core.model.undo import Removed
 
 
-class Collected(Struct):
+class Collected:
     """Records that were applied, for one entry; and what they removed that no ledger has."""
 
-    records: list[Record] = []
-    removed: Removed = []
+    __slots__ = ("records", "removed")
+
+    def __init__(self, records: list[Record] | None = None, removed: Removed | None = None) -> None:
+        self.records: list[Record] = [] if records is None else records
+        self.removed: Removed = [] if removed is None else removed
 
 
 class Promises:
@@ -30,6 +31,14 @@ class Promises:
 
     def __len__(self) -> int:
         return sum(map(len, self._pending.values()))
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one reply is pending, and no more."""
+        if len(self._pending) != 1:
+            return False
+        (replies,) = self._pending.values()
+        return len(replies) == 1
 
     def add(self, n: int, reply: Reply) -> None:
         """Keep a reply until entry n is durable."""

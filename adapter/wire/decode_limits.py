@@ -53,9 +53,8 @@ _puts: Decoder[Any] = Decoder(_put_shape())
 
 def problem_with(command: Raw) -> str:
     """Say why a command is not to be decoded, or "". What else is wrong with it shows then."""
-    with memoryview(command) as view:
-        if len(view) <= TRUSTED_BYTES:
-            return ""
+    if len(command) <= TRUSTED_BYTES:
+        return ""
     try:
         if _heads.decode(command).tag != PUT_TAG:
             return ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from adapter.core.contract.commands import Command
 from adapter.core.contract.reasons import Reason
@@ -43,13 +43,16 @@ class Incoming:
             return Refused(Reason.MALFORMED_REQUEST, "", str(error))
 
 
-class Received(Struct):
+class Received:
     """What some bytes amounted to. goodbye: the connection is to be closed with this."""
 
-    hello: frames.Hello | None = None
-    operations: list[Incoming] = []
-    seen: list[int] = []
-    goodbye: Refused | None = None
+    __slots__ = ("goodbye", "hello", "operations", "seen")
+
+    def __init__(self) -> None:
+        self.hello: frames.Hello | None = None
+        self.operations: list[Incoming] = []
+        self.seen: list[int] = []
+        self.goodbye: Refused | None = None
 
 
 class ServerSession:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import OutcomeOf, OutcomeRecorded, Record
@@ -27,7 +25,7 @@ TEXT_MAX = 300
 """Longer than any sentence of core; an invalid name may have millions of letters."""
 
 
-class Decision(Struct):
+class Decision:
     """Records to apply, and the answer.
 
     result: None if it waits, or if a record carries the command's outcome. after: the entry
@@ -39,16 +37,35 @@ class Decision(Struct):
     which they come to be.
     """
 
-    records: list[Record]
-    result: Result | None = None
-    after: int = -1
-    barrier: bool = False
-    replies: list[Reply] = []
-    closed: dict[int, Refused] = {}
-    warning: int = 0
-    subscriptions: int = -1
-    made: dict[str, LocalQueue] = {}
-    subscribed: dict[str, SubscriptionState] = {}
+    __slots__ = (
+        *("after", "barrier", "closed", "made", "records", "replies", "result", "subscribed"),
+        *("subscriptions", "warning"),
+    )
+
+    def __init__(
+        self,
+        records: list[Record],
+        result: Result | None = None,
+        after: int = -1,
+        *,
+        barrier: bool = False,
+        replies: list[Reply] | None = None,
+        closed: dict[int, Refused] | None = None,
+        warning: int = 0,
+        subscriptions: int = -1,
+        made: dict[str, LocalQueue] | None = None,
+        subscribed: dict[str, SubscriptionState] | None = None,
+    ) -> None:
+        self.records = records
+        self.result = result
+        self.after = after
+        self.barrier = barrier
+        self.replies: list[Reply] = [] if replies is None else replies
+        self.closed: dict[int, Refused] = {} if closed is None else closed
+        self.warning = warning
+        self.subscriptions = subscriptions
+        self.made: dict[str, LocalQueue] = {} if made is None else made
+        self.subscribed: dict[str, SubscriptionState] = {} if subscribed is None else subscribed
 
 
 def refused(refusal: Refusal) -> Refused:

@@ -31,6 +31,10 @@ def reason(received: Received) -> Reason | None:
     return None if received.goodbye is None else Reason(received.goodbye.reason)
 
 
+def is_nothing(received: Received) -> bool:
+    return not (received.hello or received.operations or received.seen or received.goodbye)
+
+
 def test_hello_then_requests_also_in_one_piece() -> None:
     session = ServerSession("QM1")
     received = session.receive(HELLO + REQUESTS + REQUESTS)
@@ -108,7 +112,7 @@ def test_hello_twice() -> None:
 def test_a_closed_connection_takes_nothing() -> None:
     session = opened()
     session.close()
-    assert session.receive(REQUESTS) == Received()
+    assert is_nothing(session.receive(REQUESTS))
 
 
 def test_one_bad_operation_answers_for_itself() -> None:
@@ -162,7 +166,7 @@ def test_any_bytes_are_answered_with_a_goodbye_or_taken(chunks: list[bytes], hel
     closed = False
     for chunk in chunks:
         received = session.receive(chunk)
-        assert not closed or received == Received()
+        assert not closed or is_nothing(received)
         closed = closed or received.goodbye is not None
         assert (session.state is ProtocolState.CLOSED) == closed
         with contextlib.suppress(frames.ProtocolError):

@@ -34,6 +34,12 @@ poll thread calls on_durable and on_doubt. poll raises there what is fatal to th
 ends that thread is a doubt. It blocks in librdkafka without the GIL and is woken by a condition
 variable, so an append pays one thread switch more than produce and flush would; one poll serves all
 reports that wait, and on_durable is called once for them, with the highest n.
+
+An owner that has nothing else to do saves that switch: look takes the reports on the owner's own
+thread, which waits for them, and the poll thread rests. `_polling` is locked by the one that polls,
+so that reports are taken in order. The poll thread is back at work when an append is not reported
+within the wait of look, when there is a gap to read or a doubt to tell, and when the owner calls
+leave; while it rests, it polls every POLL_S all the same, for what concerns no append.
 """
 
 import contextlib
@@ -111,6 +117,9 @@ class LedgerWriter:
         self._failure = ""  # why the term is over
         self._ended = False
         self._stopped = False
+        self._polling = threading.Lock()
+        self._rests = False  # the poll thread: the owner looks for reports itself
+        self._wanted = threading.Event()  # the poll thread, at once
         self._unread: deque[tuple[RecordNumber, int]] = deque()  # reports from the first gap on
         self._poller: threading.Thread | None = None
         self._on_durable: Durable = ignore_durable
@@ -216,6 +225,7 @@ class LedgerWriter:
         """End without a word; what is in flight stays unknown."""
         self._stopped = self._ended = True
         self._purge()
+        self._wanted.set()
         thread = self._poller
         if thread is not None and thread is not threading.current_thread():
             thread.join(STOP_TIMEOUT_S)
@@ -232,15 +242,46 @@ class LedgerWriter:
         assert producer is not None, "the term has begun"
         assert term is not None, "the term has begun"
         while not self._ended:
-            producer.poll(POLL_S)
-            if self._unread and not self._failure:
-                self._read_gaps(term)
-            if self._stopped:
-                return
-            if term.durable_n > self.promised_n:
-                self.promised_n = term.durable_n
-                self._on_durable(term.durable_n)
+            if self._rests:
+                self._wanted.wait(POLL_S)
+                self._wanted.clear()
+            with self._polling:
+                if not self._unread:
+                    producer.poll(0.0 if self._rests else POLL_S)
+                if self._unread and not self._failure:
+                    self._read_gaps(term)
+                self._promise(term)
         self._tell_doubt()
+
+    def _promise(self, term: Term) -> None:
+        if term.durable_n > self.promised_n and not self._stopped:
+            self.promised_n = term.durable_n
+            self._on_durable(term.durable_n)
+
+    def look(self, wait_s: float) -> bool:
+        """See the port."""
+        producer, term = self._producer, self._term
+        if self._ended or producer is None or term is None:
+            return False
+        self._rests = True
+        if self._polling.acquire(timeout=wait_s):
+            try:
+                if term.has_undurable and not self._unread:
+                    producer.poll(wait_s)
+                self._promise(term)
+            except Exception as error:  # noqa: BLE001 -- as what ends the poll thread: a doubt
+                self._fail(f"{self._settings.topic}: taking reports failed: {error!r}")
+            finally:
+                self._polling.release()
+            if not term.has_undurable and not self._ended:
+                return True
+        self.leave()
+        return False
+
+    def leave(self) -> None:
+        """See the port."""
+        self._rests = False
+        self._wanted.set()
 
     def _broke(self, what: str) -> None:
         """Doubt, when the thread has ended: a fatal error of the producer is raised by poll."""
@@ -284,6 +325,7 @@ class LedgerWriter:
         self._failure = self._failure or why
         self._ended = True
         self._purge()
+        self._wanted.set()
 
     def _purge(self) -> None:
         if self._producer is not None:
@@ -370,6 +412,15 @@ class KafkaLedger:
         n = self._writer.append(payload)
         self._counts["appends"] += 1
         return n
+
+    def look(self, wait_s: float) -> bool:
+        """See the port."""
+        return self._writer is not None and self._writer.look(wait_s)
+
+    def leave(self) -> None:
+        """See the port."""
+        if self._writer is not None:
+            self._writer.leave()
 
     def durable(self) -> Position:
         """See the port."""

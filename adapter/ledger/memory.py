@@ -252,6 +252,13 @@ class MemoryLedger:
             self._counts["doubts"] += 1
             self.on_doubt(doubt)
 
+    def look(self, wait_s: float) -> bool:  # noqa: ARG002 -- the port's name
+        """See the port: nothing is in flight here, or it is reported by pump."""
+        return False
+
+    def leave(self) -> None:
+        """See the port."""
+
     def durable(self) -> Position:
         """See the port."""
         if self._term is None:

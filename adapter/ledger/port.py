@@ -187,6 +187,17 @@ class Ledger(Protocol):
         From one thread only. Raises LedgerClosed, LedgerFull or EntryTooLarge: nothing written.
         """
 
+    def look(self, wait_s: float) -> bool:
+        """Wait for the reports of all appends on this thread, for so long at most.
+
+        on_durable is then called on this thread, and no other one has to wake it: for an owner that
+        has nothing else to do. From the thread that appends; return whether everything is durable,
+        else reports come from another thread as ever. leave() is to follow.
+        """
+
+    def leave(self) -> None:
+        """Let reports come from another thread again, because look is not called any more."""
+
     def durable(self) -> Position:
         """Where the last entry of this term is that may be promised; only within a term.
 

@@ -35,6 +35,11 @@ class Term:
         self.at = Position(offset, owner, 0)
         """Of the last entry that may be promised; replaced as a whole, for other threads."""
 
+    @property
+    def has_undurable(self) -> bool:
+        """Whether there are appends that may not be promised yet."""
+        return self.durable_n + 1 < self.next_n
+
     def follows(self, step: RecordNumber, offset: int) -> bool:
         """Take a delivery report if it follows the one before; False: there is a gap to judge."""
         expected = (self.durable_n + 1, self.parts, self.next_offset)

@@ -60,6 +60,14 @@ class Appends:
     def _has_room(self) -> bool:
         return self.appended_n - self.durable_n < ENTRIES_IN_FLIGHT_MAX
 
+    def look(self, wait_s: float) -> bool:
+        """Wait for what is in flight; return whether that is all there is, and it is durable."""
+        return not self._closed and self._ledger.look(wait_s)
+
+    def leave(self) -> None:
+        """Wait no more: what is durable is reported by the ledger's thread."""
+        self._ledger.leave()
+
     @property
     def takes_more(self) -> bool:
         """Whether an entry that is added now is appended at once."""

@@ -6,6 +6,7 @@ Each is watched: if one raises, broke hears of it, because nothing can go on wit
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from functools import partial
 
@@ -18,6 +19,7 @@ class OwnerCalls:
     def __init__(self, broke: watched.Ended) -> None:
         self.broke = broke
         self._asyncio = asyncio.get_running_loop()
+        self._own_thread = threading.get_ident()
 
     def now_s(self) -> float:
         """Return the event loop's time, in seconds."""
@@ -34,7 +36,10 @@ class OwnerCalls:
     def from_thread(self, name: str, call: Callable[[object], None], what: object) -> None:
         """Call soon; for any thread."""
         watched_call = watched.callback(name, partial(call, what), self.broke)
-        self._asyncio.call_soon_threadsafe(watched_call)
+        if threading.get_ident() == self._own_thread:
+            self._asyncio.call_soon(watched_call)  # which need not be woken
+        else:
+            self._asyncio.call_soon_threadsafe(watched_call)
 
 
 class Moves:

@@ -26,6 +26,7 @@ from adapter.ledger.port import Ledger
 from adapter.owner.appends import Appends
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
+from adapter.owner.lone_client import LOOK_S, LoneClient
 from adapter.owner.promises import Collected, Promises
 from adapter.topics.port import Page
 
@@ -65,6 +66,8 @@ class OwnerLoop:
         self._weight = 0
         self._barrier = False
         self._ready: dict[int, list[Reply]] = {}
+        self._lone = LoneClient()
+        self._looks = False
         self._scheduled = False
         self._began_ms = clock.now_ms() - clock.elapsed_ms()
         self._ended = False
@@ -76,6 +79,7 @@ class OwnerLoop:
     def request(self, request: Request) -> None:
         """Execute one request; its reply is sent to the clients."""
         self.requests += 1
+        self._lone.asked(request.connection, while_in_flight=not self.appends.all_durable)
         self.qm.elapsed_ms = self._clock.elapsed_ms()
         self._take(dispatch.step(self.qm, request))
 
@@ -119,9 +123,11 @@ class OwnerLoop:
         """Entries up to n are durable and valid: keep the promises that waited for them."""
         if self._ended:
             return
+        self._lone.committed()
         self.appends.durable(n)
         self._release(n)
         self._flush()
+        self._look()
 
     def halt(self) -> None:
         """Decide what comes, but write and promise nothing more."""
@@ -216,6 +222,20 @@ class OwnerLoop:
         self._scheduled = False
         if not self._ended:
             self._flush()
+            self._look()
+
+    def _look(self) -> None:
+        """Wait for the append of a client that is alone, and waits for it too."""
+        if self.appends.all_durable:
+            return
+        if self._lone.is_alone and self._promises.is_single and not self._collected.records:
+            self._looks = True
+            if self.appends.look(LOOK_S):
+                return
+            self._lone.failed()
+        if self._looks:
+            self._looks = False
+            self.appends.leave()
 
     def _flush(self) -> None:
         """Append what there is, as far as entries may be in flight, and send what is ready."""

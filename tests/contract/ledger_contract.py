@@ -160,6 +160,22 @@ class LedgerContract:
             assert [ledger.append(b"x"), ledger.append(b"y")] == [1, 2]
             heard.wait_durable(2)
 
+    def test_reports_come_to_a_thread_that_looks_and_to_others_again(self, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        for round_ in range(60):
+            n = ledger.append(b"%d" % round_)
+            if round_ % 4:
+                ledger.look(WAIT_S / 10)
+            else:
+                ledger.leave()
+            if round_ % 3 == 0:
+                n = ledger.append(b"another one")
+            heard.wait_durable(n)
+        assert not heard.doubts
+        ledger.leave()
+        write_durably(ledger, heard, [b"the last one"])
+
     def test_a_take_over_sees_all_that_was_durable_before(self, place: Place) -> None:
         expected: list[bytes] = []
         for term in range(4):

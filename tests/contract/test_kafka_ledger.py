@@ -1,5 +1,6 @@
 """The ledger contract, kept by the ledger on a real Kafka; and what only it can meet."""
 
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -88,3 +89,31 @@ def test_a_setting_that_the_client_does_not_know() -> None:
     with pytest.raises(LedgerUnavailable, match=r"no\.such\.setting") as caught:
         take(KafkaLedger(settings))
     assert not caught.value.retriable
+
+
+def test_looking_takes_reports_on_the_same_thread(kafka_place: KafkaPlace) -> None:
+    ledger = kafka_place.ledger()
+    threads: list[int] = []
+    ledger.on_durable = lambda _n: threads.append(threading.get_ident())
+    take(ledger)
+    ledger.append(b"its report may come to the ledger's thread, which was polling")
+    ledger.look(WAIT_S)
+    threads.clear()
+    for round_ in range(10):
+        ledger.append(b"%d" % round_)
+        assert ledger.look(WAIT_S)
+    assert threads == [threading.get_ident()] * 10
+
+
+def test_a_doubt_is_told_although_the_owner_looks_for_reports(kafka_place: KafkaPlace) -> None:
+    first, second = kafka_place.ledger(), kafka_place.ledger()
+    heard = Heard(first)
+    take(first)
+    first.append(b"durable")
+    heard.wait_durable(1)
+    assert first.look(WAIT_S)
+    take(second)
+    first.append(b"void")
+    assert not first.look(WAIT_S)
+    assert "another owner took over" in heard.wait_doubt()
+    assert heard.durable == [1]

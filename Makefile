@@ -78,7 +78,7 @@ compiled-test: compiled ## unit tests, transcripts, requirements and simulations
 soak: $(STAMP) ## hundreds of kills of every process; KILLS=N in each part, PARTS="network" for some
 	$(BIN)/python -m tests.soak $(PARTS) $(if $(KILLS),--kills $(KILLS))
 
-bench: $(STAMP) ## throughput, latency and memory beside raw Kafka, under an hour; PARTS="verbs scale" for some
+bench: $(STAMP) ## throughput, latency and memory beside raw Kafka and others, an hour and a half; PARTS="verbs scale" for some
 	$(BIN)/python -m benchmarks $(PARTS)
 
 docs: $(STAMP) ## write again what the documentation has from the code

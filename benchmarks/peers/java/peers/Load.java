@@ -12,7 +12,7 @@ import java.util.concurrent.CyclicBarrier;
  *
  * <p>PEER: artemis or rabbitmq. KIND: rt for round trips, pg to put everything and then get it.
  * MODE: asked to ask for each message; ahead to be sent messages ahead; pipelined to leave units
- * unconfirmed, too. It connects, works until Java has compiled what it runs, prints "ready",
+ * unconfirmed, too. It connects, works so long to warm up, prints "ready",
  * waits for a line, works, and prints what it did as JSON.
  */
 public final class Load {

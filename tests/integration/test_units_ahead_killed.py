@@ -14,10 +14,14 @@ from pathlib import Path
 import pytest
 
 import adapter
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import MessageData
+from adapter.core.contract.reasons import Reason
 from adapter.demo.proxy import Proxy
 from adapter.errors import BackedOut
 from adapter.localkafka import LocalKafka
 from tests.support.backlog import until
+from tests.support.raw_client import RawClient
 from tests.support.server_process import ServerProcess
 
 MESSAGES = 4_000
@@ -49,6 +53,34 @@ def server(
             qm.define_queue("TARGET")
             qm.queue("SOURCE").put_many(BODIES)
         yield running
+
+
+class Frames:
+    """A client that sends its frames by hand, with a session of its own."""
+
+    def __init__(self, client: RawClient, session: bytes) -> None:
+        self.client = client
+        client.hello()
+        client.open_session(session)
+        client.ask(c.Open(1, "SOURCE", c.INPUT), c.Open(2, "TARGET", c.OUTPUT))
+        self.units = (session + number.to_bytes(8, "big") for number in range(1, 10))
+
+    def get_ahead(self) -> bytes:
+        """Begin a unit ahead and get its messages, in one frame."""
+        unit = next(self.units)
+        begin, get = c.Begin(unit, ahead=True), c.Get(1, unit, limit=SIZE)
+        self.client.send_frame([3, [[0, 0, begin], [99, 0, get]], []])
+        assert len(self.client.receive()[1][0][1][1]) == SIZE
+        return unit
+
+
+def counts(server: ServerProcess, most: int = 6) -> list[int]:
+    """How often the first messages of SOURCE have come back."""
+    with adapter.connect(server.address) as qm:
+        until(lambda: qm.queue("SOURCE").depth() == MESSAGES)
+        shown = [one for one, _ in zip(qm.queue("SOURCE").browse(), range(most), strict=False)]
+    assert [one.body for one in shown] == BODIES[:most]
+    return [one.backout_count for one in shown]
 
 
 class Copier:
@@ -129,3 +161,42 @@ def test_of_a_killed_program_only_what_it_was_shown_is_counted(server: ServerPro
         until(lambda: qm.queue("SOURCE").depth() == MESSAGES - first)
         counts = [(one.body, one.backout_count) for one in qm.queue("SOURCE").browse()]
     assert counts == [(body, int(body in shown)) for body in BODIES[first:]]
+
+
+def test_of_a_cut_connection_only_the_unit_that_was_touched_is_counted(
+    server: ServerProcess,
+) -> None:
+    """The frames are sent by hand. The counts outlast the queue manager's process."""
+    with RawClient(server.address) as raw:
+        client = Frames(raw, b"1" * 16)
+        units = [client.get_ahead() for _ in range(3)]
+        raw.tell(c.Touch(units[0]))
+        raw.ask(c.AskOutcome(units[0]))  # behind the touch: a reset takes what was not read
+        raw.break_off()
+    assert counts(server) == [1, 1, 0, 0, 0, 0]
+    server.kill()
+    server.start()
+    assert counts(server) == [1, 1, 0, 0, 0, 0]
+
+
+def test_a_commit_behind_a_refused_deferred_put_leaves_nothing_on_kafka(
+    server: ServerProcess,
+) -> None:
+    with adapter.connect(server.address) as qm:
+        qm.alter_queue("TARGET", max_depth=1)
+    with RawClient(server.address) as raw:
+        client = Frames(raw, b"2" * 16)
+        unit = client.get_ahead()
+        put = c.Put(2, [MessageData(body=b"x", persistence=1)], unit, c.DEFERRED)
+        raw.tell(c.Touch(unit), put, put)
+        refused = raw.refused(c.Commit(unit), number=1)
+        assert (refused.reason, refused.name) == (Reason.QUEUE_FULL, "TARGET")
+    server.kill()
+    server.start()
+    assert counts(server, 3) == [1, 1, 0]
+    with RawClient(server.address) as raw:
+        raw.hello()
+        raw.ask(c.SessionResume(b"2" * 16, [1], 1))
+        assert raw.refused(c.Commit(unit), number=1).reason is Reason.BACKED_OUT
+    with adapter.connect(server.address) as qm:
+        assert qm.queue("TARGET").depth() == 0

@@ -22,6 +22,7 @@ class Events:
     """
 
     name = EVENTS
+    patience_s = 0.2
     parkable = None
 
     def __init__(self, settings: MoverSettings) -> None:

@@ -26,6 +26,8 @@ class Projection(Protocol):
 
     name: str
     """The mover's name: of its progress, its transactional ids and its figures."""
+    patience_s: float
+    """Under load, how long the ledger may stay unread: its copies come late by as much."""
 
     @property
     def parkable(self) -> ParkableProjection | None:

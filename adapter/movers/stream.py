@@ -45,6 +45,7 @@ class Stream:
     """
 
     name = STREAM
+    patience_s = 0.0
 
     def __init__(self, settings: MoverSettings, chunk_bytes: int = chunks.CHUNK_BYTES) -> None:
         self._settings = settings

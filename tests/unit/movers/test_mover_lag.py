@@ -1,13 +1,17 @@
 """How far a mover is behind, as its figures tell, on topics and a ledger in memory."""
 
+import itertools
 import os
+
+import msgspec
+import pytest
 
 from adapter.core.contract import records as r
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Entry, LedgerReader, Position
-from adapter.movers.mover import Mover
+from adapter.movers.mover import BUSY_BYTES, Mover
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.topics.admin import TopicSettings
@@ -73,16 +77,17 @@ class OneByOne:
         """See LedgerReader."""
 
 
-def filled() -> tuple[MemoryLog, int]:
+def filled(body: bytes = b"body") -> tuple[MemoryLog, int]:
     """A ledger with a message in each of so many entries, and how long each entry is."""
     log = MemoryLog()
+    message = msgspec.structs.replace(MESSAGE, body=body)
     ledger = MemoryLedger(log)
     ledger.take_over(b"o" * 16, "a test", lambda _entry: None)
     ledger.append(entries.encode([r.QueueDefined("Q", 0, {})]))
     size = 0
     for number in range(COUNT):
         unit = r.UnitCommitted(
-            os.urandom(24), 1, [r.Placed("Q", 0, number + 1, 0, 0, 0, 1, MESSAGE)], [], "put", None
+            os.urandom(24), 1, [r.Placed("Q", 0, number + 1, 0, 0, 0, 1, message)], [], "put", None
         )
         payload = entries.encode([unit])
         size = len(payload)
@@ -115,3 +120,38 @@ def test_the_lag_is_what_lies_behind_the_position() -> None:
     last = mover.statistics()
     assert (last["lag_records"], last["lag_bytes"], last["copied"]) == (0, 0, COUNT)
     assert last["written"] == last["position"] == log.end - 1
+
+
+@pytest.mark.parametrize(
+    ("body", "interval_ms", "transactions"),
+    [
+        (bytes(BUSY_BYTES), 50, range(5, COUNT // 2)),
+        (bytes(BUSY_BYTES), 0, range(COUNT, COUNT + 3)),
+        (b"few", 50, range(COUNT, COUNT + 3)),
+    ],
+    ids=["load", "load, each read at once", "few messages"],
+)
+def test_under_load_a_transaction_takes_in_several_reads(
+    body: bytes, interval_ms: int, transactions: range
+) -> None:
+    """Each read is 0.15 s by the clock of this Kafka. What is not committed is not copied."""
+    log, _ = filled(body)
+    kafka = t.Kafka(Calm())
+    readers: list[OneByOne] = []
+    settings = msgspec.structs.replace(SETTINGS, interval_ms=interval_ms)
+
+    def reader(position: Position | None) -> LedgerReader:
+        readers.append(OneByOne(log, mover, position))
+        return readers[-1]
+
+    with kafka.installed(t.Life):
+        mover = Mover(settings, Stream(settings), reader)
+        mover.run()
+    last = mover.statistics()
+    assert (last["lag_records"], last["copied"]) == (0, COUNT)
+    assert last["transactions"] in transactions
+    (one,) = readers
+    for figures in one.figures:
+        assert figures["position"] <= figures["written"] or not figures["transactions"]
+    lags = [figures["lag_records"] for figures in one.figures[2:]]
+    assert all(now <= before + 1 for before, now in itertools.pairwise(lags))

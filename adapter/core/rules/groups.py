@@ -29,6 +29,7 @@ from adapter.core.contract.commands import (
     ALL_SEGMENTS,
     COMPLETE,
     LOGICAL_ORDER,
+    MATCH_OFFSET,
     Browse,
     Get,
     Put,
@@ -136,18 +137,28 @@ def _beginning(handle: QueueHandle, command: Get | Browse, after: Place) -> Iter
         return found.messages.in_order(queue.name, after)
     else:
         fitting_ones = found.heads.in_order(queue.name, after)
-    return (stored for stored in fitting_ones if _is_whole(found, stored, options))
+    return (stored for stored in fitting_ones if _is_whole(found, stored, command))
 
 
-def _is_whole(found: Groups, stored: Stored, options: int) -> bool:
-    message = stored.message
+def _is_whole(found: Groups, stored: Stored, command: Get | Browse) -> bool:
+    message, options = stored.message, command.options
     if options & LOGICAL_ORDER and stored not in found.heads:
         return False
     if options & ALL_MESSAGES and not found.is_whole_group(message):
         return False
-    if options & COMPLETE and message.offset:
+    if not options & (ALL_SEGMENTS | COMPLETE):
+        return True
+    if message.offset and (options & COMPLETE or not _names_segment(command)):
         return False
-    return not options & (ALL_SEGMENTS | COMPLETE) or found.is_whole_message(message)
+    return found.is_whole_message(message)
+
+
+def _names_segment(command: Get | Browse) -> bool:
+    """Whether a segment behind the first may be meant: else a message is shown by its first one.
+
+    That one may have expired and not be removed yet; what is behind it is not shown for it.
+    """
+    return bool(command.options & MATCH_OFFSET or command.message_id or command.correlation_id)
 
 
 def parts(queue: LocalQueue, first: Stored) -> list[Stored]:

@@ -121,6 +121,27 @@ def test_what_is_not_whole_does_not_come(client: Client) -> None:
     assert client.get(options=ALL_SEGMENTS) == [LONG[:32]]
 
 
+@pytest.mark.parametrize("how", ["selection", "group"])
+def test_what_is_behind_a_segment_that_expired_does_not_come(client: Client, how: str) -> None:
+    client.do(c.Open(2, "Q", c.INPUT, selection="size > 0" if how == "selection" else ""))
+    parts = (("first", 0, SEGMENT, 1000), ("last", 5, LAST_SEGMENT, -1))
+    for body, offset, flag, expiry_ms in parts:
+        segment = Details(flags=IN_GROUP | flag, offset=offset)
+        message = MessageData(
+            body.encode(),
+            group_id=GROUP,
+            expiry_ms=expiry_ms,
+            details=segment,
+            properties={"size": 5},
+        )
+        assert isinstance(client.do(c.Put(1, [message])), PutDone)
+    client.core.now_ms += 2000  # the first has expired, and is still there
+    wanted: dict[str, Any] = {} if how == "selection" else {"group_id": GROUP}
+    answer = client.do(c.Get(2, options=ALL_SEGMENTS, **wanted))
+    assert isinstance(answer, Messages)
+    assert answer.messages == []
+
+
 def test_a_get_waits_for_the_last_segment(client: Client) -> None:
     waits = client.send(c.Get(1, wait_ms=-1, options=COMPLETE))
     for at, flags in ((0, SEGMENT), (5, LAST_SEGMENT)):

@@ -126,6 +126,7 @@ def test_every_figure_of_a_mover_is_described() -> None:
 class _Projection:
     name = "stream"
     parkable = None
+    patience_s = 0.0
 
 
 def _no_reader(_position: object) -> LedgerReader:

@@ -22,8 +22,9 @@ progress too (`defined`), and followed from there: a reader that begins before t
 over what went to earlier queues of the name, and the deletion of its own incarnation ends it.
 
 **A topic that was deleted** is created again and gets all that the ledger has, from the beginning;
-if the ledger does not begin there any more the topic stays parked, because copies would be missing.
-A topic that was never written (`unwritten`) needs none of that: its position is its beginning.
+if the ledger does not begin there any more the topic stays parked, because copies would be missing,
+until its queue has been deleted and defined again. A topic that was never written (`unwritten`)
+needs none of that: its position is its beginning.
 
 This module knows when to try and what is whose; it must not know how anything is produced.
 """
@@ -169,6 +170,7 @@ class Parking:
         self._stopping = stopping
         self._schedule = RetrySchedule()
         self._refused: dict[str, str] = {}  # to be parked until a commit says that they are
+        self._uncreated: set[str] = set()  # those of them that could not be created
         self._trying = ""  # the parked topic that is to blame if something fails now
         self._catch_up: CatchUp | None = None
         self._open_lanes = OpenLanes(settings, writer, self._first_seqs)
@@ -200,7 +202,10 @@ class Parking:
         """Take in the progress as it was committed, and park what has refused since."""
         projection = self._projection
         projection.incarnations = self._writer.at.incarnations
-        self._park_all({topic: projection.is_unwritten(topic) for topic in self._refused})
+        uncreated = self._uncreated
+        self._park_all(
+            {one: one in uncreated or projection.is_unwritten(one) for one in self._refused}
+        )
         parked = self._writer.at.parked
         topics = [topic for topic in projection.topics() if topic not in parked]
         self._leaderless = self._open_lanes.end(topics, self._writer.progress_turn)
@@ -214,6 +219,7 @@ class Parking:
     def committed(self) -> None:
         """A commit says what is parked."""
         self._refused.clear()
+        self._uncreated.clear()
 
     def ends_transaction(self, record: list[Movable]) -> bool:
         """Whether the open transaction must end before a record is taken; asked once for each."""
@@ -238,6 +244,7 @@ class Parking:
         """Create the topics that are needed, and park those that cannot be created."""
         refused = self._projection.settle()
         self._refused |= refused
+        self._uncreated |= refused.keys()
         self._park_all(dict.fromkeys(refused, True))
 
     def _park_all(self, unwritten: dict[str, bool]) -> None:
@@ -282,7 +289,10 @@ class Parking:
             self._park(topic, str(trouble))
         except LedgerMismatch as gone:
             self.end_term()
-            self._park(topic, f"{GONE}; {gone}")
+            if self._projection.is_defined(topic):
+                self._park(topic, f"{GONE}; {gone}")
+            else:
+                self._end(topic, "its queue was deleted; the topic stays without what it missed")
         self._trying = ""
 
     def _begin_catch_up(self, topic: str) -> CatchUp:
@@ -320,15 +330,19 @@ class Parking:
             catch_up.pending.popleft()
             is_over = parked.offset >= at.offset or catch_up.is_deleted
         if is_over:
-            del at.parked[catch_up.topic]
-            if not writer.is_open:
-                writer.begin()
-        if writer.is_open:
-            writer.commit()
-        if is_over:
             self.end_term()
-            self._schedule.forget(catch_up.topic)
-            log.info("parked topic goes on", topic=catch_up.topic, mover=self._projection.name)
+            self._end(catch_up.topic, "nothing is missing on it")
+        elif writer.is_open:
+            writer.commit()
+
+    def _end(self, topic: str, why: str) -> None:
+        """Say in the progress that a topic is parked no more, with what is open."""
+        del self._writer.at.parked[topic]
+        if not self._writer.is_open:
+            self._writer.begin()
+        self._writer.commit()
+        self._schedule.forget(topic)
+        log.info("topic parked no more", topic=topic, reason=why, mover=self._projection.name)
 
     def _copy_share(self, catch_up: CatchUp, parked: Parked, entry: Entry) -> bool:
         """Copy a parked topic's share of an entry; False if the transaction is full before."""

@@ -97,7 +97,7 @@ def test_a_topic_that_is_deleted_comes_back_with_all_that_the_ledger_has(
 def test_a_topic_that_is_deleted_stays_parked_once_the_ledger_is_trimmed(
     place: MoverPlace, movers: MoverThread
 ) -> None:
-    """What was on it is gone; the others do not suffer from it."""
+    """What was on it is gone, and the others do not suffer. A new queue of its name ends that."""
     place.define("A", "B")
     place.append(place.unit(["A", "B"]))
     movers.start()
@@ -112,6 +112,12 @@ def test_a_topic_that_is_deleted_stays_parked_once_the_ledger_is_trimmed(
     deadline_s = time.monotonic() + WAIT_S
     while not any("restore the topic from a copy" in one.why for one in movers.parked.values()):
         assert time.monotonic() < deadline_s, movers.parked
+        place.append(place.unit(["B"]))
+        copy(place, movers)
+    place.check("B")
+    place.append(r.QueueDeleted("A"), r.QueueDefined("A", 1, {}))
+    while not movers.none_parked(0.1):
+        assert time.monotonic() < deadline_s + WAIT_S, movers.parked
         place.append(place.unit(["B"]))
         copy(place, movers)
     place.check("B")

@@ -69,6 +69,11 @@ def test_a_seed_reproduces_a_run() -> None:
     assert trace.count("\n") > 1_000
 
 
+def test_a_topic_that_was_never_made_has_lost_nothing() -> None:
+    """Its mover could not create it, nor commit that it is parked, and asked again from before."""
+    said(started("everything", "339"))
+
+
 @pytest.mark.parametrize("seed", [23, 33])
 def test_two_topics_that_go_at_once_are_both_parked(seed: int) -> None:
     """Each is found out in a transaction of its own: the first must not be forgotten meanwhile."""

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from adapter.core.contract.commands import Command, Open, OpenConsumer, OpenTopic, Subscribe
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq import MsmqOpen
 from adapter.core.contract.results import Opened, Refused, Result, Subscribed
 from adapter.errors import Error, InvalidValue, MessageTooLong
@@ -78,7 +79,7 @@ class Pending(Struct, eq=False):
     begins.
     """
 
-    command: Command | ServerCommand | Raw
+    command: Command | ServerCommand
     when_lost: int = AGAIN
     durable: bool = False
     handle: Handle | None = None
@@ -132,14 +133,14 @@ def encode_into(buffer: bytearray, operations: Operations, seen: list[int]) -> N
     buffer[:LENGTH_BYTES] = length.to_bytes(LENGTH_BYTES, "big")
 
 
-def encoded(command: Command) -> Raw:
-    """Encode a command that is sent later, so that later changes of its parts do not matter."""
+def encoded(content: MessageData) -> Raw:
+    """Encode a message that is sent later, so that later changes of its parts do not matter."""
     try:
-        return Raw(_encoder.encode(command))
+        return Raw(_encoder.encode(content))
     except ENCODING_ERRORS as error:
         raise InvalidValue(f"an argument cannot be sent: {error}") from error
 
 
-def size_of(command: Command | ServerCommand | Raw) -> int:
+def size_of(command: Command | ServerCommand) -> int:
     """Say how many bytes a command takes in a frame."""
     return len(_encoder.encode(command))

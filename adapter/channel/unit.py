@@ -13,7 +13,6 @@ from enum import Enum
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
 from adapter.channel.deferred import DeferredPuts
@@ -212,7 +211,7 @@ class AnyUnit:
             self._deferred = DeferredPuts()
         if not self._deferred:
             self._channel.keeping.add(self)
-        is_full = self._deferred.keep(rq.encoded(put), owner)
+        is_full = self._deferred.keep(put, owner)
         self._put_ids.append(message_id)
         if is_full:
             self.submit([])

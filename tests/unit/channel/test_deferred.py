@@ -4,6 +4,7 @@ import gc
 import threading
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from msgspec import structs
 
@@ -12,6 +13,7 @@ from adapter import errors as e
 from adapter.channel import deferred
 from adapter.channel.requests import Pending
 from adapter.core.contract import commands as c
+from adapter.core.contract.message import MessageData
 from tests.support.loopback import Loopback
 
 Connect = Callable[..., adapter.Connection]
@@ -42,6 +44,22 @@ def test_a_unit_of_puts_is_one_frame_and_one_answer(
     assert qm.statistics()["frames_received"] == answers + 1
     assert server.bodies("Q") == [b"1", b"2", b"3"]
     assert qm.statistics()["units"] == 0
+
+
+def test_messages_that_follow_each_other_by_a_handle_are_one_put() -> None:
+    kept = deferred.DeferredPuts()
+    asked = [(1, 9), (1, 9), (2, 9), (1, 9), (1, 4), (1, 4)]
+    for number, (handle, level) in enumerate(asked):
+        message = MessageData(b"%d" % number)
+        kept.keep(c.Put(handle, [message], b"u" * 24, c.DEFERRED, level), None)
+        message.body = b"changed since"
+    with kept.taken() as requests:
+        encoded = [msgspec.msgpack.encode(one.command) for one in requests]
+    puts = [msgspec.msgpack.decode(one, type=c.Put) for one in encoded]
+    assert [len(put.messages) for put in puts] == [2, 1, 1, 2]
+    found = [(put.handle, put.level, one.body) for put in puts for one in put.messages]
+    assert found == [(*one, b"%d" % number) for number, one in enumerate(asked)]
+    assert {(put.unit, put.options) for put in puts} == {(b"u" * 24, c.DEFERRED)}
 
 
 def test_the_result_has_the_id_that_the_message_gets(

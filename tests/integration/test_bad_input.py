@@ -152,7 +152,7 @@ def test_a_frame_that_breaks_off(server: ServerProcess, sent: int) -> None:
 
 
 def test_another_version_of_the_protocol(server: ServerProcess) -> None:
-    for version in (0, 2, 2**63, -1):
+    for version in (0, frames.PROTOCOL_VERSION + 1, 2**63, -1):
         with RawClient(server.address) as client:
             client.say_hello(version=version)
             refused = client.goodbye()

@@ -288,7 +288,7 @@ def test_starts_that_cannot_succeed_are_a_sentence(mqk: Shell, tmp_path: Path) -
 def test_the_doctor_looks_at_both(mqk: Shell) -> None:
     said = mqk("doctor", "--json", "--qmgr", mqk.address)
     found = {str(one["subject"]): one for one in said.objects}
-    assert found["queue manager"]["text"].startswith(f"CLI at {mqk.address}, ")
+    assert str(found["queue manager"]["text"]).startswith(f"CLI at {mqk.address}, ")
     assert found["Kafka"]["level"] == "ok"
     # One broker can lose what its disk loses, and that is said.
     assert said.status == 1

@@ -91,6 +91,7 @@ class DeferredPuts:
     def clear(self) -> None:
         """Forget what is kept: the unit has ended."""
         self._kept.clear()
+        self._bytes = 0
 
 
 def _joined(kept: list[KeptPut]) -> list[Pending]:

@@ -184,8 +184,6 @@ class AnyUnit:
         if self._state is not UnitState.LOST:
             self.check_open()
         self._end(UnitState.BACKED_OUT)
-        if self._deferred is not None:
-            self._deferred.clear()
         if self._enlisted.beginning is None:
             return
         request = Pending(c.Backout(self.id), durable=True)
@@ -244,6 +242,9 @@ class AnyUnit:
     def _end(self, state: UnitState) -> None:
         self._state = state
         self._channel.forget_unit(self._enlisted)
+        if self._deferred is not None:
+            self._deferred.clear()
+            self._channel.keeping.discard(self)
 
     def belongs_to(self, channel: Channel) -> bool:
         """Whether it is a unit of this connection."""

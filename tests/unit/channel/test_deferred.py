@@ -62,6 +62,17 @@ def test_messages_that_follow_each_other_by_a_handle_are_one_put() -> None:
     assert {(put.unit, put.options) for put in puts} == {(b"u" * 24, c.DEFERRED)}
 
 
+def test_a_unit_that_was_backed_out_unsent_is_not_begun_by_a_close(
+    qm: adapter.Connection, queue: adapter.Queue
+) -> None:
+    unit = qm.unit()
+    unit.begin()
+    queue.put(b"x", unit=unit, wait=False)
+    unit.backout()
+    queue.close()
+    assert qm.statistics()["units"] == 0
+
+
 def test_the_result_has_the_id_that_the_message_gets(
     qm: adapter.Connection, queue: adapter.Queue
 ) -> None:

@@ -38,8 +38,12 @@ SPARK_WITHOUT_SESSION = frozenset(
     f"tests/spark/test_{name}.py" for name in ("killed_drivers", "parts", "versions")
 )
 """They start drivers of their own, or none: any process may run them."""
-SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1"
-"""For brokers and Spark: what lives for minutes does not gain what optimizing its code costs."""
+SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+"""For brokers and Spark: what lives for minutes does not gain what optimizing its code costs.
+
+Without optimizing, Java keeps room for 48 MB of compiled code, which Spark's tests fill: then Java
+compiles nothing any more, and fails where it needs code at once.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

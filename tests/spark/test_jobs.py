@@ -31,6 +31,7 @@ def job(site: Site, capsys: pytest.CaptureFixture[str]) -> Any:
         capsys.readouterr()
         status = run(["spark", name, *rest, *told])
         said = capsys.readouterr()
+        sys.stderr.write(said.err)  # shown if the test fails
         return status, json.loads(said.out) if said.out else {}, said.err
 
     return call

@@ -36,6 +36,8 @@ NO_ROOM = "no room for an outcome"
 OTHER_FAULTS = ("connection lost", "session taken over", "outcome asked again", NO_ROOM)
 TOUCHED = "unit ahead touched"
 PUT_REFUSED = "deferred put refused"
+COMMITS_IN_FLIGHT = "commit while another one is in flight"
+CRASH_WITH_COMMITS = "crash with several commits in flight"
 TRIGGERS = (
     *(f"trigger by {way}" for way in ("1", "10", "11", "12a", "12b", "12c", "12d")),
     "trigger message taken back",
@@ -129,7 +131,7 @@ FAULTS = (
     *MOVER_CRASHES,
     *TOPIC_FAULTS,
     *OTHER_FAULTS,
-    *(TOUCHED, PUT_REFUSED),
+    *(TOUCHED, PUT_REFUSED, COMMITS_IN_FLIGHT, CRASH_WITH_COMMITS),
     *STORAGE_FAULTS,
     *TRIGGERS,
     *GROUPS,

@@ -371,6 +371,7 @@ class Simulation(Steps):
             return
         self._comes_in_turn(at, op)
         program.asked[request] = op
+        self._count_commits(op.kind, [program])
         self._done(op)
 
     def _hear(self) -> None:
@@ -435,11 +436,6 @@ class Simulation(Steps):
             self._send(program, Sent(again(sent.op, self.now_ms), sent.command))
         assert client.answer(resumed) in (None, Resumed()), client.answer(resumed)
 
-    def _tick(self) -> None:
-        """Let the owner look at the time."""
-        self.owner.advance(0)
-        self._done(Op("", "tick", self.now_ms))
-
     # -- the owner's faults
 
     def _crash(self) -> None:
@@ -456,6 +452,7 @@ class Simulation(Steps):
             where = "stop"
             owner.stop()
         self.met[where] += 1
+        self._count_commits("crash", self.people)
         if self.rng.random() < 0.2:
             self._crash_while_taking_over()
         owner.crash()

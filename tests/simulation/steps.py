@@ -28,7 +28,12 @@ from adapter.owner.storage import CopyStatus
 from adapter.server.movers import copied
 from adapter.topics.port import PagesUnavailableError
 from tests.simulation.auditor import Auditor
-from tests.simulation.faults import PUT_REFUSED, TOUCHED
+from tests.simulation.faults import (
+    COMMITS_IN_FLIGHT,
+    CRASH_WITH_COMMITS,
+    PUT_REFUSED,
+    TOUCHED,
+)
 from tests.simulation.operations import Op
 from tests.simulation.programs import PASSING, Program, Sent
 from tests.simulation.storage import PAGE_LATE, Faults, Movers, Owner
@@ -59,6 +64,18 @@ class Steps:
     def now_ms(self) -> int:
         """The owner's time."""
         return self.owner.now_ms
+
+    def _tick(self) -> None:
+        """Let the owner look at the time."""
+        self.owner.advance(0)
+        self._done(Op("", "tick", self.now_ms))
+
+    def _count_commits(self, what: str, programs: list[Program]) -> None:
+        """Count what happens while a program has several commits in flight."""
+        commits = [[op.kind for op in one.asked.values()].count("commit") for one in programs]
+        name = {"commit": COMMITS_IN_FLIGHT, "crash": CRASH_WITH_COMMITS}.get(what)
+        if name is not None and max(commits) > 1:
+            self.met[name] += 1
 
     def _copied(self) -> CopyStatus:
         return copied(Movers(self._mover)) if self._mover else CopyStatus()

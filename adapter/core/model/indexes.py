@@ -72,7 +72,8 @@ class Indexes:
             index = self._paged[field] = PagedIndex()
         if not index.complete and (following := self.unindexed(field)) is not None:
             raise PageNeeded(self._store, *following, 0, field)
-        return index.find(value, lambda lane, seq: seq in self._lanes[lane].paged)
+        paged_count = sum(lane.paged.total for lane in self._lanes)
+        return index.find(value, lambda lane, seq: seq in self._lanes[lane].paged, paged_count)
 
     def watch(self, name: str, make: Callable[[], AnyWatch]) -> AnyWatch:
         """Return the watch of a name, made on first use.

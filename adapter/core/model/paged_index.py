@@ -7,8 +7,9 @@ the entries of one id lie side by side, and a bisection finds them; adding one m
 It keeps hashes, so what it finds may be a message with another id: the caller loads it, compares,
 and asks again. It is complete only after every paged-out message was read once: `progress` says up
 to which seq of each lane that is true, and messages paged out later are added as they go. A message
-that has been taken or loaded stays in its bucket until the bucket is looked at, when the caller
-says what is still paged out; so neither a get nor a page costs a search here.
+that has been taken or loaded stays in its bucket, so neither a get nor a page costs a search here.
+It is forgotten when its id is looked for, and the caller says that it is not paged out any more;
+once there are STALE_MAX entries for each message that is, so is whatever else is in that bucket.
 This module does not know which id it is about.
 """
 
@@ -27,6 +28,9 @@ LANES_MAX = 1 << LANE_BITS
 HASH_BITS = 16
 """With those of the bucket 28: of a million messages, one in 268 shares its hash with another."""
 PLACE_BITS = SEQ_BITS + LANE_BITS
+STALE_MAX = 2
+FEW = 1 << BUCKET_BITS
+"""So many entries may be there in any case."""
 _BUCKET = (1 << BUCKET_BITS) - 1
 _SEQ = (1 << SEQ_BITS) - 1
 _LANE = LANES_MAX - 1
@@ -39,17 +43,18 @@ Paged = tuple[int, int]
 class PagedIndex:
     """Where the messages with an id may be. complete: all that is paged out is in it."""
 
-    __slots__ = ("_buckets", "complete", "progress")
+    __slots__ = ("_buckets", "_count", "complete", "progress")
 
     def __init__(self) -> None:
         self._buckets = [array("Q") for _ in range(1 << BUCKET_BITS)]
         """By the low bits of the hash; in each, sorted: its other bits, the lane, the seq."""
+        self._count = 0
         self.complete = False
         self.progress: dict[int, int] = {}
         """Up to which seq of each lane has been read, while it is being built."""
 
     def __len__(self) -> int:
-        return sum(map(len, self._buckets))
+        return self._count
 
     def add(self, value: bytes, lane: int, seq: int) -> None:
         """Add a message by its id; adding it again is harmless."""
@@ -58,16 +63,32 @@ class PagedIndex:
         at = bisect_left(bucket, entry)
         if at == len(bucket) or bucket[at] != entry:
             bucket.insert(at, entry)
+            self._count += 1
 
-    def find(self, value: bytes, is_paged: Callable[[int, int], bool]) -> list[Paged]:
-        """Return where messages with this id may be, in the order of delivery."""
+    def find(
+        self, value: bytes, is_paged: Callable[[int, int], bool], paged_count: int
+    ) -> list[Paged]:
+        """Return where messages with this id may be, in the order of delivery.
+
+        paged_count: how many messages are paged out, with any id.
+        """
         bucket, first = self._range(value)
+        if self._count > STALE_MAX * paged_count + FEW:
+            self._forget(bucket, 0, len(bucket), is_paged)
         begin, end = bisect_left(bucket, first), bisect_left(bucket, first + (1 << PLACE_BITS))
-        places = [_place(entry) for entry in bucket[begin:end]]
-        found = [place for place in places if is_paged(*place)]
-        if len(found) < len(places):
-            _sweep(bucket, is_paged)
-        return sorted(found, key=lambda paged: (-paged[0], paged[1]))
+        found = self._forget(bucket, begin, end, is_paged)
+        return sorted(map(_place, found), key=lambda paged: (-paged[0], paged[1]))
+
+    def _forget(
+        self, bucket: array[int], begin: int, end: int, is_paged: Callable[[int, int], bool]
+    ) -> array[int]:
+        """Forget what is no longer paged out of a part of a bucket; returns what is left of it."""
+        entries = bucket[begin:end]
+        left = array("Q", [entry for entry in entries if is_paged(*_place(entry))])
+        if len(left) < len(entries):
+            bucket[begin:end] = left
+            self._count -= len(entries) - len(left)
+        return left
 
     def _range(self, value: bytes) -> tuple[array[int], int]:
         """Return an id's bucket, and the least that an entry of it can be there."""
@@ -77,8 +98,3 @@ class PagedIndex:
 
 def _place(entry: int) -> Paged:
     return entry >> SEQ_BITS & _LANE, entry & _SEQ
-
-
-def _sweep(bucket: array[int], is_paged: Callable[[int, int], bool]) -> None:
-    """Forget what is no longer paged out."""
-    bucket[:] = array("Q", [entry for entry in bucket if is_paged(*_place(entry))])

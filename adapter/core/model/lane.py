@@ -24,7 +24,7 @@ from itertools import islice
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.message import Place, Stored
 from adapter.core.model.places import Places
-from adapter.core.model.ranges import Ranges
+from adapter.core.model.ranges import Ranges, spans_of
 
 EXPIRY_BUCKET_MS = 60_000
 """How coarsely the ends of paged-out messages are known; when one is met, its end is exact."""
@@ -134,15 +134,16 @@ class Lane:
             return known
         return first.message.available_ms if first is not None else None
 
-    def page_out(self, stored: Stored) -> None:
-        """Forget a message's content; the caller has taken it out of available."""
-        seq = stored.place[1]
-        self.paged.add(seq)
-        if stored.backout_count:
-            self.counts[seq] = stored.backout_count
-        expires_at_ms = stored.message.expires_at_ms
-        if expires_at_ms:
-            self.ends.setdefault(bucket_of(expires_at_ms), Ranges()).add(seq)
+    def page_out(self, gone: list[Stored]) -> None:
+        """Forget the content of messages, given in their order, that evict() has taken out."""
+        for span in spans_of(stored.place[1] for stored in gone):
+            self.paged.add_span(*span)
+        for stored in gone:
+            if stored.backout_count:
+                self.counts[stored.place[1]] = stored.backout_count
+            ends_ms = stored.message.expires_at_ms
+            if ends_ms:
+                self.ends.setdefault(bucket_of(ends_ms), Ranges()).add(stored.place[1])
 
     def page_in(self, seq: int, expires_at_ms: int = 0) -> int:
         """Stop counting a message as paged out; its backout count."""
@@ -152,7 +153,7 @@ class Lane:
 
     def forget_paged(self, kept: list[int]) -> int:
         """Forget what is paged out but for these; returns how many are gone."""
-        before, self.paged = self.paged.total, _ranges(kept)
+        before, self.paged = self.paged.total, Ranges(spans_of(sorted(kept)))
         self.counts = {seq: count for seq, count in self.counts.items() if seq in self.paged}
         self.ends = {}
         return before - self.paged.total
@@ -240,26 +241,24 @@ class Lane:
     def evict(self, keep: int, keep_bytes: int, moved_n: int) -> list[Stored]:
         """Take out messages behind the first ones and outside of the last page; the caller pages
         them out. moved_n: entries up to it are copied for good.
+
+        Nothing behind a message that is not copied is looked at: entries mostly come in the order
+        of the lane, and a long tail that waits for its copies must not cost a look at each of them.
         """
         first, last = self.last_page
-
-        def may_go(one: Stored) -> bool:
-            _, seq, n = one.place
-            return not n and one.entry_n <= moved_n and not first <= seq <= last
-
-        gone = self.available.cut(keep, keep_bytes, may_go)
-        for stored in gone:
-            self.weight -= len(stored.message.body)
+        gone = []
+        for stored in self.available.behind(keep, keep_bytes):
+            if stored.entry_n > moved_n:
+                break
+            _, seq, n = stored.place
+            if not n and not first <= seq <= last:
+                gone.append(stored)
+                self.weight -= len(stored.message.body)
+        if gone:
+            self.available.remove_all(gone)
         return gone
 
 
 def bucket_of(expires_at_ms: int) -> int:
     """Round the end of a message up to its bucket's."""
     return -(-expires_at_ms // EXPIRY_BUCKET_MS) * EXPIRY_BUCKET_MS
-
-
-def _ranges(numbers: list[int]) -> Ranges:
-    ranges = Ranges()
-    for number in numbers:
-        ranges.add(number)
-    return ranges

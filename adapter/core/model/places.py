@@ -8,7 +8,7 @@ means.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from operator import attrgetter
 
 from adapter.core.contract.message import Place, Stored
@@ -87,22 +87,32 @@ class Places:
         for at in range(self._index(place) - 1, self._head - 1, -1):
             yield items[at]  # type: ignore[misc]
 
-    def cut(self, keep: int, keep_bytes: int, may_go: Callable[[Stored], bool]) -> list[Stored]:
-        """Take out the messages behind the first ones that may go; returns them in order."""
-        items = self._items
-        start, size = self._head, 0
-        while start < len(items) and start - self._head < keep and size < keep_bytes:
-            size += len(items[start].message.body)  # type: ignore[union-attr]
+    def behind(self, count: int, size: int) -> Iterator[Stored]:
+        """Iterate over the messages behind the first ones: so many, or of so many bytes of bodies.
+
+        Do not change me meanwhile.
+        """
+        items, start, left = self._items, self._head, size
+        end = min(len(items), start + count)
+        while start < end and left > 0:
+            left -= len(items[start].message.body)  # type: ignore[union-attr]
             start += 1
-        gone: list[Stored] = []
-        kept: list[Stored | None] = []
         for at in range(start, len(items)):
-            stored = items[at]
-            assert stored is not None, "behind the head every slot is taken"
-            (gone if may_go(stored) else kept).append(stored)
-        if gone:
-            items[start:] = kept
-        return gone
+            yield items[at]  # type: ignore[misc]
+
+    def remove_all(self, gone: list[Stored]) -> None:
+        """Remove messages that are here, given in their order: one at least."""
+        items = self._items
+        start, end = self._index(gone[0].place), self._index(gone[-1].place) + 1
+        if end - start == len(gone):
+            del items[start:end]
+            return
+        places = {one.place for one in gone}
+        items[start:end] = [
+            one
+            for one in items[start:end]
+            if one.place not in places  # type: ignore[union-attr]
+        ]
 
     def __iter__(self) -> Iterator[Stored]:
         items = self._items

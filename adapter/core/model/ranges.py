@@ -110,3 +110,17 @@ class Ranges:
     def spans(self) -> list[tuple[int, int]]:
         """Return the ranges, lowest first."""
         return list(zip(self._lows, self._highs, strict=True))
+
+
+def spans_of(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Join ascending integers that follow each other into inclusive spans."""
+    spans: list[tuple[int, int]] = []
+    low = high = -1
+    for number in numbers:
+        if number == high + 1 and spans:
+            high = number
+            spans[-1] = low, high
+        else:
+            low = high = number
+            spans.append((low, high))
+    return spans

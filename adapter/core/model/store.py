@@ -161,12 +161,14 @@ class Store:
             if len(lane.available) <= 2 * keep and lane.weight <= 2 * keep_bytes:
                 continue
             gone = lane.evict(keep, keep_bytes, moved_n)
+            if not gone:
+                continue
+            lane.page_out(gone)
             for stored in gone:
-                lane.page_out(stored)
                 del self.stored[stored.place]
-                self.indexes.paged_out(stored)
-            if gone:
-                lane.mark_put(gone[0].place[1], gone[0].message.available_ms)
+                if self.indexes.is_used:
+                    self.indexes.paged_out(stored)
+            lane.mark_put(gone[0].place[1], gone[0].message.available_ms)
             count += len(gone)
         return count
 

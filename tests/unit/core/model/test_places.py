@@ -66,3 +66,27 @@ def test_what_is_not_there_cannot_be_removed() -> None:
         with pytest.raises(ValueError, match="no message at"):
             places.remove(at(place))
     assert len(places) == 1
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.sets(PLACES, min_size=1, max_size=30), st.data())
+def test_several_are_removed_at_once(chosen: set[Place], data: st.DataObject) -> None:
+    places = Places()
+    for place in chosen:
+        places.add(at(place))
+    found = list(places)
+    gone = [one for one in found if data.draw(st.booleans())] or found[:1]
+    places.remove_all(gone)
+    assert list(places) == [one for one in found if one not in gone]
+
+
+def test_what_is_behind_the_first_ones() -> None:
+    places = Places()
+    for seq in range(1, 7):
+        places.add(at((0, seq, 0)))
+    for stored in places:
+        stored.message.body = b"four"
+    assert [one.place[1] for one in places.behind(2, 1_000)] == [3, 4, 5, 6]
+    assert [one.place[1] for one in places.behind(5, 5)] == [3, 4, 5, 6]
+    assert [one.place[1] for one in places.behind(0, 0)] == [1, 2, 3, 4, 5, 6]
+    assert list(places.behind(9, 1_000)) == []

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapter.core.model.ranges import Ranges
+from adapter.core.model.ranges import Ranges, spans_of
 from tests.support.examples import examples
 
 
@@ -66,3 +66,12 @@ def test_what_two_have_in_common(one: set[int], other: set[int]) -> None:
         others.add(number)
     spans = list(ranges.common(others))
     assert {each for low, high in spans for each in range(low, high + 1)} == one & other
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(st.sets(st.integers(0, 30)))
+def test_numbers_are_joined_to_spans(numbers: set[int]) -> None:
+    ranges = Ranges()
+    for number in numbers:
+        ranges.add(number)
+    assert spans_of(sorted(numbers)) == ranges.spans()

@@ -82,6 +82,16 @@ def test_its_messages_are_paged_out_and_found_again() -> None:
     assert [each.place[1] for each in found] == list(range(1, 11))
 
 
+def test_nothing_behind_a_message_that_is_not_copied_is_paged_out() -> None:
+    queue = fifo(10)
+    for stored in queue.stored.values():
+        stored.entry_n = stored.place[1]
+    assert queue.page_out(2, 1_000, moved_n=5) == 3
+    assert queue.lanes[0].paged.spans() == [(3, 5)]
+    assert queue.page_out(2, 1_000, moved_n=9) == 4
+    assert queue.lanes[0].paged.spans() == [(3, 9)]
+
+
 def test_its_messages_are_claimed_by_durable_consumers() -> None:
     queue = fifo(5)
     batch = Batch([Span(0, 1, 3, 0)], [])

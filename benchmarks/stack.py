@@ -17,6 +17,7 @@ import adapter
 from adapter.server.main import Ready
 from benchmarks.clients import Task, Work
 from benchmarks.usage import Spent, spending
+from native import target
 
 SERVER = """import sys
 from adapter.server import main
@@ -28,11 +29,13 @@ CAUGHT_UP_S = 120.0
 class Code(Struct, frozen=True):
     """The code that queue managers and clients run: a folder with the packages, and a Python.
 
-    The environment comes before what is installed in that Python.
+    compiled: a folder with some of the packages, which come before those. All of them come before
+    what is installed in that Python.
     """
 
     folder: Path
     python: str = sys.executable
+    compiled: Path | None = None
 
     def command(self, *arguments: str) -> list[str]:
         """Return what runs Python with these arguments."""
@@ -41,10 +44,16 @@ class Code(Struct, frozen=True):
     @property
     def environment(self) -> Mapping[str, str]:
         """The environment of its processes."""
-        return {**os.environ, "PYTHONPATH": str(self.folder)}
+        folders = filter(None, (self.compiled, self.folder))
+        return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
 
 
 HERE = Code(Path(__file__).parents[1])
+
+
+def compiled_here() -> Code | None:
+    """This code with its compiled modules; None unless `make compiled` has made them of it."""
+    return msgspec.structs.replace(HERE, compiled=target.TARGET) if target.is_current() else None
 
 
 def code_in(folder: Path) -> Code:

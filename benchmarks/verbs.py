@@ -110,13 +110,13 @@ def round_trips(
     return run_clients(tasks, program, code)
 
 
-def put_then_get(address: str, queue: str, messages: int = MESSAGES) -> raw.Rate:
+def put_then_get(address: str, queue: str, messages: int = MESSAGES, code: Code = HERE) -> raw.Rate:
     """Messages a second, all put in units of 100, then all got in units of 100."""
     seconds = 0.0
     cpu_us: Counter[str] = Counter()
     for kind in ("put", "get"):
         task = Task(address=address, kind=kind, queue=queue, messages=messages)
-        done = run_clients([task])
+        done = run_clients([task], code=code)
         seconds += max(one.seconds for one in done.work)
         cpu_us.update(done.cpu_us)
     return messages / seconds, cpu_us

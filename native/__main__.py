@@ -6,23 +6,18 @@ What is there already is kept if it was made of the same sources, by the same co
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 import shutil
 import sys
 import sysconfig
-from importlib import metadata
 from pathlib import Path
 
 from mypyc.build import mypycify
 from setuptools import Distribution
 
 from native.modules import SUBCLASSED, compiled
+from native.target import OPTIMIZE, PACKAGES, STAMP, TARGET, TOP, digest, is_current
 
-TOP = Path(__file__).parents[1]
-TARGET = TOP / "build" / "compiled"
-PACKAGES = ("adapter", "spark_jobs", "schemas")
-STAMP = TARGET / "made-of"
 FUTURE = "from __future__ import annotations\n"
 MARK = f"""{FUTURE}
 from typing import TYPE_CHECKING
@@ -36,20 +31,19 @@ if TYPE_CHECKING:
 def main() -> None:
     """Build; status 1, with the reason, if something is missing."""
     parser = argparse.ArgumentParser(prog="python -m native", description=__doc__)
-    default = os.environ.get("OPTIMIZE") or "2"
+    default = os.environ.get("OPTIMIZE") or OPTIMIZE
     parser.add_argument("--optimize", default=default, choices="0123", help="the compiler's -O")
     optimize = parser.parse_args().optimize
     missing = what_is_missing()
     if missing:
         sys.exit(f"{missing}; everything runs as Python without it")
-    made_of = digest(optimize)
-    if STAMP.is_file() and STAMP.read_text(encoding="ascii") == made_of:
+    if is_current(optimize):
         print(f"{TARGET.relative_to(TOP)} is up to date")
         return
     copy()
     os.chdir(TARGET)
     build([str(path) for path in compiled(TARGET)], optimize)
-    STAMP.write_text(made_of, encoding="ascii")
+    STAMP.write_text(digest(optimize), encoding="ascii")
 
 
 def what_is_missing() -> str:
@@ -60,18 +54,6 @@ def what_is_missing() -> str:
     if not Path(sysconfig.get_path("include"), "Python.h").is_file():
         return "there is no Python.h: install the headers of this Python (Debian: python3-dev)"
     return ""
-
-
-def digest(optimize: str) -> str:
-    """Return a hash of what the result depends on: sources, compiler and Python."""
-    found = hashlib.sha256()
-    tools = (optimize, metadata.version("mypy"), sys.version, os.environ.get("CC", ""))
-    found.update(repr(tools).encode())
-    own = [Path(__file__), TOP / "native/modules.py"]
-    for path in own + [path for name in PACKAGES for path in sorted((TOP / name).rglob("*"))]:
-        if path.suffix in {".py", ".avsc"}:
-            found.update(f"{path.relative_to(TOP)}\0".encode() + path.read_bytes() + b"\0")
-    return found.hexdigest()
 
 
 def copy() -> None:

@@ -16,6 +16,7 @@ HOT = (
     "adapter/core/tables.py",
     "adapter/core/model/*.py",
     "adapter/core/rules/admit.py",
+    "adapter/core/rules/broker_commit.py",
     "adapter/core/rules/browse.py",
     "adapter/core/rules/cursor.py",
     "adapter/core/rules/decision.py",

@@ -23,7 +23,16 @@ from adapter.localkafka.jars import kafka_version
 from benchmarks import raw, verbs
 from benchmarks.clients import WARM_UP_S, Task
 from benchmarks.peers import servers
-from benchmarks.stack import Done, Program, queue_manager, run_clients, run_programs
+from benchmarks.stack import (
+    HERE,
+    Code,
+    Done,
+    Program,
+    compiled_here,
+    queue_manager,
+    run_clients,
+    run_programs,
+)
 
 CLIENTS = {1: (1, 1), 4: (2, 2), 64: (4, 16)}
 """Processes, and threads of each; the peers' Java clients are one process."""
@@ -89,7 +98,14 @@ def running(bootstrap: str, amount: Amount, *, fsync: bool) -> Iterator[list[Var
     found: list[Variant] = []
     with ExitStack() as stack:
         address = stack.enter_context(queue_manager(bootstrap, "PEERS"))
-        found += [*ours(address, amount), *kafka(bootstrap, amount)]
+        found += ours(address, amount)
+        compiled = compiled_here()
+        if compiled is None:
+            print("compiled: left out; `make compiled` makes it", file=sys.stderr, flush=True)
+        else:
+            address = stack.enter_context(queue_manager(bootstrap, "COMPILED", code=compiled))
+            found += ours(address, amount, compiled)
+        found += kafka(bootstrap, amount)
         for peer in servers.PEERS:
             try:
                 peer.version()
@@ -107,34 +123,36 @@ def running(bootstrap: str, amount: Amount, *, fsync: bool) -> Iterator[list[Var
         yield found
 
 
-def ours(address: str, amount: Amount) -> list[Variant]:
+def ours(address: str, amount: Amount, code: Code = HERE) -> list[Variant]:
     """The SDK's clients, on one queue manager."""
     with adapter.connect(address) as qm:
         for name in ("RT", "PG"):
             qm.define_queue(name)
-    put_then_get = functools.partial(verbs.put_then_get, address, "PG", amount.messages)
+    system = "mqk compiled" if code.compiled else "mqk"
+    put_then_get = functools.partial(verbs.put_then_get, address, "PG", amount.messages, code)
     waiting = Variant(
-        "mqk",
-        "mqk",
-        "mqk, every verb waits",
+        system,
+        system.replace(" ", "-"),
+        f"{system}, every verb waits",
         True,
-        lambda clients, _run: run_clients(shared(_rt(address, "rt", amount), clients)),
+        lambda clients, _run: run_clients(shared(_rt(address, "rt", amount), clients), code=code),
         lambda _run: put_then_get(),
     )
-    return [waiting, *(_ours(mode, address, amount) for mode in MODES)]
+    return [waiting, *(_ours(mode, address, amount, waiting, code) for mode in MODES)]
 
 
-def _ours(mode: str, address: str, amount: Amount) -> Variant:
+def _ours(mode: str, address: str, amount: Amount, waiting: Variant, code: Code) -> Variant:
     def round_trips(clients: int, _run: int) -> Done:
-        return run_clients(shared(_rt(address, mode, amount), clients), SDK_CLIENTS)
+        return run_clients(shared(_rt(address, mode, amount), clients), SDK_CLIENTS, code)
 
     def put_then_get(_run: int) -> raw.Rate:
         kind = f"{mode}.batches"
         task = Task(address=address, kind=kind, queue="PG", messages=amount.messages)
-        done = run_clients([task], SDK_CLIENTS)
+        done = run_clients([task], SDK_CLIENTS, code)
         return done.rate, done.cpu_us
 
-    return Variant("mqk", f"mqk-{mode}", f"mqk, {MODES[mode]}", True, round_trips, put_then_get)
+    key, name = f"{waiting.key}-{mode}", f"{waiting.system}, {MODES[mode]}"
+    return Variant(waiting.system, key, name, True, round_trips, put_then_get)
 
 
 def _rt(address: str, kind: str, amount: Amount, queue: str = "RT") -> Task:

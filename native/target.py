@@ -1,0 +1,33 @@
+"""build/compiled: where the packages lie with their compiled modules, and what they are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from importlib import metadata
+from pathlib import Path
+
+TOP = Path(__file__).parents[1]
+TARGET = TOP / "build" / "compiled"
+PACKAGES = ("adapter", "spark_jobs", "schemas")
+STAMP = TARGET / "made-of"
+OPTIMIZE = "2"
+"""The compiler's -O, unless another one is asked for."""
+
+
+def is_current(optimize: str = OPTIMIZE) -> bool:
+    """Whether the target was made of the sources as they are, by this compiler and Python."""
+    return STAMP.is_file() and STAMP.read_text(encoding="ascii") == digest(optimize)
+
+
+def digest(optimize: str) -> str:
+    """Return a hash of what the result depends on: sources, compiler and Python."""
+    found = hashlib.sha256()
+    tools = (optimize, metadata.version("mypy"), sys.version, os.environ.get("CC", ""))
+    found.update(repr(tools).encode())
+    own = [TOP / "native/__main__.py", TOP / "native/modules.py"]
+    for path in own + [path for name in PACKAGES for path in sorted((TOP / name).rglob("*"))]:
+        if path.suffix in {".py", ".avsc"}:
+            found.update(f"{path.relative_to(TOP)}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 
+from msgspec import Struct
+
 import adapter
 from benchmarks import raw
 from benchmarks.clients import Task
@@ -16,66 +18,69 @@ SECONDS = 10.0
 MESSAGES = 60_000
 
 
-def measure(bootstrap: str) -> Rows:
+class Amount(Struct, frozen=True):
+    """How much is measured. seconds: of the round trips of each number of clients. messages: put
+    and then got, or produced and then consumed.
+    """
+
+    runs: int = RUNS
+    seconds: float = SECONDS
+    messages: int = MESSAGES
+
+
+AMOUNT = Amount()
+
+
+def measure(bootstrap: str, amount: Amount = AMOUNT) -> Rows:
     """On one broker, with the targets that are set for one."""
-    rows = {
-        "F": Row("raw idempotent produce + flush (F)", "/s"),
-        "RT1": Row("round trips, 1 client", "RT/s", against="F", at_least=0.10),
-        "RT1D": Row("round trips, 1 client, puts deferred", "RT/s", against="F"),
-        "RT1A": Row(
-            "round trips, 1 client, 8 units ahead, 8 commits in flight", "RT/s", against="F"
-        ),
-        "RT64": Row("round trips, 64 clients", "RT/s", against="F", at_least=0.40),
-        "P50": Row("commit of two puts, 1 client, p50", "ms"),
-        "PC": Row("raw produce, then consume", "msg/s"),
-        "PG": Row("put, then get, in units of 100", "msg/s", against="PC", at_least=0.30),
-    }
-    return measured(bootstrap, rows)
+    rows = _rows()
+    for name, at_least in (("RT1", 0.10), ("RT64", 0.40), ("PG", 0.30)):
+        rows[name].at_least = at_least
+    return measured(bootstrap, rows, amount)
 
 
 def measure_replicated(bootstrap: str) -> Rows:
     """On several brokers: the same, and every write is on two of them before it is answered."""
-    rows = {
-        "F": Row("raw idempotent produce + flush (F), replication 3", "/s"),
-        "RT1": Row("round trips, 1 client, replication 3", "RT/s", against="F"),
-        "RT1A": Row(
-            "round trips, 1 client, puts deferred, 8 units ahead, replication 3",
-            "RT/s",
-            against="F",
-        ),
-        "RT1F": Row(
-            "round trips, 1 client, and 8 commits in flight, replication 3", "RT/s", against="F"
-        ),
-        "RT64": Row("round trips, 64 clients, replication 3", "RT/s", against="F"),
-        "P50": Row("commit of two puts, 1 client, p50, replication 3", "ms"),
-        "PC": Row("raw produce, then consume, replication 3", "msg/s"),
-        "PG": Row("put, then get, in units of 100, replication 3", "msg/s", against="PC"),
+    return measured(bootstrap, _rows(", replication 3"), AMOUNT)
+
+
+def _rows(where: str = "") -> Rows:
+    ahead = "round trips, 1 client, puts deferred, 8 units ahead"
+    return {
+        "F": Row(f"raw idempotent produce + flush (F){where}", "/s"),
+        "RT1": Row(f"round trips, 1 client{where}", "RT/s", against="F"),
+        "RT1A": Row(f"{ahead}{where}", "RT/s", against="F"),
+        "RT1F": Row(f"{ahead}, 8 commits in flight{where}", "RT/s", against="F"),
+        "RT64": Row(f"round trips, 64 clients{where}", "RT/s", against="F"),
+        "P50": Row(f"commit of two puts, 1 client, p50{where}", "ms"),
+        "PC": Row(f"raw produce, then consume{where}", "msg/s"),
+        "PG": Row(f"put, then get, in units of 100{where}", "msg/s", against="PC"),
     }
-    return measured(bootstrap, rows)
 
 
-def measured(bootstrap: str, rows: Rows) -> Rows:
-    """Run everything three times, raw and queue manager in turn."""
-    for run in range(RUNS):
+def measured(bootstrap: str, rows: Rows, amount: Amount) -> Rows:
+    """Run everything some times, raw and queue manager in turn."""
+    seconds = amount.seconds
+    for run in range(amount.runs):
         raw.create_topic(bootstrap, f"raw-{run}")
-        rows["F"].note(*raw.appends_per_second(bootstrap, f"raw-{run}", 5))
+        rows["F"].note(*raw.appends_per_second(bootstrap, f"raw-{run}", seconds / 2))
         with queue_manager(bootstrap, f"BENCH{run}") as address:
             with adapter.connect(address) as qm:
                 for name in ("RT1", "RT1A", "RT1F", "RT64", "PG"):
                     qm.define_queue(name)
-            one = round_trips(address, "RT1", 1, 1)
+            one = round_trips(address, "RT1", 1, 1, seconds=seconds)
             rows["RT1"].note(one.rate, one.cpu_us)
             rows["P50"].runs.append(statistics.median(one.work[0].put_commit_ms))
             for name, kind in (("RT1A", "rt ahead"), ("RT1F", "rt in flight")):
-                fast = round_trips(address, name, 1, 1, kind=kind)
+                fast = round_trips(address, name, 1, 1, seconds=seconds, kind=kind)
                 rows[name].note(fast.rate, fast.cpu_us)
-            many = round_trips(address, "RT64", 4, 16)
+            many = round_trips(address, "RT64", 4, 16, seconds=seconds)
             rows["RT64"].note(many.rate, many.cpu_us)
-            rows["PG"].note(*put_then_get(address, "PG"))
+            rows["PG"].note(*put_then_get(address, "PG", amount.messages))
         raw.create_topic(bootstrap, f"raw-pc-{run}")
-        done = raw.produce_then_consume_per_second(bootstrap, f"raw-pc-{run}", MESSAGES)
+        done = raw.produce_then_consume_per_second(bootstrap, f"raw-pc-{run}", amount.messages)
         rows["PC"].note(*done)
-        show(rows, f"after run {run + 1} of {RUNS}")
+        show(rows, f"after run {run + 1} of {amount.runs}")
     return rows
 
 

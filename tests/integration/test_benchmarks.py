@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adapter.localkafka import LocalKafka
-from benchmarks import activations, cursors, dialogs, objects, peers
+from benchmarks import activations, cursors, dialogs, objects, peers, verbs
 from benchmarks.peers import servers
 from benchmarks.peers.variants import Amount
 from benchmarks.results import is_met
@@ -33,6 +33,12 @@ def test_dialogs_leave_nothing_behind(kafka: LocalKafka) -> None:
     rows = dialogs.measure(
         kafka.bootstrap_servers, 1, dialogs=5, waiting=(10, 100), receives=5, in_group=50
     )
+    assert all(row.runs for row in rows.values())
+
+
+def test_every_verb_is_measured_beside_kafka(kafka: LocalKafka) -> None:
+    amount = verbs.Amount(runs=1, seconds=0.2, messages=200)
+    rows = verbs.measure(kafka.bootstrap_servers, amount)
     assert all(row.runs for row in rows.values())
 
 

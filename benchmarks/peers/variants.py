@@ -130,12 +130,17 @@ def ours(address: str, amount: Amount, code: Code = HERE) -> list[Variant]:
             qm.define_queue(name)
     system = "mqk compiled" if code.compiled else "mqk"
     put_then_get = functools.partial(verbs.put_then_get, address, "PG", amount.messages, code)
+
+    def round_trips(clients: int, _run: int) -> Done:
+        purge(address)
+        return run_clients(shared(_rt(address, "rt", amount), clients), code=code)
+
     waiting = Variant(
         system,
         system.replace(" ", "-"),
         f"{system}, every verb waits",
         True,
-        lambda clients, _run: run_clients(shared(_rt(address, "rt", amount), clients), code=code),
+        round_trips,
         lambda _run: put_then_get(),
     )
     return [waiting, *(_ours(mode, address, amount, waiting, code) for mode in MODES)]
@@ -143,6 +148,7 @@ def ours(address: str, amount: Amount, code: Code = HERE) -> list[Variant]:
 
 def _ours(mode: str, address: str, amount: Amount, waiting: Variant, code: Code) -> Variant:
     def round_trips(clients: int, _run: int) -> Done:
+        purge(address)
         return run_clients(shared(_rt(address, mode, amount), clients), SDK_CLIENTS, code)
 
     def put_then_get(_run: int) -> raw.Rate:
@@ -153,6 +159,12 @@ def _ours(mode: str, address: str, amount: Amount, waiting: Variant, code: Code)
 
     key, name = f"{waiting.key}-{mode}", f"{waiting.system}, {MODES[mode]}"
     return Variant(waiting.system, key, name, True, round_trips, put_then_get)
+
+
+def purge(address: str) -> None:
+    """Remove what the clients of earlier measurements left on the queue."""
+    with adapter.connect(address) as qm:
+        qm.queue("RT").purge()
 
 
 def _rt(address: str, kind: str, amount: Amount, queue: str = "RT") -> Task:

@@ -13,6 +13,7 @@ import org.apache.activemq.artemis.api.core.client.ServerLocator;
 
 /** Artemis, by its own protocol: units are transactions, and a commit is waited for. */
 final class ArtemisClient implements Client {
+  private final String queue;
   private final ServerLocator locator;
   private final ClientSessionFactory factory;
   private final ClientSession session;
@@ -21,6 +22,7 @@ final class ArtemisClient implements Client {
 
   /** ahead: with the window of 1 MiB that is Artemis's default; else nothing is sent unasked. */
   ArtemisClient(int port, String queue, boolean ahead) throws Exception {
+    this.queue = queue;
     locator = ActiveMQClient.createServerLocator("tcp://127.0.0.1:" + port);
     if (!ahead) {
       locator.setConsumerWindowSize(0);
@@ -29,13 +31,13 @@ final class ArtemisClient implements Client {
     locator.setBlockOnDurableSend(false);
     factory = locator.createSessionFactory();
     session = factory.createSession(false, false);
-    create(queue);
+    create();
     producer = session.createProducer(queue);
     consumer = session.createConsumer(queue);
     session.start();
   }
 
-  private void create(String queue) throws Exception {
+  private void create() throws Exception {
     synchronized (ArtemisClient.class) {
       if (!session.queueQuery(SimpleString.of(queue)).isExists()) {
         session.createQueue(QueueConfiguration.of(queue).setRoutingType(RoutingType.ANYCAST));
@@ -65,6 +67,12 @@ final class ArtemisClient implements Client {
       message.acknowledge();
     }
     session.commit();
+  }
+
+  @Override
+  public void delete() throws Exception {
+    consumer.close();
+    session.deleteQueue(queue);
   }
 
   @Override

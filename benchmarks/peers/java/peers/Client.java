@@ -11,6 +11,9 @@ interface Client extends AutoCloseable {
   /** Get and acknowledge so many messages as one unit, in the peer's sense of it. */
   void get(int messages) throws Exception;
 
+  /** Delete the queue, with what the clients of earlier measurements left on it. */
+  void delete() throws Exception;
+
   /** Wait for whatever was put and is not confirmed yet. */
   default void flush() throws Exception {}
 }

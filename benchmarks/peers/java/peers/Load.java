@@ -52,6 +52,9 @@ public final class Load {
   public static void main(String[] given) throws Exception {
     int clients = Integer.parseInt(given[5]);
     var load = new Load(given, clients);
+    try (Client client = load.connected()) {
+      client.delete();
+    }
     var threads = new ArrayList<Thread>();
     for (int i = 0; i < clients; i++) {
       threads.add(new Thread(load::client));

@@ -86,6 +86,11 @@ final class RabbitClient implements Client {
   }
 
   @Override
+  public void delete() throws Exception {
+    channel.queueDelete(queue);
+  }
+
+  @Override
   public void close() throws Exception {
     connection.close();
   }

@@ -51,8 +51,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "wire": "core.contract core.attributes errors",
         "registry": "addresses web errors ledger topics format.schemas launch watched",
         "channel": "wire core.contract core.mq_layouts core.attributes errors",
-        "client": "channel network.lookup registry.port registry.rest registry.values wire "
-        "core.contract core.mq_layouts core.attributes errors",
+        "client": "channel network.lookup registry.port registry.rest registry.values "
+        "topics.events wire core.contract core.mq_layouts core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
         "administration": "adapter character_sets client errors mq_constants watched "

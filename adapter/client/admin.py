@@ -5,6 +5,8 @@ It knows the attribute names only as what the queue manager judges.
 
 from __future__ import annotations
 
+from collections.abc import Generator, Mapping
+from datetime import timedelta
 from typing import Any, Unpack
 
 from msgspec import Struct
@@ -14,6 +16,7 @@ from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending
 from adapter.client.attributes import QueueDefinition, QueueManagerSettings
+from adapter.client.events import Event, read_events
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import (
@@ -247,6 +250,20 @@ class Administration:
     def open_handles(self) -> list[HandleStatus]:
         """Return what connections have open, by connection and handle; 10,000 at most."""
         return self._ask_connections(handles=True).handles
+
+    def events(
+        self,
+        timeout: float | timedelta | None = 0.0,
+        *,
+        kafka_options: Mapping[str, str] | None = None,
+    ) -> Generator[Event, None, None]:
+        """Iterate over the events of the queue manager that its Kafka still has, oldest first.
+
+        timeout: how many seconds to wait for another one when all have been read; None: for ever.
+        kafka_options: further settings of librdkafka, for security; this program reads the topic
+        itself. Raises KafkaNotAvailable, also for a queue manager in memory.
+        """
+        return read_events(self._channel, a.as_wait_ms(timeout), kafka_options or {})
 
     def _ask_connections(self, units: bool = False, handles: bool = False) -> Connections:
         request = Pending(c.AskConnections(units, handles))

@@ -47,6 +47,7 @@
     │   └── RegistryNotAvailable     also a ConnectionError
     ├── NoReply                      also a TimeoutError
     ├── StartError                   a queue manager did not start
+    ├── KafkaNotAvailable            also a ConnectionError
     ├── LimitReached                 a bound of the queue manager
     └── UnexpectedAnswer             the two ends do not understand each other
 
@@ -549,6 +550,12 @@ class StartError(Error):
 
     def __str__(self) -> str:
         return self.text  # no queue manager gave a reason
+
+
+class KafkaNotAvailable(Error, ConnectionError):
+    """Kafka, of which the program itself reads, could not be reached, or failed."""
+
+    reason, reason_name = 2102, "MQRC_RESOURCE_PROBLEM"
 
 
 class LimitReached(Error):

@@ -59,7 +59,7 @@ HOT = (
     "adapter/server/mqk/connection.py",
     "adapter/server/mqk/handler.py",
     "adapter/server/mqk/progress.py",
-    "adapter/wire/frames.py",
+    "adapter/wire/codec.py",
     "adapter/wire/session.py",
 )
 """What a put, a get and a commit run through."""
@@ -73,7 +73,6 @@ INTERPRETED = frozenset(
         "adapter/core/model/topics.py",
         "adapter/core/model/trigger_event.py",
         "adapter/ledger/envelope.py",
-        "adapter/wire/frames.py",
     }
 )
 """Those of them that hold what mypyc refuses. A test keeps the list: none is added unseen."""

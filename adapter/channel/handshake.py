@@ -15,6 +15,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import Error, QueueManagerNotAvailable
 from adapter.errors.refusals import refusal
+from adapter.wire.codec import decode_server_frame, encode
 from adapter.wire.frames import (
     OLDEST_VERSION,
     PROTOCOL_VERSION,
@@ -24,8 +25,6 @@ from adapter.wire.frames import (
     ProtocolError,
     ServerFrame,
     Welcome,
-    decode_server_frame,
-    encode,
     versions_text,
 )
 

@@ -18,15 +18,8 @@ from adapter.channel.state import ChannelState
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors.refusals import refusal
-from adapter.wire.frames import (
-    AnyReplies,
-    AskServer,
-    Goodbye,
-    Payload,
-    ProtocolError,
-    Welcome,
-    decode_server_frame,
-)
+from adapter.wire.codec import Payload, decode_server_frame
+from adapter.wire.frames import AnyReplies, AskServer, Goodbye, ProtocolError, Welcome
 
 SILENT_LOOKS_MAX = 30
 """A thread that reads looks up so often while nothing comes, before it takes the link for lost."""

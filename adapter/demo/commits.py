@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from adapter.core.contract.commands import Commit
 from adapter.core.contract.results import Done
-from adapter.wire import frames
+from adapter.wire import codec, frames
 
 COMMIT_BYTES_MAX = 64
 """A commit is a tag and an id of 24 bytes; what is longer need not be looked into."""
@@ -22,8 +22,8 @@ COMMIT_BYTES_MAX = 64
 class _Connection(Struct):
     """One client's frames, both ways, and the commits whose answer it waits for."""
 
-    sent: frames.FrameBuffer
-    received: frames.FrameBuffer
+    sent: codec.FrameBuffer
+    received: codec.FrameBuffer
     asked: dict[int, bytes]
     holding: bool = False
 
@@ -46,7 +46,7 @@ class CommitWatch:
                 return
             told = self._connections.get(connection)
             if told is None:
-                told = _Connection(frames.FrameBuffer(), frames.FrameBuffer(), {})
+                told = _Connection(codec.FrameBuffer(), codec.FrameBuffer(), {})
                 self._connections[connection] = told
             if not from_client:
                 self._received(told, data)
@@ -83,11 +83,11 @@ class CommitWatch:
         """Note what is asked for; whether a commit is among it."""
         before = len(told.asked)
         for payload in told.sent.feed(data):
-            frame = frames.decode_client_frame(payload)
+            frame = codec.decode_client_frame(payload)
             if isinstance(frame, frames.Requests):
                 for operation in frame.operations:
                     if len(bytes(operation.command)) <= COMMIT_BYTES_MAX:
-                        command = frames.decode_command(operation.command)
+                        command = codec.decode_command(operation.command)
                         if isinstance(command, Commit):
                             told.asked[operation.request] = command.unit
                             self._was_asked(command.unit)
@@ -97,7 +97,7 @@ class CommitWatch:
         for payload in told.received.feed(data):
             if not told.asked:
                 continue
-            frame = frames.decode_server_frame(payload)
+            frame = codec.decode_server_frame(payload)
             if isinstance(frame, frames.AnyReplies):
                 for answer in frame.answers:
                     self._answer(told, answer)

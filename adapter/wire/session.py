@@ -13,7 +13,7 @@ from msgspec import Raw
 from adapter.core.contract.commands import Command
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.wire import frames
+from adapter.wire import codec, frames
 
 
 class ProtocolState(Enum):
@@ -38,7 +38,7 @@ class Incoming:
     def command(self) -> Command | frames.ServerCommand | Refused:
         """Read the command, or say what is wrong with it."""
         try:
-            return frames.decode_command(self.raw)
+            return codec.decode_command(self.raw)
         except frames.ProtocolError as error:
             return Refused(Reason.MALFORMED_REQUEST, "", str(error))
 
@@ -60,7 +60,7 @@ class ServerSession:
 
     def __init__(self, queue_manager: str) -> None:
         self._queue_manager = queue_manager
-        self._buffer = frames.FrameBuffer()
+        self._buffer = codec.FrameBuffer()
         self.state = ProtocolState.NEW
 
     def receive(self, data: bytes) -> Received:
@@ -70,7 +70,7 @@ class ServerSession:
             return received
         try:
             for payload in self._buffer.cut(data):
-                self._frame(frames.decode_client_frame(payload), received)
+                self._frame(codec.decode_client_frame(payload), received)
                 if received.goodbye is not None:
                     break
         except frames.ProtocolError as error:

@@ -18,7 +18,7 @@ from adapter.errors import BackedOut, InvalidValue, MessageTooLong, UnitTooLarge
 from adapter.format import chunks
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from tests.support.raw_client import RawClient
 from tests.support.server_process import ServerProcess
 
@@ -112,8 +112,8 @@ def test_what_is_longer_is_refused_and_nothing_else_happens(manager: TestQueueMa
 
 def test_a_client_that_dies_within_a_long_put(manager: TestQueueManager) -> None:
     """Half of a frame has come, or the frame and no commit: nothing of it stays."""
-    put = frames.raw(c.Put(1, [MessageData(body=bytes(60 * MIB))], b""))
-    frame = frames.encode(frames.Requests([frames.Operation(1, 1, put)]))
+    put = codec.raw(c.Put(1, [MessageData(body=bytes(60 * MIB))], b""))
+    frame = codec.encode(frames.Requests([frames.Operation(1, 1, put)]))
     with manager.connect() as other, RawClient(manager.address) as client:
         client.hello()
         client.send(frame[: 40 * MIB])

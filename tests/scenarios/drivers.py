@@ -19,7 +19,7 @@ from adapter.core.contract.results import Refused, Result
 from adapter.core.model.limits import Limits
 from adapter.owner.term import OwnerTerm
 from adapter.testing import TestQueueManager
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from tests.support.backlog import until
 from tests.support.core import Client, Core
 from tests.support.hard_state import check_snapshots
@@ -166,12 +166,12 @@ class Line:
     def __init__(self, address: str) -> None:
         host, port = address.split(":")
         self._socket = socket.create_connection((host, int(port)), WAIT_S)
-        self._buffer = frames.FrameBuffer()
+        self._buffer = codec.FrameBuffer()
         self._frames: list[frames.ServerFrame] = []
         self.numbers: list[int] = []
         self._owed: set[int] = set()
         """Requests that do not wait: their answers come, if pages must be read too."""
-        self._socket.sendall(frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
+        self._socket.sendall(codec.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
         assert isinstance(self._frame(), frames.Welcome)
 
     def send(self, request: int, number: int, command: c.Command) -> None:
@@ -180,8 +180,8 @@ class Line:
         if request and not waits:
             self._owed.add(request)
         seen, self.numbers = self.numbers, []
-        operation = frames.Operation(request, number, frames.raw(command))
-        self._socket.sendall(frames.encode(frames.Requests([operation], seen)))
+        operation = frames.Operation(request, number, codec.raw(command))
+        self._socket.sendall(codec.encode(frames.Requests([operation], seen)))
 
     def until_fence(self) -> list[tuple[int, Result]]:
         """Return the answers that are due: all that are owed, and what came with them."""
@@ -223,7 +223,7 @@ class Line:
             data = self._socket.recv(65_536)
             if not data:
                 return None
-            self._frames += map(frames.decode_server_frame, self._buffer.feed(data))
+            self._frames += map(codec.decode_server_frame, self._buffer.feed(data))
         return self._frames.pop(0)
 
 

@@ -29,7 +29,7 @@ from adapter.core.contract.records import Record
 from adapter.core.contract.results import Done, Refused
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.owner.clock import SystemClock
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from adapter.wire.session import Incoming, ServerSession
 
 CALL_TIMEOUT_S = 10.0
@@ -90,7 +90,7 @@ class Client(asyncio.Protocol):
         return self._transport is None or self._transport.is_closing()
 
     def say_goodbye(self, reason: Refused) -> None:
-        self.send(frames.encode(frames.Goodbye(reason)))
+        self.send(codec.encode(frames.Goodbye(reason)))
         self.cut()
 
     def cut(self) -> None:
@@ -225,7 +225,7 @@ class Loopback:
         welcome = frames.Welcome(
             version=self.version, queue_manager=self.qm.name, connection=client.number
         )
-        client.send(frames.encode(welcome))
+        client.send(codec.encode(welcome))
 
     def operations(self, number: int, seen: list[int], operations: list[Incoming]) -> None:
         self.frames_received += bool(operations)
@@ -261,7 +261,7 @@ class Loopback:
     def _send_figures(self, number: int, request: int) -> None:
         if not isinstance(frames.AskServer(), self.holds):
             answer = frames.AnyAnswer(request, frames.Figures({"name": self.qm.name}))
-            self.clients[number].send(frames.encode(frames.AnyReplies([answer])))
+            self.clients[number].send(codec.encode(frames.AnyReplies([answer])))
 
     def gone(self, number: int) -> None:
         self.clients.pop(number, None)
@@ -300,7 +300,7 @@ class Loopback:
         for number, answers in by_client.items():
             client = self.clients.get(number)
             if client is not None:
-                client.send(frames.encode(frames.Replies(answers)))
+                client.send(codec.encode(frames.Replies(answers)))
 
     async def _listen(self, port: int) -> int:
         def accept() -> Client:

@@ -27,7 +27,8 @@ from queue import Empty, SimpleQueue
 from threading import Event
 
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, LinkTimings, WhileFull
-from adapter.wire.frames import FrameBuffer, Payload, ProtocolError
+from adapter.wire.codec import FrameBuffer, Payload
+from adapter.wire.frames import ProtocolError
 
 PEER = "this process"
 BUFFER_BYTES = 256 * 1024

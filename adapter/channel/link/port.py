@@ -22,7 +22,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from adapter.wire.frames import Payload
+from adapter.wire.codec import Payload
 
 
 class LinkLost(Exception):  # noqa: N818 -- it is an event, dealt with by connecting again

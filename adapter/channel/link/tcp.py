@@ -15,7 +15,8 @@ from contextlib import suppress
 
 from adapter.channel.addresses import Address
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, LinkTimings, WhileFull
-from adapter.wire.frames import FrameBuffer, Payload, ProtocolError
+from adapter.wire.codec import FrameBuffer, Payload
+from adapter.wire.frames import ProtocolError
 
 RECEIVE_BYTES = 65_536
 KEEPALIVE_S = 10

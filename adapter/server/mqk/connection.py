@@ -22,7 +22,7 @@ from adapter.core.model.manager import Reply
 from adapter.server.bounds import ConnectionBounds
 from adapter.server.frame_budget import FrameBudget
 from adapter.server.mqk.progress import ClientProgress
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from adapter.wire.session import Incoming, ProtocolState, ServerSession
 
 WRITE_HIGH_BYTES = 1024 * 1024
@@ -164,7 +164,7 @@ class ClientConnection(asyncio.Protocol):
             self._send_frame()
         self._close_session()
         if self._transport is not None:
-            self.write(frames.encode(frames.Goodbye(reason)))
+            self.write(codec.encode(frames.Goodbye(reason)))
             self._transport.close()
 
     def look(self, now_s: float) -> None:
@@ -254,7 +254,7 @@ class ClientConnection(asyncio.Protocol):
 
     def _send_frame(self) -> int:
         """Send the first replies; return how many bytes they have."""
-        frame = frames.encode_replies(self._outbox)
+        frame = codec.encode_replies(self._outbox)
         self.write(frame)
         return len(frame)
 

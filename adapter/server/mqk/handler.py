@@ -24,7 +24,7 @@ from adapter.server.audit import AUDITED, AuditTrail, by
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connections import ClientConnections
 from adapter.server.mqk.connection import ClientConnection
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
 
 log = structlog.get_logger("mqk.listener")
@@ -85,7 +85,7 @@ class MqkHandler:
             client.goodbye(refused)
             return
         client.write(
-            frames.encode(
+            codec.encode(
                 frames.Welcome(
                     version=frames.common_version(hello),
                     queue_manager=self._connections.queue_manager,

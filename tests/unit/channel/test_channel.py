@@ -13,7 +13,7 @@ from adapter import errors as e
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract import commands as c
-from adapter.wire.frames import Payload
+from adapter.wire.codec import Payload
 from tests.support.loopback import Command, Loopback, connection_to
 
 Connect = Callable[..., adapter.Connection]

@@ -15,7 +15,7 @@ from adapter.channel.timeouts import Timeouts
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
 from tests.support.loopback import Command, Loopback, OnCommand, connection_to
 
@@ -407,7 +407,7 @@ def test_bytes_that_are_no_frames_end_the_connection_not_the_program(
 def test_answers_to_nothing_that_was_asked_are_passed_over(
     server: Loopback, qm: adapter.Connection
 ) -> None:
-    answer = frames.encode(frames.Replies([frames.Answer(999_999, Done())]))
+    answer = codec.encode(frames.Replies([frames.Answer(999_999, Done())]))
 
     def answer_out_of_the_blue() -> None:
         for client in server.clients.values():

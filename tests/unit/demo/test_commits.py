@@ -9,22 +9,22 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused, Statuses
 from adapter.demo.commits import CommitWatch
-from adapter.wire import frames
+from adapter.wire import codec, frames
 
 UNIT = bytes(range(24))
 OTHER = bytes(range(1, 25))
 
 
 def hello() -> bytes:
-    return frames.encode(frames.Hello(version=1))
+    return codec.encode(frames.Hello(version=1))
 
 
 def requests(**operations: object) -> bytes:
     """One frame of requests, r<number>=command."""
-    return frames.encode(
+    return codec.encode(
         frames.Requests(
             [
-                frames.Operation(int(name[1:]), 1, frames.raw(command))  # type: ignore[arg-type]
+                frames.Operation(int(name[1:]), 1, codec.raw(command))  # type: ignore[arg-type]
                 for name, command in operations.items()
             ]
         )
@@ -33,7 +33,7 @@ def requests(**operations: object) -> bytes:
 
 def replies(**answers: object) -> bytes:
     """One frame of replies, r<request>=result."""
-    return frames.encode(
+    return codec.encode(
         frames.AnyReplies(
             [
                 frames.AnyAnswer(int(name[1:]), result)  # type: ignore[arg-type]

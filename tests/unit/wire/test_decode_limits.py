@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import PROPERTIES_MAX, MessageData
-from adapter.wire import decode_limits, frames
+from adapter.wire import codec, decode_limits, frames
 
 LONG = "x" * decode_limits.TRUSTED_BYTES
 
@@ -23,7 +23,7 @@ def test_properties_that_are_fine() -> None:
     values = {"a": None, "b": True, "c": -1, "d": 2**63, "e": 1.5, "f": "text", "g": b"bytes"}
     command = put({}, values, values)
     assert decode_limits.problem_with(command) == ""
-    decoded = frames.decode_command(command)
+    decoded = codec.decode_command(command)
     assert isinstance(decoded, c.Put)
     assert decoded.messages[1].properties == values
 
@@ -33,7 +33,7 @@ def test_properties_that_hold_more(value: Any) -> None:
     command = put({"a": 1}, {"a": 1, "b": value})
     assert "a property is text, bytes or a number" in decode_limits.problem_with(command)
     with pytest.raises(frames.ProtocolError, match="a property is text"):
-        frames.decode_command(command)
+        codec.decode_command(command)
 
 
 def test_too_many_properties() -> None:

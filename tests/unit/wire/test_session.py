@@ -11,13 +11,13 @@ from msgspec import Raw
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from adapter.wire.session import ProtocolState, Received, ServerSession
 from tests.support.examples import examples
 
-HELLO = frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION))
-INQUIRE = frames.Operation(1, 0, frames.raw(c.Inquire("*")))
-REQUESTS = frames.encode(frames.Requests([INQUIRE], [5]))
+HELLO = codec.encode(frames.Hello(version=frames.PROTOCOL_VERSION))
+INQUIRE = frames.Operation(1, 0, codec.raw(c.Inquire("*")))
+REQUESTS = codec.encode(frames.Requests([INQUIRE], [5]))
 
 
 def opened() -> ServerSession:
@@ -47,13 +47,13 @@ def test_hello_then_requests_also_in_one_piece() -> None:
 @pytest.mark.parametrize("name", ["", "QM1"])
 def test_the_queue_manager_may_be_named(name: str) -> None:
     session = ServerSession("QM1")
-    received = session.receive(frames.encode(frames.Hello(version=1, queue_manager=name)))
+    received = session.receive(codec.encode(frames.Hello(version=1, queue_manager=name)))
     assert received.goodbye is None
 
 
 def test_another_queue_manager_was_meant() -> None:
     session = ServerSession("QM1")
-    received = session.receive(frames.encode(frames.Hello(version=1, queue_manager="QM2")))
+    received = session.receive(codec.encode(frames.Hello(version=1, queue_manager="QM2")))
     assert received.goodbye == Refused(Reason.QUEUE_MANAGER_NAME_ERROR, "QM2", "this is QM1")
     assert session.state is ProtocolState.CLOSED
     assert received.hello is None
@@ -62,7 +62,7 @@ def test_another_queue_manager_was_meant() -> None:
 @pytest.mark.parametrize("version", [0, 3, 99])
 def test_another_version_of_the_protocol(version: int) -> None:
     session = ServerSession("QM1")
-    received = session.receive(frames.encode(frames.Hello(version=version)) + REQUESTS)
+    received = session.receive(codec.encode(frames.Hello(version=version)) + REQUESTS)
     assert reason(received) is Reason.PROTOCOL_VERSION_ERROR
     assert received.goodbye is not None
     older = "queue manager" if version else "client"
@@ -80,7 +80,7 @@ def test_another_version_of_the_protocol(version: int) -> None:
 def test_the_newest_version_of_both_is_spoken(newest: int, oldest: int, spoken: int) -> None:
     hello = frames.Hello(version=newest, oldest=oldest)
     assert frames.common_version(hello) == spoken
-    received = ServerSession("QM1").receive(frames.encode(hello))
+    received = ServerSession("QM1").receive(codec.encode(hello))
     assert (received.goodbye is None) == bool(spoken)
     if oldest > 2:
         assert received.goodbye is not None
@@ -118,7 +118,7 @@ def test_a_closed_connection_takes_nothing() -> None:
 def test_one_bad_operation_answers_for_itself() -> None:
     bad = frames.Operation(2, 0, Raw(b"\x92\x05\xa1x"))
     unknown = frames.Operation(3, 0, Raw(b"\x91\xcd\x27\x0f"))
-    frame = frames.encode(frames.Requests([INQUIRE, bad, unknown, INQUIRE]))
+    frame = codec.encode(frames.Requests([INQUIRE, bad, unknown, INQUIRE]))
     received = opened().receive(frame)
     kinds = [type(each.command) for each in received.operations]
     assert kinds == [c.Inquire, Refused, Refused, c.Inquire]
@@ -128,17 +128,17 @@ def test_one_bad_operation_answers_for_itself() -> None:
 
 
 def test_too_many_operations_in_a_frame() -> None:
-    frame = frames.encode(frames.Requests([INQUIRE] * (frames.OPERATIONS_MAX + 1)))
+    frame = codec.encode(frames.Requests([INQUIRE] * (frames.OPERATIONS_MAX + 1)))
     received = opened().receive(frame)
     assert reason(received) is Reason.MALFORMED_REQUEST
     assert received.operations == []
-    most = frames.encode(frames.Requests([INQUIRE] * frames.OPERATIONS_MAX))
+    most = codec.encode(frames.Requests([INQUIRE] * frames.OPERATIONS_MAX))
     assert len(opened().receive(most).operations) == frames.OPERATIONS_MAX
 
 
 def test_what_came_whole_before_a_bad_frame_counts() -> None:
     session = opened()
-    received = session.receive(REQUESTS + frames.encode(frames.Hello(version=1)) + REQUESTS)
+    received = session.receive(REQUESTS + codec.encode(frames.Hello(version=1)) + REQUESTS)
     assert len(received.operations) == 1
     assert reason(received) is Reason.MALFORMED_REQUEST
 
@@ -170,4 +170,4 @@ def test_any_bytes_are_answered_with_a_goodbye_or_taken(chunks: list[bytes], hel
         closed = closed or received.goodbye is not None
         assert (session.state is ProtocolState.CLOSED) == closed
         with contextlib.suppress(frames.ProtocolError):
-            frames.encode(frames.Goodbye(received.goodbye or Refused(1)))
+            codec.encode(frames.Goodbye(received.goodbye or Refused(1)))

@@ -31,7 +31,7 @@ from adapter.server.audit import AuditTrail
 from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
 from adapter.server.mqk.handler import MqkHandler
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from adapter.wire.session import ServerSession
 from tests.support.core import Client, client_on
 
@@ -417,13 +417,13 @@ def from_a_server_that_stops() -> Reason:
     with testing.queue_manager() as manager:
         host, port = manager.address.split(":")
         with socket.create_connection((host, int(port)), 10) as sock:
-            sock.sendall(frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
-            buffer, received = frames.FrameBuffer(), []
+            sock.sendall(codec.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
+            buffer, received = codec.FrameBuffer(), []
             received += buffer.feed(sock.recv(65_536))
             manager.stop()
             while data := sock.recv(65_536):
                 received += buffer.feed(data)
-    goodbye = frames.decode_server_frame(received[-1])
+    goodbye = codec.decode_server_frame(received[-1])
     assert isinstance(goodbye, frames.Goodbye)
     return Reason(goodbye.reason.reason)
 
@@ -435,15 +435,15 @@ def from_an_operator() -> Reason:
             manager.connect() as qm,
             socket.create_connection((host, int(port)), 10) as sock,
         ):
-            sock.sendall(frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
-            buffer, received = frames.FrameBuffer(), []
+            sock.sendall(codec.encode(frames.Hello(version=frames.PROTOCOL_VERSION)))
+            buffer, received = codec.FrameBuffer(), []
             received += buffer.feed(sock.recv(65_536))
-            welcome = frames.decode_server_frame(received[0])
+            welcome = codec.decode_server_frame(received[0])
             assert isinstance(welcome, frames.Welcome)
             qm.end_connection(welcome.connection)
             while data := sock.recv(65_536):
                 received += buffer.feed(data)
-    goodbye = frames.decode_server_frame(received[-1])
+    goodbye = codec.decode_server_frame(received[-1])
     assert isinstance(goodbye, frames.Goodbye)
     return Reason(goodbye.reason.reason)
 
@@ -489,9 +489,9 @@ def from_a_closed_handle() -> Reason:
 
 ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.MALFORMED_REQUEST: lambda: from_frames(b"\0\0\0\1?"),
-    Reason.PROTOCOL_VERSION_ERROR: lambda: from_frames(frames.encode(frames.Hello(version=9))),
+    Reason.PROTOCOL_VERSION_ERROR: lambda: from_frames(codec.encode(frames.Hello(version=9))),
     Reason.QUEUE_MANAGER_NAME_ERROR: lambda: from_frames(
-        frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION, queue_manager="OTHER"))
+        codec.encode(frames.Hello(version=frames.PROTOCOL_VERSION, queue_manager="OTHER"))
     ),
     Reason.QUEUE_MANAGER_NOT_AVAILABLE: from_a_listener_without_owner,
     Reason.QUEUE_MANAGER_STOPPING: from_a_server_that_stops,

@@ -6,7 +6,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages
 from adapter.core.rules.selection import BYTES_MAX
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from tests.support.core import Client, client_on
 
 
@@ -87,7 +87,7 @@ def test_a_batch_of_messages_with_properties_still_is_one_frame() -> None:
     while sizes[-1]:
         answer = client.do(c.Browse(1, limit=10_000))
         assert isinstance(answer, Messages)
-        assert len(frames.encode(frames.Replies([frames.Answer(1, answer)]))) <= BYTES_MAX
+        assert len(codec.encode(frames.Replies([frames.Answer(1, answer)]))) <= BYTES_MAX
         sizes.append(len(answer.messages))
     assert sum(sizes) == 40 - 1
 

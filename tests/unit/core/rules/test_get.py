@@ -14,7 +14,7 @@ from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.rules import unit as unit_rules
 from adapter.core.rules.selection import BYTES_MAX
 from adapter.format import entries
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from tests.support.core import Client, client_on
 
 
@@ -183,7 +183,7 @@ def test_a_batch_of_messages_with_properties_still_is_one_frame() -> None:
     answer = client.do(c.Get(1, unit, limit=10_000))
     assert isinstance(answer, Messages)
     assert 1 <= len(answer.messages) < 40
-    frame = frames.encode(frames.Replies([frames.Answer(1, answer)]))
+    frame = codec.encode(frames.Replies([frames.Answer(1, answer)]))
     assert len(frame) <= BYTES_MAX + frames.LENGTH_BYTES
 
 

@@ -14,11 +14,11 @@ from adapter.core.contract.results import Done, Messages, Refused
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.frame_budget import LONG_BYTES, FrameBudget
 from adapter.server.mqk.connection import WRITE_HIGH_BYTES, ClientConnection
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
 
-HELLO = frames.encode(frames.Hello(version=frames.PROTOCOL_VERSION))
-STATUS = frames.raw(c.AskStatus("*"))
+HELLO = codec.encode(frames.Hello(version=frames.PROTOCOL_VERSION))
+STATUS = codec.raw(c.AskStatus("*"))
 
 
 class FakeTransport:
@@ -64,7 +64,7 @@ class FakeTransport:
     def frames(self) -> list[Any]:
         """What was written since the last time."""
         taken, self.buffer = self.buffer, b""
-        return [frames.decode_server_frame(one) for one in frames.FrameBuffer().feed(taken)]
+        return [codec.decode_server_frame(one) for one in codec.FrameBuffer().feed(taken)]
 
 
 class FakeHost:
@@ -90,7 +90,7 @@ class FakeHost:
 
     def welcome(self, client: ClientConnection, _hello: frames.Hello) -> None:
         client.write(
-            frames.encode(frames.Welcome(version=1, queue_manager="QM1", connection=client.number))
+            codec.encode(frames.Welcome(version=1, queue_manager="QM1", connection=client.number))
         )
         client.let_in()
 
@@ -147,7 +147,7 @@ class Stage:
     def ask(self, first: int, count: int, seen: list[int] | None = None) -> None:
         """Let requests arrive."""
         operations = [frames.Operation(n, 0, STATUS) for n in range(first, first + count)]
-        self.client.data_received(frames.encode(frames.Requests(operations, seen or [])))
+        self.client.data_received(codec.encode(frames.Requests(operations, seen or [])))
 
     def goodbye(self) -> Refused:
         """What it was told at the end."""
@@ -192,10 +192,10 @@ def test_requests_are_executed_in_order_and_answered(stage: Stage) -> None:
 @pytest.mark.parametrize("bounds", [ConnectionBounds(unanswered=2)])
 def test_one_way_operations_are_not_counted_as_unanswered(stage: Stage) -> None:
     stage.greet()
-    one_way = [frames.Operation(0, 0, frames.raw(c.Touch(b"u"))) for _ in range(3)]
+    one_way = [frames.Operation(0, 0, codec.raw(c.Touch(b"u"))) for _ in range(3)]
     for first in (1, 2):
         asked = frames.Operation(first, 0, STATUS)
-        stage.client.data_received(frames.encode(frames.Requests([*one_way, asked])))
+        stage.client.data_received(codec.encode(frames.Requests([*one_way, asked])))
     assert stage.host.executed == [0, 0, 0, 1, 0, 0, 0, 2]
     stage.ask(3, 1)
     assert stage.host.executed[-1] == 2, "as many are unanswered as may be"
@@ -294,7 +294,7 @@ def test_one_request_is_executed_and_no_more_while_there_is_no_room(stage: Stage
 def test_what_came_whole_before_nonsense_is_executed(stage: Stage) -> None:
     stage.greet()
     operations = [frames.Operation(n, 0, STATUS) for n in (1, 2)]
-    stage.client.data_received(frames.encode(frames.Requests(operations)) + b"\xff" * 4)
+    stage.client.data_received(codec.encode(frames.Requests(operations)) + b"\xff" * 4)
     assert not stage.transport.closing
     stage.client.data_received(b"more")
     stage.turn()
@@ -334,7 +334,7 @@ def test_one_that_falls_silent_within_a_frame(stage: Stage) -> None:
 def test_one_whose_frames_are_all_finished_in_time(stage: Stage) -> None:
     """Each begins where the one before ended, in the same bytes."""
     stage.greet()
-    frame = frames.encode(frames.Requests([frames.Operation(1, 0, STATUS)]))
+    frame = codec.encode(frames.Requests([frames.Operation(1, 0, STATUS)]))
     stage.client.data_received(frame[:5])
     for _ in range(3):
         begun_s, stage.client._progress.frame_s = stage.client._progress.frame_s, 0.0
@@ -360,7 +360,7 @@ def test_a_long_frame_waits_while_others_come_and_its_time_does_not_pass(stage: 
     stage.greet()
     other = Waits()
     stage.host.budget.has_come(other, 2 * LONG_BYTES, new=True)
-    long = frames.encode(frames.Requests([frames.Operation(1, 0, Raw(bytes(4 * LONG_BYTES)))]))
+    long = codec.encode(frames.Requests([frames.Operation(1, 0, Raw(bytes(4 * LONG_BYTES)))]))
     stage.client.data_received(long[: 2 * LONG_BYTES])
     assert not stage.transport.reading
     assert not other.held

@@ -12,18 +12,18 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
-from adapter.wire import frames
+from adapter.wire import codec, frames
 from tests.support.examples import examples
 
 FAST = settings(max_examples=examples(150), deadline=None)
 HELLO = frames.Hello(version=1, queue_manager="QM1", application="a", user="u")
 REQUESTS = frames.Requests(
     [
-        frames.Operation(1, 0, frames.raw(c.Open(1, "Q", c.INPUT))),
+        frames.Operation(1, 0, codec.raw(c.Open(1, "Q", c.INPUT))),
         frames.Operation(
-            2, 1, frames.raw(c.Put(1, [MessageData(body=b"x", properties={"a": 1.5})]))
+            2, 1, codec.raw(c.Put(1, [MessageData(body=b"x", properties={"a": 1.5})]))
         ),
-        frames.Operation(3, 0, frames.raw(c.Get(1, wait_ms=-1, place=(1, 2, 3)))),
+        frames.Operation(3, 0, codec.raw(c.Get(1, wait_ms=-1, place=(1, 2, 3)))),
     ],
     [1, 2],
 )
@@ -32,27 +32,27 @@ FULL_FRAME = frames.FRAME_BYTES_MAX.to_bytes(4, "big")
 
 
 def test_what_is_written_is_read() -> None:
-    (payload,) = frames.FrameBuffer().feed(frames.encode(HELLO))
-    assert frames.decode_client_frame(payload) == HELLO
-    (payload,) = frames.FrameBuffer().feed(frames.encode(REPLIES))
-    read = frames.decode_server_frame(payload)
+    (payload,) = codec.FrameBuffer().feed(codec.encode(HELLO))
+    assert codec.decode_client_frame(payload) == HELLO
+    (payload,) = codec.FrameBuffer().feed(codec.encode(REPLIES))
+    read = codec.decode_server_frame(payload)
     assert isinstance(read, frames.AnyReplies)
     assert [answer.result for answer in read.answers] == [Done(3), Messages([])]
 
 
 def test_commands_are_read_one_by_one() -> None:
-    (payload,) = frames.FrameBuffer().feed(frames.encode(REQUESTS))
-    read = frames.decode_client_frame(payload)
+    (payload,) = codec.FrameBuffer().feed(codec.encode(REQUESTS))
+    read = codec.decode_client_frame(payload)
     assert isinstance(read, frames.Requests)
     assert (len(read.operations), read.seen) == (3, [1, 2])
-    commands = [frames.decode_command(each.command) for each in read.operations]
+    commands = [codec.decode_command(each.command) for each in read.operations]
     assert commands[0] == c.Open(1, "Q", c.INPUT)
     assert commands[2] == c.Get(1, wait_ms=-1, place=(1, 2, 3))
 
 
 def test_a_begin_of_an_earlier_version_is_not_ahead() -> None:
-    assert frames.decode_command(msgspec.Raw(msgspec.msgpack.encode([18, b"u"]))) == c.Begin(b"u")
-    assert frames.decode_command(frames.raw(c.Begin(b"u", ahead=True))) == c.Begin(b"u", True)
+    assert codec.decode_command(msgspec.Raw(msgspec.msgpack.encode([18, b"u"]))) == c.Begin(b"u")
+    assert codec.decode_command(codec.raw(c.Begin(b"u", ahead=True))) == c.Begin(b"u", True)
 
 
 def test_every_command_has_a_tag_of_its_own() -> None:
@@ -64,21 +64,21 @@ def test_every_command_has_a_tag_of_its_own() -> None:
 @FAST
 @given(st.lists(st.integers(1, 40)), st.integers(1, 5))
 def test_cuts_do_not_matter(cuts: list[int], copies: int) -> None:
-    stream = frames.encode(REQUESTS) * copies
-    buffer = frames.FrameBuffer()
-    payloads: list[frames.Payload] = []
+    stream = codec.encode(REQUESTS) * copies
+    buffer = codec.FrameBuffer()
+    payloads: list[codec.Payload] = []
     for cut in cuts:
         payloads += buffer.feed(stream[:cut])
         stream = stream[cut:]
     payloads += buffer.feed(stream)
-    assert payloads == [frames.encode(REQUESTS)[4:]] * copies
+    assert payloads == [codec.encode(REQUESTS)[4:]] * copies
     assert len(buffer) == 0
 
 
 DECODERS: list[Callable[[bytes], object]] = [
-    frames.decode_client_frame,
-    frames.decode_server_frame,
-    lambda payload: frames.decode_command(msgspec.Raw(payload)),
+    codec.decode_client_frame,
+    codec.decode_server_frame,
+    lambda payload: codec.decode_command(msgspec.Raw(payload)),
 ]
 
 
@@ -102,30 +102,30 @@ def test_any_payload_is_a_frame_or_an_error(payload: bytes) -> None:
 @FAST
 @given(st.data())
 def test_a_damaged_frame_is_a_frame_or_an_error(data: st.DataObject) -> None:
-    payload = bytearray(frames.encode(REQUESTS)[4:])
+    payload = bytearray(codec.encode(REQUESTS)[4:])
     for _ in range(data.draw(st.integers(1, 4))):
         payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(frames.ProtocolError):
-        read = frames.decode_client_frame(bytes(payload))
+        read = codec.decode_client_frame(bytes(payload))
         if isinstance(read, frames.Requests):
             for operation in read.operations:
                 with contextlib.suppress(frames.ProtocolError):
-                    frames.decode_command(operation.command)
+                    codec.decode_command(operation.command)
 
 
 @FAST
 @given(st.data())
 def test_a_truncated_frame_is_an_error(data: st.DataObject) -> None:
-    payload = frames.encode(REQUESTS)[4:]
+    payload = codec.encode(REQUESTS)[4:]
     cut = payload[: data.draw(st.integers(0, len(payload) - 1))]
     with pytest.raises(frames.ProtocolError, match="malformed"):
-        frames.decode_client_frame(cut)
+        codec.decode_client_frame(cut)
 
 
-@pytest.mark.parametrize("before", [b"", frames.encode(HELLO)])
+@pytest.mark.parametrize("before", [b"", codec.encode(HELLO)])
 @pytest.mark.parametrize("cut", [0, 1, 3])
 def test_an_announced_length_is_bounded_before_it_is_waited_for(before: bytes, cut: int) -> None:
-    buffer = frames.FrameBuffer()
+    buffer = codec.FrameBuffer()
     announced = (frames.FRAME_BYTES_MAX + 1).to_bytes(4, "big")
     buffer.feed(before + announced[:cut])
     with pytest.raises(frames.ProtocolError, match="was announced"):
@@ -133,14 +133,14 @@ def test_an_announced_length_is_bounded_before_it_is_waited_for(before: bytes, c
 
 
 def test_frames_before_one_that_is_too_long_are_given() -> None:
-    given = frames.FrameBuffer().cut(frames.encode(HELLO) + b"\xff" * 4)
-    assert frames.decode_client_frame(next(given)) == HELLO
+    given = codec.FrameBuffer().cut(codec.encode(HELLO) + b"\xff" * 4)
+    assert codec.decode_client_frame(next(given)) == HELLO
     with pytest.raises(frames.ProtocolError):
         next(given)
 
 
 def test_the_largest_frame_is_taken() -> None:
-    buffer = frames.FrameBuffer()
+    buffer = codec.FrameBuffer()
     assert buffer.feed(FULL_FRAME) == []
     body = bytes(frames.FRAME_BYTES_MAX)
     assert buffer.feed(body[:-1]) == []
@@ -151,7 +151,7 @@ def test_the_largest_frame_is_taken() -> None:
 def test_a_frame_that_nobody_would_take_is_not_sent() -> None:
     body = bytes(frames.FRAME_BYTES_MAX)
     with pytest.raises(frames.ProtocolError, match="is the most"):
-        frames.encode(frames.Requests([frames.Operation(1, 0, frames.raw(put(body)))]))
+        codec.encode(frames.Requests([frames.Operation(1, 0, codec.raw(put(body)))]))
 
 
 def put(body: bytes) -> c.Put:
@@ -160,6 +160,6 @@ def put(body: bytes) -> c.Put:
 
 def test_a_refusal_travels_as_its_number() -> None:
     goodbye = frames.Goodbye(Refused(Reason.QUEUE_FULL, "Q", "text"))
-    read = frames.decode_server_frame(frames.encode(goodbye)[4:])
+    read = codec.decode_server_frame(codec.encode(goodbye)[4:])
     assert isinstance(read, frames.Goodbye)
     assert Reason(read.reason.reason) is Reason.QUEUE_FULL

@@ -8,7 +8,7 @@ import pytest
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
-from adapter.wire import frames
+from adapter.wire import codec, frames
 
 MOST = frames.FRAME_BYTES_MAX
 Answers = deque[frames.Answer | frames.AnyAnswer]
@@ -24,8 +24,8 @@ def sent(answers: Answers) -> list[list[int]]:
     """The request numbers in each frame, until all are sent."""
     found = []
     while answers:
-        (payload,) = frames.FrameBuffer().feed(frames.encode_replies(answers))
-        frame = frames.decode_server_frame(payload)
+        (payload,) = codec.FrameBuffer().feed(codec.encode_replies(answers))
+        frame = codec.decode_server_frame(payload)
         assert isinstance(frame, frames.AnyReplies)
         assert len(payload) <= frames.FRAME_BYTES_MAX
         found.append([answer.request for answer in frame.answers])
@@ -52,8 +52,8 @@ def test_frames_of_bounded_size(sizes: list[int], numbers: list[list[int]]) -> N
 def test_an_answer_that_no_frame_can_carry_becomes_a_refusal(neighbours: int) -> None:
     answers: Answers = deque([of_size(7, frames.FRAME_BYTES_MAX + 1)])
     answers.extend(frames.Answer(8, Done()) for _ in range(neighbours))
-    (payload,) = frames.FrameBuffer().feed(frames.encode_replies(answers))
-    frame = frames.decode_server_frame(payload)
+    (payload,) = codec.FrameBuffer().feed(codec.encode_replies(answers))
+    frame = codec.decode_server_frame(payload)
     assert isinstance(frame, frames.AnyReplies)
     refused = frame.answers[0].result
     assert isinstance(refused, Refused)
@@ -67,7 +67,7 @@ def test_a_long_answer_is_in_memory_once_while_it_is_encoded(count: int) -> None
     answers: Answers = deque(of_size(at, size) for at in range(count))
     tracemalloc.start()
     try:
-        frame = frames.encode_replies(answers)
+        frame = codec.encode_replies(answers)
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

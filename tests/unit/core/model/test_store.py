@@ -86,10 +86,11 @@ def test_nothing_behind_a_message_that_is_not_copied_is_paged_out() -> None:
     queue = fifo(10)
     for stored in queue.stored.values():
         stored.entry_n = stored.place[1]
-    assert queue.page_out(2, 1_000, moved_n=5) == 3
+    queue.stored[0, 6, 0].entry_n = 11
+    assert queue.page_out(2, 1_000, moved_n=9) == 3
     assert queue.lanes[0].paged.spans() == [(3, 5)]
-    assert queue.page_out(2, 1_000, moved_n=9) == 4
-    assert queue.lanes[0].paged.spans() == [(3, 9)]
+    assert queue.page_out(2, 1_000, moved_n=11) == 5
+    assert queue.lanes[0].paged.spans() == [(3, 10)]
 
 
 def test_its_messages_are_claimed_by_durable_consumers() -> None:

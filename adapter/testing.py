@@ -266,9 +266,7 @@ def _damage(loop: OwnerLoop, name: str, position: int) -> None:
         raise IndexError(f"queue {name} has no persistent message at position {position}")
     lane = queue.lanes[-stored.place[0]]
     lane.remove(stored)
-    lane.page_out([stored])
-    del queue.stored[stored.place]
-    queue.indexes.paged_out(stored)
+    queue.let_go(lane, [stored])
 
     def miss(needed: PageNeeded, incarnation: int, count: int) -> None:
         del count

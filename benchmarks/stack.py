@@ -53,7 +53,9 @@ HERE = Code(Path(__file__).parents[1])
 
 def compiled_here() -> Code | None:
     """This code with its compiled modules; None unless `make compiled` has made them of it."""
-    return msgspec.structs.replace(HERE, compiled=target.TARGET) if target.is_current() else None
+    if target.made_of() != target.digest(target.OPTIMIZE):
+        return None
+    return msgspec.structs.replace(HERE, compiled=target.TARGET)
 
 
 def code_in(folder: Path) -> Code:

@@ -16,7 +16,7 @@ from mypyc.build import mypycify
 from setuptools import Distribution
 
 from native.modules import SUBCLASSED, compiled
-from native.target import OPTIMIZE, PACKAGES, STAMP, TARGET, TOP, digest, is_current
+from native.target import OPTIMIZE, PACKAGES, STAMP, TARGET, TOP, digest, made_of
 
 FUTURE = "from __future__ import annotations\n"
 MARK = f"""{FUTURE}
@@ -37,13 +37,14 @@ def main() -> None:
     missing = what_is_missing()
     if missing:
         sys.exit(f"{missing}; everything runs as Python without it")
-    if is_current(optimize):
+    sources = digest(optimize)
+    if made_of() == sources:
         print(f"{TARGET.relative_to(TOP)} is up to date")
         return
     copy()
     os.chdir(TARGET)
     build([str(path) for path in compiled(TARGET)], optimize)
-    STAMP.write_text(digest(optimize), encoding="ascii")
+    STAMP.write_text(sources, encoding="ascii")
 
 
 def what_is_missing() -> str:

@@ -16,9 +16,9 @@ OPTIMIZE = "2"
 """The compiler's -O, unless another one is asked for."""
 
 
-def is_current(optimize: str = OPTIMIZE) -> bool:
-    """Whether the target was made of the sources as they are, by this compiler and Python."""
-    return STAMP.is_file() and STAMP.read_text(encoding="ascii") == digest(optimize)
+def made_of() -> str:
+    """Return the digest of what the target was made of; "" if there is no target."""
+    return STAMP.read_text(encoding="ascii") if STAMP.is_file() else ""
 
 
 def digest(optimize: str) -> str:
@@ -26,7 +26,7 @@ def digest(optimize: str) -> str:
     found = hashlib.sha256()
     tools = (optimize, metadata.version("mypy"), sys.version, os.environ.get("CC", ""))
     found.update(repr(tools).encode())
-    own = [TOP / "native/__main__.py", TOP / "native/modules.py"]
+    own = [TOP / f"native/{name}.py" for name in ("__main__", "modules", "target")]
     for path in own + [path for name in PACKAGES for path in sorted((TOP / name).rglob("*"))]:
         if path.suffix in {".py", ".avsc"}:
             found.update(f"{path.relative_to(TOP)}\0".encode() + path.read_bytes() + b"\0")

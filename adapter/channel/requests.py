@@ -17,7 +17,8 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq import MsmqOpen
 from adapter.core.contract.results import Opened, Refused, Result, Subscribed
 from adapter.errors import Error, InvalidValue, MessageTooLong
-from adapter.wire.frames import FRAME_BYTES_MAX, LENGTH_BYTES, Figures, ServerCommand
+from adapter.wire.codec import LENGTH_BYTES
+from adapter.wire.frames import FRAME_BYTES_MAX, Figures, ServerCommand
 
 if TYPE_CHECKING:
     from adapter.channel.outstanding import UnitOnWire

@@ -6,14 +6,13 @@ They are on a topic of the queue manager's Kafka, and are read there.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from adapter.channel.arguments import EPOCH
 from adapter.channel.channel import Channel
 from adapter.errors import KafkaNotAvailable
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Event(Struct, frozen=True):

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from msgspec import Struct, structs
 
 from adapter.channel import arguments as a
+from adapter.channel.arguments import EPOCH
 from adapter.client.schemas import Schemas
 from adapter.core.contract import message as core
 from adapter.core.contract.details import Details
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from adapter.registry.values import SchemaName
 
 __all__ = ["DeadLetter", "Message", "PutFields", "PutResult", "got", "incoming", "outgoing"]
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 if TYPE_CHECKING:

@@ -91,8 +91,9 @@ class EventReader:
             at_end = error is not None and error.code() == KafkaError._PARTITION_EOF
             if error is not None and not at_end:
                 raise self._failed(describe(error))
-            if error is None:
-                yield from _event(record)
+            event = _event(record) if error is None else None
+            if event is not None:
+                yield event
 
     def _next(self, wait_ms: int) -> Message | None:
         """Wait for a record, in short steps; None if none came."""
@@ -108,9 +109,8 @@ class EventReader:
         return KafkaNotAvailable(f"topic {self._topic} on {self._servers} cannot be read: {why}")
 
 
-def _event(record: Message) -> Iterator[EventRaised]:
+def _event(record: Message) -> EventRaised | None:
     try:
-        _, event = events.decode(record.value() or b"")
+        return events.decode(record.value() or b"")[1]
     except UnreadableError:
-        return
-    yield event
+        return None

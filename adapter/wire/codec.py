@@ -21,8 +21,6 @@ from adapter.core.contract.results import Refused
 from adapter.wire import decode_limits
 from adapter.wire.frames import (
     FRAME_BYTES_MAX,
-    LENGTH_BYTES,
-    REPLIES_BYTES,
     Answer,
     AnyAnswer,
     ClientFrame,
@@ -31,6 +29,9 @@ from adapter.wire.frames import (
     ServerFrame,
 )
 
+LENGTH_BYTES = 4
+REPLIES_BYTES = 1024 * 1024
+"""Answers are put together in frames of about this size: a long one does not wait for others."""
 Payload = bytes | memoryview
 """Of a frame. A long one is shown where it came in, and not copied."""
 COPIED_BYTES = 64 * 1024

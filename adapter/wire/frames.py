@@ -24,9 +24,6 @@ FRAME_BYTES_MAX = 104 * 1024 * 1024
 OPERATIONS_MAX = 10_000
 SEEN_MAX = 10_000
 """Ten times what a client may leave unanswered."""
-REPLIES_BYTES = 1024 * 1024
-"""Answers are put together in frames of about this size: a long one does not wait for others."""
-LENGTH_BYTES = 4
 
 
 Text = Annotated[str, Meta(max_length=256)]

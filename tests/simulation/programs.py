@@ -99,6 +99,11 @@ class Program:
         self.places: dict[str, list[tuple[str, tuple[int, int, int]]]] = {}
         """By queue, where a browse showed which message."""
 
+    @property
+    def commits_in_flight(self) -> int:
+        """How many commits are decided, and not answered yet."""
+        return sum(op.kind == "commit" for op in self.asked.values())
+
     def forget_connection(self) -> None:
         """Drop what ends with a connection."""
         self.asked.clear()

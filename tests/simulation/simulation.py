@@ -371,7 +371,7 @@ class Simulation(Steps):
             return
         self._comes_in_turn(at, op)
         program.asked[request] = op
-        self._count_commits(op.kind, [program])
+        self._count_commit(program, op)
         self._done(op)
 
     def _hear(self) -> None:
@@ -451,8 +451,7 @@ class Simulation(Steps):
         if self.rng.random() < 0.15 and not self._loses_topics:
             where = "stop"
             owner.stop()
-        self.met[where] += 1
-        self._count_commits("crash", self.people)
+        self._count_crash(where, self.people)
         if self.rng.random() < 0.2:
             self._crash_while_taking_over()
         owner.crash()

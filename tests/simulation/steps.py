@@ -70,12 +70,14 @@ class Steps:
         self.owner.advance(0)
         self._done(Op("", "tick", self.now_ms))
 
-    def _count_commits(self, what: str, programs: list[Program]) -> None:
-        """Count what happens while a program has several commits in flight."""
-        commits = [[op.kind for op in one.asked.values()].count("commit") for one in programs]
-        name = {"commit": COMMITS_IN_FLIGHT, "crash": CRASH_WITH_COMMITS}.get(what)
-        if name is not None and max(commits) > 1:
-            self.met[name] += 1
+    def _count_commit(self, program: Program, op: Op) -> None:
+        """Count a commit that is sent while others of its program are in flight."""
+        self.met[COMMITS_IN_FLIGHT] += op.kind == "commit" and program.commits_in_flight > 1
+
+    def _count_crash(self, where: str, programs: list[Program]) -> None:
+        """Count a crash, and whether a program has several commits in flight."""
+        self.met[where] += 1
+        self.met[CRASH_WITH_COMMITS] += any(one.commits_in_flight > 1 for one in programs)
 
     def _copied(self) -> CopyStatus:
         return copied(Movers(self._mover)) if self._mover else CopyStatus()

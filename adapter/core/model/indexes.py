@@ -39,6 +39,11 @@ class Indexes:
         """By name; the last ones used come last."""
         self.is_used = False
 
+    @property
+    def paged_count(self) -> int:
+        """How many messages are not in memory."""
+        return sum(lane.paged.total for lane in self._lanes)
+
     def with_id(self, field: str, value: bytes) -> Iterator[Stored]:
         """Iterate over the available messages with this id, in the order of delivery.
 
@@ -72,8 +77,7 @@ class Indexes:
             index = self._paged[field] = PagedIndex()
         if not index.complete and (following := self.unindexed(field)) is not None:
             raise PageNeeded(self._store, *following, 0, field)
-        paged_count = sum(lane.paged.total for lane in self._lanes)
-        return index.find(value, lambda lane, seq: seq in self._lanes[lane].paged, paged_count)
+        return index.find(value, lambda lane, seq: seq in self._lanes[lane].paged, self.paged_count)
 
     def watch(self, name: str, make: Callable[[], AnyWatch]) -> AnyWatch:
         """Return the watch of a name, made on first use.

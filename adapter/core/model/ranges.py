@@ -115,12 +115,10 @@ class Ranges:
 def spans_of(numbers: Iterable[int]) -> list[tuple[int, int]]:
     """Join ascending integers that follow each other into inclusive spans."""
     spans: list[tuple[int, int]] = []
-    low = high = -1
     for number in numbers:
-        if number == high + 1 and spans:
-            high = number
-            spans[-1] = low, high
+        low, high = spans[-1] if spans else (number, number)
+        if number == high + 1:
+            spans[-1] = low, number
         else:
-            low = high = number
-            spans.append((low, high))
+            spans.append((number, number))
     return spans

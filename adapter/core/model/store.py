@@ -117,7 +117,7 @@ class Store:
     @property
     def paged_count(self) -> int:
         """How many messages are not in memory."""
-        return sum(lane.paged.total for lane in self.lanes)
+        return self.indexes.paged_count
 
     def lowest(self) -> list[Lowest]:
         """Say of each lane from which seq and n on it has messages, whoever holds them."""
@@ -163,14 +163,18 @@ class Store:
             gone = lane.evict(keep, keep_bytes, moved_n)
             if not gone:
                 continue
-            lane.page_out(gone)
-            for stored in gone:
-                del self.stored[stored.place]
-                if self.indexes.is_used:
-                    self.indexes.paged_out(stored)
+            self.let_go(lane, gone)
             lane.mark_put(gone[0].place[1], gone[0].message.available_ms)
             count += len(gone)
         return count
+
+    def let_go(self, lane: Lane, gone: list[Stored]) -> None:
+        """Forget the content of messages, given in their order, that are not in a lane any more."""
+        lane.page_out(gone)
+        for stored in gone:
+            del self.stored[stored.place]
+            if self.indexes.is_used:
+                self.indexes.paged_out(stored)
 
     def page_in(self, stored: Stored) -> None:
         """Bring back a paged-out message; its backout count is set here."""

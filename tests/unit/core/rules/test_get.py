@@ -184,7 +184,7 @@ def test_a_batch_of_messages_with_properties_still_is_one_frame() -> None:
     assert isinstance(answer, Messages)
     assert 1 <= len(answer.messages) < 40
     frame = codec.encode(frames.Replies([frames.Answer(1, answer)]))
-    assert len(frame) <= BYTES_MAX + frames.LENGTH_BYTES
+    assert len(frame) <= BYTES_MAX + codec.LENGTH_BYTES
 
 
 def test_the_largest_message_comes_although_it_passes_the_bound_of_a_batch() -> None:

@@ -16,13 +16,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
 
 from adapter.demo.proxy import Proxy
 from adapter.ledger import kafka as ledger_on_kafka
@@ -33,6 +26,7 @@ from tests.contract.audit import Account, raw_records
 from tests.contract.kafka_place import KafkaPlace
 from tests.contract.ledger_contract import WAIT_S, Heard, new_owner, take
 from tests.contract.owner_process import payload_of
+from tests.support.topic_settings import configure
 from tests.support.watch import Watch
 
 APPENDS_MAX = 60_000
@@ -222,12 +216,8 @@ def test_delays_and_cuts_at_random_moments(stage: Stage) -> None:
 
 def limit_record_bytes(stage: Stage, limit: int) -> None:
     """Let the broker refuse what the ledger would allow."""
-    resource = ConfigResource(ResourceType.TOPIC, stage.place.settings.topic)
-    resource.add_incremental_config(
-        ConfigEntry("max.message.bytes", str(limit), incremental_operation=AlterConfigOpType.SET)
-    )
-    admin = AdminClient({"bootstrap.servers": stage.kafka.bootstrap_servers})
-    admin.incremental_alter_configs([resource])[resource].result(WAIT_S)
+    topic = stage.place.settings.topic
+    configure(stage.kafka.bootstrap_servers, topic, {"max.message.bytes": str(limit)})
 
 
 @pytest.mark.parametrize("purge", ["in time", "too late"])

@@ -19,7 +19,7 @@ from adapter.owner.storage import HousekeepingBounds
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, drain, until
-from tests.support.topic_settings import set_up
+from tests.support.topic_settings import configure
 
 WAIT_S = 20.0
 MESSAGES = 30
@@ -106,11 +106,11 @@ def test_settings_that_were_changed_are_named_until_they_are_put_right(
         (snapshots, "retention.bytes", "1000000", "-1"),
     ]
     for topic, key, value, _ in changes:
-        set_up(kafka, topic, key, value)
+        configure(kafka.bootstrap_servers, topic, {key: value})
     until(lambda: manager.statistics()["topic_problems"] == len(changes))
     for topic, key, value, well in changes:
         assert f"{topic} has {key}={value} and needs {well}" in trouble(manager)
-        set_up(kafka, topic, key, well)
+        configure(kafka.bootstrap_servers, topic, {key: well})
     until(lambda: trouble(manager) == "")
 
 

@@ -27,7 +27,7 @@ from adapter.topics.admin import TopicAdmin, TopicSettings, ledger_spec
 from tests.support.backlog import until
 from tests.support.log_file import LENGTH_AT, MAGIC_AT, RECORDS_AT, LogFile
 from tests.support.server_process import ServerProcess
-from tests.support.topic_settings import set_up
+from tests.support.topic_settings import configure
 
 MESSAGES = 60
 LOST = 20
@@ -151,7 +151,7 @@ def test_a_batch_with_damaged_bytes_is_named(
 
 def look_for_every_offset_from_the_first(kafka: LocalKafka, topic: str) -> None:
     """Have the broker meet what is damaged, whichever offset behind it is asked for."""
-    set_up(kafka, topic, "index.interval.bytes", str(2**31 - 1))
+    configure(kafka.bootstrap_servers, topic, {"index.interval.bytes": str(2**31 - 1)})
 
 
 def test_records_that_never_come_are_missed(
@@ -210,7 +210,7 @@ def test_what_kafka_refuses_ends_the_owner_and_is_done_when_that_is_put_right(
         server.start()
         with adapter.connect(server.address) as qm, ThreadPoolExecutor(1) as putting:
             qm.define_queue("Q")
-            set_up(kafka, ledger.topic, "max.message.bytes", "1000")
+            configure(kafka.bootstrap_servers, ledger.topic, {"max.message.bytes": "1000"})
             put = putting.submit(qm.put, "Q", bytes(5000))
             assert server.await_end(END_S) == 1
             assert f"set max.message.bytes of {ledger.topic} to 8388608" in server.sentence()
@@ -218,7 +218,7 @@ def test_what_kafka_refuses_ends_the_owner_and_is_done_when_that_is_put_right(
             server.launch()
             assert server.await_end(END_S) == 1
             assert "has max.message.bytes=1000 and needs 8388608" in server.sentence()
-            set_up(kafka, ledger.topic, "max.message.bytes", "8388608")
+            configure(kafka.bootstrap_servers, ledger.topic, {"max.message.bytes": "8388608"})
             server.start()
             put.result(END_S)
             assert qm.queue("Q").depth() == 1

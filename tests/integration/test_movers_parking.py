@@ -2,11 +2,10 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 import pytest
-from confluent_kafka import Message, admin
+from confluent_kafka import Message
 
 import adapter
 from adapter import testing
@@ -24,6 +23,7 @@ from adapter.movers.transactions import AlternatingProducers
 from adapter.topics.admin import queue_spec
 from tests.support.backlog import until
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
+from tests.support.topic_settings import configure
 
 
 @pytest.fixture(autouse=True)
@@ -33,38 +33,18 @@ def missing_topics_are_soon_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def spoil(place: MoverPlace, queue: str) -> None:
     """Let a queue's topic refuse what is written to it, but for the ends of transactions."""
-    configure(place, queue, "150")
+    limit(place, queue, "150")
 
 
 def mend(place: MoverPlace, queue: str) -> None:
     """Let it take everything again."""
-    configure(place, queue, queue_spec("any", 1).settings["max.message.bytes"])
+    limit(place, queue, queue_spec("any", 1).settings["max.message.bytes"])
 
 
-def configure(place: MoverPlace, queue: str, message_bytes: str) -> None:
-    kinds: Any = vars(admin)
-    entry = kinds["ConfigEntry"](
-        "max.message.bytes",
-        message_bytes,
-        incremental_operation=kinds["AlterConfigOpType"].SET,
-    )
-    resource = kinds["ConfigResource"](
-        kinds["ResourceType"].TOPIC, place.topic(queue), incremental_configs=[entry]
-    )
-    (done,) = place.admin.incremental_alter_configs([resource]).values()
-    done.result(WAIT_S)
-    # The controller answers, and the broker follows: lanes that took a record before it does are
-    # left without the end of its transaction.
-    until(lambda: _described(place, queue) == message_bytes)
-
-
-def _described(place: MoverPlace, queue: str) -> str:
-    """What the broker says that the longest record may have."""
-    kinds: Any = vars(admin)
-    resource = kinds["ConfigResource"](kinds["ResourceType"].TOPIC, place.topic(queue))
-    (asked,) = place.admin.describe_configs([resource]).values()
-    found: str = asked.result(WAIT_S)["max.message.bytes"].value
-    return found
+def limit(place: MoverPlace, queue: str, message_bytes: str) -> None:
+    """Set the length of the longest record that a queue's topic takes."""
+    topic = place.topic(queue)
+    configure(place.servers, topic, {"max.message.bytes": message_bytes})
 
 
 def copy(place: MoverPlace, movers: MoverThread) -> None:
@@ -173,7 +153,7 @@ def refuse_all(place: MoverPlace, movers: MoverThread) -> int:
     place.append(place.unit(["A", "B"]))
     movers.start()
     copy(place, movers)
-    configure(place, "A", "10")
+    limit(place, "A", "10")
     place.append(place.unit(["A", "B"]), place.unit(["B"]))
     end = place.flush()
     until(lambda: "end of a transaction" in movers.holding)

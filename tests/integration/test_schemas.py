@@ -14,13 +14,6 @@ from pathlib import Path
 import msgspec
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
 from confluent_kafka.schema_registry import SchemaRegistryClient, topic_subject_name_strategy
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
@@ -41,6 +34,7 @@ from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from adapter.testing import queue_manager
 from tests.support.server_process import ServerProcess
+from tests.support.topic_settings import configure
 
 WAIT_S = 60.0
 ORDER = json.dumps(
@@ -160,16 +154,6 @@ def test_compaction_removes_what_nobody_needs_and_nothing_else() -> None:
                 assert (again.versions("s"), again.versions("t")) == ([1, 2], [1])
                 assert again.lookup("s", ORDER).schema_id == 1
                 assert again.register("u", WITH_NOTE) == 2
-
-
-def configure(servers: str, name: str, settings: dict[str, str]) -> None:
-    """Alter the settings of a topic."""
-    resource = ConfigResource(ResourceType.TOPIC, name)
-    for key, value in settings.items():
-        change = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
-        resource.add_incremental_config(change)
-    admin = AdminClient({"bootstrap.servers": servers})
-    admin.incremental_alter_configs([resource])[resource].result(WAIT_S)
 
 
 def values_on(servers: str, name: str) -> list[bytes]:

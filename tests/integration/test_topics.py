@@ -7,11 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
     AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
     NewTopic,
-    ResourceType,
 )
 
 from adapter.localkafka import LocalKafka, free_port
@@ -28,6 +24,7 @@ from adapter.topics.admin import (
     settings_for,
 )
 from tests.support.backlog import until
+from tests.support.topic_settings import configure, topic_settings
 
 WAIT_S = 20.0
 SETTINGS = TopicSettings.for_brokers(1)
@@ -41,22 +38,6 @@ def admin(kafka: LocalKafka) -> AdminClient:
 @pytest.fixture
 def topics(kafka: LocalKafka) -> TopicAdmin:
     return TopicAdmin(kafka.bootstrap_servers, SETTINGS)
-
-
-def settings_of(admin: AdminClient, name: str) -> dict[str, str]:
-    asked = ConfigResource(ResourceType.TOPIC, name)
-    entries = admin.describe_configs([asked])[asked].result(WAIT_S)
-    return {entry.name: entry.value for entry in entries.values()}
-
-
-def alter(admin: AdminClient, name: str, setting: str, value: str) -> None:
-    resource = ConfigResource(ResourceType.TOPIC, name)
-    resource.add_incremental_config(
-        ConfigEntry(setting, value, incremental_operation=AlterConfigOpType.SET)
-    )
-    admin.incremental_alter_configs([resource])[resource].result(WAIT_S)
-    # The controller answers; the broker follows.
-    until(lambda: settings_of(admin, name)[setting] == value)
 
 
 def specs_of(stem: str) -> list[TopicSpec]:
@@ -74,7 +55,7 @@ def test_topics_are_created_once_with_explicit_settings(
     specs = specs_of(unique_name())
     assert topics.ensure(specs) == [spec.name for spec in specs]
     for spec in specs:
-        have = settings_of(admin, spec.name)
+        have = topic_settings(admin, spec.name)
         assert {name: have[name] for name in spec.settings} == dict(spec.settings)
         assert have["min.insync.replicas"] == "1"
         assert have["unclean.leader.election.enable"] == "false"
@@ -89,14 +70,14 @@ def test_topics_are_created_once_with_explicit_settings(
 )
 def test_an_existing_topic_that_could_lose_is_refused(
     topics: TopicAdmin,
-    admin: AdminClient,
+    kafka: LocalKafka,
     unique_name: Callable[..., str],
     setting: str,
     value: str,
 ) -> None:
     ledger = ledger_spec(unique_name())
     topics.ensure([ledger])
-    alter(admin, ledger.name, setting, value)
+    configure(kafka.bootstrap_servers, ledger.name, {setting: value})
     with pytest.raises(TopicError, match=f"{ledger.name} has {setting}={value} and needs") as one:
         topics.ensure([ledger])
     assert not one.value.retriable

@@ -8,8 +8,8 @@
         with qm.unit():
             message = qm.get("ORDERS")
 
-Everything that programs use is here or on what connect() returns; errors are in adapter.errors,
-queue managers for tests in adapter.testing.
+Everything that programs use is here or on what connect() returns, with the errors that they catch
+most often; all errors are in adapter.errors, queue managers for tests in adapter.testing.
 """
 
 from importlib import import_module
@@ -25,7 +25,19 @@ from adapter.client.message import DeadLetter, Message, PutResult
 from adapter.client.queue import Queue
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription
-from adapter.errors import Error
+from adapter.errors import (
+    BackedOut,
+    ConnectionBroken,
+    Error,
+    GetInhibited,
+    InDoubt,
+    MessageTooLong,
+    NoReply,
+    NotAuthorized,
+    PutInhibited,
+    QueueFull,
+    QueueNotFound,
+)
 
 try:
     __version__ = version("mqk")
@@ -49,14 +61,24 @@ else:
 
 __all__ = [
     "NO_UNIT",
+    "BackedOut",
     "CancelToken",
     "Connection",
+    "ConnectionBroken",
     "Consumer",
     "DeadLetter",
     "Error",
+    "GetInhibited",
+    "InDoubt",
     "Message",
+    "MessageTooLong",
+    "NoReply",
+    "NotAuthorized",
+    "PutInhibited",
     "PutResult",
     "Queue",
+    "QueueFull",
+    "QueueNotFound",
     "Schemas",
     "Subscription",
     "Unit",

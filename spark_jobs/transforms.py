@@ -31,7 +31,7 @@ LANE = ("topic", "partition")
 DEAD_LETTER = ("queue", "topic", "partition", "offset", "seq", "message_id", "put_time", "body")
 
 
-def complete_units(messages: DataFrame) -> DataFrame:
+def complete_units(df: DataFrame) -> DataFrame:
     """Hold back the messages of units of which not all that this queue got has been read.
 
     Of a stream they come when the last one does, a unit's messages one behind the other, in the
@@ -39,16 +39,16 @@ def complete_units(messages: DataFrame) -> DataFrame:
     beginning is not there any more never comes. The order of a lane ends here: see in_lanes().
     Raises SparkJobError for a stream that gets: what it holds back would be gone from the queue.
     """
-    if not messages.isStreaming:
-        return _complete_now(messages)
-    if messages.schema["unit_id"].metadata.get(MODE_METADATA) == "get":
+    if not df.isStreaming:
+        return _complete_now(df)
+    if df.schema["unit_id"].metadata.get(MODE_METADATA) == "get":
         raise SparkJobError(
             "complete_units() is for streams that consume nothing, and this one has readMode get: "
             "what it holds back of a unit, of which a part expires or is got by another program, "
             "would be lost. Read the queue with readMode browse or queue_stream(), or leave "
             "complete_units() out"
         )
-    return _as_they_complete(messages)
+    return _as_they_complete(df)
 
 
 def _complete_now(messages: DataFrame) -> DataFrame:

@@ -39,7 +39,7 @@ READERS_MAX = 16  # a job has one or two
 
 
 def with_value(
-    messages: DataFrame, *, registry_url: str | None = None, schema: str | Path | None = None
+    df: DataFrame, *, registry_url: str | None = None, schema: str | Path | None = None
 ) -> DataFrame:
     """Add the columns `value`, the body as a struct, and `value_error`, why that is null.
 
@@ -49,7 +49,7 @@ def with_value(
     written with just this schema.
     Raises InvalidOption, InvalidSchema, SchemaNotFound, RegistryNotAvailable.
     """
-    reader = reader_schema(messages, registry_url, schema)
+    reader = reader_schema(df, registry_url, schema)
     body = F.col("body")
     avro, reason = (
         (body, F.lit(None))
@@ -57,16 +57,16 @@ def with_value(
         else (F.col("_read.avro"), F.col("_read.reason"))
     )
     if registry_url is not None:
-        messages = messages.withColumn("_read", _reading(registry_url, reader)(body))
+        df = df.withColumn("_read", _reading(registry_url, reader)(body))
     value = from_avro(avro, reader, {"mode": "PERMISSIVE"})
-    messages = messages.withColumn("_value", value).withColumn(REASON, reason.cast("string"))
+    df = df.withColumn("_value", value).withColumn(REASON, reason.cast("string"))
     if registry_url is None:
-        fields = messages.schema["_value"].dataType.fieldNames()  # type: ignore[attr-defined]
+        fields = df.schema["_value"].dataType.fieldNames()  # type: ignore[attr-defined]
         empty = " and ".join(f"_value.`{name}` is null" for name in fields)
         damaged = "the body is not a value of the schema"
-        messages = messages.withColumn(REASON, F.when(F.expr(empty), F.lit(damaged)))
+        df = df.withColumn(REASON, F.when(F.expr(empty), F.lit(damaged)))
     readable = F.when(F.col(REASON).isNull(), F.col("_value"))
-    return messages.withColumn(VALUE, readable).drop("_read", "_value")
+    return df.withColumn(VALUE, readable).drop("_read", "_value")
 
 
 def reader_schema(messages: DataFrame, registry_url: str | None, schema: str | Path | None) -> str:

@@ -23,7 +23,7 @@ from adapter.servicebroker.errors import ServiceBrokerError as ServiceBrokerErro
 from adapter.servicebroker.inspection import Inspection as Inspection
 from adapter.servicebroker.inspection import Removal as Removal
 from adapter.servicebroker.rows import Row as Row
-from adapter.servicebroker.subscription import EventSubscription as EventSubscription
+from adapter.servicebroker.subscription import EventSubscription as Subscription
 from adapter.servicebroker.subscription import QueueEvent as QueueEvent
 from adapter.servicebroker.transaction import Transaction as Transaction
 
@@ -33,7 +33,6 @@ __all__ = [
     "END_DIALOG",
     "ERROR",
     "ActivationService",
-    "EventSubscription",
     "Inspection",
     "QueueActivation",
     "QueueEvent",
@@ -41,6 +40,7 @@ __all__ = [
     "Row",
     "ServiceBroker",
     "ServiceBrokerError",
+    "Subscription",
     "Transaction",
     "connect",
 ]

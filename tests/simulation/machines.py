@@ -1,6 +1,7 @@
-"""Machines that hypothesis drives, each judged by a model of its own; a seed determines a run.
+"""Machines that hypothesis drives, each judged by a model of its own.
 
-A run has EXAMPLES examples of STEPS steps each.
+A run has EXAMPLES examples of STEPS steps each. A seed determines it in a process that loads the
+same modules: see test_machines.py.
 """
 
 from __future__ import annotations

@@ -93,6 +93,11 @@ class Lane:
         self.available.add(stored)
         self.weight += len(stored.message.body)
 
+    def add_all(self, come: list[Stored]) -> None:
+        """Make messages available, given in their order: one at least."""
+        self.available.add_all(come)
+        self.weight += sum(len(stored.message.body) for stored in come)
+
     def remove(self, stored: Stored) -> None:
         """Take a message out of what is available."""
         self.available.remove(stored)

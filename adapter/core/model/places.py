@@ -45,6 +45,17 @@ class Places:
         else:
             items.insert(self._index(stored.place), stored)
 
+    def add_all(self, come: list[Stored]) -> None:
+        """Add messages, given in their order: one at least.
+
+        A page comes between what is at the head and what follows: one move of what follows, which
+        may be long, instead of one for each message.
+        """
+        items = self._items
+        start, end = self._index(come[0].place), self._index(come[-1].place)
+        between = items[start:end]
+        items[start:end] = sorted([*between, *come], key=_place) if between else come
+
     def remove(self, stored: Stored) -> None:
         """Remove a message that is here; ValueError if it is not."""
         items, head = self._items, self._head

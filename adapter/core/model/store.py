@@ -176,13 +176,18 @@ class Store:
             if self.indexes.is_used:
                 self.indexes.paged_out(stored)
 
-    def page_in(self, stored: Stored) -> None:
-        """Bring back a paged-out message; its backout count is set here."""
-        lane = self.lanes[-stored.place[0]]
-        stored.backout_count = lane.page_in(stored.place[1], stored.message.expires_at_ms)
-        self.stored[stored.place] = stored
-        lane.add(stored)
-        self.indexes.paged_in(stored)
+    def page_in(self, come: list[Stored]) -> None:
+        """Bring back paged-out messages of one lane, given in their order: one at least.
+
+        Their backout counts are set here.
+        """
+        lane = self.lanes[-come[0].place[0]]
+        for stored in come:
+            stored.backout_count = lane.page_in(stored.place[1], stored.message.expires_at_ms)
+            self.stored[stored.place] = stored
+            if self.indexes.is_used:
+                self.indexes.paged_in(stored)
+        lane.add_all(come)
 
     def count_backout(self, place: Place, entry_n: int) -> None:
         """Raise the backout count of a message, in memory or not."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract.commands import COMPLETE, ClaimBatch, ReadBatches, Request
-from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.contract.message import MessageData, Stored
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import MessagesDiscarded, Record, Taken
 from adapter.core.contract.results import Refused
@@ -166,7 +166,7 @@ def load(
     """Bring messages back into memory; what has expired is discarded instead."""
     lane = queue.lanes[lane_number]
     expired: list[Taken] = []
-    returned: list[Place] = []
+    come: list[Stored] = []
     for paged in page:
         if paged.seq not in lane.paged:
             continue
@@ -178,19 +178,25 @@ def load(
             place = Taken(queue.name, lane_number, paged.seq, 0, message.priority)
             expired.append(place)
             continue
-        stored = paged.stored(lane_number)
-        queue.page_in(stored)
-        qm.add_expiry(queue, stored)
-        if stored.backout_count:
-            returned.append(stored.place)
-    if returned:
-        qm.note_backouts(queue, returned, now_ms, and_paged=True)
+        come.append(paged.stored(lane_number))
+    if come:
+        _page_in(qm, queue, come, now_ms)
     if len(page) > 1:
         lane.last_page = page[0].seq, page[-1].seq
     if page:
         lane.mark_put(page[-1].seq, page[-1].message.available_ms)
     qm.wake(queue)
     return [MessagesDiscarded(expired, "expired")] if expired else []
+
+
+def _page_in(qm: QueueManager, queue: LocalQueue, come: list[Stored], now_ms: int) -> None:
+    """Make the messages of a page available, and note what is due because of them."""
+    queue.page_in(come)
+    for stored in come:
+        qm.add_expiry(queue, stored)
+    returned = [stored.place for stored in come if stored.backout_count]
+    if returned:
+        qm.note_backouts(queue, returned, now_ms, and_paged=True)
 
 
 def index(queue: LocalQueue, field: str, lane_number: int, through: int, page: list[Paged]) -> None:

@@ -312,7 +312,7 @@ def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:
     """Bring a message of a lane into memory, where it stays until it is on its topic."""
     queue = qm.queues[record.put.queue]
     stored = stored_as(record.put, record.unit, record.unit_size, entry_n=qm.entry_n)
-    queue.page_in(stored)
+    queue.page_in([stored])
     qm.add_expiry(queue, stored)
 
 

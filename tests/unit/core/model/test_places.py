@@ -80,6 +80,24 @@ def test_several_are_removed_at_once(chosen: set[Place], data: st.DataObject) ->
     assert list(places) == [one for one in found if one not in gone]
 
 
+@settings(max_examples=examples(100), deadline=None)
+@given(st.sets(PLACES, min_size=1, max_size=30), st.data())
+def test_several_are_added_at_once(chosen: set[Place], data: st.DataObject) -> None:
+    places = Places()
+    come = []
+    for place in sorted(chosen):
+        if data.draw(st.booleans()):
+            come.append(at(place))
+        else:
+            places.add(at(place))
+    if data.draw(st.booleans()) and (first := places.first()) is not None:
+        places.remove(first)
+        chosen.remove(first.place)
+    if come:
+        places.add_all(come)
+    assert [one.place for one in places] == sorted(chosen)
+
+
 def test_what_is_behind_the_first_ones() -> None:
     places = Places()
     for seq in range(1, 7):

@@ -75,8 +75,7 @@ def test_its_messages_are_paged_out_and_found_again() -> None:
     with pytest.raises(PageNeeded) as needed:
         list(queue.indexes.with_id("correlation_id", b"c" * 24))
     assert needed.value.field == "correlation_id"
-    for seq in range(3, 11):
-        queue.page_in(kept[0, seq, 0])
+    queue.page_in([kept[0, seq, 0] for seq in range(3, 11)])
     assert seqs(queue) == list(range(1, 11))
     found = queue.indexes.with_id("correlation_id", b"c" * 24)
     assert [each.place[1] for each in found] == list(range(1, 11))

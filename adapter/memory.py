@@ -36,18 +36,25 @@ MANY = 5_000
 """Freed objects that are worth a garbage collection."""
 
 
+CALM_LOOKS = 25
+"""Looks in a row that find nothing freed end a burst: 5 s of the owner's. What a steady load pages
+out comes in portions, once in a second or two; collecting between them took a tenth of its CPU.
+"""
+
+
 class Burst:
     """Notices when a burst of freed objects is over, and gives their memory back then."""
 
     def __init__(self) -> None:
         self._seen = 0
+        self._calm = 0
         self._given_back = 0
 
     def look(self, freed: int) -> bool:
         """Take how many were freed since the start. Returns whether memory was given back."""
-        is_over = freed == self._seen
+        self._calm = self._calm + 1 if freed == self._seen else 0
         self._seen = freed
-        if not is_over or freed - self._given_back < MANY:
+        if self._calm < CALM_LOOKS or freed - self._given_back < MANY:
             return False
         self._given_back = freed
         give_back_free_objects()

@@ -234,9 +234,8 @@ class Lane:
         locked: the seqs that units hold. claimed: the spans that consumers have been given.
         """
         live = Ranges(self.paged.spans())
-        for stored in self.available:
-            if not stored.place[2]:
-                live.add(stored.place[1])
+        for span in spans_of(one.place[1] for one in self.available if not one.place[2]):
+            live.add_span(*span)
         for seq in locked:
             live.add(seq)
         for span in claimed:

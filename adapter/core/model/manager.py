@@ -238,6 +238,8 @@ class QueueManager(HardState):
 
     def want_page(self, needed: PageNeeded) -> None:
         """Ask the owner for a page."""
+        # The frames in which it was raised refer to the step: that would be a cycle, and garbage.
+        needed.__traceback__ = needed.__context__ = None
         self.step.pages_wanted[needed.queue, needed.lane, needed.field] = needed
 
     @property

@@ -1,5 +1,6 @@
 """Paging: a core with a small window answers as one that keeps everything in memory."""
 
+import gc
 import random
 
 import pytest
@@ -43,6 +44,23 @@ def test_a_cursor_that_walks_through_a_queue_reads_each_page_once() -> None:
     assert [client.browse()[0] for _ in range(100)] == [f"{number:02}" for number in range(100)]
     assert client.core.pages - pages <= 100 / SMALL.window_messages
     assert len(client.core.queue().stored) <= 3 * SMALL.window_messages
+
+
+def test_a_page_that_is_asked_for_leaves_no_cycle_behind() -> None:
+    """Collecting what refers to itself stopped the queue manager for 0.2 s in every second."""
+    client = paged()
+    for number in range(200):
+        client.put(f"{number:03}", correlation_id=IDS[number % 4])
+    gc.collect()
+    gc.disable()
+    try:
+        pages = client.core.pages
+        for _ in range(50):
+            assert client.get(correlation_id=IDS[2])
+        assert client.core.pages > pages + 30
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_a_waiting_get_is_served_from_a_page() -> None:

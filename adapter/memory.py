@@ -38,7 +38,7 @@ MANY = 5_000
 
 CALM_LOOKS = 25
 """Looks in a row that find nothing freed end a burst: 5 s of the owner's. What a steady load pages
-out comes in portions, once in a second or two; collecting between them took a tenth of its CPU.
+out comes in portions, once in a second or two; a collection between two of them is in vain.
 """
 
 

@@ -52,6 +52,9 @@ class Places:
         may be long, instead of one for each message.
         """
         items = self._items
+        if len(items) == self._head or items[-1].place < come[0].place:  # type: ignore[union-attr]
+            items += come
+            return
         start, end = self._index(come[0].place), self._index(come[-1].place)
         between = items[start:end]
         items[start:end] = sorted([*between, *come], key=_place) if between else come

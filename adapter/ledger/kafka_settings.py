@@ -25,6 +25,13 @@ TIMINGS: Mapping[str, Any] = {
     "socket.nagle.disable": True,
 }
 
+ASSIGNED: Mapping[str, Any] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "auto.offset.reset": "error",
+}
+"""For readers that are assigned their partitions: no stored offsets, no silent resets."""
+
 # The owner has a few entries in flight; more than this is a fault of the caller.
 IN_FLIGHT_RECORDS_MAX = 10_000
 IN_FLIGHT_KBYTES_MAX = 5 * 128 * 1024
@@ -92,7 +99,7 @@ def producer_settings(
 def consumer_settings(
     settings: LedgerSettings, on_error: Callable[[KafkaError], None]
 ) -> dict[str, Any]:
-    """For readers of one assigned partition: no group, no stored offsets, no silent resets.
+    """For readers of one assigned partition.
 
     Uncommitted is read: the ledger is not transactional, and nothing may be hidden.
     """
@@ -107,9 +114,7 @@ def consumer_settings(
         **settings.client,
         "bootstrap.servers": settings.bootstrap_servers,
         "group.id": "mqk-ledger-reader",  # asked for by the client, never used
-        "enable.auto.commit": False,
-        "enable.auto.offset.store": False,
-        "auto.offset.reset": "error",
+        **ASSIGNED,
         "isolation.level": "read_uncommitted",
         "check.crcs": True,
         "error_cb": on_error,

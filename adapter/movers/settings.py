@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from adapter.format import names
 from adapter.ledger.kafka import LedgerSettings
-from adapter.ledger.kafka_settings import TIMINGS
+from adapter.ledger.kafka_settings import ASSIGNED, TIMINGS
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.logs import LogSettings
 from adapter.topics.admin import TopicSettings
@@ -128,9 +128,7 @@ def consumer_settings(
         **settings.destination.options,
         "bootstrap.servers": settings.destination.bootstrap_servers,
         "group.id": "mqk-mover-progress",  # asked for by the client, never used
-        "enable.auto.commit": False,
-        "enable.auto.offset.store": False,
-        "auto.offset.reset": "error",
+        **ASSIGNED,
         "isolation.level": "read_committed",
         "enable.partition.eof": True,
         "error_cb": on_error,

@@ -15,7 +15,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import LOG, TIMINGS, LastError
+from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS, LastError
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.network.port import (
     NetworkError,
@@ -227,9 +227,7 @@ class KafkaFollower:
             "fetch.message.max.bytes": RECORD_BYTES_MAX,
             "queued.max.messages.kbytes": AHEAD_KBYTES,
             "group.id": "mqk-receiver",  # asked for by the client, never used
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
-            "auto.offset.reset": "error",
+            **ASSIGNED,
             "isolation.level": "read_committed",
             "check.crcs": True,
             "enable.metrics.push": False,

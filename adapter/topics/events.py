@@ -25,7 +25,7 @@ from adapter.errors import KafkaNotAvailable
 from adapter.format import events, names
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.failures import describe
-from adapter.ledger.kafka_settings import LOG, TIMINGS, LastError
+from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS, LastError
 
 ANSWER_MS = 10_000
 """How long Kafka may take for the first record, or to report that the topic is empty."""
@@ -50,8 +50,7 @@ class EventReader:
             **options,
             "bootstrap.servers": bootstrap_servers,
             "group.id": "mqk-events",  # asked for by the client, never used
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
+            **ASSIGNED,
             "enable.partition.eof": True,
             "auto.offset.reset": "earliest",  # old events are deleted while they are read
             "isolation.level": "read_committed",

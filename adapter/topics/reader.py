@@ -21,7 +21,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from adapter.core.rules.pages import Paged
 from adapter.format import names
 from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import LOG, TIMINGS, LastError
+from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS, LastError
 from adapter.topics.decoder import RecordDecoder, chunk_of, is_no_message
 from adapter.topics.port import MessageMissingError, Page, PagesUnavailableError, paged
 
@@ -333,10 +333,8 @@ class KafkaPageReader:
             **options,
             "bootstrap.servers": bootstrap_servers,
             "group.id": "mqk-pages",  # asked for by the client, never used
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
+            **ASSIGNED,
             "enable.partition.eof": True,
-            "auto.offset.reset": "error",
             "isolation.level": "read_committed",
             "logger": LOG,
         }

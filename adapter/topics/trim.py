@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from adapter.format import names
 from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import LOG, TIMINGS
+from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS
 from adapter.topics.decoder import RecordDecoder
 from adapter.topics.port import ALL, LaneKey, Trimmed
 
@@ -171,10 +171,8 @@ class Finder:
                 "fetch.message.max.bytes": FETCH_BYTES,
                 "queued.max.messages.kbytes": 2 * FETCH_BYTES // 1024,
                 "group.id": "mqk-trim",  # asked for by the client, never used
-                "enable.auto.commit": False,
-                "enable.auto.offset.store": False,
+                **ASSIGNED,
                 "enable.partition.eof": True,
-                "auto.offset.reset": "error",
                 "isolation.level": "read_committed",
             }
         )

@@ -219,19 +219,15 @@ def annotation(of: object) -> str:
 
 def errors() -> Iterator[str]:
     """The error tree: a row for each class."""
-    often = ", ".join(f"`adapter.{name}`" for name in adapter.__all__ if is_error(name))
+    kinds = sorted(tree(Error), key=lambda one: one.__name__)
+    front = [kind.__name__ for kind in kinds if kind.__name__ in adapter.__all__]
+    often = ", ".join(f"`adapter.{name}`" for name in front if name != "Error")
     yield f"Every error of every function is an `adapter.Error`. Also to be had as {often}.\n"
     yield "| error | reason | meaning |\n|---|---|---|"
-    for kind in sorted(tree(Error), key=lambda one: one.__name__):
+    for kind in kinds:
         text = (inspect.getdoc(kind) or "").partition("\n")[0]
         yield f"| `{kind.__name__}` ({kind.__mro__[1].__name__}) | {kind.reason_name} | {text} |"
     yield "\nWhat to do about each: [errors](../errors.md).\n"
-
-
-def is_error(name: str) -> bool:
-    """Whether this name of the front door is an error."""
-    found = getattr(adapter, name)
-    return isinstance(found, type) and issubclass(found, Error) and found is not Error
 
 
 def tree(root: type[Error]) -> list[type[Error]]:

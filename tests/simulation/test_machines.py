@@ -23,7 +23,9 @@ TOP = Path(__file__).parents[2]
 def met(name: str, seed: int) -> set[str]:
     """Run the examples of a seed; returns which events were met."""
     command = [sys.executable, "-m", "tests.simulation", name, str(seed)]
-    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=TOP, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return set(json.loads(done.stdout.splitlines()[-1]))
 

@@ -1,6 +1,11 @@
-"""A sender: takes the messages of one transmission queue to the queue managers they are for.
+"""A sender: takes the messages of one transmission queue to the queue manager it leads to.
 
-It is a client of its own queue manager, connected within the process, with the queue open
+A transmission queue named as a queue manager of the directory leads to that one, whichever queue
+manager its messages name: there aliases are resolved, and what is for a third one goes on. Any
+other transmission queue leads to the queue manager that each message names, and so it is with what
+MSMQ and Service Broker send.
+
+A sender is a client of its own queue manager, connected within the process, with the queue open
 exclusively:
 
 1. It gets whole units, in a unit of its own: what one unit put stays together.
@@ -281,9 +286,20 @@ class SenderSession:
             self._open_topics.discard(topic)
             raise
 
-    def _destination(self, message: Delivered) -> str:
-        to = message.message.transmission
+    def _leads_to(self) -> str:
+        """Return the queue manager that all of MQ's messages go to; "": each says it itself."""
+        parts = self._parts
+        is_known = parts.directory.entry(self._queue) is not None
+        return self._queue if is_known and self._queue != parts.queue_manager else ""
+
+    def _destination(self, sent: Delivered) -> str:
+        message = sent.message
+        to = message.transmission
         assert to is not None, "the others are dead letters"
+        if message.msmq is None and message.broker is None:
+            found = self._leads_to() or to.queue_manager
+            if found:
+                return found
         found = to.queue_manager or self._parts.directory.of_computer(to.computer)
         if not found:
             raise TopicMissing(f"no queue manager in the directory has the computer {to.computer}")

@@ -220,3 +220,71 @@ def test_what_waits_for_a_queue_manager_that_is_away_can_be_seen(
     b = ibmmq.connect("QMB", CHANNEL, conname(other))
     assert [got(b, "WORK")[0] for _ in range(2)] == [b"1", b"2"]
     b.disconnect()
+
+
+def put_to(qmgr: ibmmq.QueueManager, name: str, body: bytes) -> None:
+    qmgr.put1(ibmmq.OD(ObjectName=name), body, ibmmq.MD(Persistence=CMQC.MQPER_PERSISTENT))
+
+
+def test_finding_mq_1_a_transmission_queue_leads_to_the_queue_manager_of_its_name(
+    managers: tuple[TestQueueManager, TestQueueManager], site: Site
+) -> None:
+    """What names another queue manager goes there too: to an alias, or to the dead letters."""
+    (one, other), (a, b) = managers, site
+    one.mqsc(
+        "DEFINE QLOCAL(QMB) USAGE(XMITQ)\n"
+        "DEFINE QREMOTE(R.TYPO) RNAME(WORK) RQMNAME(QBX) XMITQ(QMB)\n"
+        "DEFINE QREMOTE(R.CLASS) RNAME(WORK) RQMNAME(ALSO.B) XMITQ(QMB)"
+    )
+    other.mqsc(
+        "DEFINE QLOCAL(DEAD)\nALTER QMGR DEADQ(DEAD)\n"
+        "DEFINE QREMOTE(ALSO.B) RNAME(' ') RQMNAME(QMB)"
+    )
+    put_to(a, "R.TYPO", b"nowhere")
+    put_to(a, "R.CLASS", b"by an alias")
+    put_to(a, "TO.B", b"good")
+    assert [got(b, "WORK")[0] for _ in range(2)] == [b"by an alias", b"good"]
+    letter, _ = got(b, "DEAD")
+    header = ibmmq.DLH()
+    header.unpack(letter[: header.get_length()])
+    assert header.Reason == CMQC.MQRC_UNKNOWN_REMOTE_Q_MGR
+    assert (header.DestQName.strip(), header.DestQMgrName.strip()) == (b"WORK", b"QBX")
+    other.mqsc("DEFINE QREMOTE(QBX) RNAME(' ') RQMNAME(QMB)")
+    put_to(a, "R.TYPO", b"now it is known")
+    assert got(b, "WORK")[0] == b"now it is known"
+    assert "RQMNAME(QMB)" in one.mqsc("DISPLAY CHSTATUS(TO.QMB) RQMNAME")
+
+
+def test_finding_mq_1_a_hub_sends_on() -> None:
+    """Two queue managers that know each other under names of the hub only."""
+    with adapter.testing.network("QA", "HUB", "QC") as (a, hub, c):
+        a.mqsc(
+            "DEFINE QLOCAL(HUB) USAGE(XMITQ)\nALTER QMGR DEFXMITQ(HUB)\n"
+            "DEFINE QREMOTE(FAR) RNAME(WORK) RQMNAME(BRANCH.7)\n"
+            "DEFINE QREMOTE(NEAR) RNAME(WORK) RQMNAME(QC) XMITQ(HUB)"
+        )
+        hub.mqsc("DEFINE QREMOTE(BRANCH.7) RNAME(' ') RQMNAME(QC)")
+        c.mqsc("DEFINE QLOCAL(WORK)")
+        with a.connect() as here, c.connect() as there:
+            for name in ("FAR", "NEAR"):
+                here.put(name, name)
+                found = there.get("WORK", timeout=20)
+                assert found is not None
+                assert found.text == name
+        assert sorted(hub.statistics()["network"]["senders"]) == ["QC"]
+
+
+def test_finding_mq_1_what_would_go_back_for_ever_is_a_dead_letter() -> None:
+    """Each of the two has the other as the default for what it does not know."""
+    with adapter.testing.network("QA", "QB") as (a, b):
+        for one, other in ((a, "QB"), (b, "QA")):
+            one.mqsc(
+                f"DEFINE QLOCAL({other}) USAGE(XMITQ)\nDEFINE QLOCAL(DEAD)\n"
+                f"ALTER QMGR DEFXMITQ({other}) DEADQ(DEAD)"
+            )
+        with a.connect() as here, b.connect() as there:
+            here.put("WORK", "round and round", queue_manager="NOBODY")
+            found = there.get("DEAD", timeout=20)
+            assert found is not None
+            assert found.body.endswith(b"round and round")
+        assert b.statistics()["network"]["senders"] == {}

@@ -55,11 +55,13 @@ POSITIONS_PER_RECORD = 1_000
 
 
 class Delivery(Struct):
-    """Where the messages of a unit go. puts: to their queues, or for dead letters. delivered: those
-    that reached their queues. reports: of exceptions. planned: how many puts there are by queue.
-    made: transmission queues that are made for them. events: what is raised.
+    """Where the messages of a unit go. source: the queue manager that sent it. puts: to their
+    queues, or for dead letters. delivered: those that reached their queues. reports: of exceptions.
+    planned: how many puts there are by queue. made: transmission queues that are made for them.
+    events: what is raised.
     """
 
+    source: str = ""
     puts: Puts = []
     delivered: list[MessageData] = []
     reports: Puts = []
@@ -75,7 +77,7 @@ class Delivery(Struct):
 
 def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
     """Put what of a unit is new, and note that it came; or say that there is no room for it."""
-    delivery = Delivery()
+    delivery = Delivery(unit.source)
     of_msmq = MsmqDelivery(qm, now_ms)
     of_broker = BrokerDelivery(qm, now_ms)
     for arrival in _new(qm, unit):
@@ -139,6 +141,8 @@ def _deliver(qm: QueueManager, delivery: Delivery, arrival: Arrival, now_ms: int
     message = msgspec.structs.replace(arrival.message, transmission=None)
     to = arrival.message.transmission or Transmission("")
     target = undelivered.find(qm, to.queue, to.queue_manager, delivery.made)
+    if _returns(target, to, delivery.source):
+        target = undelivered.Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)
     queue = target.queue
     code = arrival.code or _complete(qm, queue, message, now_ms)
     if code:
@@ -160,6 +164,12 @@ def _deliver(qm: QueueManager, delivery: Delivery, arrival: Arrival, now_ms: int
     if message.report & DISCARD:
         return ""
     return _dead_letter(qm, delivery, message, to, code_of(reason), now_ms)
+
+
+def _returns(target: undelivered.Target, to: Transmission, source: str) -> bool:
+    """Whether a message would go back to where it came from, unchanged: and so for ever."""
+    queue = target.queue
+    return queue is not None and queue.name == source != "" and target.transmission == to
 
 
 def _report(

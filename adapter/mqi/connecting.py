@@ -78,8 +78,7 @@ def connect(
         channel,
         application=application,
         user=who[:USER_IDENTIFIER_LENGTH],
-        sharing=asked,
-        reconnects=reconnects,
+        cno_options=asked,
     )
 
 

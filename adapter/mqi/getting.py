@@ -193,8 +193,14 @@ def _take(
     if asked & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
         command.options |= c.IF_PERSISTENT
     command.options |= until_the_end(asked)
-    unit = session.begun() if asked & IN_UNIT else None
-    return ask(session, opened, command, unit)
+    until_s = time.monotonic() + max(command.wait_ms, 0) / 1000
+
+    def take(unit: Unit | None) -> Messages:
+        if command.wait_ms > 0:
+            command.wait_ms = max(round((until_s - time.monotonic()) * 1000), 0)
+        return ask(session, opened, command, unit)
+
+    return session.within(bool(asked & IN_UNIT), take)
 
 
 def _ids(opened: Object, md: dict[str, Any], match: int) -> tuple[bytes, bytes, bytes]:

@@ -54,16 +54,24 @@ def put(
     options["ResolvedQName"] = padded("" if is_topic else opened.resolved, 48)
     manager = opened.resolved_queue_manager or session.channel.queue_manager
     options["ResolvedQMgrName"] = padded(manager, 48)
-    unit = _unit(session, options["Options"])
-    request = put_request(opened.handle, [message], unit)
-    _refine(request, options)
-    if options["Options"] & mq.MQPMO_ASYNC_RESPONSE:
+    is_waited_for = not options["Options"] & mq.MQPMO_ASYNC_RESPONSE
+    if not is_waited_for:
         message.message_id = message.message_id or new_id(session)
+
+    def put_in(unit: Unit | None) -> PutDone:
+        assert opened.handle is not None
+        request = put_request(opened.handle, [message], unit)
+        _refine(request, options)
+        if is_waited_for:
+            return session.ask([request], request, PutDone, unit=unit)
         session.submit(request, unit, opened)
-        tell_put(fields, message, PutDone([message.message_id], 0))
-        return structs.MQMD.write(fields), structs.MQPMO.write(options), 0, 0
-    done = session.ask([request], request, PutDone, unit=unit)
-    return _told(fields, options, message, done, is_topic)
+        return PutDone([message.message_id], 0)
+
+    done = session.within(_is_in_unit(options), put_in)
+    if is_waited_for:
+        return _told(fields, options, message, done, is_topic)
+    tell_put(fields, message, done)
+    return structs.MQMD.write(fields), structs.MQPMO.write(options), 0, 0
 
 
 def put1(
@@ -87,12 +95,15 @@ def put1(
     new = session.channel.new_handle
     handle = topic_handle(session, where) if is_topic else new(name, c.OUTPUT)
     handle.queue_manager = other
-    unit = _unit(session, options["Options"])
-    request = put_request(handle, [message], unit)
-    _refine(request, options)
-    opening = open_request(handle, request.when_lost)
-    requests = [opening, request, close_request(handle)]
-    done = session.ask(requests, request, PutDone, unit=unit, after=opening)
+
+    def put_in(unit: Unit | None) -> tuple[PutDone, Pending]:
+        request = put_request(handle, [message], unit)
+        _refine(request, options)
+        opening = open_request(handle, request.when_lost)
+        requests = [opening, request, close_request(handle)]
+        return session.ask(requests, request, PutDone, unit=unit, after=opening), opening
+
+    done, opening = session.within(_is_in_unit(options), put_in)
     found = opening.answer if isinstance(opening.answer, Opened) else Opened(name)
     options["ResolvedQName"] = padded("" if is_topic else found.queue, 48)
     manager = found.queue_manager or session.channel.queue_manager
@@ -151,9 +162,9 @@ def new_id(session: MqiSession) -> bytes:
     return head + os.urandom(ID_LENGTH - len(head))
 
 
-def _unit(session: MqiSession, asked: int) -> Unit | None:
-    """Return the unit that a put belongs to; without a word it belongs to none."""
-    return session.begun() if asked & mq.MQPMO_SYNCPOINT else None
+def _is_in_unit(options: dict[str, Any]) -> bool:
+    """Whether a put belongs to the unit of work; without a word it does not."""
+    return bool(options["Options"] & mq.MQPMO_SYNCPOINT)
 
 
 def _told(

@@ -1,13 +1,17 @@
 """One connection handle: a connection of the client layer, its unit of work and its objects.
 
 A connection has at most one unit at a time, begun by the first verb under syncpoint and ended by
-MQCMIT, MQBACK or MQDISC. This module knows no structure.
+MQCMIT, MQBACK or MQDISC. With a lost connection a unit is lost. One that holds nothing, such as
+that of a get which waits, is begun again and nobody is told. Of any other one a program that asked
+for reconnection (MQCNO_RECONNECT) is told 2003 until it ends the unit, as on IBM MQ; the others are
+told 2009, after which programs connect again. This module knows no structure.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -20,7 +24,7 @@ from adapter.channel.unit import Unit, perform
 from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import PutDone
+from adapter.core.contract.results import Messages, PutDone
 from adapter.core.mq_layouts.blank_padded import padded
 from adapter.errors import BackedOut, ConnectionBroken, Error
 from adapter.mqi.reasons import REASON_CODES, MqiFailure, failure_of
@@ -71,7 +75,7 @@ class AsyncPutTally(Struct):
 
 
 class MqiSession:
-    """One hconn. sharing: MQCNO_HANDLE_SHARE_*."""
+    """One hconn. cno_options: MQCNO_HANDLE_SHARE_* and MQCNO_RECONNECT_* of these have effect."""
 
     def __init__(
         self,
@@ -80,8 +84,7 @@ class MqiSession:
         *,
         application: str,
         user: str,
-        sharing: int,
-        reconnects: bool,
+        cno_options: int,
     ) -> None:
         self.number = number
         self.channel = channel
@@ -90,13 +93,19 @@ class MqiSession:
         self.objects: dict[int, Object] = {}
         self.tally = AsyncPutTally()
         self.unit: Unit | None = None
+        self._unit_holds = False
+        """Whether anything may have been put or got in the unit."""
         self.is_broken = False
-        self._sharing = sharing
-        self.reconnects = reconnects
+        self._options = cno_options
         self._thread = threading.get_ident()
         self._busy = threading.RLock()
         self._numbers = itertools.count(2)
         self._unanswered: list[tuple[Pending, Object]] = []
+
+    @property
+    def reconnects(self) -> bool:
+        """Whether a lost connection is made again."""
+        return not self._options & mq.MQCNO_RECONNECT_DISABLED
 
     # -- one call at a time
 
@@ -105,11 +114,11 @@ class MqiSession:
 
         from_consumer: the thread is one of the connection's own, that calls the program.
         """
-        if self._sharing & mq.MQCNO_HANDLE_SHARE_NO_BLOCK and not from_consumer:
+        if self._options & mq.MQCNO_HANDLE_SHARE_NO_BLOCK and not from_consumer:
             if not self._busy.acquire(blocking=False):
                 raise MqiFailure(mq.MQRC_CALL_IN_PROGRESS)
             return
-        shared = self._sharing & mq.MQCNO_HANDLE_SHARE_BLOCK
+        shared = self._options & mq.MQCNO_HANDLE_SHARE_BLOCK
         if not (shared or from_consumer or threading.get_ident() == self._thread):
             raise MqiFailure(mq.MQRC_HCONN_ERROR)
         self._busy.acquire()
@@ -183,9 +192,12 @@ class MqiSession:
     ) -> ResultT:
         """Ask requests, in the unit or outside; return the answer of one. Raises MqiFailure."""
         try:
-            return perform(self.channel, unit, requests, request, kind, after)
+            answer = perform(self.channel, unit, requests, request, kind, after)
         except Error as error:
             raise self.failure(error) from error
+        if unit is not None and not (isinstance(answer, Messages) and not answer.messages):
+            self._unit_holds = True
+        return answer
 
     def ask_held(self, request: Pending, kind: type[ResultT]) -> ResultT | None:
         """Ask what depends on the state of the connection; None if that was lost."""
@@ -197,16 +209,36 @@ class MqiSession:
         except Error as error:
             raise self.failure(error) from error
 
-    def begun(self) -> Unit:
+    def within(self, in_unit: bool, verb: Callable[[Unit | None], ResultT]) -> ResultT:
+        """Do what a verb does, given the unit it belongs to; None: it belongs to none.
+
+        If the unit was lost and held nothing it is done again, in another one. Raises MqiFailure.
+        """
+        if not in_unit:
+            return verb(None)
+        while True:
+            unit = self._begun()
+            try:
+                return verb(unit)
+            except MqiFailure:
+                if self.is_broken or self._unit_holds or not self._is_lost(unit):
+                    raise
+                self.unit = None
+
+    def _begun(self) -> Unit:
         """Return the unit of work, or begin one. MqiFailure(2003) if it is lost."""
         if self.unit is None:
-            self.unit = Unit(self.channel)
+            self.unit, self._unit_holds = Unit(self.channel), False
             self.unit.begin()
         try:
             self.unit.check_open()
         except Error as error:
-            raise failure_of(error) from error
+            raise self.failure(error) from error
         return self.unit
+
+    def _is_lost(self, unit: Unit) -> bool:
+        """Whether a unit went with a lost connection, and was not ended by the queue manager."""
+        return not (unit.is_open or self.channel.holds(unit.on_wire))
 
     def submit(self, request: Pending, unit: Unit | None, to: Object) -> None:
         """Send a put and do not wait for its answer: MQSTAT tells what became of it."""
@@ -219,6 +251,7 @@ class MqiSession:
                 unit.submit([request])
         except Error as error:
             raise self.failure(error) from error
+        self._unit_holds |= unit is not None
         self._unanswered.append((request, to))
 
     def settle(self) -> None:
@@ -249,7 +282,19 @@ class MqiSession:
         """Say in the MQI's codes what the client layer raised, and note a lost connection."""
         if isinstance(error, ConnectionBroken):
             self.is_broken = True
+        unit = self.unit
+        if isinstance(error, BackedOut) and unit is not None and self._is_lost(unit):
+            return self._unit_lost()
         return failure_of(error)
+
+    def _unit_lost(self) -> MqiFailure:
+        """Say that a lost connection took the unit with it."""
+        if self._options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR):
+            return MqiFailure(mq.MQRC_BACKED_OUT)
+        if self._unit_holds or not self.reconnects:
+            self.is_broken, self.unit = True, None
+            self.channel.close(abrupt=True)
+        return MqiFailure(mq.MQRC_CONNECTION_BROKEN)
 
     def take_tally(self) -> tuple[dict[str, Any], str]:
         """Return what MQSTAT reports, as fields of an MQSTS, and reset the counts.
@@ -278,19 +323,28 @@ class MqiSession:
     # -- the unit of work
 
     def commit(self) -> None:
-        """MQCMIT. MqiFailure(2003), a warning, if the unit was lost; no unit: nothing is done."""
+        """MQCMIT. MqiFailure(2003), a warning, or 2009 if the unit was lost with what it held."""
+        was_broken = self.is_broken
         self.settle()
-        unit, self.unit = self.unit, None
+        unit = self.unit
         if unit is None:
+            if self.is_broken and not was_broken:
+                raise MqiFailure(mq.MQRC_CONNECTION_BROKEN)
             return
         try:
             unit.commit()
         except BackedOut as error:
-            raise MqiFailure(mq.MQRC_BACKED_OUT, warning=True) from error
+            failure = self.failure(error)
+            self.unit = None
+            if self._unit_holds or self.is_broken:
+                raise MqiFailure(failure.reason, warning=not self.is_broken) from error
         except Error as error:
-            if unit.is_open:
-                self.unit = unit  # it was refused: nothing has changed
-            raise self.failure(error) from error
+            failure = self.failure(error)
+            if not unit.is_open:  # else it was refused: nothing has changed
+                self.unit = None
+            raise failure from error
+        else:
+            self.unit = None
 
     def backout(self) -> None:
         """MQBACK."""

@@ -2,6 +2,7 @@
 
 import struct
 import threading
+import time
 
 import ibmmq
 import pytest
@@ -295,7 +296,8 @@ def test_disconnecting_commits(manager: TestQueueManager) -> None:
 
 
 def test_a_lost_unit_is_told_until_it_is_ended(manager: TestQueueManager) -> None:
-    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager))
+    cno = ibmmq.CNO(Options=CMQC.MQCNO_RECONNECT)
+    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager), cno=cno)
     queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT)
     within = ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT)
     queue.put("gone", ibmmq.MD(), within)
@@ -309,6 +311,115 @@ def test_a_lost_unit_is_told_until_it_is_ended(manager: TestQueueManager) -> Non
     assert reason_of(refused) == CMQC.MQRC_BACKED_OUT
     assert refused.value.comp == CMQC.MQCC_WARNING
     queue.put("kept", ibmmq.MD(), within)
+    qmgr.commit()
+    assert ibmmq.Queue(qmgr, "ORDERS").inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 1
+    qmgr.disconnect()
+
+
+def waiting_get(qmgr: ibmmq.QueueManager, wait_ms: int) -> tuple[threading.Thread, list[object]]:
+    """Get under syncpoint in a thread; what it ends with is in the list: a body, or a reason."""
+    ended: list[object] = []
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED)
+    gmo = ibmmq.GMO(Options=CMQC.MQGMO_SYNCPOINT | CMQC.MQGMO_WAIT, WaitInterval=wait_ms)
+
+    def get() -> None:
+        try:
+            ended.append(queue.get(None, ibmmq.MD(), gmo))
+        except ibmmq.MQMIError as error:
+            ended.append(error.reason)
+
+    thread = threading.Thread(target=get)
+    thread.start()
+    return thread, ended
+
+
+def await_a_get(manager: TestQueueManager) -> None:
+    """Wait until a get waits at the queue."""
+    deadline_s = time.monotonic() + 20.0
+    with manager.connect() as other:
+        while not other.queue("ORDERS").status().waiting_gets:
+            assert time.monotonic() < deadline_s
+
+
+@pytest.mark.parametrize("options", [CMQC.MQCNO_NONE, CMQC.MQCNO_RECONNECT])
+def test_finding_mq_2_a_unit_that_holds_nothing_is_not_lost(
+    manager: TestQueueManager, options: int
+) -> None:
+    """The wait goes on, and so does everything else: nothing was lost."""
+    shared = CMQC.MQCNO_HANDLE_SHARE_BLOCK
+    cno = ibmmq.CNO(Options=options | shared)
+    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager), cno=cno)
+    waiting, ended = waiting_get(qmgr, 30_000)
+    await_a_get(manager)
+    manager.restart()
+    with manager.connect() as other:
+        other.put("ORDERS", "after the restart")
+    waiting.join(20.0)
+    assert ended == [b"after the restart"]
+    qmgr.commit()
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_OUTPUT)
+    within = ibmmq.GMO(Options=CMQC.MQGMO_SYNCPOINT)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.get(None, ibmmq.MD(), within)
+    assert reason_of(refused) == CMQC.MQRC_NO_MSG_AVAILABLE
+    manager.restart()
+    qmgr.commit()
+    manager.restart()
+    queue.put("kept", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+    qmgr.commit()
+    assert queue.get(None, ibmmq.MD(), within) == b"kept"
+    qmgr.disconnect()
+
+
+def test_finding_mq_2_without_reconnection_a_lost_connection_is_told_at_once(
+    manager: TestQueueManager,
+) -> None:
+    cno = ibmmq.CNO(Options=CMQC.MQCNO_RECONNECT_DISABLED | CMQC.MQCNO_HANDLE_SHARE_BLOCK)
+    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager), cno=cno)
+    waiting, ended = waiting_get(qmgr, 30_000)
+    await_a_get(manager)
+    manager.restart()
+    waiting.join(20.0)
+    assert ended == [CMQC.MQRC_CONNECTION_BROKEN]
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        qmgr.commit()
+    assert reason_of(refused) == CMQC.MQRC_CONNECTION_BROKEN
+
+
+@pytest.mark.parametrize("options", [None, CMQC.MQPMO_NONE, CMQC.MQPMO_ASYNC_RESPONSE])
+def test_finding_mq_2_by_default_a_lost_unit_breaks_the_connection(
+    manager: TestQueueManager, options: int | None
+) -> None:
+    """As programs expect it that did not ask for reconnection: 2009, and they connect again."""
+    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager))
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT)
+    queue.put("gone", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+    manager.restart()
+
+    def go_on() -> None:
+        if options is not None:
+            queue.put("x", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT | options))
+        qmgr.commit()
+
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        go_on()
+    assert reason_of(refused) == CMQC.MQRC_CONNECTION_BROKEN
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        qmgr.put1("ORDERS", "x")
+    assert reason_of(refused) == CMQC.MQRC_CONNECTION_BROKEN
+    qmgr.disconnect()
+    again = ibmmq.connect("QM1", CHANNEL, conname(manager))
+    assert ibmmq.Queue(again, "ORDERS").inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 0
+    again.disconnect()
+
+
+def test_finding_mq_2_a_lost_unit_that_is_backed_out_is_no_loss(manager: TestQueueManager) -> None:
+    qmgr = ibmmq.connect("QM1", CHANNEL, conname(manager))
+    within = ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT)
+    qmgr.put1("ORDERS", "gone", ibmmq.MD(), within)
+    manager.restart()
+    qmgr.backout()
+    qmgr.put1("ORDERS", "kept", ibmmq.MD(), within)
     qmgr.commit()
     assert ibmmq.Queue(qmgr, "ORDERS").inquire(CMQC.MQIA_CURRENT_Q_DEPTH) == 1
     qmgr.disconnect()

@@ -288,3 +288,24 @@ def test_finding_mq_1_what_would_go_back_for_ever_is_a_dead_letter() -> None:
             assert found is not None
             assert found.body.endswith(b"round and round")
         assert b.statistics()["network"]["senders"] == {}
+
+
+def test_finding_mq_3_an_expiry_on_a_transmission_queue_is_reported(
+    managers: tuple[TestQueueManager, TestQueueManager],
+) -> None:
+    """The report is of the message that was put: the one that the MQXQH describes."""
+    manager, _ = managers
+    manager.mqsc("DEFINE QLOCAL(QMB) USAGE(XMITQ)\nALTER QLOCAL(QMB) GET(DISABLED)")
+    a = ibmmq.connect("QMA", CHANNEL, conname(manager))
+    md = ibmmq.MD(
+        ReplyToQ=b"REPLIES",
+        Expiry=1,
+        Report=CMQC.MQRO_EXPIRATION_WITH_DATA | CMQC.MQRO_COA,
+        Format=CMQC.MQFMT_STRING,
+    )
+    a.put1(ibmmq.OD(ObjectName="TO.B"), b"too late", md)
+    body, report = got(a, "REPLIES")
+    assert (body, report.Feedback) == (b"too late", CMQC.MQFB_EXPIRATION)
+    assert (report.CorrelId, report.Format) == (md.MsgId, CMQC.MQFMT_STRING)
+    assert "CURDEPTH(0)" in manager.mqsc("DISPLAY QLOCAL(QMB) CURDEPTH")
+    a.disconnect()

@@ -62,12 +62,13 @@ def due(
 ) -> Sent:
     """Make the reports that messages ask for: held by a unit, or to be put with what caused them.
 
-    A unit may hold one for each of its puts and gets beyond the messages that it may have.
+    A unit may hold one for each of its puts and gets beyond the messages that it may have. What is
+    on its way arrives, and is delivered, elsewhere; if it expires first, that is reported here.
     """
     sent = Sent()
     for message in messages:
         arrives_later = message.destination and kind == CONFIRM_ON_ARRIVAL
-        is_on_its_way = message.transmission is not None
+        is_on_its_way = message.transmission is not None and kind != EXPIRATION
         if message.report & kind and not arrives_later and not is_on_its_way:
             _send(qm, message, kind, now_ms, sent)
     if sent.made:

@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.mqk-installed
 LOCK_VENV := .venv-lock
+WHEEL_VENV := .venv-wheel
 FLIGHTS ?=
 PARTS ?=
 CHECKED := tests/test_tidy.py tests/test_native.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
@@ -98,8 +99,9 @@ images: $(STAMP) ## build the images of docker/ for Docker; BASE_IMAGE=... for a
 docker-test: $(STAMP) ## the images and compose.yaml, where there is or can be a Docker daemon; IMAGES=spark for that too
 	docker/test $(IMAGES)
 
-wheel: $(STAMP) ## build the wheel into dist/
-	$(BIN)/python -m build --wheel --no-isolation
+wheel: ## build the wheels of mqk and mqk-client into dist/, with an environment of their own
+	test -x $(WHEEL_VENV)/bin/python || $(PYTHON) -m venv $(WHEEL_VENV)
+	$(WHEEL_VENV)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./packaging/client
 
 constraints: ## resolve constraints.txt again (UPGRADE=--upgrade for newer versions)
 	test -x $(LOCK_VENV)/bin/python || $(PYTHON) -m venv $(LOCK_VENV)
@@ -111,5 +113,5 @@ constraints: ## resolve constraints.txt again (UPGRADE=--upgrade for newer versi
 	@! grep -nE '[a-z]+://' constraints.txt
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) $(LOCK_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(LOCK_VENV) $(WHEEL_VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,6 +12,7 @@ Everything that programs use is here or on what connect() returns, with the erro
 most often; all errors are in adapter.errors, queue managers for tests in adapter.testing.
 """
 
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -39,10 +40,16 @@ from adapter.errors import (
     QueueNotFound,
 )
 
-try:
-    __version__ = version("mqk")
-except PackageNotFoundError:  # a copy of the sources that was never installed
-    __version__ = "0+unknown"
+
+def _installed() -> str:
+    """Return the release of the distribution that is installed."""
+    for distribution in ("mqk", "mqk-client"):
+        with suppress(PackageNotFoundError):
+            return version(distribution)
+    return "0+unknown"  # a copy of the sources that was never installed
+
+
+__version__ = _installed()
 
 if TYPE_CHECKING:
     from adapter import kafka, mqi, testing

@@ -8,18 +8,18 @@ module knows how to notice an end; what it means is decided by who started.
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-import structlog
-
 T = TypeVar("T")
 Ended = Callable[[str], None]
 """Called with a sentence that names what has ended, and by which exception."""
 
-log = structlog.get_logger("mqk.watched")
+log = logging.getLogger("mqk.watched")
+"""Python's own: clients run this module too, and have no other. Bridged in a queue manager."""
 
 
 def thread(name: str, run: Callable[[], object], ended: Ended) -> threading.Thread:
@@ -68,4 +68,4 @@ def _guard(name: str, call: Callable[[], object], ended: Ended) -> None:
 def _report(name: str, failure: object, ended: Ended) -> None:
     ended(f"{name} ended unexpectedly: {failure!r}")
     trace = failure if isinstance(failure, BaseException) else None
-    log.error("ended unexpectedly", what=name, exc_info=trace)
+    log.error("%s ended unexpectedly", name, exc_info=trace)

@@ -63,7 +63,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.attributes core.contract core.mq_layouts services",
         "msmq": "channel core.contract core.attributes errors launch watched",
         "servicebroker": "channel core.contract core.attributes errors launch watched",
-        "toplevel": "mq_constants mqi spark_jobs",
+        "toplevel": "adapter mq_constants mqi spark_jobs",
         "server": "network owner wire core format ledger movers registry topics errors config "
         "launch logs watched addresses compiled memory texts web "
         "administration.pcf.command_server",
@@ -128,6 +128,7 @@ ENTRY_POINTS = frozenset(
         *("adapter.cli.main", "adapter.testing", "adapter.kafka", "adapter.mqi.trigger_monitor"),
         "adapter.localkafka.container",
         *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe", "adapter.toplevel.pyspark_mq"),
+        "adapter.toplevel.mqk",
     }
 )
 # sys.executable is for launch.python(), which keeps the working directory's modules out; doctor

@@ -63,7 +63,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.attributes core.contract core.mq_layouts services",
         "msmq": "channel core.contract core.attributes errors launch watched",
         "servicebroker": "channel core.contract core.attributes errors launch watched",
-        "toplevel": "adapter mq_constants mqi spark_jobs",
+        "toplevel": "adapter kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
+        "testing",
         "server": "network owner wire core format ledger movers registry topics errors config "
         "launch logs watched addresses compiled memory texts web "
         "administration.pcf.command_server",

@@ -19,9 +19,9 @@ from adapter.backup import contents as backups
 from adapter.backup import file as files
 from adapter.backup import restoring, taking
 from adapter.backup.contents import Contents
-from adapter.backup.file import BackupHeader, LedgerRecord
+from adapter.backup.file import BackupHeader, BackupLane, CopiedRecord, LedgerRecord
 from adapter.backup.kafka import KafkaBackupSource, KafkaRestoreTarget
-from adapter.cli import output
+from adapter.cli import messages, output
 from adapter.cli.verify import Observation, Verifier
 from adapter.command import default_kafka, failures, options
 from adapter.format import names
@@ -100,8 +100,10 @@ def verify(
         output.emit(msgspec.structs.asdict(report))
     else:
         click.echo(
-            f"{report.ledger}: {report.records:,} records of {report.owners:,} owners, "
-            f"{report.entries:,} entries, {report.queues:,} queues, {report.messages:,} messages: "
+            f"{report.ledger}: {output.number(report.records, 'record')} of "
+            f"{output.number(report.owners, 'owner')}, {report.entries:,} "
+            f"entr{'y' if report.entries == 1 else 'ies'}, "
+            f"{output.number(report.queues, 'queue')}, {messages.counted(report.messages)}: "
             f"{report.anomalies or 'no'} anomal{'y' if report.anomalies == 1 else 'ies'}"
         )
     if report.anomalies:
@@ -170,6 +172,26 @@ def _verify(
     )
 
 
+class CountedSource(KafkaBackupSource):
+    """What a backup is taken of; calls step for each record that is read."""
+
+    def __init__(self, movers: MoverSettings, step: output.ProgressStep) -> None:
+        super().__init__(movers)
+        self._step = step
+
+    def ledger(self, first: int) -> Iterator[Raw]:
+        """Read the ledger."""
+        for one in super().ledger(first):
+            self._step()
+            yield one
+
+    def lane(self, lane: BackupLane, seq: int) -> Iterator[CopiedRecord]:
+        """Read a queue's topic."""
+        for one in super().lane(lane, seq):
+            self._step()
+            yield one
+
+
 @click.command()
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
@@ -193,7 +215,11 @@ def backup(
         movers = _movers(name, bootstrap_servers, command_config, settings)
         made_ms = time.time_ns() // 1_000_000
         header = BackupHeader(queue_manager=name, made_ms=made_ms, versions=versions())
-        with closing(KafkaBackupSource(movers)) as source, files.new(file, header) as writer:
+        with (
+            output.progress("backing up", None) as step,
+            closing(CountedSource(movers, step)) as source,
+            files.new(file, header) as writer,
+        ):
             taking.take(source, writer)
         found = _examined(file)
         for lost in _lost(_ledger(name, bootstrap_servers, command_config, settings), movers):
@@ -227,8 +253,8 @@ def _examined(file: Path) -> Contents:
 
 def _what(found: Contents) -> str:
     return (
-        f"as of offset {found.end - 1} of its ledger: {found.records:,} records of the ledger, and "
-        f"{found.messages:,} messages that came before them"
+        f"as of offset {found.end - 1} of its ledger: {output.number(found.records, 'record')} of "
+        f"the ledger, and {messages.counted(found.messages)} from before them"
     )
 
 

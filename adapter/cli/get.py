@@ -41,6 +41,7 @@ class NothingCame(Error):  # noqa: N818 -- it says what happened
 )
 @click.option("--all", "everything", is_flag=True, help="Get messages until no more is available.")
 @click.option("--raw", is_flag=True, help="Print bodies unchanged, without a line end.")
+@messages.selection_option
 @messages.id_options
 @options.queue_manager
 @options.json_output
@@ -51,13 +52,18 @@ def get(
     count: int | None,
     everything: bool,
     raw: bool,
+    selection: str,
     qmgr: str,
     as_json: bool,
     message_id: bytes | None,
     correlation_id: bytes | None,
     group_id: bytes | None,
 ) -> None:
-    """Get messages from QUEUE and print their bodies, a line each."""
+    """Get messages from QUEUE and print their bodies, a line each.
+
+    Each message is removed once it is written. What a pipe has accepted and its reader has not read
+    is gone: before `| head -5` use --count 5, not --all.
+    """
     options.not_both("--timeout", timeout_s, "--wait", wait)
     options.not_both("--count", count, "--all", everything)
     options.not_both("--json", as_json, "--raw", raw)
@@ -66,7 +72,7 @@ def get(
     got = 0
     with (
         connected(qmgr, "mqk get") as qm,
-        qm.queue(queue, open_for="input") as opened,
+        qm.queue(queue, open_for="input", selection=selection) as opened,
     ):
         while everything or got < wanted:
             with qm.unit():

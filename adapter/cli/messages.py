@@ -10,12 +10,92 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec import Struct
 
 import adapter
 from adapter.cli import output
+from adapter.core.contract.message import NO_ID
+from adapter.errors import Error
 
 ID_BYTES = 24
 TEXT_ID = "text:"
+SHOWN_BYTES = 60
+"""Of a line that cannot be read."""
+
+
+class NotAMessage(Error):  # noqa: N818 -- it says what it is
+    """A line that is no message as mqk prints them."""
+
+
+class MessageLine(Struct, forbid_unknown_fields=True):
+    """A message as as_json() has it. What a put does not set is there to be read over."""
+
+    body: str = ""
+    body_hex: str | None = None
+    message_id: str = ""
+    correlation_id: str = ""
+    group_id: str = ""
+    group_seq: int = 1
+    last_in_group: bool = False
+    priority: int | None = None
+    persistent: bool | None = None
+    expiry_s: float | None = None
+    deliver_at: str = ""
+    format: str = ""
+    message_type: int = 8
+    report: int = 0
+    feedback: int = 0
+    encoding: int = 546
+    ccsid: int = 1208
+    reply_to: str = ""
+    reply_to_queue_manager: str = ""
+    properties: dict[str, Any] = {}
+    dead_letter: adapter.DeadLetter | None = None
+    backout_count: int = 0
+    put_time: str = ""
+    destination: str = ""
+    unit_id: str = ""
+    unit_index: int = 0
+    unit_size: int = 0
+
+
+NOT_OF_A_PUT = frozenset(
+    [
+        "body_hex",
+        "deliver_at",
+        "backout_count",
+        "put_time",
+        "destination",
+        "unit_id",
+        "unit_index",
+        "unit_size",
+    ]
+)
+"""Fields of MessageLine that are none of adapter.Message, or are read otherwise."""
+
+
+def from_json(line: bytes) -> adapter.Message:
+    """Read a message as as_json() has it; raises NotAMessage.
+
+    Its ids are kept; the put time, the backout count and the unit are those of the new put.
+    """
+    try:
+        read = msgspec.json.decode(line, type=MessageLine)
+        fields = msgspec.structs.asdict(read)
+        for name in NOT_OF_A_PUT:
+            del fields[name]
+        for name in ("message_id", "correlation_id", "group_id"):
+            fields[name] = bytes.fromhex(fields[name]) or NO_ID
+        if read.body_hex is not None:
+            fields["body"] = bytes.fromhex(read.body_hex)
+        if read.deliver_at:
+            fields["deliver_at"] = datetime.fromisoformat(read.deliver_at)
+        return adapter.Message(**fields)
+    except (msgspec.MsgspecError, ValueError) as problem:
+        shown = output.escaped(line[:SHOWN_BYTES].decode(errors="replace"))
+        raise NotAMessage(
+            f"{shown!r} is no message as `mqk get --json` prints it: {problem}"
+        ) from problem
 
 
 def identifier(
@@ -48,6 +128,15 @@ def id_options(command: Any) -> Any:
     return command
 
 
+def selection_option(command: Any) -> Any:
+    """--selection: an SQL condition."""
+    return click.option(
+        "--selection", default="", metavar="CONDITION",
+        help="Only messages that fit: an SQL condition over properties and fields, such as "
+        "\"colour = 'red' AND Root.MQMD.Priority > 3\".",
+    )(command)  # fmt: skip
+
+
 def as_json(message: adapter.Message) -> dict[str, Any]:
     """Everything there is to tell of a message; a body that is not a text is in hexadecimal."""
     try:
@@ -69,6 +158,10 @@ def as_json(message: adapter.Message) -> dict[str, Any]:
         "destination": message.destination,
         "format": message.format,
         "message_type": message.message_type,
+        "report": message.report,
+        "feedback": message.feedback,
+        "encoding": message.encoding,
+        "ccsid": message.ccsid,
         "reply_to": message.reply_to,
         "reply_to_queue_manager": message.reply_to_queue_manager,
         "properties": message.properties or {},
@@ -95,8 +188,8 @@ def as_line(message: adapter.Message) -> str:
 
 
 def counted(count: int) -> str:
-    """`1 message`, `2 messages`."""
-    return f"{count} message{'' if count == 1 else 's'}"
+    """`1 message`, `2,000 messages`."""
+    return output.number(count, "message")
 
 
 def time_of(when: datetime | None) -> str:

@@ -31,6 +31,7 @@ UNIT_SIZE_MAX = 1_000
     "--unit-size", type=click.IntRange(1, UNIT_SIZE_MAX), default=100, show_default=True,
     help="Messages in each unit of work.",
 )  # fmt: skip
+@messages.selection_option
 @messages.id_options
 @options.queue_manager
 @options.json_output
@@ -40,14 +41,16 @@ def move(
     count: int | None,
     without_header: bool,
     unit_size: int,
+    selection: str,
     qmgr: str,
     as_json: bool,
     **ids: bytes | None,
 ) -> None:
     """Move messages from queue SOURCE to queue TARGET, in the order of delivery.
 
-    All that are available are moved, or those with an id. Messages keep their fields, their origin
-    and what is left of their expiry; the put time is new and the backout count is 0.
+    All that are available are moved, or those with an id or that fit a selection. Messages keep
+    their fields, their origin and what is left of their expiry; the put time is new and the backout
+    count is 0.
     """
     if source == target:
         raise click.UsageError("SOURCE and TARGET must be different queues")
@@ -55,16 +58,19 @@ def move(
     moved = 0
     with (
         connected(qmgr, "mqk move") as qm,
-        qm.queue(source, open_for="input") as taken,
+        qm.queue(source, open_for="input", selection=selection) as taken,
         qm.queue(target, open_for="output") as given,
     ):
         try:
-            while count is None or moved < count:
-                wanted = unit_size if count is None else min(unit_size, count - moved)
-                some = move_unit(qm, taken, given, wanted, header, ids)
-                moved += some
-                if some < wanted:
-                    break
+            most = taken.depth() if count is None else count
+            with output.progress("moving", most) as step:
+                while count is None or moved < count:
+                    wanted = unit_size if count is None else min(unit_size, count - moved)
+                    some = move_unit(qm, taken, given, wanted, header, ids)
+                    moved += some
+                    step(some)
+                    if some < wanted:
+                        break
         except Error as problem:
             raise failures.Failed(
                 f"{problem}; moved before: {messages.counted(moved)}"

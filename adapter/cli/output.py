@@ -6,10 +6,12 @@ falls back to plain text by itself when the output is no terminal.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import click
 import msgspec
@@ -23,8 +25,17 @@ from rich.progress import (
 )
 from rich.table import Table
 
-Step = Callable[[], None]
+from adapter.command import failures
 
+
+class ProgressStep(Protocol):
+    """Say that so many more are done."""
+
+    def __call__(self, count: int = 1) -> None: ...
+
+
+WAIT_S = 5.0
+"""Without an answer, until a person is told what the command waits for."""
 WIDTH_PLAIN = 120
 """If the width is unknown: wide enough for every table, so that no line wraps."""
 
@@ -55,13 +66,29 @@ def printable(value: Any) -> Any:
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table; numbers are set to the right."""
     rows = [list(row) for row in rows]
-    shown = Table(box=None, pad_edge=False, header_style="bold")
+    shown = Table(box=None, pad_edge=False, header_style=bold())
+    shown.show_header = any(headings)
     for at, heading in enumerate(headings):
         numeric = bool(rows) and all(isinstance(row[at], int | float) for row in rows)
         shown.add_column(heading, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         shown.add_row(*map(cell, row))
     console().print(shown, markup=False)
+
+
+def pairs(rows: Iterable[tuple[str, object]]) -> None:
+    """Print names and values in two columns without a heading."""
+    table(("", ""), rows)
+
+
+def number(count: int, noun: str) -> str:
+    """`1 message`, `2,000 messages`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def bold() -> str:
+    """The style of headings: none with NO_COLOR, for which rich leaves out colours alone."""
+    return "" if os.environ.get("NO_COLOR") else "bold"
 
 
 def cell(value: object) -> str:
@@ -83,12 +110,31 @@ def escaped(text: str) -> str:
 
 
 @contextmanager
-def progress(label: str, total: int) -> Iterator[Step]:
-    """A bar on standard error, if that is a terminal; call what it gives for each step."""
+def waiting_note(after_s: float = WAIT_S) -> Iterator[None]:
+    """Say on standard error that the queue manager has not answered yet, if it takes long."""
+    text = (
+        f"no answer from the queue manager for {after_s:.0f} s: still waiting. It may be waiting "
+        "for Kafka; `mqk qmgr status` shows it"
+    )
+    timer = threading.Timer(after_s, failures.tell, [text])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def progress(label: str, total: int | None) -> Iterator[ProgressStep]:
+    """A bar on standard error, if that is a terminal; call what it gives for each step.
+
+    total: None if nobody knows it.
+    """
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         console=console(errors=True), disable=not sys.stderr.isatty(), transient=True,
     )  # fmt: skip
     with bar:
         task = bar.add_task(label, total=total)
-        yield lambda: bar.advance(task)
+        yield lambda count=1: bar.advance(task, count)

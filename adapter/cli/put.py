@@ -1,10 +1,16 @@
-"""mqk put: a line a message."""
+"""mqk put: a line a message.
+
+Lines that have come already are put in one unit, because a durable append of each would take many
+times as long. If the unit is refused, its lines are put one by one, so that all lines before the
+first refused one are on the queue, and that line is named.
+"""
 
 from __future__ import annotations
 
 import itertools
+import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +22,44 @@ from adapter.cli import messages, output
 from adapter.cli.connected import connected
 from adapter.command import failures, options
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
-from adapter.errors import Error
+from adapter.errors import Error, InDoubt
 
 UNIT_SIZE_MAX = 10_000
+LINES_MAX = 1_000
+"""Lines in a unit of those that have come: more are not faster, and the first ones would wait."""
+READ_BYTES = 256 * 1024
+"""Of standard input at a time: it bounds what such a unit has."""
+
+Read = Callable[[bytes], bytes | adapter.Message]
+"""Makes of a line what is put."""
+
+
+def properties(
+    _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, Any] | None:
+    """Read NAME=VALUE: a number, true, false or a quoted JSON string, or else text as it is."""
+    found: dict[str, Any] = {}
+    for value in values:
+        name, equals, text = value.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE, such as colour=red")
+        try:
+            read = json.loads(text)
+        except ValueError:
+            read = text
+        found[name] = read if isinstance(read, bool | int | float | str) else text
+    return found or None
 
 
 @click.command()
 @click.argument("queue")
+@click.argument("given", nargs=-1, metavar="[BODY]...")
 @click.option(
     "--body",
     "bodies",
     multiple=True,
     metavar="TEXT",
-    help="The body of a message. May be repeated; standard input is then not read.",
+    help="The same as BODY, for texts that begin with a dash. May be repeated.",
 )
 @click.option(
     "--file",
@@ -38,6 +69,10 @@ UNIT_SIZE_MAX = 10_000
     type=click.Path(path_type=Path),
     help="A file whose content is one message. May be repeated.",
 )
+@click.option(
+    "--from-json", is_flag=True,
+    help="Each line is a message as `mqk get --json` and `mqk browse --json` print it.",
+)  # fmt: skip
 @click.option(
     "--priority", type=click.IntRange(0, 9), help="0 to 9; by default the queue's default priority."
 )
@@ -57,84 +92,144 @@ UNIT_SIZE_MAX = 10_000
     "--deliver-after",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="Deliver the message so long after the put; by default at once.",
+    help="Deliver the message this long after the put; by default at once.",
 )
+@click.option(
+    "--property", "properties", multiple=True, callback=properties, metavar="NAME=VALUE",
+    help="A property, which selections can name: 3, 1.5 and true are a number and a boolean, "
+    "'\"3\"' is text. May be repeated.",
+)  # fmt: skip
 @click.option("--format", "format_", default=None, metavar="NAME", help="The format name.")
 @click.option("--reply-to", metavar="QUEUE", help="The queue for the reply.")
 @click.option(
     "--unit-size",
     type=click.IntRange(1, UNIT_SIZE_MAX),
-    help="Messages in each unit of work: faster, and each unit is put whole or not at all. "
-    "Without it each message is durable before the next line is read.",
+    help="Messages in each unit of work: each unit is put whole or not at all. Without it, all "
+    "lines before the first that is refused are put.",
 )
 @messages.id_options
 @options.queue_manager
 @options.json_output
 def put(
     queue: str,
+    given: tuple[str, ...],
     bodies: tuple[str, ...],
     files: tuple[Path, ...],
+    from_json: bool,
     unit_size: int | None,
     qmgr: str,
     as_json: bool,
     format_: str | None,
     **fields: Any,
 ) -> None:
-    """Put messages on QUEUE: a message for each line of standard input.
+    """Put messages on QUEUE: each BODY, or else a message for each line of standard input.
 
     With --json the id of each message is printed.
     """
-    given = {name: value for name, value in fields.items() if value is not None}
+    wanted = {name: value for name, value in fields.items() if value is not None}
     if format_ is not None:
-        given["format"] = format_
-    contents = [body.encode() for body in bodies] + [read_file(path) for path in files]
-    source: Iterable[bytes] = contents or lines()
+        wanted["format"] = format_
+    contents = [body.encode() for body in (*given, *bodies)] + [read_file(path) for path in files]
+    if from_json and contents:
+        raise click.UsageError("--from-json reads standard input: give no BODY, --body or --file")
+    if not contents and sys.stdin.isatty():
+        failures.tell("one message per line, Ctrl-D ends")
+    arrived = ([body] for body in contents) if contents else lines()
     with (
         connected(qmgr, "mqk put") as qm,
         qm.queue(queue, open_for="output") as opened,
     ):
-        count = put_all(qm, opened, source, given, unit_size, as_json)
+        read: Read = messages.from_json if from_json else bytes
+        work = PutCommand(qm, opened, wanted, read, as_json)
+        work.all(arrived, unit_size, lines_are_read=not contents)
     if not as_json:
-        click.echo(f"{messages.counted(count)} put on {queue}")
+        click.echo(f"{messages.counted(work.count)} put on {queue}")
 
 
-def put_all(
-    qm: adapter.Connection,
-    queue: adapter.Queue,
-    source: Iterable[bytes],
-    fields: dict[str, Any],
-    unit_size: int | None,
-    as_json: bool,
-) -> int:
-    """Put everything; on a failure say how many messages are on the queue."""
-    count = 0
-    remaining = iter(source)
-    try:
-        while block := list(itertools.islice(remaining, unit_size or 1)):
-            if unit_size is None:
-                results = [queue.put(body, **fields) for body in block]
+class PutCommand:
+    """The puts of one command. count: how many messages are on the queue."""
+
+    def __init__(
+        self,
+        qm: adapter.Connection,
+        queue: adapter.Queue,
+        fields: dict[str, Any],
+        read: Read,
+        as_json: bool,
+    ) -> None:
+        self.count = 0
+        self._qm = qm
+        self._queue = queue
+        self._fields = fields
+        self._read = read
+        self._as_json = as_json
+
+    def all(
+        self, arrived: Iterable[list[bytes]], unit_size: int | None, *, lines_are_read: bool
+    ) -> None:
+        """Put everything; on a failure say how many messages are on the queue."""
+        put = self._together if unit_size is None else self._unit
+        try:
+            for some in arrived if unit_size is None else in_units(arrived, unit_size):
+                with output.waiting_note():
+                    put(some)
+        except Error as problem:
+            if not self.count:
+                raise
+            what = f"{problem}; put before: {messages.counted(self.count)}"
+            if lines_are_read:
+                what += f"; line {self.count + 1} and all after it were not put"
+            raise failures.Failed(what) from problem
+        except KeyboardInterrupt:
+            failures.tell(f"interrupted; put before: {messages.counted(self.count)}")
+            raise
+
+    def _together(self, some: list[bytes]) -> None:
+        """Put lines in one unit; one by one if that is refused, to find the first refused one."""
+        if len(some) > 1:
+            try:
+                self._unit(some)
+            except InDoubt:  # the unit may be on the queue: putting it again could double it
+                raise
+            except Error:
+                pass
             else:
-                with qm.unit():
-                    results = [queue.put(body, **fields) for body in block]
-            count += len(block)
-            for result in results if as_json else ():
-                output.emit(
-                    {"message_id": result.message_id, "put_time": messages.time_of(result.put_time)}
-                )
-    except Error as problem:
-        if count:
-            raise failures.Failed(f"{problem}; put before: {messages.counted(count)}") from problem
-        raise
-    except KeyboardInterrupt:
-        failures.tell(f"interrupted; put before: {messages.counted(count)}")
-        raise
-    return count
+                return
+        for line in some:
+            self._done([self._queue.put(self._read(line), **self._fields)])
+
+    def _unit(self, some: list[bytes]) -> None:
+        with self._qm.unit():
+            results = [
+                self._queue.put(self._read(line), wait=self._as_json, **self._fields)
+                for line in some
+            ]
+        self._done(results)
+
+    def _done(self, results: list[adapter.PutResult]) -> None:
+        self.count += len(results)
+        for one in results if self._as_json else ():
+            put_time = messages.time_of(one.put_time)
+            output.emit({"message_id": one.message_id, "put_time": put_time})
 
 
-def lines() -> Iterator[bytes]:
-    """The lines of standard input, without their ends."""
-    for line in sys.stdin.buffer:
-        yield line.removesuffix(b"\n").removesuffix(b"\r")
+def in_units(arrived: Iterable[list[bytes]], size: int) -> Iterator[list[bytes]]:
+    """Yield the same lines, so many at a time."""
+    each = itertools.chain.from_iterable(arrived)
+    while some := list(itertools.islice(each, size)):
+        yield some
+
+
+def lines() -> Iterator[list[bytes]]:
+    """Yield the lines of standard input without their ends, each time those that have come."""
+    rest = b""
+    source: Any = sys.stdin.buffer
+    while chunk := source.read1(READ_BYTES):
+        *whole, rest = (rest + chunk).split(b"\n")
+        for at in range(0, len(whole), LINES_MAX):
+            yield [line.removesuffix(b"\r") for line in whole[at : at + LINES_MAX]]
+    if rest:
+        yield [rest.removesuffix(b"\r")]
 
 
 def read_file(path: Path) -> bytes:

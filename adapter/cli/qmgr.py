@@ -15,7 +15,7 @@ import click
 import msgspec
 
 import adapter
-from adapter import logs
+from adapter import compiled, logs
 from adapter.cli import background, managers, output, settings
 from adapter.cli.background import ReadyLine
 from adapter.command import default_kafka, failures, options
@@ -33,7 +33,7 @@ SUMMARY = (
     ("queue manager", "queue_manager"),
     ("state", "state"),
     ("version", "version"),
-    ("compiled modules", "compiled_modules"),
+    ("code", "compiled_modules"),
     ("address", "address"),
     ("Kafka", "kafka"),
     ("uptime (s)", "uptime_s"),
@@ -117,17 +117,25 @@ def wanted_settings(name: str | None, given: dict[str, Any]) -> ServerSettings:
 
 
 @qmgr.command()
+@click.argument("name", required=False)
 @click.option("--immediate", is_flag=True, help="Give units in flight no time to end.")
 @options.queue_manager
 @options.json_output
-def stop(immediate: bool, qmgr: str, as_json: bool) -> None:
+def stop(name: str | None, immediate: bool, qmgr: str, as_json: bool) -> None:
     """Stop a queue manager. Returns when it has stopped.
+
+    With NAME it is stopped only if that is its name.
 
     New work is refused, and units in flight get some seconds to end; then they are backed out.
     """
     with adapter.connect(
         qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
     ) as qm:
+        if name is not None and name != qm.name:
+            raise failures.Failed(
+                f"queue manager {qm.name} was not stopped: it listens at {qmgr}, and {name} was "
+                f"to be stopped; give the address of {name} with --qmgr"
+            )
         name = qm.name
         qm.stop_queue_manager(immediate=immediate)
     deadline_s = time.monotonic() + STOP_TIMEOUT_S
@@ -157,7 +165,7 @@ def serves(address: str) -> bool:
 @options.queue_manager
 @options.json_output
 def status(everything: bool, qmgr: str, as_json: bool) -> None:
-    """Show how a running queue manager does."""
+    """Show the status of a running queue manager."""
     with adapter.connect(
         qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
     ) as qm:
@@ -167,14 +175,15 @@ def status(everything: bool, qmgr: str, as_json: bool) -> None:
     elif everything:
         output.table(("figure", "value"), sorted(flat(figures)))
     else:
-        output.table(("", ""), summary(figures))
+        output.pairs(summary(figures))
 
 
 def summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """What an operator looks at first. Figures that this release does not know are left out."""
     for heading, name in SUMMARY:
         if name in figures:
-            yield heading, figures[name]
+            value = figures[name]
+            yield heading, compiled.text(value) if name == "compiled_modules" else value
     movers = figures.get("movers") or {}
     yield "messages to copy", max((one.get("lag_records", 0) for one in movers.values()), default=0)
     yield "copying stalled", figures.get("movers_hold") or "no"
@@ -187,7 +196,10 @@ def network_summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """What goes to other queue managers, and what keeps it from going."""
     for queue, one in figures.get("senders", {}).items():
         error = f": {one['error']}" if one["error"] else ""
-        yield f"sender of {queue}", f"{one['state']}, {one['messages']} messages sent{error}"
+        yield (
+            f"sender of {queue}",
+            f"{one['state']}, {output.number(one['messages'], 'message')} sent{error}",
+        )
     receiver = figures.get("receiver", {})
     if receiver.get("messages"):
         yield "messages received", receiver["messages"]

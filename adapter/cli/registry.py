@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import json
+import socket
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -16,13 +17,18 @@ from msgspec import Struct
 from adapter import texts
 from adapter.cli import output
 from adapter.command import failures, options, signals
+from adapter.config import DEFAULT_HTTP_PORT
 from adapter.registry import avro_schema, http, own, topic
 from adapter.registry.log import SCHEMAS
 from adapter.registry.port import Registered, SchemaRegistry
 from adapter.registry.rest import RestRegistry
+from adapter.server.http import REGISTRY
 
 DEFAULT_URL = f"http://{http.HOST}:{http.PORT}"
 SUFFIX = ".avsc"
+CONNECT_S = 0.5
+"""On this machine it takes no time, unless something drops what is sent."""
+MEANING = f"a queue manager's own on port {DEFAULT_HTTP_PORT}, if it listens; else {DEFAULT_URL}"
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -37,10 +43,17 @@ class SubjectRow(Struct):
     level: str
 
 
+def default_url() -> str:
+    """Return the queue manager's own registry if one listens there, else the usual address."""
+    with suppress(OSError), socket.create_connection((http.HOST, DEFAULT_HTTP_PORT), CONNECT_S):
+        return f"http://{http.HOST}:{DEFAULT_HTTP_PORT}{REGISTRY}"
+    return DEFAULT_URL
+
+
 def at_registry(command: options.Command) -> options.Command:
     """--registry: the URL of a running registry."""
     return click.option(
-        "--registry", "url", envvar="MQK_REGISTRY", default=DEFAULT_URL, show_default=True,
+        "--registry", "url", envvar="MQK_REGISTRY", default=default_url, show_default=MEANING,
         show_envvar=True, metavar="URL", help="Where the schema registry is.",
     )(command)  # fmt: skip
 

@@ -219,12 +219,12 @@ def movers(figures: dict[str, dict[str, int]]) -> dict[str, MoverFigures]:
 
 def drawn(shown: LiveScreen, lines_max: int) -> Group:
     """The screen for people."""
-    heading = Text(f"{shown.queue_manager}  {shown.state}  ", style="bold", end="")
+    heading = Text(f"{shown.queue_manager}  {shown.state}  ", style=output.bold(), end="")
     figures = (
         f"connections {shown.connections}   units in flight {shown.units}   "
         f"commits/s {shown.commits_per_s:,.1f}   backouts/s {shown.backouts_per_s:,.1f}"
     )
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style=output.bold())
     for title in COLUMNS:
         left = title == "queue"
         table.add_column(title, justify="left" if left else "right", overflow="fold")
@@ -246,7 +246,7 @@ def mover_line(item: tuple[str, MoverFigures]) -> Text:
     name, mover = item
     text = f"{name} mover: {mover.lag_records:,} records, {mover.lag_bytes:,} bytes behind"
     if mover.parked:
-        text += f", {mover.parked} queues parked"
+        text += f", {output.number(mover.parked, 'queue')} parked"
     if mover.holding:
         text += ", holding (see /ready or the log)"
     return Text(text, style="red" if mover.holding or mover.parked else "")

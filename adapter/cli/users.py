@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import sys
 from pathlib import Path
 
@@ -34,8 +33,8 @@ def user() -> None:
 def add(name: str, path: Path, as_json: bool) -> None:
     """Add a user, or give one another password.
 
-    The password is asked for, or read from standard input if that is not a terminal. Only a hash of
-    it is kept. A running queue manager takes the change at once.
+    The password is asked for twice, or read from standard input if that is not a terminal. Only a
+    hash of it is kept. A running queue manager takes the change at once.
     """
     if not credentials.NAME.fullmatch(name):
         raise click.UsageError("a user's name has 1 to 64 of A-Z a-z 0-9 . _ @ -")
@@ -89,5 +88,6 @@ def _users(path: Path) -> dict[str, str]:
 
 def _password() -> str:
     if sys.stdin.isatty():
-        return getpass.getpass("Password: ")
+        asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        return asked
     return sys.stdin.readline().rstrip("\n")

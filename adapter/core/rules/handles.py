@@ -37,6 +37,7 @@ from adapter.core.rules import (
     marks,
     matching,
     msmq_queues,
+    naming,
     pages,
     remote,
     resolve,
@@ -164,7 +165,7 @@ def _check_deletion(handle: Handle | MsmqSender, delete: int) -> None:
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, text)
     count = queue.available_count + queue.claimed_count + queue.delayed
     if count and delete == DELETE:
-        text = f"{count} messages are on it; PURGE deletes them too"
+        text = f"{naming.on_it(count)}; PURGE deletes {'it' if count == 1 else 'them'} too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
 
 

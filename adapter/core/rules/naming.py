@@ -25,10 +25,15 @@ GENERATED = re.compile(r".*[0-9A-F]{16}")
 """What a name ends in that the queue manager has made, see QueueManager.new_name_digits."""
 
 
+def on_it(count: int) -> str:
+    """Say how many messages are on a queue."""
+    return "1 message is on it" if count == 1 else f"{count} messages are on it"
+
+
 def check_name(name: str) -> None:
     """Refuse an invalid name (MQRC_OBJECT_NAME_ERROR)."""
     if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
-        raise Refusal(Reason.NAME_ERROR, name, "a name has 1 to 48 of A-Z a-z 0-9 . _ / %")
+        raise Refusal(Reason.NAME_ERROR, name)  # which characters: the remedy of that reason
 
 
 def incarnation_of(qm: QueueManager, name: str, *, is_generated: bool = False) -> int:

@@ -102,7 +102,7 @@ def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> D
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, "it is open, or units in flight hold it")
     count = queue.available_count + queue.claimed_count + queue.delayed
     if count and not command.purge:
-        text = f"{count} messages are on it; purge deletes them too"
+        text = f"{naming.on_it(count)}; purge deletes {'it' if count == 1 else 'them'} too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
     soft = discard_records(delays.soft_places(qm, queue), "purged")
     return done(qm, request, [*soft, QueueDeleted(queue.name)], count)

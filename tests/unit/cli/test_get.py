@@ -114,3 +114,18 @@ def test_a_failure_names_its_reason(at: Mqk, manager: TestQueueManager) -> None:
     said = at("get", "Q")
     assert said.status == 1
     assert "[MQRC_GET_INHIBITED]" in said.err
+
+
+def test_finding_users_13_a_selection(at: Mqk, manager: TestQueueManager) -> None:
+    with manager.connect() as qm:
+        for colour in ("red", "blue", "red"):
+            qm.put("Q", colour, properties={"colour": colour})
+    for_red = ("--selection", "colour = 'red'")
+    assert at("browse", "Q", *for_red, "--json").out.count("\n") == 2
+    assert at("get", "Q", "--all", *for_red).out == "red\nred\n"
+    assert at("get", "Q", "--selection", "colour =").status == 1
+    assert at("get", "Q").out == "blue\n"
+
+
+def test_finding_users_4_the_help_speaks_of_pipes(at: Mqk) -> None:
+    assert "before `| head -5` use --count 5" in " ".join(at("get", "--help").out.split())

@@ -97,3 +97,11 @@ def test_wrong_use(
     said = at("move", *arguments)
     assert said.status == status
     assert words in said.err
+
+
+def test_finding_users_13_those_that_fit_a_selection(at: Mqk, queues: adapter.Connection) -> None:
+    for size in (1, 5, 9):
+        queues.put("Q", str(size), properties={"size": size})
+    said = at("move", "Q", "TO", "--selection", "size > 3")
+    assert said.out == "2 messages moved from Q to TO\n"
+    assert (bodies(queues, "Q"), bodies(queues, "TO")) == ([b"1"], [b"5", b"9"])

@@ -100,7 +100,8 @@ def test_a_unit_that_is_refused_is_not_put_at_all(at: Mqk, manager: TestQueueMan
     ("arguments", "words"),
     [
         (["put"], "Missing argument 'QUEUE'"),
-        (["put", "Q", "R"], "unexpected extra argument"),
+        (["put", "Q", "--property", "x"], "'x' is not NAME=VALUE"),
+        (["put", "Q", "x", "--from-json"], "--from-json reads standard input"),
         (["put", "Q", "--priority", "10"], "10 is not in the range 0<=x<=9"),
         (["put", "Q", "--priority", "high"], "'high' is not a valid integer"),
         (["put", "Q", "--expiry", "0"], "0.0 is not in the range x>0"),
@@ -133,3 +134,79 @@ def test_a_failure_names_its_reason(arguments: list[str], reason: str, at: Mqk) 
     assert f"[{reason}]" in said.err
     assert said.err.startswith("mqk: ")
     assert said.out == ""
+
+
+def test_finding_users_12_a_body_is_an_argument(at: Mqk, manager: TestQueueManager) -> None:
+    said = at("put", "Q", "hello", "world", "--body", "-1", stdin=b"not read")
+    assert (said.status, said.out, said.err) == (0, "3 messages put on Q\n", "")
+    assert bodies(manager) == [b"hello", b"world", b"-1"]
+
+
+def test_finding_users_10_lines_that_have_come_are_one_unit(
+    at: Mqk, manager: TestQueueManager
+) -> None:
+    sent = [b"%d" % n for n in range(2500)]
+    said = at("put", "Q", stdin=b"\n".join(sent))
+    assert said.out == "2,500 messages put on Q\n"
+    assert bodies(manager) == sent
+    assert {m.unit_size for m in on(manager)} == {1000, 499, 1}
+
+
+def test_finding_users_10_the_first_refused_line_is_named(
+    at: Mqk, manager: TestQueueManager
+) -> None:
+    with manager.connect() as qm:
+        qm.alter_queue("Q", max_depth=5)
+    said = at("put", "Q", stdin=b"".join(b"%d\n" % n for n in range(9)))
+    assert said.status == 1
+    assert "put before: 5 messages; line 6 and all after it were not put" in said.err
+    assert bodies(manager) == [b"0", b"1", b"2", b"3", b"4"]
+
+
+def test_finding_users_13_properties(at: Mqk, manager: TestQueueManager) -> None:
+    said = at(
+        "put", "Q", "x", "--property", "colour=red", "--property", "size=3",
+        "--property", "share=0.5", "--property", "new=true", "--property", 'code="3"',
+        "--property", "note=a=b", "--property", "list=[1]",
+    )  # fmt: skip
+    assert said.status == 0, said.err
+    (message,) = on(manager)
+    assert message.properties == {
+        "colour": "red", "size": 3, "share": 0.5, "new": True, "code": "3", "note": "a=b",
+        "list": "[1]",
+    }  # fmt: skip
+
+
+def test_finding_users_13_what_get_prints_can_be_put_back(
+    at: Mqk, manager: TestQueueManager
+) -> None:
+    with manager.connect() as qm:
+        qm.put(
+            "Q", b"\xff", priority=7, correlation_id=b"c", group_id=b"g", group_seq=2,
+            last_in_group=True, persistent=False, format="F", message_type=1, report=4, feedback=5,
+            encoding=273, ccsid=37, reply_to="R", reply_to_queue_manager="QM2",
+            properties={"a": 1, "b": "x"},
+            dead_letter=adapter.DeadLetter(reason=2053, destination="D"),
+        )  # fmt: skip
+        qm.put("Q", "größer")
+    before = on(manager)
+    printed = at("get", "Q", "--all", "--json").out
+    assert on(manager) == []
+    assert at("put", "Q", "--from-json", stdin=printed.encode()).status == 0
+    after = on(manager)
+    for one, other in zip(before, after, strict=True):
+        for name in (
+            *("message_id", "correlation_id", "group_id", "group_seq", "last_in_group", "body"),
+            *("priority", "persistent", "format", "message_type", "report", "feedback"),
+            *("encoding", "ccsid", "reply_to", "reply_to_queue_manager", "properties"),
+            "dead_letter",
+        ):
+            assert getattr(one, name) == getattr(other, name), name
+
+
+def test_a_line_that_is_no_message(at: Mqk, manager: TestQueueManager) -> None:
+    said = at("put", "Q", "--from-json", stdin=b'{"body": "a"}\n{"body": "b"}\n{"boddy": "c"}\n')
+    assert said.status == 1
+    assert "is no message as `mqk get --json` prints it" in said.err
+    assert "put before: 2 messages; line 3 and all after it were not put" in said.err
+    assert bodies(manager) == [b"a", b"b"]

@@ -84,3 +84,11 @@ def test_status_says_what_is_sent_and_received() -> None:
         ("not receiving", "Kafka is away"),
         ("arrivals wait", "mq.QM1.in: queue ORDERS does not take them, nor a dead-letter queue"),
     ]
+
+
+def test_finding_users_12_a_stop_by_name_stops_no_other(at: Mqk, manager: TestQueueManager) -> None:
+    said = at("qmgr", "stop", "QM9")
+    assert said.status == 1
+    assert f"queue manager {manager.name} was not stopped" in said.err
+    with manager.connect() as qm:
+        assert qm.name == manager.name

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from adapter.cli import registry as command
 from adapter.registry import topic
 from adapter.registry.http import RegistryServer
 from adapter.registry.topic import TopicRegistry
@@ -131,3 +133,13 @@ def test_a_schema_that_cannot_read_what_a_release_wrote_fails(mqk: Mqk, tmp_path
 def test_a_schema_that_was_never_released_has_nothing_to_read(mqk: Mqk, tmp_path: Path) -> None:
     said = mqk("registry", "check", write(tmp_path / "1.avsc", "a"), "--against", SCHEMAS)
     assert said.status == 0
+
+
+def test_finding_users_16_the_queue_managers_own_registry_is_the_default(
+    registry: TopicRegistry, mqk: Mqk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MQK_REGISTRY", raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        monkeypatch.setattr(command, "DEFAULT_HTTP_PORT", listening.getsockname()[1])
+        assert command.default_url().endswith(f":{listening.getsockname()[1]}/registry")
+    assert command.default_url() == command.DEFAULT_URL

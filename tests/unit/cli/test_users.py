@@ -39,3 +39,14 @@ def test_a_user_that_is_not_there_and_a_file_that_is_none(mqk: Mqk, path: Path) 
     said = mqk("user", "list")
     assert said.status == 1
     assert "NAME:HASH was expected" in said.err
+
+
+def test_finding_users_14_a_password_is_asked_for_twice(
+    mqk: Mqk, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter(["secret", "secert", "right", "right"])
+    monkeypatch.setattr("click.termui.hidden_prompt_func", lambda _text: next(answers))
+    monkeypatch.setattr("tests.unit.cli.conftest.Input.isatty", lambda _self: True)
+    assert mqk("user", "add", "ada").status == 0
+    assert Credentials(path).is_right("ada", "right")
+    assert next(answers, None) is None

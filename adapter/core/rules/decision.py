@@ -9,14 +9,13 @@ from adapter.core.contract.results import Done, Refused, Result
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.queue_kinds import why_not_of_mq
 from adapter.core.model.session import Session
 from adapter.core.model.topics import SubscriptionState
 
 UNIT_ID_LENGTH = 24
 SESSION_ID_LENGTH = 16
-NOT_OF_MQ = "it is a queue of MSMQ; use adapter.msmq"
 OWN_UNIT = 1 << 63
 """Marks, in a unit id, the number of a command that is a unit by itself."""
 
@@ -117,9 +116,15 @@ def queue_of(qm: QueueManager, name: str) -> LocalQueue:
     queue = qm.queues.get(name)
     if queue is None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name)
-    if isinstance(queue, MsmqQueue):
-        raise Refusal(Reason.OBJECT_TYPE_ERROR, name, NOT_OF_MQ)
+    check_of_mq(queue)
     return queue
+
+
+def check_of_mq(queue: LocalQueue) -> None:
+    """Refuse what programs of MQ and the SDK want of another face's queue, other than browsing."""
+    why = why_not_of_mq(queue)
+    if why:
+        raise Refusal(Reason.OBJECT_TYPE_ERROR, queue.name, why)
 
 
 def done(

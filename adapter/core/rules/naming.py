@@ -16,6 +16,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.queue_kinds import why_not_of_mq
 
 NAME = re.compile(r"[A-Za-z0-9._/%]+")
 PATTERN_LENGTH_MAX = 2 * NAME_LENGTH_MAX
@@ -72,13 +73,14 @@ def check_attributes(table: Table, what: str, name: str, attributes: dict[str, A
 def mq_queue(qm: QueueManager, name: str) -> LocalQueue | None:
     """Return the local queue of a name, if it is one that programs of MQ and the SDK put to."""
     queue = qm.queues.get(name)
-    return None if isinstance(queue, MsmqQueue) else queue
+    return None if queue is None or why_not_of_mq(queue) else queue
 
 
 def fitting_queues(qm: QueueManager, pattern: str, system: bool) -> list[LocalQueue]:
     """Return the local queues that a pattern means, in order; those of MSMQ are not shown."""
     names = [pattern] if pattern in qm.queues else fitting(qm.queues, pattern, system)
-    return [queue for name in names if (queue := mq_queue(qm, name)) is not None]
+    found = (qm.queues.get(name) for name in names)
+    return [one for one in found if one is not None and not isinstance(one, MsmqQueue)]
 
 
 def fitting(names: Iterable[str], pattern: str, system: bool) -> list[str]:

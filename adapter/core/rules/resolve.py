@@ -16,11 +16,10 @@ from adapter.core.contract.commands import BROWSE, INQUIRE, OUTPUT, Open
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDefined, Record
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import Made, RemoteRoute
 from adapter.core.rules import naming, remote
-from adapter.core.rules.decision import NOT_OF_MQ
+from adapter.core.rules.decision import check_of_mq
 
 DYNAMIC_NAME = "MQK.*"
 """For a program that gives no name (MQOD.DynamicQName)."""
@@ -51,7 +50,8 @@ def find(qm: QueueManager, command: Open) -> Found:
             return _remote(command, route, made)
         queue = qm.queues.get(name)
     if queue is not None:
-        _check_kind(queue, command.modes)
+        if command.modes & ~(BROWSE | INQUIRE):
+            check_of_mq(queue)
         return Found(queue)
     kind = naming.kind_of(qm, name)
     if kind is None:
@@ -61,12 +61,6 @@ def find(qm: QueueManager, command: Open) -> Found:
         return _behind(qm, command, attributes)
     assert isinstance(attributes, ModelAttributes), kind
     return make(qm, attributes, command.dynamic_name or DYNAMIC_NAME)
-
-
-def _check_kind(queue: LocalQueue, modes: int) -> None:
-    """Refuse to put to a queue of MSMQ, or to get from it; it may be browsed."""
-    if isinstance(queue, MsmqQueue) and modes & ~(BROWSE | INQUIRE):
-        raise Refusal(Reason.OBJECT_TYPE_ERROR, queue.name, NOT_OF_MQ)
 
 
 def _remote(

@@ -5,10 +5,12 @@ import re
 import pytest
 
 from adapter.core import dispatch, inputs
+from adapter.core.attributes import broker as kinds
+from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Done, Opened, Statuses
+from adapter.core.contract.results import Done, Opened, Refused, Statuses
 from tests.support.core import IN_OUT, Client, client_on
 
 
@@ -232,3 +234,24 @@ def test_only_a_dynamic_queue_goes_with_its_close() -> None:
     assert client.refused(c.Close(2, 7)) is Reason.OPTIONS_ERROR
     client.open(name, handle=3)
     assert client.refused(c.Close(2, c.DELETE)) is Reason.QUEUE_IN_USE
+
+
+def test_finding_spark_n2_programs_of_mq_only_browse_queues_of_service_broker() -> None:
+    client = client_on()
+    client.do(b.BrokerCreate(kinds.QUEUE, "orders"))
+    name = "broker$\\orders"
+    why = "it is a queue of Service Broker; use adapter.servicebroker"
+    for refused in (
+        c.Open(2, name, c.INPUT),
+        c.Open(2, name, c.OUTPUT),
+        c.OpenConsumer(2, name, "JOB", 60_000),
+        c.PurgeQueue(name),
+        c.DeleteQueue(name),
+        c.AlterQueue(name, {"max_depth": 1}),
+    ):
+        answer = client.do(refused)
+        assert isinstance(answer, Refused), refused
+        assert (answer.reason, answer.detail) == (Reason.OBJECT_TYPE_ERROR, why), refused
+    assert not isinstance(client.do(c.Open(2, name, c.BROWSE)), Refused)
+    assert client.refused(c.Get(2, wait_ms=0)) is Reason.NOT_OPEN_FOR_INPUT
+    assert depth(client, name) == 0

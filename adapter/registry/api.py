@@ -78,7 +78,9 @@ class SchemaBody(Struct, rename="camel", forbid_unknown_fields=True):
 
 
 class LevelBody(Struct, rename="camel", forbid_unknown_fields=True):
-    """A level as it is sent. What NOT_KEPT names must be empty."""
+    """A level as it is sent. What NOT_KEPT names must be empty. normalize changes nothing: schemas
+    are compared in one form anyway.
+    """
 
     compatibility: str = ""
     compatibility_group: Any = None
@@ -102,7 +104,7 @@ class ModeBody(Struct, forbid_unknown_fields=True):
 
 NOT_KEPT = (
     *("references", "metadata", "rule_set", "schema_tags_to_add", "schema_tags_to_remove"),
-    *("compatibility_group", "compatibility_policy", "alias", "normalize", "validate_fields"),
+    *("compatibility_group", "compatibility_policy", "alias", "validate_fields"),
     *("validate_names", "validate_rules", "default_metadata", "override_metadata"),
     *("default_rule_set", "override_rule_set"),
 )
@@ -335,9 +337,13 @@ def level(registry: TopicRegistry, asked: ApiRequest) -> Any:
 
 def set_level(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Set the compatibility level of a subject, or of all."""
-    wanted = body_of(asked, LevelBody).compatibility
+    sent = body_of(asked, LevelBody)
+    told = {} if sent.normalize is None else {"normalize": sent.normalize}
+    if told and not sent.compatibility:
+        return told
+    wanted = sent.compatibility
     found = registry.change(lambda known: rules.set_level(known, asked.subject, wanted))
-    return {"compatibility": found}
+    return {"compatibility": found, **told}
 
 
 def take_level(registry: TopicRegistry, asked: ApiRequest) -> Any:

@@ -25,6 +25,10 @@ SCHEMA_BYTES_MAX = 512 * 1024
 """Of one schema's text. Readers keep them all; a body's schema has some kilobytes."""
 QUOTED_LENGTH_MAX = 300
 PRIMITIVES = frozenset(("null", "boolean", "int", "long", "float", "double", "bytes", "string"))
+OF_NAMED = frozenset(
+    ("doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "aliases")
+)
+"""What types of other kinds have; Java's parser drops it of a primitive one."""
 
 
 class CompatibilityRule(Struct, frozen=True):
@@ -52,7 +56,8 @@ def canonical(text: str) -> str:
     """Write a schema as it is kept: no blanks, and {"type": "int"} as "int". Raises InvalidSchema.
 
     Two texts that differ in nothing else are one schema; docs, defaults and the order of what a
-    type says stay as they were written.
+    type says stay as they were written. Of a primitive type, name, doc and the like mean nothing,
+    and are dropped, as Java does.
     """
     if len(text.encode(errors="replace")) > SCHEMA_BYTES_MAX:
         raise InvalidSchema(f"a schema has at most {SCHEMA_BYTES_MAX} bytes")
@@ -66,7 +71,7 @@ def canonical(text: str) -> str:
 
 def identity(text: str) -> str:
     """What two canonical texts have alike if they are the same schema: the order does not count."""
-    return json.dumps(json.loads(text), separators=(",", ":"), sort_keys=True)
+    return json.dumps(_plain(json.loads(text)), separators=(",", ":"), sort_keys=True)
 
 
 def parse(text: str) -> Schema:
@@ -123,14 +128,30 @@ def _without_errors(text: str) -> str:
 
 
 def _plain(node: Any) -> Any:
-    """Write {"type": "int"} as "int", everywhere."""
+    """Write {"type": "int"} as "int", everywhere, without what a primitive type does not have."""
     if isinstance(node, list):
         return [_plain(one) for one in node]
     if not isinstance(node, dict):
         return node
-    if list(node) == ["type"] and isinstance(node["type"], str) and node["type"] in PRIMITIVES:
-        return node["type"]
-    return {key: value if key == "default" else _plain(value) for key, value in node.items()}
+    kind = node.get("type")
+    if isinstance(kind, str) and kind in PRIMITIVES:
+        kept = {key: value for key, value in node.items() if key not in OF_NAMED}
+        return kind if len(kept) == 1 else kept
+    return {key: _plain_part(key, value) for key, value in node.items()}
+
+
+def _plain_part(key: str, value: Any) -> Any:
+    """Write what a type, or a field, says under a key."""
+    if key == "fields" and isinstance(value, list):
+        return [_plain_field(one) for one in value]
+    return value if key == "default" else _plain(value)
+
+
+def _plain_field(field: Any) -> Any:
+    """Write a field, which has a name although its type may be primitive."""
+    if not isinstance(field, dict):
+        return field
+    return {key: _plain_part(key, value) for key, value in field.items()}
 
 
 def _first_words(error: BaseException) -> str:

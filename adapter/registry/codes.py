@@ -34,6 +34,7 @@ INVALID_VERSION = 42202
 INVALID_LEVEL = 42203
 INVALID_MODE = 42204
 NOT_PERMITTED = 42205
+SCHEMA_TOO_LARGE = 42209
 STORE_FAILED = 50001
 STORE_TIMED_OUT = 50002
 FORWARDING_FAILED = 50003
@@ -59,6 +60,7 @@ ERRORS: Mapping[int, type[SchemaError]] = MappingProxyType(
         INVALID_LEVEL: SchemaError,
         INVALID_MODE: SchemaError,
         NOT_PERMITTED: SchemaError,
+        SCHEMA_TOO_LARGE: InvalidSchema,
         STORE_FAILED: RegistryNotAvailable,
         STORE_TIMED_OUT: RegistryNotAvailable,
         FORWARDING_FAILED: RegistryNotAvailable,

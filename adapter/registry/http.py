@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import threading
 from collections.abc import Awaitable, Callable
@@ -26,6 +27,7 @@ from adapter import addresses, watched
 from adapter.errors import SchemaError, StartError
 from adapter.registry import api, codes
 from adapter.registry.api import ApiRequest, Route
+from adapter.registry.avro_schema import SCHEMA_BYTES_MAX
 from adapter.registry.topic import TopicRegistry
 from adapter.web import HttpListener
 
@@ -36,10 +38,13 @@ TAKEN = frozenset(
 )
 """What a body may be called. A page in a browser cannot send any of these to another host unasked,
 and so change nothing here."""
+ANSWERED = TAKEN | {"*/*", "application/*", ""}
+"""What a client may say that it takes."""
 BODY_BYTES_MAX = 2 * 1024 * 1024  # a schema of the longest, quoted in JSON
 THREADS_MAX = 8
 """Requests that are worked on at once; they wait for each other where they wait for Kafka."""
 START_TIMEOUT_S = 30.0
+PART = re.compile(r"\{(\w+)\}")
 
 log = structlog.get_logger("mqk.registry")
 
@@ -49,7 +54,8 @@ def application(registry: TopicRegistry) -> web.Application:
     pool = ThreadPoolExecutor(THREADS_MAX, thread_name_prefix="registry")
     made = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[in_our_words])
     for route in api.ROUTES:
-        made.router.add_route(route.method, route.path, answering(registry, route, pool))
+        path = PART.sub(r"{\1:[^/]+}", route.path)  # by itself aiohttp takes no braces in a part
+        made.router.add_route(route.method, path, answering(registry, route, pool))
 
     async def shut(_application: web.Application) -> None:
         pool.shutdown(wait=False, cancel_futures=True)
@@ -64,6 +70,7 @@ def answering(
     """Make the handler of a path."""
 
     async def answer(request: web.Request) -> web.Response:
+        require_acceptable(request.headers.getall("Accept", []))
         body = await request.read()
         if body and request.content_type not in TAKEN:
             raise web.HTTPUnsupportedMediaType
@@ -72,6 +79,15 @@ def answering(
         return reply(200, await loop.run_in_executor(pool, route.answer, registry, asked))
 
     return answer
+
+
+def require_acceptable(accepted: list[str]) -> None:
+    """Refuse a request of somebody who takes no JSON. accepted: headers; none: anything."""
+    kinds = [
+        part.partition(";")[0].strip().lower() for text in accepted for part in text.split(",")
+    ]
+    if kinds and not any(kind in ANSWERED for kind in kinds):
+        raise web.HTTPNotAcceptable
 
 
 @web.middleware
@@ -84,18 +100,31 @@ async def in_our_words(
     except SchemaError as error:
         status = codes.status_of(error.code) if error.code else codes.UNPROCESSABLE
         return reply(status, api.error_body(error))
+    except web.HTTPRequestEntityTooLarge:
+        text = f"Schema is too large: it has at most {SCHEMA_BYTES_MAX} bytes"
+        return reply(422, {"error_code": codes.SCHEMA_TOO_LARGE, "message": text})
+    except web.HTTPMethodNotAllowed as error:
+        if request.method == "OPTIONS":
+            return reply(200, {}, {"Allow": error.headers["Allow"]})
+        return failed(error)
     except web.HTTPException as error:
-        text = f"HTTP {error.status} {error.reason}"
-        return reply(error.status, {"error_code": error.status, "message": text})
+        return failed(error)
     except Exception:
         log.exception("a request failed", method=request.method, path=request.path)
         text = "The registry failed; its log says why"
         return reply(500, {"error_code": codes.STORE_FAILED, "message": text})
 
 
-def reply(status: int, value: Any) -> web.Response:
+def failed(error: web.HTTPException) -> web.Response:
+    """Answer a failure that HTTP has a number for."""
+    text = f"HTTP {error.status} {error.reason}"
+    return reply(error.status, {"error_code": error.status, "message": text})
+
+
+def reply(status: int, value: Any, headers: dict[str, str] | None = None) -> web.Response:
     """An answer in JSON."""
-    return web.Response(body=json.encode(value), status=status, content_type=JSON)
+    body = json.encode(value)
+    return web.Response(body=body, status=status, content_type=JSON, headers=headers)
 
 
 def check_loopback(host: str) -> None:

@@ -29,6 +29,9 @@ from adapter.registry.state import (
     Version,
 )
 
+SOFT_DELETED = "was soft deleted.Set permanent=true to delete permanently"
+NOT_DELETED = "was not deleted first before being permanently deleted"
+"""Confluent's words, blank for blank: programs look for them."""
 NUMBER_MAX = 2**31 - 1
 NUMBERS_TAKEN = f'allowed are 1 to {NUMBER_MAX} and "latest"'
 SUBJECT_LENGTH_MAX = 512  # of a topic's name and what is put behind it there are 255
@@ -188,10 +191,10 @@ def delete_version(
     require_writable(state, subject)
     found = version(state, subject, number, deleted=number != LATEST)
     if permanent and not found.deleted:
-        text = f"Subject '{subject}' Version {found.version} was not deleted first"
+        text = f"Subject '{subject}' Version {found.version} {NOT_DELETED}"
         raise refused(codes.VERSION_NOT_DELETED, text, subject)
     if found.deleted and not permanent:
-        text = f"Subject '{subject}' Version {found.version} was soft deleted."
+        text = f"Subject '{subject}' Version {found.version} {SOFT_DELETED}"
         raise refused(codes.VERSION_DELETED, text, subject)
     return RegistryDecision(found.version, (deletion(found, permanent=permanent),))
 
@@ -204,10 +207,10 @@ def delete_subject(
     everything = existing(state, subject, deleted=True)
     living = state.versions(subject)
     if permanent and living:
-        text = f"Subject '{subject}' was not deleted first before being permanently deleted"
+        text = f"Subject '{subject}' {NOT_DELETED}"
         raise refused(codes.SUBJECT_NOT_DELETED, text, subject)
     if not permanent and not living:
-        raise refused(codes.SUBJECT_DELETED, f"Subject '{subject}' was soft deleted.", subject)
+        raise refused(codes.SUBJECT_DELETED, f"Subject '{subject}' {SOFT_DELETED}", subject)
     going = everything if permanent else living
     changes: list[Change] = [deletion(one, permanent=permanent) for one in going]
     if subject in state.levels:
@@ -245,7 +248,9 @@ def set_level(state: RegistryState, subject: str, wanted: str) -> RegistryDecisi
 def take_level(state: RegistryState, subject: str) -> RegistryDecision[str]:
     """Take away a subject's own level, or set that of all to BACKWARD again."""
     require_writable(state, subject)
-    return RegistryDecision(level(state, subject, default=False), (LevelSet(subject, ""),))
+    if subject != GLOBAL and subject not in state.levels:
+        raise refused(codes.NO_SUBJECT, f"Subject '{subject}' not found.", subject)
+    return RegistryDecision(state.level(subject), (LevelSet(subject, ""),))
 
 
 def mode(state: RegistryState, subject: str, *, default: bool) -> str:

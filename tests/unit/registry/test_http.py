@@ -103,7 +103,7 @@ def test_what_would_not_be_kept_of_a_schema_is_refused(
 @pytest.mark.parametrize(
     "more",
     [{"compatibilityGroup": "v"}, {"defaultRuleSet": {"domainRules": [1]}}, {"alias": "x"},
-     {"normalize": True}, {"overrideMetadata": {"a": 1}}, {"unknown": None}],
+     {"overrideMetadata": {"a": 1}}, {"unknown": None}],
 )  # fmt: skip
 def test_what_would_not_be_kept_of_a_level_is_refused(url: str, more: dict[str, Any]) -> None:
     for path in ("/config", "/config/s"):
@@ -149,9 +149,77 @@ def test_the_smaller_questions_of_the_api(url: str) -> None:
     assert call(url, "GET", "/v1/metadata/id")[1]["id"] == ""
 
 
-def test_a_body_that_is_too_long_is_refused(url: str) -> None:
-    status, _ = call(url, "POST", "/subjects/s/versions", b"x" * 3_000_000)
-    assert status == 413
+def test_finding_spark_rest_a_schema_that_is_too_long_is_refused(url: str) -> None:
+    long = {"schema": json.dumps({"type": "string", "x": "y" * 1_000_000})}
+    assert call(url, "POST", "/subjects/s/versions", long)[0] == 422
+    status, answer = call(url, "POST", "/subjects/s/versions", b"x" * 3_000_000)
+    assert answer["error_code"] == 42209
+    assert status == 422
+
+
+def test_finding_spark_n5_a_subjects_name_may_have_braces(url: str) -> None:
+    for name in ("x%7B", "%7D", "a%7Bb%7Dc"):
+        assert call(url, "POST", f"/subjects/{name}/versions", {"schema": '"int"'})[0] == 200
+        assert call(url, "GET", f"/subjects/{name}/versions") == (200, [1])
+        assert call(url, "PUT", f"/config/{name}", {"compatibility": "FULL"})[0] == 200
+    assert call(url, "GET", "/subjects")[1] == ["a{b}c", "x{", "}"]
+    assert call(url, "GET", "/subjects/a/b/versions")[0] == 404
+
+
+def test_finding_spark_n6_the_name_of_a_primitive_type_means_nothing(url: str) -> None:
+    named = {"schema": '{"type":"int","name":"x"}'}
+    assert call(url, "POST", "/subjects/s/versions", named) == (200, {"id": 1})
+    for text in ('{"type":"int"}', '"int"', '{"type":"int","doc":"d","aliases":["y"]}'):
+        assert call(url, "POST", "/subjects/s", {"schema": text})[1]["schema"] == '"int"'
+    logical = '{"type":"int","name":"x","logicalType":"date"}'
+    call(url, "POST", "/subjects/d/versions", {"schema": logical})
+    found = call(url, "GET", "/subjects/d/versions/1")[1]["schema"]
+    assert found == '{"type":"int","logicalType":"date"}'
+    field = '{"type":"record","name":"R","fields":[{"name":"type","type":"int","doc":"d"}]}'
+    call(url, "POST", "/subjects/r/versions", {"schema": field})
+    assert call(url, "GET", "/subjects/r/versions/1")[1]["schema"] == field
+
+
+def test_finding_spark_n7_texts_that_confluents_clients_look_for(url: str) -> None:
+    call(url, "POST", "/subjects/s/versions", {"schema": '"int"'})
+
+    def deleting(path: str) -> str:
+        text: str = call(url, "DELETE", f"/subjects/s{path}")[1]["message"]
+        return text
+
+    not_first = "was not deleted first before being permanently deleted"
+    assert deleting("?permanent=true") == f"Subject 's' {not_first}"
+    assert deleting("/versions/1?permanent=true") == f"Subject 's' Version 1 {not_first}"
+    call(url, "DELETE", "/subjects/s")
+    soft = "was soft deleted.Set permanent=true to delete permanently"
+    assert deleting("") == f"Subject 's' {soft}"
+    assert deleting("/versions/1") == f"Subject 's' Version 1 {soft}"
+
+
+def test_finding_spark_rest_answers_are_json_or_none(url: str) -> None:
+    for taken in ("*/*", "application/*;q=0.1", "text/html, */*;q=0.8", "application/json"):
+        assert call(url, "GET", "/subjects", headers={"Accept": taken})[0] == 200
+    assert call(url, "GET", "/subjects", headers={"Accept": "text/html"})[0] == 406
+
+
+def test_finding_spark_rest_options_are_answered(url: str) -> None:
+    assert call(url, "OPTIONS", "/subjects/s/versions") == (200, {})
+    assert call(url, "OPTIONS", "/nothing")[0] == 404
+
+
+def test_finding_spark_rest_normalize_is_taken_with_a_level(url: str) -> None:
+    full = {"compatibility": "FULL", "normalize": True}
+    assert call(url, "PUT", "/config", full) == (200, full)
+    assert call(url, "PUT", "/config", {"normalize": True}) == (200, {"normalize": True})
+    assert call(url, "GET", "/config") == (200, {"compatibilityLevel": "FULL"})
+
+
+def test_finding_spark_rest_a_level_is_taken_away_once(url: str) -> None:
+    call(url, "PUT", "/config/s", {"compatibility": "FULL"})
+    assert call(url, "DELETE", "/config/s") == (200, {"compatibilityLevel": "FULL"})
+    status, answer = call(url, "DELETE", "/config/s")
+    assert (status, answer["error_code"]) == (404, 40401)
+    assert call(url, "GET", "/config/s")[1]["error_code"] == 40408
 
 
 class Broken(TopicRegistry):

@@ -101,7 +101,7 @@ def test_a_subjects_own_mode_and_level_go_with_it(state: RegistryState) -> None:
     refused(codes.NO_LEVEL, rules.level, state, "s", default=False)
     refused(codes.NO_MODE, rules.mode, state, "s", default=False)
     refused(codes.NO_MODE, rules.take_mode, state, "s")
-    refused(codes.NO_LEVEL, rules.take_level, state, "s")
+    refused(codes.NO_SUBJECT, rules.take_level, state, "s")
 
 
 @pytest.mark.parametrize("name", ["", "x" * 600, "a\nb", "\0"])

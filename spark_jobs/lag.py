@@ -20,6 +20,7 @@ from adapter.format import names
 from adapter.format.schemas import VERSION, schema_text
 from spark_jobs import running, sinks
 from spark_jobs.errors import SparkJobError
+from spark_jobs.kafka_clients import for_java
 from spark_jobs.topics import list_topics
 
 ROWS_MAX = 50
@@ -69,7 +70,7 @@ def events(spark: SparkSession, job: running.Job) -> DataFrame:
             f"Kafka has no topic {topic}: is {job.queue_manager} the queue manager's name, and is "
             "this its Kafka?"
         )
-    options = {f"kafka.{key}": value for key, value in job.kafka_options.items()} | {
+    options = {f"kafka.{key}": value for key, value in for_java(job.kafka_options).items()} | {
         "kafka.bootstrap.servers": job.bootstrap_servers,
         "kafka.isolation.level": "read_committed",
         "subscribe": topic,

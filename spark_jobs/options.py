@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from spark_jobs.errors import SparkJobError
+from spark_jobs.kafka_clients import for_librdkafka
 
 ADDRESS = "127.0.0.1:1414"
 MODES = ("browse", "get")
@@ -84,12 +85,19 @@ class SourceOptions(Struct, frozen=True):
             _count(found, "maxMessagesPerBatch", words),
             _starting(found.get("startingOffsets", "earliest")),
             _flag(found, "failOnDataLoss"),
-            kafka,
+            _client(kafka),
         )
 
 
 def _wrong(text: str) -> SparkJobError:
     return SparkJobError(f'mqk: format("mq"): {text}')
+
+
+def _client(kafka: Mapping[str, str]) -> dict[str, str]:
+    try:
+        return for_librdkafka(kafka)
+    except SparkJobError as problem:
+        raise _wrong(problem.text) from None
 
 
 def _count(found: Mapping[str, str], name: str, words: Mapping[str, str]) -> int:

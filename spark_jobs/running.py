@@ -127,7 +127,7 @@ def job_of(path: str, given: Mapping[str, Any]) -> Job:
     return Job(
         queue_manager=given["queue_manager"],
         bootstrap_servers=given["bootstrap_servers"],
-        kafka_options=options.kafka_options(given["command_config"], given["settings"]),
+        kafka_options=options.any_kafka_options(given["command_config"], given["settings"]),
         master=given["master"],
         checkpoint=given.get("checkpoint") or f"{path}/_checkpoint",
         available_now=given.get("available_now", True),

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 
 from adapter.errors import InvalidOption
 from spark_jobs import descriptors, session
+from spark_jobs.kafka_clients import for_java, for_librdkafka
 from spark_jobs.large import join_chunks, refuse_chunks
 from spark_jobs.topics import topic_of
 from spark_jobs.values import with_value
@@ -42,8 +43,9 @@ def queue_stream(
     starting: where a new query begins: "earliest", "latest", or an offset for each lane; one that
     is started again goes on from its checkpoint. max_messages_per_batch: how much a micro-batch
     takes at most; it may cut a unit, see transforms.complete_units. kafka_options: settings of
-    Kafka's Java client, for security. large_messages: join the records of messages of more than
-    4 MiB, in Python; without it such a message ends the query with a sentence that says so.
+    the Kafka client, for security, in librdkafka's names or those of Kafka's Java client.
+    large_messages: join the records of messages of more than 4 MiB, in Python; without it such a
+    message ends the query with a sentence that says so.
     Raises SparkJobError: no such queue, no Kafka, no connectors.
     """
     records = queue_records(
@@ -79,7 +81,7 @@ def _messages(
 ) -> DataFrame:
     checked = descriptors.refusing(records)
     if large_messages:
-        whole, body = join_chunks(checked, bootstrap_servers, client_options(kafka_options))
+        whole, body = join_chunks(checked, bootstrap_servers, for_librdkafka(kafka_options))
     else:
         whole, body = refuse_chunks(checked)
     return whole.select(*descriptors.columns(queue, body))
@@ -101,7 +103,7 @@ def queue_records(
     The columns: value, topic, partition, offset, timestamp, headers, descriptor.
     """
     session.check_connectors(spark)
-    client = client_options(kafka_options)
+    client = for_java(kafka_options)
     topic = topic_of(spark, queue, bootstrap_servers, queue_manager, client)
     options = {f"kafka.{key}": value for key, value in client.items()} | {
         "kafka.bootstrap.servers": bootstrap_servers,
@@ -116,13 +118,6 @@ def queue_records(
     rows = reader.format("kafka").options(**options).load()
     kept = ("value", "topic", "partition", "offset", "timestamp", "headers")
     return rows.select(*(F.col(name) for name in kept), descriptors.decoded())
-
-
-def client_options(kafka_options: Mapping[str, str] | None) -> dict[str, str]:
-    """The settings of Kafka's client, given with Spark's prefix `kafka.` or without it."""
-    return {
-        str(key).removeprefix("kafka."): str(value) for key, value in (kafka_options or {}).items()
-    }
 
 
 def _starting(topic: str, starting: Starting) -> str:

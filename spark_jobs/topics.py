@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from adapter.format import names
 from spark_jobs.errors import SparkJobError
+from spark_jobs.kafka_clients import for_java
 
 ANSWER_MS = 20_000
 """For Kafka's answer: a wrong address must not look like a slow one for minutes."""
@@ -21,6 +23,7 @@ NEW_QUEUE_S = 3.0
 """The topic is made behind the definition of the queue, by the mover."""
 NEW_QUEUE_POLL_S = 0.2
 LISTED_MAX = 8
+CAUSES_MAX = 5
 
 
 def topic_of(
@@ -114,7 +117,7 @@ def list_topics(
         "bootstrap.servers": bootstrap_servers,
         "default.api.timeout.ms": str(ANSWER_MS),
         "request.timeout.ms": str(ANSWER_MS),
-        **kafka_options,
+        **for_java(kafka_options),
     }.items():
         settings.put(key, value)
     try:
@@ -124,8 +127,19 @@ def list_topics(
         finally:
             admin.close()
     except Py4JJavaError as problem:
-        words = str(problem.java_exception.toString()).rpartition("Exception: ")[2]
+        words = ": ".join(_causes(problem.java_exception))
         raise SparkJobError(
             f"Kafka at {bootstrap_servers} does not say which topics it has ({words}): is the "
-            "address right, and does it run?"
+            "address right, does it run, and are the settings of the client right?"
         ) from None
+
+
+def _causes(thrown: Any) -> list[str]:
+    """What a JVM's exception says, and what caused it; of each sentence once."""
+    found: list[str] = []
+    while thrown is not None and len(found) < CAUSES_MAX:
+        words = str(thrown.toString()).rpartition("Exception: ")[2]
+        if not any(words in said for said in found):
+            found.append(words)
+        thrown = thrown.getCause()
+    return found

@@ -35,7 +35,8 @@ NAMED_ONLY = (TESTS / "docker", TESTS / "compiled")
 """They need a Docker daemon, or a C compiler: they are run when they are named, by `make`."""
 PYMQI_VERSION = "1.12.13"
 SPARK_WITHOUT_SESSION = frozenset(
-    f"tests/spark/test_{name}.py" for name in ("killed_drivers", "parts", "versions")
+    f"tests/spark/test_{name}.py"
+    for name in ("kafka_clients", "killed_drivers", "parts", "versions")
 )
 """They start drivers of their own, or none: any process may run them."""
 SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"

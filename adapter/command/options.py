@@ -132,13 +132,18 @@ def not_both(name: str, value: object, other: str, other_value: object) -> None:
 
 
 def kafka_options(command_config: Path | None, given: dict[str, str]) -> dict[str, str]:
-    """The settings of the Kafka client, from the file and from -X."""
-    found = ({} if command_config is None else read_properties(command_config)) | given
+    """The settings of the Kafka client, from the file and from -X, in librdkafka's names."""
+    found = any_kafka_options(command_config, given)
     for name in found:
         if name in OF_JAVA_CLIENTS:
             instead = OF_JAVA_CLIENTS[name]
             raise click.UsageError(f"{name} is a setting of Kafka's Java clients: use {instead}")
     return found
+
+
+def any_kafka_options(command_config: Path | None, given: dict[str, str]) -> dict[str, str]:
+    """The same, also in the names of Kafka's Java client."""
+    return ({} if command_config is None else read_properties(command_config)) | given
 
 
 def read_properties(path: Path) -> dict[str, str]:

@@ -7,8 +7,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +26,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import adapter
 from adapter.cli.main import run
-from adapter.demo.proxy import Proxy
 from adapter.format import names
 from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka, free_port
-from adapter.localkafka.jars import find_java
 from adapter.server.own_schemas import ON_TOPIC
 from tests.support.backlog import until
+from tests.support.locked_kafka import certificate, locked_kafka, options
 from tests.support.server_process import HOST, STOP_S, ServerProcess
 
 ANSWER_S = 5.0
@@ -200,18 +198,7 @@ def test_a_port_that_is_taken(kafka: LocalKafka, unlike: str, tmp_path: Path) ->
 
 # -- a Kafka that asks who is there
 
-PASSWORD = "of no consequence"
 REGISTERED = "our schemas are registered"
-LOCKED = {
-    "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:SASL_SSL",
-    "sasl.enabled.mechanisms": "PLAIN",
-    "listener.name.proxied.plain.sasl.jaas.config": (
-        "org.apache.kafka.common.security.plain.PlainLoginModule required "
-        f'user_qm1="{PASSWORD}" user_nobody="{PASSWORD}";'
-    ),
-    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    "super.users": "User:ANONYMOUS",
-}
 RIGHTS = (
     (
         ResourceType.TOPIC,
@@ -228,35 +215,6 @@ RIGHTS = (
 )
 
 
-def certificate(folder: Path) -> tuple[dict[str, str], Path]:
-    """Make a broker's key: its settings for the broker, and its certificate for clients."""
-    store, trusted = folder / "broker.p12", folder / "ca.pem"
-    keytool = Path(find_java().path).resolve().with_name("keytool")
-    common = ["-alias", "broker", "-storetype", "PKCS12", "-storepass", PASSWORD]
-    common += ["-keystore", str(store)]
-    made = ["-keyalg", "EC", "-dname", f"CN={HOST}", "-ext", f"san=ip:{HOST}", "-validity", "2"]
-    subprocess.run([str(keytool), "-genkeypair", *common, *made], check=True, capture_output=True)
-    shown = subprocess.run(
-        [str(keytool), "-exportcert", "-rfc", *common], check=True, capture_output=True
-    )
-    trusted.write_bytes(shown.stdout)
-    prefix = "listener.name.proxied.ssl."
-    settings = {"keystore.location": str(store), "keystore.password": PASSWORD}
-    settings |= {"keystore.type": "PKCS12", "key.password": PASSWORD}
-    return {prefix + name: value for name, value in settings.items()}, trusted
-
-
-@contextmanager
-def locked_kafka(settings: dict[str, str]) -> Iterator[LocalKafka]:
-    """A broker whose second listener is encrypted, wants a password, and allows nothing."""
-    port = free_port()
-    with (
-        LocalKafka(proxies={1: port}, settings=LOCKED | settings) as kafka,
-        Proxy(*kafka.behind_proxy(1), listen_port=port),
-    ):
-        yield kafka
-
-
 def allow(kafka: LocalKafka, user: str) -> None:
     """Allow what docs/operations/kafka.md says that a queue manager needs, and no more."""
     wanted = [
@@ -270,16 +228,6 @@ def allow(kafka: LocalKafka, user: str) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     for done in admin.create_acls(wanted).values():
         done.result(WAIT_S)
-
-
-def options(user: str, trusted: Path) -> dict[str, str]:
-    return {
-        "security.protocol": "SASL_SSL",
-        "ssl.ca.location": str(trusted),
-        "sasl.mechanism": "PLAIN",
-        "sasl.username": user,
-        "sasl.password": PASSWORD,
-    }
 
 
 def first_offset(kafka: LocalKafka) -> int:

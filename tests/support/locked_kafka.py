@@ -1,0 +1,65 @@
+"""A broker that is locked up: its second listener is encrypted and wants a password."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from adapter.demo.proxy import Proxy
+from adapter.localkafka import LocalKafka, free_port
+from adapter.localkafka.jars import find_java
+from tests.support.server_process import HOST
+
+PASSWORD = "of no consequence"
+LOCKED = {
+    "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:SASL_SSL",
+    "sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.proxied.plain.sasl.jaas.config": (
+        "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        f'user_qm1="{PASSWORD}" user_nobody="{PASSWORD}";'
+    ),
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+
+
+def certificate(folder: Path) -> tuple[dict[str, str], Path]:
+    """Make a broker's key: its settings for the broker, and its certificate for clients."""
+    store, trusted = folder / "broker.p12", folder / "ca.pem"
+    keytool = Path(find_java().path).resolve().with_name("keytool")
+    common = ["-alias", "broker", "-storetype", "PKCS12", "-storepass", PASSWORD]
+    common += ["-keystore", str(store)]
+    made = ["-keyalg", "EC", "-dname", f"CN={HOST}", "-ext", f"san=ip:{HOST}", "-validity", "2"]
+    subprocess.run([str(keytool), "-genkeypair", *common, *made], check=True, capture_output=True)
+    shown = subprocess.run(
+        [str(keytool), "-exportcert", "-rfc", *common], check=True, capture_output=True
+    )
+    trusted.write_bytes(shown.stdout)
+    prefix = "listener.name.proxied.ssl."
+    settings = {"keystore.location": str(store), "keystore.password": PASSWORD}
+    settings |= {"keystore.type": "PKCS12", "key.password": PASSWORD}
+    return {prefix + name: value for name, value in settings.items()}, trusted
+
+
+@contextmanager
+def locked_kafka(settings: dict[str, str]) -> Iterator[LocalKafka]:
+    """A broker whose second listener is encrypted, wants a password, and allows nothing."""
+    port = free_port()
+    with (
+        LocalKafka(proxies={1: port}, settings=LOCKED | settings) as kafka,
+        Proxy(*kafka.behind_proxy(1), listen_port=port),
+    ):
+        yield kafka
+
+
+def options(user: str, trusted: Path) -> dict[str, str]:
+    """The settings of a client, in librdkafka's names."""
+    return {
+        "security.protocol": "SASL_SSL",
+        "ssl.ca.location": str(trusted),
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": user,
+        "sasl.password": PASSWORD,
+    }

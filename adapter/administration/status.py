@@ -252,6 +252,10 @@ def channels(qm: Connection, pattern: str) -> list[FoundObject]:
     return sorted((one for one in found if fits(one.name, pattern)), key=lambda one: one.name)
 
 
+def _depth(qm: Connection, queue: str) -> int:
+    return sum(one.current_depth for one in qm.queue_status(queue, system=True))
+
+
 def _senders(qm: Connection) -> list[FoundObject]:
     """Return the senders of transmission queues; each is a channel named after its queue."""
     now_ms = int(time.time() * 1000)
@@ -273,6 +277,7 @@ def _senders(qm: Connection) -> list[FoundObject]:
             "conversations": 0,
             "transmission_queue": queue,
             "messages": one["messages"] % COUNTED_MAX,
+            "waiting": _depth(qm, queue) + one.get("not_received", 0),
             "batches": one["units"] % COUNTED_MAX,
             "bytes": one["bytes"] % COUNTED_MAX,
         }

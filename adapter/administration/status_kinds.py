@@ -243,6 +243,15 @@ class SenderStatusRows(ChannelStatusRows, kw_only=True):
     messages: Annotated[
         int, Attribute("MSGS", 1534, "messages sent since it was started", fixed=True)
     ] = 0
+    waiting: Annotated[
+        int,
+        Attribute(
+            "XQMSGS",
+            1608,
+            "messages that wait: on the queue, and in Kafka until the destination receives them",
+            fixed=True,
+        ),
+    ] = 0
     batches: Annotated[
         int, Attribute("BATCHES", 1537, "units sent since it was started", fixed=True)
     ] = 0

@@ -196,9 +196,11 @@ def network_summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     """What goes to other queue managers, and what keeps it from going."""
     for queue, one in figures.get("senders", {}).items():
         error = f": {one['error']}" if one["error"] else ""
+        left = one.get("not_received")
+        waiting = f", {output.number(left, 'record')} not yet received" if left else ""
         yield (
             f"sender of {queue}",
-            f"{one['state']}, {output.number(one['messages'], 'message')} sent{error}",
+            f"{one['state']}, {output.number(one['messages'], 'message')} sent{waiting}{error}",
         )
     receiver = figures.get("receiver", {})
     if receiver.get("messages"):

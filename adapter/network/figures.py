@@ -10,7 +10,10 @@ class SenderFigures(Struct, kw_only=True):
 
     state: "waiting" (for messages), "sending", "retrying", "waiting for the destination" or
     "stopped"; for_s: since when. error: why the last attempt failed; "" once one has succeeded.
-    destination: of the unit that was sent last, or is being sent. messages, units, bytes, failures:
+    A sender whose destination receives nothing is "waiting for the destination" too.
+    destination: of the unit that was sent last, or is being sent. not_received: records that wait
+    in Kafka for it, of all that send there from this queue manager, those of the last seconds among
+    them. messages, units, bytes, failures:
     since the sender was started, running_s ago; dead_letters: messages without a destination.
     """
 
@@ -24,6 +27,7 @@ class SenderFigures(Struct, kw_only=True):
     failures: int
     dead_letters: int
     running_s: float
+    not_received: int = 0
 
 
 class ReceiverFigures(Struct, kw_only=True):

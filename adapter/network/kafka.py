@@ -87,6 +87,13 @@ class KafkaTransport:
         except TopicError as error:
             raise NetworkError(str(error)) from error
 
+    def bounds(self, topic: str) -> tuple[int, int]:
+        """See Transport."""
+        try:
+            return self._admin().bounds(topic)
+        except TopicError as error:
+            raise NetworkError(str(error)) from error
+
     def trim(self, offsets: Mapping[str, int]) -> None:
         """See Transport."""
         try:

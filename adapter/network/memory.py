@@ -74,6 +74,15 @@ class MemoryNetwork:
             self.check()
             return {one: self.topics[one].identity for one in topics if one in self.topics}
 
+    def bounds(self, topic: str) -> tuple[int, int]:
+        """See Transport."""
+        with self.changed:
+            self.check()
+            found = self.topics.get(topic)
+            if found is None:
+                raise TopicMissing(f"{topic} is not there")
+            return found.first, found.end
+
     def trim(self, offsets: Mapping[str, int]) -> None:
         """See Transport."""
         with self.changed:
@@ -165,12 +174,7 @@ class MemoryFollower:
 
     def bounds(self, topic: str) -> tuple[int, int]:
         """See TopicFollower."""
-        with self._network.changed:
-            self._network.check()
-            found = self._network.topics.get(topic)
-            if found is None:
-                raise TopicMissing(f"{topic} is not there")
-            return found.first, found.end
+        return self._network.bounds(topic)
 
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
         """See TopicFollower."""

@@ -119,6 +119,10 @@ class Transport(Protocol):
         """Return the identities of those topics that are there."""
         ...
 
+    def bounds(self, topic: str) -> tuple[int, int]:
+        """Return the offsets of the first record that is there, and behind the last."""
+        ...
+
     def trim(self, offsets: Mapping[str, int]) -> None:
         """Delete the records of topics before an offset each; those that are gone are no error."""
         ...

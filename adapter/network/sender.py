@@ -54,6 +54,7 @@ from adapter.core.contract.results import Descriptions, LowestPlaces, Messages
 from adapter.errors import Error
 from adapter.format import names, transfer
 from adapter.format.transfer import Transfer
+from adapter.network.backlog import AWAY_S, Backlog
 from adapter.network.dead_letters import NoDestinationError, has_destination, put_dead_letter
 from adapter.network.directory import Directory, route_record
 from adapter.network.figures import SenderFigures
@@ -359,6 +360,7 @@ class TransmissionSender:
         self.queue = queue
         self._parts = parts
         self._figures = SenderProgress(since_s=time.monotonic())
+        self._backlog = Backlog()
         self._began_s = time.monotonic()
         self._stopping = threading.Event()
         self._again = threading.Event()
@@ -392,20 +394,38 @@ class TransmissionSender:
         """Pause no longer: something has changed."""
         self._again.set()
 
+    def look_at_backlog(self) -> None:
+        """See what its destination has not received. Blocking. Raises NetworkError."""
+        figures, parts = self._figures, self._parts
+        sent, destination = figures.messages, figures.destination
+        topic = names.inbound_topic(destination, parts.queue_manager) if destination else ""
+        if self._backlog.is_due(topic, sent):
+            bounds = parts.transport.bounds(topic)
+            self._backlog.note(topic, sent, bounds, time.monotonic())
+
     def figures(self) -> SenderFigures:
         """Return its figures."""
-        at = self._figures
+        at, now_s = self._figures, time.monotonic()
+        state, since_s, error = at.state, at.since_s, at.error
+        waits_s = self._backlog.waits_s(now_s)
+        if waits_s > AWAY_S and state in (WAITING, SENDING):
+            state, since_s = MISSING, self._backlog.since_s
+            error = (
+                f"queue manager {at.destination} has received nothing for {waits_s:.0f} s: is it "
+                "running, and has it room?"
+            )
         return SenderFigures(
-            state=at.state,
-            for_s=round(time.monotonic() - at.since_s, 1),
-            error=at.error,
+            state=state,
+            for_s=round(now_s - since_s, 1),
+            error=error,
+            not_received=self._backlog.records,
             destination=at.destination,
             messages=at.messages,
             units=at.units,
             bytes=at.bytes,
             failures=at.failures,
             dead_letters=at.dead_letters,
-            running_s=round(time.monotonic() - self._began_s, 1),
+            running_s=round(now_s - self._began_s, 1),
         )
 
     def _failed(self, why: str) -> None:

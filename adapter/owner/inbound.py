@@ -25,8 +25,9 @@ RETRY_S = 1.0
 """Before a unit without room is given again."""
 LOOK_S = 0.25
 """How often it is looked whether another term has begun."""
-TRIM_LOOKS = 40
-"""How many looks lie between two deletions of what was received."""
+TRIM_LOOKS = 8
+"""How many looks lie between two deletions of what was received. By what is left senders see what
+their destination has not received."""
 ROOM_S = 0.01
 UNDURABLE_BYTES_MAX = 16 * 1024 * 1024
 """A quarter of what clients may have there."""

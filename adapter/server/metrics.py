@@ -135,6 +135,9 @@ SENDERS: Mapping[str, MetricRow] = {
     "dead_letters": _counter(
         "mqk_sender_dead_letters_total", "Messages without a destination, for dead letters."
     ),
+    "not_received": _gauge(
+        "mqk_sender_not_received_records", "Records that the destination has not received."
+    ),
     "holding": _gauge("mqk_sender_holding", "1 while a fault keeps it from sending."),
 }
 """By transmission queue."""

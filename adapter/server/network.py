@@ -22,7 +22,7 @@ from adapter.core import inputs
 from adapter.core.model.computers import KnownComputer
 from adapter.network.directory import Directory, DirectoryEntry, entry_record
 from adapter.network.figures import NetworkFigures
-from adapter.network.port import SentRecord, Transport
+from adapter.network.port import NetworkError, SentRecord, Transport
 from adapter.network.receiver import NetworkReceiver
 from adapter.network.sender import SenderParts, TopicTurns, TransmissionSender, client_of
 from adapter.owner.inbound import Inbound
@@ -32,6 +32,8 @@ from adapter.owner.term import OwnerTerm
 LOOK_S = 0.2
 """How often it is looked for transmission queues."""
 EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104 -- it is compared
+BACKLOG_LOOKS = 10
+"""How many looks lie between two looks at what destinations have not received."""
 RESTART_LOOKS = 10
 """A sender that has ended unexpectedly is started again after so many looks."""
 
@@ -65,6 +67,8 @@ class Network:
         self._ended: dict[str, int] = {}
         """At which look a sender was found to have ended."""
         self._looks = 0
+        self._backlogs: asyncio.Future[None] | None = None
+        """The look at backlogs in progress, in another thread."""
         self._sessions = count(1)
         self._timer: asyncio.TimerHandle | None = None
         self._address = self._computer = ""
@@ -159,6 +163,10 @@ class Network:
                     self._start(name)
             elif not sender.is_alive:
                 self._start_again(name)
+        if self._looks % BACKLOG_LOOKS == 0 and (self._backlogs is None or self._backlogs.done()):
+            loop = asyncio.get_running_loop()
+            senders = list(self._senders.values())
+            self._backlogs = loop.run_in_executor(None, look_at_backlogs, senders)
 
     def _start(self, name: str) -> None:
         assert self._parts is not None
@@ -168,6 +176,15 @@ class Network:
     def _start_again(self, name: str) -> None:
         if self._looks - self._ended.setdefault(name, self._looks) >= RESTART_LOOKS:
             self._start(name)
+
+
+def look_at_backlogs(senders: Sequence[TransmissionSender]) -> None:
+    """Have senders see what their destinations have not received. Blocking."""
+    for sender in senders:
+        try:
+            sender.look_at_backlog()
+        except NetworkError as error:
+            log.debug("a backlog is not known", queue=sender.queue, reason=str(error))
 
 
 def known_of(entries: Sequence[DirectoryEntry]) -> inputs.QueueManagersKnown:

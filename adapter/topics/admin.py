@@ -19,6 +19,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
     ConfigResource,
     NewPartitions,
     NewTopic,
+    OffsetSpec,
     ResourceType,
 )
 from msgspec import Struct
@@ -273,6 +274,22 @@ class TopicAdmin:
                 if error_of(error).code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                     raise self._failed(f"asking for {name}", error) from error
         return found
+
+    def bounds(self, name: str) -> tuple[int, int]:
+        """Return the offsets of the first record of partition 0, and behind the last."""
+        place = TopicPartition(name, 0)
+        earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        timeout_s = self._settings.timeout_s
+        futures = [
+            self._admin.list_offsets({place: one}, request_timeout=timeout_s)[place]
+            for one in (earliest, latest)
+        ]
+        try:
+            first, end = (self._result(future).offset for future in futures)
+        except KafkaException as error:
+            raise self._failed(f"asking for the bounds of {name}", error) from error
+        return first, end
 
     def trim(self, offsets: Mapping[str, int]) -> None:
         """Delete the records of partition 0 before an offset; those that are gone are no error."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from adapter.network.port import (
+    NetworkError,
     ReceivedRecord,
     SentRecord,
     TopicFollower,
@@ -127,7 +128,9 @@ class TransportContract:
         transport.open(topic)
         self.send(transport, topic, b"a", b"b", b"c")
         transport.trim({topic: 2, topic + ".gone": 5})
-        assert follower.bounds(topic) == (2, 3)
+        assert follower.bounds(topic) == transport.bounds(topic) == (2, 3)
+        with pytest.raises(NetworkError):
+            transport.bounds(topic + ".gone")
         follower.follow(topic, 2)
         assert [one.value for one in records(follower, 1)] == [b"c"]
 

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 import adapter
+from adapter.cli.qmgr import network_summary
 from adapter.core.model.queue import LocalQueue
 from adapter.format import names, transfer
 from adapter.network import receiver
+from adapter.network import sender as sending
 from adapter.network.memory import MemoryNetwork, MemoryWriter
 from adapter.network.port import NetworkError, SentRecord
 from adapter.owner import inbound
@@ -250,6 +252,35 @@ def test_a_sender_that_ends_unexpectedly_is_started_again(
     assert bodies(b, 2) == [b"1", b"2"]
     assert not failures
     assert a.is_running
+
+
+def test_finding_mq_4_the_backlog_of_a_destination_that_is_away_is_seen(
+    two: Two, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kafka has the messages, and nobody receives them: senders, status and MQSC say so."""
+    monkeypatch.setattr(inbound, "TRIM_LOOKS", 1)
+    monkeypatch.setattr(sending, "AWAY_S", 0.0)
+    a, b = two
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"0"])
+        assert bodies(b, 1) == [b"0"]
+        topic = transport_of(a).topics["mq.QMB.in.QMA"]
+        await_that(lambda: topic.first == topic.end)  # what was received has been deleted
+        b.stop()
+        send(here, "QMB", "ORDERS", [b"1", b"2"])
+        await_that(lambda: sender(a)["not_received"] == 2)
+        await_that(lambda: sender(a)["state"] == "waiting for the destination")
+        assert "QMB has received nothing" in str(sender(a)["error"])
+        shown = a.mqsc("DISPLAY CHSTATUS(TO.QMB) STATUS XQMSGS")
+        assert "STATUS(RETRYING)" in shown
+        assert "XQMSGS(2)" in shown
+        figures = a.statistics()["network"]
+        ((_, said),) = network_summary(figures | {"receiver": {}})
+        assert "3 messages sent, 2 records not yet received" in str(said)
+        b.start()
+        assert bodies(b, 2) == [b"1", b"2"]
+        await_that(lambda: sender(a)["not_received"] == 0)
+        await_that(lambda: (sender(a)["state"], sender(a)["error"]) == ("waiting", ""))
 
 
 def test_received_records_are_deleted(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:

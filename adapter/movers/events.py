@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confluent_kafka import Producer
+from confluent_kafka import Message, Producer
 
 from adapter.core.contract.records import EventRaised
 from adapter.format import events, names
@@ -57,6 +57,19 @@ class Events:
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:  # noqa: ARG002
         """See the port."""
         return {(self._topic, TOPIC_PARTITION)}
+
+    def identities(self, record: list[Movable]) -> list[tuple[tuple[str, int], object]]:
+        """See the port."""
+        place = self._topic, TOPIC_PARTITION
+        return [
+            (place, (one.name.encode(), events.encode(self._queue_manager, one)))
+            for one in record
+            if isinstance(one, EventRaised)
+        ]
+
+    def identity(self, copied: Message) -> object | None:
+        """See the port."""
+        return copied.key(), copied.value()
 
     def send(
         self, record: list[Movable], producer: Producer, report: OnDelivery, batch: CopyBatch

@@ -15,7 +15,9 @@ A term, step by step:
 1. Both transactional producers are replaced: what an earlier mover has open is aborted, and what it
    has still under way is refused (movers.transactions).
 2. A *mark* is committed by each producer. Once the marks are visible, so is every earlier commit,
-   and only then is the progress read: marks before progress, or a term may copy twice.
+   and only then is the progress read: marks before progress, or a term may copy twice. If Kafka
+   left a progress open that a mark would commit, the lanes are compared with it first, and it is
+   aborted if its copies are not on them (movers.open_progress).
 3. Topics that refused in the term before are parked, at this progress, in a transaction of its own.
    What Kafka left open in the lanes of the others is ended (movers.open_lanes).
 4. Entries are read from the progress on, and copied until something fails or the mover is stopped.
@@ -40,6 +42,7 @@ from adapter.ledger.port import Entry, LedgerMismatch, LedgerReader, LedgerUnava
 from adapter.movers.errors import Doubtful, MoverError
 from adapter.movers.figures import CopyFigures
 from adapter.movers.lifecycle import MoverLifecycle
+from adapter.movers.open_progress import OpenProgress
 from adapter.movers.parking import READ_S, Held, MakeReader, Parking
 from adapter.movers.progress import read_last, with_records
 from adapter.movers.projection import Projection
@@ -93,6 +96,7 @@ class Mover:
         self._parking: Parking | None = None
         if parkable := projection.parkable:
             self._parking = Parking(settings, parkable, self._writer, make_reader, self._stopping)
+        self._open_progress = OpenProgress(settings, projection, self._writer, make_reader)
         self._reader: LedgerReader
         self._patience_s = projection.patience_s
         self._began_s = 0.0  # when entries were read last
@@ -198,6 +202,7 @@ class Mover:
         """Go back to the committed progress; the position where reading goes on."""
         writer = self._writer
         partition = PARTITIONS[self.name]
+        self._open_progress.end()
         found = read_last(self._settings, partition, self.name, writer.mark())
         if found is None:
             self._check_that_nothing_was_copied()

@@ -129,19 +129,19 @@ class LaneEnds:
         while True:
             lanes, unknown = self._led(topics)
             try:
-                stable = self._ends(lanes, IsolationLevel.READ_COMMITTED)
-                everything = self._ends(lanes, IsolationLevel.READ_UNCOMMITTED)
+                return self._open(lanes), unknown
             except KafkaException as error:  # a leader has just changed
                 if classify(error) is Failure.FATAL or time.monotonic() > deadline_s:
                     raise Doubtful(f"asking where lanes end failed: {describe(error)}") from error
                 time.sleep(LOOK_S)
-                continue
-            found = [
-                OpenLane(*lane, stable[lane], end)
-                for lane, end in everything.items()
-                if stable[lane] < end
-            ]
-            return found, unknown
+
+    def open_lane(self, topic: str, lane: int) -> OpenLane | None:
+        """Return this lane if it is open. Raises Doubtful if it has no leader."""
+        there = self._admin.list_topics(topic, ANSWER_S).topics[topic].partitions
+        if lane not in there or there[lane].leader < 0:
+            raise Doubtful(f"{topic}[{lane}] has no leader: check that all brokers run")
+        found = self._open([(topic, lane)])
+        return found[0] if found else None
 
     def _led(self, topics: Collection[str]) -> tuple[list[Lane], set[str]]:
         """Return the lanes that have a leader, and the topics with a lane that has none."""
@@ -155,6 +155,15 @@ class LaneEnds:
                 else:
                     unknown.add(topic)
         return lanes, unknown
+
+    def _open(self, lanes: list[Lane]) -> list[OpenLane]:
+        stable = self._ends(lanes, IsolationLevel.READ_COMMITTED)
+        everything = self._ends(lanes, IsolationLevel.READ_UNCOMMITTED)
+        return [
+            OpenLane(*lane, stable[lane], end)
+            for lane, end in everything.items()
+            if stable[lane] < end
+        ]
 
     def _ends(self, lanes: list[Lane], isolation: IsolationLevel) -> dict[Lane, int]:
         if not lanes:

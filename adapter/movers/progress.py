@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -25,6 +25,8 @@ SETTLE_S = 0.005
 TAIL_RECORDS = 64
 """Where the last committed record is looked for first; behind it there are markers and what was
 aborted. Each further look goes back so many times further."""
+
+T = TypeVar("T")
 
 
 def read_last(
@@ -122,17 +124,28 @@ class Committed:
 
     def last(self, topic: str, partition: int, key: str) -> Message | None:
         """Return the last record with a key, or None."""
+        wanted = key.encode()
+        return self.last_that(topic, partition, lambda one: one if one.key() == wanted else None)
+
+    def last_that(
+        self, topic: str, partition: int, take: Callable[[Message], T | None]
+    ) -> T | None:
+        """Return what is taken of the last record of which something is, or None."""
         first, end = self._bounds(topic, partition)
         back = TAIL_RECORDS
         start = end
         while start > first:
             start = max(first, end - back)
-            records = self.records(topic, partition, start, end)
-            tail = deque((one for one in records if one.key() == key.encode()), maxlen=1)
+            taken = map(take, self.records(topic, partition, start, end))
+            tail = deque((one for one in taken if one is not None), maxlen=1)
             if tail:
                 return tail[0]
             back *= TAIL_RECORDS
         return None
+
+    def is_untrimmed(self, topic: str, partition: int) -> bool:
+        """Whether a partition still begins with its first record."""
+        return self._bounds(topic, partition)[0] == 0
 
     def is_any(self, topic: str) -> bool:
         """Whether a topic holds a record; one that does not exist holds none."""

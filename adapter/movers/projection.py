@@ -50,6 +50,17 @@ class Projection(Protocol):
         """Return the partitions to which the copies of a record go."""
         ...
 
+    def identities(self, record: list[Movable]) -> list[tuple[tuple[str, int], object]]:
+        """Return what tells each copy of a record from others on its partition, by partition.
+
+        Records are to be given in order, those too that are not copied.
+        """
+        ...
+
+    def identity(self, copied: Message) -> object | None:
+        """Return the same of a record of a topic; None if it is no copy."""
+        ...
+
     def send(
         self, record: list[Movable], producer: Producer, report: OnDelivery, batch: CopyBatch
     ) -> None:

@@ -11,15 +11,16 @@ from collections.abc import Collection
 from typing import Self, cast
 
 import msgspec
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException, Message, Producer
 
 from adapter.core.contract.lanes import LANES
 from adapter.core.contract.records import QueueDefined, QueueDeleted
 from adapter.core.rules.naming import GENERATED, SYSTEM
 from adapter.format import chunks, names
-from adapter.format.descriptor import HEADER
+from adapter.format.descriptor import HEADER, DescriptorReader
 from adapter.format.movable import Copy, Movable, decode_copies
 from adapter.format.progress import Parked
+from adapter.format.schemas import UnreadableError
 from adapter.movers.batch import CopyBatch
 from adapter.movers.progress import never_written, topics_like
 from adapter.movers.projection import OnDelivery
@@ -31,6 +32,7 @@ from adapter.topics.admin import (
     progress_spec,
     queue_spec,
 )
+from adapter.topics.decoder import RecordDecoder, is_no_message
 
 RECORD_BYTES = 64
 """What Kafka's format adds to a body and a descriptor, at most."""
@@ -60,6 +62,8 @@ class Stream:
         """Of those that are made when they are first written: whose topics there are."""
         self._missing: list[TopicSpec] = []
         self._last_topic = ""
+        self._descriptors = DescriptorReader()
+        self._decoder = RecordDecoder()
         hasty = msgspec.structs.replace(settings.topics, timeout_s=REPAIR_S)
         self._repairs = TopicAdmin(there.bootstrap_servers, hasty, there.options)
 
@@ -193,6 +197,26 @@ class Stream:
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
         """See the port."""
         return {(one.queue, one.lane) for one in record if isinstance(one, Copy)}
+
+    def identities(self, record: list[Movable]) -> list[tuple[tuple[str, int], object]]:
+        """See the port: seqs tell the messages of a lane apart."""
+        if record and not self.is_sent(record):
+            self.take_in(record)
+            return []
+        read = self._descriptors.read
+        return [
+            ((self._topic(one.queue), one.lane), read(one.descriptor, b"")[1].seq)
+            for one in cast("list[Copy]", record)
+        ]
+
+    def identity(self, copied: Message) -> object | None:
+        """See the port."""
+        if is_no_message(copied):
+            return None
+        try:
+            return self._decoder.position(copied).seq
+        except UnreadableError:  # it was not written by a mover
+            return None
 
     def send(
         self, record: list[Movable], producer: Producer, report: OnDelivery, batch: CopyBatch

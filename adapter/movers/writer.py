@@ -8,7 +8,7 @@ counts. It must not know what is copied, nor when.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from confluent_kafka import KafkaException, Producer
 
@@ -56,18 +56,26 @@ class CopyWriter:
         self.progress_turn = turn
         self._batch = CopyBatch()
 
-    def mark(self) -> bytes:
+    def mark(self, aborted: Collection[int] = (), lanes: Collection[tuple[str, int]] = ()) -> bytes:
         """Commit a record that means nothing on each producer in turn; its value.
 
         Once it is visible, so is all that was ever committed before it. Without it too little may
         be: a broker that comes back can forget to say in the log that a transaction has ended. The
         next commit of the same producer says it (docs/decisions/0003).
+
+        aborted: producers that abort the record instead, and with it what they have open here and
+        in these lanes.
         """
         mark = os.urandom(16)
-        for _ in range(PRODUCERS):
+        for turn in range(PRODUCERS):
             self.begin()
             self._produce_progress(mark, progress_format.mark_key(self._projection.name))
-            self.producers.commit()
+            if turn not in aborted:
+                self.producers.commit()
+                continue
+            for topic, lane in lanes:
+                self._produce(topic, b"", None, lane)
+            self.producers.abort()
         return mark
 
     def begin(self) -> None:
@@ -100,15 +108,23 @@ class CopyWriter:
         self._committed()
 
     def _produce_progress(self, value: bytes, key: str) -> None:
+        turn: list[tuple[str, str | bytes | None]] = [
+            (progress_format.TURN, bytes([self.producers.turn]))
+        ]
+        self._produce(self._topic, value, key, self._partition, turn)
+
+    def _produce(
+        self,
+        topic: str,
+        value: bytes,
+        key: str | None,
+        partition: int,
+        headers: list[tuple[str, str | bytes | None]] | None = None,
+    ) -> None:
         producers = self.producers
         try:
             self._producer.produce(
-                self._topic,
-                value,
-                key,
-                self._partition,
-                on_delivery=producers.report,
-                headers=[(progress_format.TURN, bytes([producers.turn]))],
+                topic, value, key, partition, on_delivery=producers.report, headers=headers or []
             )
         except (KafkaException, BufferError) as error:
             raise producers.meaning(error, "writing the progress") from error

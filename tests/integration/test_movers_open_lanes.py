@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer, admin
 
-from adapter.format import names
+from adapter.format import names, progress
+from adapter.format.progress import CopyProgress
 from adapter.ledger.kafka_reader import KafkaLedgerReader
 from adapter.ledger.port import Entry
 from adapter.localkafka import LocalKafka
@@ -49,7 +50,8 @@ class Writing:
 
     def __init__(self, kafka: LocalKafka, name: str) -> None:
         create(kafka, ledger_spec(names.ledger_topic(name)))
-        create(kafka, progress_spec(names.progress_topic(name), len(PARTITIONS)))
+        lost = range(len(PARTITIONS)) if name == "PROGRESS" else range(0)
+        create(kafka, progress_spec(names.progress_topic(name), len(PARTITIONS)), lost)
         create(kafka, queue_spec(names.queue_topic(name, "A"), LANES), LOST)
         self.servers = kafka.bootstrap_servers
         self.place = MoverPlace(self.servers, name)
@@ -82,6 +84,13 @@ class Writing:
             self._writer.send(record)
         assert not self.producer(turn).flush(WAIT_S)
         self._writer._producer = self.producer(0)
+
+    def write_progress(self, entry: Entry) -> None:
+        """Write the progress up to an entry, as the last step before a commit."""
+        self._writer.at = CopyProgress(entry.offset, entry.owner, entry.n)
+        value = progress.encode(self._writer.at)
+        self._writer._produce_progress(value, "stream")
+        assert not self.producer(0).flush(WAIT_S)
 
     def commit(self, entry: Entry) -> None:
         """Commit the transaction of the first producer, with the progress up to an entry."""
@@ -118,12 +127,15 @@ class Writing:
 def left_open() -> Iterator[dict[str, Writing]]:
     """Queue managers whose lanes were left with a transaction open, by what became of it."""
     with LocalKafka(3) as kafka:
-        found = {name: Writing(kafka, name.upper()) for name in ("aborted", "committed", "both")}
+        names_of = ("aborted", "committed", "both", "progress")
+        found = {name: Writing(kafka, name.upper()) for name in names_of}
         found["aborted"].copy(found["aborted"].entries[1])
         for entry in found["committed"].entries[1:]:
             found["committed"].copy(entry)
         found["both"].copy(found["both"].entries[1])
         found["both"].copy(found["both"].entries[2], turn=1)
+        found["progress"].copy(found["progress"].entries[1])
+        found["progress"].write_progress(found["progress"].entries[1])
         kafka.kill(FAILS)
         for one in found.values():
             until(partial(one.is_led, led=False))
@@ -140,9 +152,22 @@ def left_open() -> Iterator[dict[str, Writing]]:
             one.place.close()
 
 
+def test_finding_reliability_d1_a_progress_left_open_counts_only_with_its_copies(
+    left_open: dict[str, Writing],
+) -> None:
+    """Its transaction was aborted, which half of the lanes know, and the progress does not."""
+    one = left_open["progress"]
+    assert one.place.is_open(one.place.settings.progress_topic, len(PARTITIONS))
+    check_shown_once(one)
+
+
 @pytest.mark.parametrize("ended", ["aborted", "committed", "both"])
 def test_what_counts_is_shown_once(left_open: dict[str, Writing], ended: str) -> None:
-    one = left_open[ended]
+    check_shown_once(left_open[ended])
+
+
+def check_shown_once(one: Writing) -> None:
+    """Let movers go on; every message is on its lane once."""
     one.move(units=0)
     one.place.check("A")
     one.move(units=4)  # by each producer, in each lane

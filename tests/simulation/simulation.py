@@ -129,6 +129,7 @@ class Simulation(Steps):
         self._loses_topics = loses if loses_topics is None else loses_topics
         """Whether topics go: then all is in memory and in the ledger, for nobody else has it."""
         self.kafka = t.Kafka(self)
+        self.kafka.ledger_end = lambda: self.owner.log.end
         self._mover: Mover | None = None
         self._undecided: dict[tuple[int, int], tuple[Program, Op]] = {}
         """By connection and request, what waits for a page, or for what waits for one."""

@@ -5,7 +5,9 @@ come with an older one. A reader of committed records sees nothing behind a tran
 open, or that has ended and whose markers are not written yet. A commit may be asked for and arrive
 late.
 
-What goes wrong, and when, is asked of a Trouble before each step. Kafka itself loses nothing.
+What goes wrong, and when, is asked of a Trouble before each step. Kafka itself loses no record, but
+it drops the marker of a partition without a leader: the transaction stays open there, until the
+next marker of its transactional id ends it with its own.
 """
 
 from __future__ import annotations
@@ -17,7 +19,18 @@ from unittest import mock
 
 from confluent_kafka import KafkaError, KafkaException
 
-from adapter.movers import batch, events, mover, open_lanes, parking, progress, stream, transactions
+from adapter.movers import (
+    batch,
+    events,
+    mover,
+    open_lanes,
+    open_progress,
+    parking,
+    progress,
+    stream,
+    transactions,
+)
+from adapter.movers.errors import Doubtful
 from adapter.movers.open_lanes import OpenLane
 from adapter.topics.admin import TopicError, TopicSpec
 
@@ -51,14 +64,14 @@ class Trouble(Protocol):
 
 
 class Transaction:
-    """One transaction. told: its markers are written, so that readers go on."""
+    """One transaction. told: how it ended for readers of a partition, if a marker says so."""
 
     __slots__ = ("parts", "state", "told")
 
     def __init__(self) -> None:
         self.parts: list[Partition] = []
         self.state = "open"
-        self.told = False
+        self.told: dict[Partition, str] = {}
 
 
 class Record:
@@ -86,11 +99,12 @@ class Partition:
     have ended.
     """
 
-    __slots__ = ("_stable", "first", "records")
+    __slots__ = ("_stable", "first", "has_leader", "records")
 
     def __init__(self) -> None:
         self.records: list[Record] = []
         self.first = 0
+        self.has_leader = True
         self._stable = 0
 
     @property
@@ -99,7 +113,7 @@ class Partition:
         records, at = self.records, self._stable
         while at < len(records):
             transaction = records[at].transaction
-            if transaction is not None and not transaction.told:
+            if transaction is not None and self not in transaction.told:
                 break
             at += 1
         self._stable = at
@@ -113,7 +127,13 @@ class Partition:
         """The same, with those that were deleted since."""
         for offset in range(start, self.stable):
             transaction = self.records[offset].transaction
-            if transaction is not None and transaction.state == "committed":
+            if transaction is not None and transaction.told[self] == "committed":
+                yield offset, self.records[offset]
+
+    def everything(self, start: int) -> Iterator[tuple[int, Record]]:
+        """The offsets and records of all transactions, however they ended."""
+        for offset in range(start, len(self.records)):
+            if self.records[offset].transaction is not None:
                 yield offset, self.records[offset]
 
 
@@ -129,6 +149,7 @@ class Kafka:
         self._open: dict[str, Transaction] = {}
         self._late: list[tuple[str, int]] = []
         self._untold: dict[str, list[Transaction]] = {}
+        self.ledger_end: Callable[[], int] = lambda: 0
 
     def create(self, specs: Sequence[TopicSpec]) -> None:
         """Create the topics that are missing."""
@@ -139,7 +160,7 @@ class Kafka:
 
     def is_settled(self) -> bool:
         """Whether no transaction hides anything."""
-        return not self._untold and not self._open
+        return not any(self._untold.values()) and not self._open
 
     def initialise(self, ident: str) -> int:
         """Fence whoever had this id, and abort what it had open."""
@@ -163,13 +184,11 @@ class Kafka:
             transaction.parts.append(partition)
 
     def commit(self, ident: str, epoch: int, transaction: Transaction, *, hangs: bool) -> None:
-        """Commit what is open, if it is still that; all that was hanging is told with it."""
+        """Commit what is open, if it is still that. hangs: all of its markers are dropped."""
         self.check(ident, epoch)
         if transaction.state == "aborted":
             raise KafkaException(KafkaError(KafkaError.INVALID_TXN_STATE))
         self._end(ident, epoch, "committed", hangs=hangs)
-        for other in [] if hangs else self._untold.pop(ident, []):
-            self._tell(other)
 
     def abort(self, ident: str, epoch: int) -> None:
         """Abort what is open."""
@@ -199,16 +218,15 @@ class Kafka:
             return
         del self._open[ident]
         transaction.state = state
-        if hangs:
-            self._untold.setdefault(ident, []).append(transaction)
-        else:
-            self._tell(transaction)
-
-    @staticmethod
-    def _tell(transaction: Transaction) -> None:
-        for partition in transaction.parts:
-            partition.records.append(Record())
-        transaction.told = True
+        untold = self._untold.setdefault(ident, [])
+        untold.append(transaction)
+        for partition in [] if hangs else transaction.parts:
+            if partition.has_leader:
+                partition.records.append(Record())
+                for one in untold:
+                    if partition in one.parts:
+                        one.told.setdefault(partition, state)
+        untold[:] = [one for one in untold if len(one.told) < len(one.parts)]
 
     def installed(self, life: Callable[[], Life]) -> contextlib.AbstractContextManager[object]:
         """Let the movers' modules find these clients. life: tells one mover's process by another's.
@@ -220,7 +238,8 @@ class Kafka:
         clock = Ticking(0.05)
         for module, name, stand_in in (
             (transactions, "Producer", lambda settings: Producer(self, life(), settings)),
-            (progress, "Consumer", lambda _settings: Consumer(self)),
+            (progress, "Consumer", lambda settings: Consumer(self, settings)),
+            (parking, "Whole", lambda _settings: mock.Mock(end=self.ledger_end())),
             (open_lanes, "LaneEnds", lambda _settings: LaneEnds(self)),
             (stream, "TopicAdmin", lambda *_connection: Admin(self)),
             (events, "TopicAdmin", lambda *_connection: Admin(self)),
@@ -229,6 +248,10 @@ class Kafka:
             (batch, "PARTITIONS_MAX", 5),
             (mover, "log", Silence()),
             (parking, "log", Silence()),
+            (open_lanes, "log", Silence()),
+            (open_progress, "log", Silence()),
+            (open_lanes, "time", Ticking(0.001)),
+            (open_progress, "time", Ticking(0.001)),
             (mover, "time", clock),
             (parking, "time", clock),
             (transactions, "time", Ticking(0.001)),
@@ -283,13 +306,22 @@ class LaneEnds:
 
     def open_lanes(self, topics: Collection[str]) -> tuple[list[OpenLane], set[str]]:
         """Return the lanes with more records than are stable."""
-        found = [
-            OpenLane(topic, number, lane.stable, len(lane.records))
-            for topic in topics
-            for number, lane in enumerate(self._kafka.topics.get(topic, []))
-            if lane.stable < len(lane.records)
-        ]
-        return found, set()
+        found: list[OpenLane] = []
+        unknown: set[str] = set()
+        for topic in topics:
+            for number, lane in enumerate(self._kafka.topics.get(topic, [])):
+                if not lane.has_leader:
+                    unknown.add(topic)
+                elif lane.stable < len(lane.records):
+                    found.append(OpenLane(topic, number, lane.stable, len(lane.records)))
+        return found, unknown
+
+    def open_lane(self, topic: str, lane: int) -> OpenLane | None:
+        """Return this lane if it is open."""
+        found, unknown = self.open_lanes([topic])
+        if unknown:
+            raise Doubtful(f"{topic}[{lane}] has no leader")
+        return next((one for one in found if one.lane == lane), None)
 
 
 class Life:
@@ -360,6 +392,10 @@ class Producer:
                 report(refused, Shown(topic, number, -1, record))
                 continue
             self._kafka.deliver()
+            if not parts[number].has_leader:
+                away = KafkaError(KafkaError._MSG_TIMED_OUT)
+                report(away, Shown(topic, number, -1, record))
+                continue
             self._kafka.write(self._ident, self._epoch, transaction, parts[number])
             parts[number].records.append(record)
         return 0
@@ -438,15 +474,19 @@ class Shown:
     def headers(self) -> list[tuple[str, Any]]:
         return list(self._record.headers)
 
+    def timestamp(self) -> tuple[int, int]:
+        return 1, self._record.time_ms
+
     def error(self) -> KafkaError | None:
         return self._error
 
 
 class Consumer:
-    """Reads the committed records of one partition."""
+    """Reads the committed records of one partition, or all."""
 
-    def __init__(self, kafka: Kafka) -> None:
+    def __init__(self, kafka: Kafka, settings: dict[str, Any]) -> None:
         self._kafka = kafka
+        self._reads_all = settings["isolation.level"] == "read_uncommitted"
         self._topic = ""
         self._number = 0
         self._records: Iterator[tuple[int, Record]] = iter(())
@@ -463,13 +503,15 @@ class Consumer:
         """Go to a place."""
         self._topic, self._number = places[0].topic, places[0].partition
         partition = self._kafka.topics[self._topic][self._number]
-        self._records = partition.committed(places[0].offset)
+        read = partition.everything if self._reads_all else partition.committed
+        self._records = read(places[0].offset)
 
     def poll(self, _timeout_s: float) -> Shown:
         """Return the next record, or that the log has ended."""
         for offset, record in self._records:
             return Shown(self._topic, self._number, offset, record)
-        end = self._kafka.topics[self._topic][self._number].stable
+        partition = self._kafka.topics[self._topic][self._number]
+        end = len(partition.records) if self._reads_all else partition.stable
         eof = KafkaError(KafkaError._PARTITION_EOF)
         return Shown(self._topic, self._number, end, Record(), eof)
 

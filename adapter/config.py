@@ -215,7 +215,7 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="session_expiry_ms", kind=_number(1000, INT_MAX),
             default=LIMITS.session_expiry_ms,
-            meaning="How long a client may stay away and still ask what became of its commands.",
+            meaning="How long a disconnected client can resume its session.",
         ),
         Setting(
             key="trigger_interval_ms", kind=_number(0, 999_999_999), default=999_999_999,

@@ -24,7 +24,7 @@ from adapter.ledger.kafka_settings import LOG
 COMPLETE = (".ledger", ".snapshots", ".events")
 """Ends of the names of topics that are never compacted; queues' topics have more to their names."""
 ASK_TIMEOUT_S = 15.0
-ONE_BROKER = "there is one broker: what its disk loses is lost; use three where it matters"
+ONE_BROKER = "single broker, no redundancy: use three in production"
 TOPICS_MAX = 500
 """Topics whose settings are asked for at once."""
 

@@ -122,7 +122,7 @@ def page() -> Iterator[str]:
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
     yield from ("", "## An example", "", "```toml", *example(), "```", "")
     yield from ("## Options of the Kafka client that are refused", "")
-    yield "The promises of a queue manager stand on them, or they have a setting of their own:"
+    yield "mqk's guarantees depend on these options, or they have their own setting:"
     yield ", ".join(f"`{name}`" for name in sorted(OUR_OPTIONS)) + "."
 
 
@@ -164,7 +164,7 @@ HEAD = """\
 
 A queue manager's process takes its settings from flags, from the environment, and from a TOML file.
 **Flags win over the environment, the environment over the file, the file over the defaults**; the
-options of the Kafka client are put together one by one, in the same order (and `-X` wins over
+Kafka client options are merged one by one, with the same precedence (and `-X` wins over
 `--command-config`). `mqk config check` shows what is in force and where each value comes from:
 
 ```sh
@@ -172,12 +172,11 @@ mqk config check
 ```
 
 The file is the one that `--config` names, else the one that `{variable}` names, else `{file}` in
-the working directory if it is there. A setting that is unknown, in whichever of the three, or that
-has a value it does not take, is refused by a sentence that names the place and the setting; nothing
-is started then. An environment variable that is empty counts as not set.
+the working directory if it is there. An unknown setting or invalid value stops the start; the
+message names the setting and its source. An environment variable that is empty counts as not set.
 
-A file that is only found in the working directory may set none of {runs_code}: by
-them librdkafka loads libraries or runs commands. Name that file, if that is meant.
+For security, an `{file}` found in the working directory cannot set {runs_code}: with
+them librdkafka loads libraries or runs commands. To use them, pass the file with `--config`.
 
 Options of the Kafka client have librdkafka's names. In the file they stand under `[kafka.options]`,
 with or without quotes; in the environment `sasl.password` is `{prefix}SASL_PASSWORD`

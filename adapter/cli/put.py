@@ -97,7 +97,7 @@ def properties(
 @click.option(
     "--property", "properties", multiple=True, callback=properties, metavar="NAME=VALUE",
     help="A property, which selections can name: 3, 1.5 and true are a number and a boolean, "
-    "'\"3\"' is text. May be repeated.",
+    "'\"3\"' is text. A selection has names such as my-prop in double quotes. May be repeated.",
 )  # fmt: skip
 @click.option("--format", "format_", default=None, metavar="NAME", help="The format name.")
 @click.option("--reply-to", metavar="QUEUE", help="The queue for the reply.")

@@ -10,13 +10,18 @@ from typing import Any
 
 import click
 
+import adapter
 from adapter.cli import messages, output, queue_topics
 from adapter.cli.connected import connected
-from adapter.command import options
+from adapter.command import failures, options
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import AttributeRow
 from adapter.core.contract.reasons import Reason
+from adapter.errors import Error, QueueNotFound
 from adapter.errors.refusals import refusal
+
+POINTERS = ("backout_requeue_queue", "initiation_queue")
+"""Attributes that name another queue."""
 
 
 def attribute_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,6 +58,29 @@ def done(name: str, what: str, as_json: bool) -> None:
         click.echo(f"queue {name} {what}")
 
 
+def warn_of_missing(qm: adapter.Connection, name: str, wanted: dict[str, Any]) -> None:
+    """Say which queues an object names that do not exist. They may be defined later."""
+    for attribute in POINTERS:
+        other = wanted.get(attribute)
+        if other and not exists(qm, other):
+            option = attribute.replace("_", "-")
+            failures.tell(
+                f"warning: queue {name} has --{option} {other}, and there is no queue {other}: "
+                f"define it, or alter queue {name}"
+            )
+
+
+def exists(qm: adapter.Connection, name: str) -> bool:
+    """Whether a queue of any kind has this name."""
+    try:
+        qm.queue(name).inquire()
+    except QueueNotFound:
+        return False
+    except Error:  # it is there, and is no local queue
+        return True
+    return True
+
+
 @click.group()
 def queue() -> None:
     """Queues: define, alter, show, delete, purge; and their topics."""
@@ -69,8 +97,10 @@ queue.add_command(queue_topics.topics)
 @options.json_output
 def define(name: str, replace: bool, qmgr: str, as_json: bool, **attributes: Any) -> None:
     """Define the local queue NAME."""
+    wanted = given(attributes)
     with connected(qmgr, "mqk queue") as qm:
-        qm.define_queue(name, replace=replace, **given(attributes))
+        qm.define_queue(name, replace=replace, **wanted)
+        warn_of_missing(qm, name, wanted)
     done(name, "defined", as_json)
 
 
@@ -86,6 +116,7 @@ def alter(name: str, qmgr: str, as_json: bool, **attributes: Any) -> None:
         raise click.UsageError("name at least one attribute to alter (see --help)")
     with connected(qmgr, "mqk queue") as qm:
         qm.alter_queue(name, **wanted)
+        warn_of_missing(qm, name, wanted)
     done(name, "altered", as_json)
 
 
@@ -148,6 +179,10 @@ def delete(name: str, purge: bool, qmgr: str, as_json: bool) -> None:
     """Delete the queue NAME."""
     with connected(qmgr, "mqk queue") as qm:
         qm.delete_queue(name, purge=purge)
+        for one in qm.queues():
+            for attribute in POINTERS:
+                if one.attributes.get(attribute) == name:
+                    failures.tell(f"warning: queue {one.name} names {name} as its {attribute}")
     done(name, "deleted", as_json)
 
 

@@ -27,7 +27,8 @@ PRIVATE_QUEUES = r"private$\*"
 class Host(Closing):
     """A computer on which a program runs. Shared by threads; leaving it as a context closes it.
 
-    A queue is local if it is on this computer, else remote.
+    Programs do not construct it: msmq.connect() returns it. A queue is local if it is on this
+    computer, else remote.
     """
 
     def __init__(self, computers: ComputerConnections) -> None:

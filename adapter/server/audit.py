@@ -6,6 +6,7 @@ messages are not administrative. This module knows what commands are called, not
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -27,6 +28,9 @@ QueueOf = Callable[[int], str]
 ObjectName = tuple[str, str]
 """What a command is called, and the object that it is about."""
 Describe = Callable[[Any, QueueOf], ObjectName]
+
+OF_COMMANDS = "mqk "
+"""What the application begins with that a command of mqk says it is."""
 
 log = structlog.get_logger("mqk.audit")
 
@@ -117,6 +121,11 @@ def by(connection: int, party: Party | None) -> dict[str, Any]:
         "user": who.user, "application": who.application, "address": who.address,
         "connection": connection,
     }  # fmt: skip
+
+
+def level_of(party: Party) -> int:
+    """Return the level at which a connection is logged: two lines a command hide all others."""
+    return logging.DEBUG if party.application.startswith(OF_COMMANDS) else logging.INFO
 
 
 def _outcome(result: Result) -> dict[str, str]:

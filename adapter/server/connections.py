@@ -17,7 +17,7 @@ from adapter.core.model.connection import Party
 from adapter.core.model.manager import Reply
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
-from adapter.server.audit import AuditTrail, by
+from adapter.server.audit import AuditTrail, by, level_of
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.frame_budget import FrameBudget
 from adapter.server.mqk.connection import ClientConnection
@@ -93,13 +93,15 @@ class ClientConnections:
             client.party = party
             self._admitted[client.number] = client
             self._owner.term.connect(client.number, party)
-            log.info("client connected", **by(client.number, party))
+            log.log(level_of(party), "client connected", **by(client.number, party))
         return refused
 
     def gone(self, client: ClientConnection) -> None:
         """A connection has ended."""
         if client.party is not None:
-            log.info("client disconnected", **by(client.number, client.party))
+            log.log(
+                level_of(client.party), "client disconnected", **by(client.number, client.party)
+            )
             self._audit.gone(client.number)
         self._open.discard(client)
         self._without_room.discard(client)

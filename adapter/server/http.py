@@ -8,6 +8,7 @@ be told from a dead process.
 from __future__ import annotations
 
 import asyncio
+import html
 from collections.abc import Awaitable, Callable
 from importlib import metadata
 from typing import Protocol
@@ -30,7 +31,12 @@ from adapter.web import HttpListener
 HOST = "127.0.0.1"
 JSON = "application/json"
 REGISTRY = "/registry"
-PAGES = "/metrics, /live, /ready"
+PAGES = (
+    ("/metrics", "figures for Prometheus"),
+    ("/live", "whether the process has to be started again"),
+    ("/ready", "whether requests are served and messages are copied"),
+)
+"""Path of each page, and what it says."""
 
 DEAD = frozenset({OwnerState.DEPOSED, OwnerState.FAILED, OwnerState.STOPPED})
 """It will never serve again in this process."""
@@ -113,6 +119,7 @@ class Monitor:
     async def start(self, port: int, host: str = HOST) -> str:
         """Listen; returns the address to ask, as a URL. OSError if the port cannot be had."""
         application = web.Application()
+        application.router.add_get("/", self._index)
         application.router.add_get("/metrics", self._metrics)
         application.router.add_get("/live", self._answer(live))
         application.router.add_get("/ready", self._answer(ready))
@@ -151,6 +158,13 @@ class Monitor:
 
         return answer
 
+    async def _index(self, _request: web.Request) -> web.Response:
+        links = "".join(f'<li><a href="{path}">{path}</a>: {what}</li>\n' for path, what in PAGES)
+        name = html.escape(self._server.name)
+        text = f"<!doctype html>\n<title>{name}</title>\n<h1>{name}</h1>\n<ul>\n{links}</ul>\n"
+        return web.Response(text=text, content_type="text/html")
+
     async def _other(self, request: web.Request) -> web.Response:
-        text = f"{request.path} does not exist; the pages are {PAGES}\n"
+        pages = ", ".join(path for path, _ in PAGES)
+        text = f"{request.path} does not exist; the pages are {pages}\n"
         return web.Response(text=text, status=404)

@@ -43,7 +43,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Messages got outside units, of each session, whose arrival its client has not told: as much
     as 16 threads with messages of 4 MiB. One more may be given below this, the next one waits."""
     session_expiry_ms: int = 3_600_000
-    """How long a client may stay away and still ask what became of its commands."""
+    """How long a disconnected client can resume its session."""
     units_shown: int = 10_000
     """In one answer, about 1 MB; an operator wants to see the oldest."""
     handles_shown: int = 10_000

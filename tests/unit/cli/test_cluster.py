@@ -32,7 +32,7 @@ def test_three_brokers_with_our_settings_lose_nothing() -> None:
         (cluster(retention_bytes="1"), "retention.bytes=1"),
         (cluster(name="mq.QM.ledger", cleanup_policy="compact"), "cleanup.policy=compact: Kafka"),
         (cluster(name="mq.QM.ledger", cleanup_policy="compact,delete"), "=compact,delete: Kafka"),
-        (cluster(brokers=1, copies=1, min_insync_replicas="1"), "there is one broker"),
+        (cluster(brokers=1, copies=1, min_insync_replicas="1"), "single broker, no redundancy"),
     ],
 )
 def test_a_setting_that_can_lose_messages_is_named(found: Cluster, words: str) -> None:

@@ -129,3 +129,11 @@ def test_finding_users_13_a_selection(at: Mqk, manager: TestQueueManager) -> Non
 
 def test_finding_users_4_the_help_speaks_of_pipes(at: Mqk) -> None:
     assert "before `| head -5` use --count 5" in " ".join(at("get", "--help").out.split())
+
+
+def test_finding_users_20_a_selection_names_any_property_in_quotes(
+    at: Mqk, manager: TestQueueManager
+) -> None:
+    assert at("put", "Q", "x", "--property", "my-prop=a").status == 0
+    assert at("get", "Q", "--selection", "\"my-prop\" = 'a'").out == "x\n"
+    assert "my-prop in double quotes" in " ".join(at("put", "--help").out.split())

@@ -196,3 +196,15 @@ def test_what_the_queue_manager_refuses_is_a_sentence(arguments: list[str], at: 
     assert said.err.startswith("mqk: ")
     assert said.err.count("\n") == 1
     assert "[MQRC" in said.err
+
+
+def test_finding_users_17_a_queue_that_names_a_missing_one(
+    at: Mqk, manager: TestQueueManager
+) -> None:
+    said = at("queue", "define", "X", "--backout-requeue-queue", "MISSING.Q")
+    assert (said.status, said.out) == (0, "queue X defined\n")
+    assert "warning: queue X has --backout-requeue-queue MISSING.Q" in said.err
+    assert at("queue", "alter", "X", "--backout-requeue-queue", "Q").err == ""
+    said = at("queue", "delete", "Q")
+    assert said.status == 0
+    assert "warning: queue X names Q as its backout_requeue_queue" in said.err

@@ -139,3 +139,16 @@ def test_attributes_that_are_set_by_a_handle_name_its_queue(
         one.ask(c.SetAttributes(1, {"inhibit_put": True}), number=1)
     (found,) = [one for one in said(log) if one["command"] == "set attributes of queue"]
     assert (found["object"], found["user"], found["outcome"]) == ("Q", "ada", "done")
+
+
+def test_finding_users_section_5_connections_of_commands_are_logged_at_debug(
+    manager: TestQueueManager, log: LogCapture
+) -> None:
+    log.entries.clear()
+    manager.connect(application="mqk put").close()
+    manager.connect(application="shop").close()
+    manager.stop()
+    levels = {
+        (one["application"], one["log_level"]) for one in log.entries if "client" in one["event"]
+    }
+    assert levels == {("shop", "info")}  # which is the least that this queue manager logs

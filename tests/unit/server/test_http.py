@@ -1,6 +1,7 @@
 """The endpoint for monitoring: what it answers, in every state that a server can be in."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -146,9 +147,17 @@ def test_metrics() -> None:
 
 
 def test_another_page_names_those_that_there_are() -> None:
-    for page in asked(FakeServer(), "/", "/nowhere"):
-        assert page.status == 404
-        assert "the pages are /metrics, /live, /ready" in page.text
+    (page,) = asked(FakeServer(), "/nowhere")
+    assert page.status == 404
+    assert "the pages are /metrics, /live, /ready" in page.text
+
+
+def test_finding_users_24_the_first_page_links_to_the_others() -> None:
+    (page,) = asked(FakeServer(), "/")
+    assert (page.status, page.kind.split(";")[0]) == (200, "text/html")
+    linked = re.findall(r'href="([^"]+)"', page.text)
+    assert linked == ["/metrics", "/live", "/ready"]
+    assert {one.status for one in asked(FakeServer(), *linked)} == {200}
 
 
 def test_it_is_on_loopback_and_a_taken_port_is_an_error() -> None:

@@ -292,7 +292,7 @@ def test_the_doctor_looks_at_both(mqk: Shell) -> None:
     assert found["Kafka"]["level"] == "ok"
     # One broker can lose what its disk loses, and that is said.
     assert said.status == 1
-    assert "one broker" in str(found["data-loss risk"]["text"])
+    assert "single broker" in str(found["data-loss risk"]["text"])
 
 
 WRONG: list[list[str]] = [

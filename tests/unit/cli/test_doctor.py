@@ -100,7 +100,7 @@ def test_a_kafka_is_examined(mqk: Mqk, monkeypatch: pytest.MonkeyPatch) -> None:
     said = mqk("doctor", "--json", "--bootstrap-server", "k:9092", "-X", "client.id=me")
     assert asked == ["k:9092", {"client.id": "me"}]
     assert said.status == 1
-    assert "there is one broker" in findings(said)["data-loss risk"]["text"]
+    assert "single broker, no redundancy" in findings(said)["data-loss risk"]["text"]
 
 
 def test_a_kafka_that_does_not_answer_is_a_problem(

@@ -20,7 +20,8 @@ FIELDS = (
     *("message_id", "correlation_id", "group_id", "group_seq", "last_in_group", "priority"),
     *("expires_at_ms", "put_time_ms", "format", "message_type", "report", "feedback", "encoding"),
     *("ccsid", "reply_to", "reply_to_queue_manager", "user", "application", "properties", "seq"),
-    *("unit", "unit_index", "unit_size", "queue_unit_index", "queue_unit_size"),
+    *("unit", "unit_index", "unit_size", "queue_unit_index", "queue_unit_size", "deliver_at_ms"),
+    *("msmq", "broker"),
 )
 """Of a descriptor, in the schema's order; the others are not decoded."""
 COLUMNS = (
@@ -28,7 +29,7 @@ COLUMNS = (
     *("queue_unit_size", "message_id", "correlation_id", "group_id", "group_seq", "put_time"),
     *("expiry_time", "format", "properties", "body", "topic", "partition", "offset"),
     *("property_types", "last_in_group", "message_type", "report", "feedback", "encoding", "ccsid"),
-    *("reply_to", "reply_to_queue_manager", "user", "application"),
+    *("reply_to", "reply_to_queue_manager", "user", "application", "deliver_at", "msmq", "broker"),
 )
 """Of every message that this package reads, in this order."""
 PROBLEM = "problem"
@@ -120,11 +121,11 @@ def chunk_place() -> tuple[Column, Column]:
 
 def columns(queue: str, body: Column) -> list[Column]:
     """The columns of COLUMNS, of records whose descriptor is decoded."""
-    expiry = "if(descriptor.expires_at_ms = 0, null, timestamp_millis(descriptor.expires_at_ms))"
     own = {
         "unit_id": F.col("descriptor.unit"),
         "put_time": F.timestamp_millis(F.col("descriptor.put_time_ms")),
-        "expiry_time": F.expr(expiry),
+        "expiry_time": _time("expires_at_ms"),
+        "deliver_at": _time("deliver_at_ms"),
         "properties": _properties(),
         "property_types": _property_types(),
         "body": body,
@@ -135,6 +136,11 @@ def columns(queue: str, body: Column) -> list[Column]:
     named = [own.get(name, F.col(f"descriptor.{name}")).alias(name) for name in COLUMNS]
     named[0] = F.lit(queue).alias("queue", metadata={QUEUE_METADATA: queue})
     return named
+
+
+def _time(field: str) -> Column:
+    """A time of the descriptor; null for 0."""
+    return F.expr(f"timestamp_millis(nullif(descriptor.{field}, 0))")
 
 
 def _properties() -> Column:

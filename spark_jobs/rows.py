@@ -6,14 +6,18 @@ must not know where records come from.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
 import pyarrow
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from adapter.core.contract.message import MessageData, Property
 from adapter.format.descriptor import UnitPosition
+from adapter.format.schemas import schema_text
 from spark_jobs.property_types import TYPE_NAMES
 
 FoundMessage = tuple[MessageData, UnitPosition, int]
@@ -21,9 +25,30 @@ FoundMessage = tuple[MessageData, UnitPosition, int]
 TEXT, BINARY, TIME = pyarrow.string(), pyarrow.binary(), pyarrow.timestamp("us", tz="UTC")
 INT, LONG = pyarrow.int32(), pyarrow.int64()
 US_A_MS = 1000
+AVRO: dict[str, tuple[str, pyarrow.DataType]] = {
+    "boolean": ("boolean", pyarrow.bool_()),
+    "int": ("int", INT),
+    "long": ("bigint", LONG),
+    "string": ("string", TEXT),
+    "bytes": ("binary", BINARY),
+}
+"""The types of Avro that parts of a descriptor have."""
+PARTS = ("msmq", "broker")
+"""What only messages of one face have."""
 ROWS_MAX = 5_000
 BYTES_MAX = 8 * 1024 * 1024
 """Of bodies in one batch of Arrow: a task holds one, and Spark another."""
+
+
+def _part(name: str) -> tuple[str, str, pyarrow.DataType]:
+    """A column of a part of the descriptor: a struct of the fields of its schema."""
+    fields = json.loads(schema_text("descriptor"))["fields"]
+    (_, record) = next(field["type"] for field in fields if field["name"] == name)
+    kinds = {field["name"]: AVRO[field["type"]] for field in record["fields"]}
+    words = ",".join(f"{field}:{word}" for field, (word, _) in kinds.items())
+    struct = pyarrow.struct([(field, kind) for field, (_, kind) in kinds.items()])
+    return name, f"struct<{words}>", struct
+
 
 ARROW: tuple[tuple[str, str, pyarrow.DataType], ...] = (
     ("queue", "string", TEXT),
@@ -57,6 +82,8 @@ ARROW: tuple[tuple[str, str, pyarrow.DataType], ...] = (
     ("reply_to_queue_manager", "string", TEXT),
     ("user", "string", TEXT),
     ("application", "string", TEXT),
+    ("deliver_at", "timestamp", TIME),
+    *map(_part, PARTS),
 )
 ARROW_SCHEMA = pyarrow.schema([(name, kind) for name, _, kind in ARROW])
 SAID = (
@@ -103,10 +130,17 @@ def _columns(constant: dict[str, Any], found: list[FoundMessage]) -> dict[str, A
     columns |= {name: [value] * len(found) for name, value in constant.items()}
     columns["put_time"] = [message.put_time_ms * US_A_MS for message, _, _ in found]
     columns["expiry_time"] = [message.expires_at_ms * US_A_MS or None for message, _, _ in found]
+    columns["deliver_at"] = [message.deliver_at_ms * US_A_MS or None for message, _, _ in found]
+    for name in PARTS:
+        columns[name] = [_fields(getattr(message, name)) for message, _, _ in found]
     columns["properties"] = [as_texts(message.properties) for message, _, _ in found]
     columns["property_types"] = [types_of(message.properties) for message, _, _ in found]
     columns["offset"] = [offset for _, _, offset in found]
     return columns
+
+
+def _fields(part: Struct | None) -> dict[str, Any] | None:
+    return None if part is None else asdict(part)
 
 
 def as_texts(properties: dict[str, Property] | None) -> list[tuple[str, str | None]]:

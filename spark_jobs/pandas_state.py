@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow
-from pyspark.sql.pandas.serializers import ApplyInPandasWithStateSerializer as Serializer
+from pyspark.sql.pandas import serializers
 
 NUMBERS = ("startOffset", "numRows")
 
 
 def apply_correction() -> None:
     """Make whole numbers of those that say where a group's rows lie; twice is no error."""
-    before = getattr(Serializer, "arrow_to_pandas", None)
-    if before is None or getattr(before, "__module__", "") == __name__:
+    serializer = getattr(serializers, "ApplyInPandasWithStateSerializer", None)
+    before = getattr(serializer, "arrow_to_pandas", None)
+    if serializer is None or before is None or getattr(before, "__module__", "") == __name__:
         return  # from Spark 4.2 on it reads such batches otherwise, and needs none of this
 
     def arrow_to_pandas(self: Any, arrow_column: Any, *rest: Any, **named: Any) -> Any:
@@ -27,7 +28,7 @@ def apply_correction() -> None:
         is_state = pyarrow.types.is_struct(kind) and kind.get_field_index(NUMBERS[0]) >= 0
         return found.map(as_whole) if is_state else found
 
-    Serializer.arrow_to_pandas = arrow_to_pandas  # type: ignore[method-assign, unused-ignore]
+    serializer.arrow_to_pandas = arrow_to_pandas
 
 
 def as_whole(value: Any) -> Any:

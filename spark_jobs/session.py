@@ -29,8 +29,8 @@ POM = HERE / "pom.xml"
 LOGGING = HERE / "log4j2.properties"
 JAVA_VERSIONS = range(17, 22)
 """Spark 4 runs on 17 and 21; from 24 on Java lacks what Hadoop's libraries ask for."""
-MAJOR = "4."
-"""Of Spark: 4.0, 4.1 and 4.2 are tested."""
+TESTED = ("4.0", "4.1", "4.2", "4.3")
+"""Of Spark. A later release may have moved what this package builds on."""
 CONNECTORS = {
     "Kafka": "org.apache.spark.sql.kafka010.KafkaSourceProvider",
     "Avro": "org.apache.spark.sql.avro.AvroDataToCatalyst",
@@ -128,11 +128,12 @@ def jar_paths(say: Say = say_nothing) -> list[str]:
 
 
 def check_version() -> None:
-    """Refuse a Spark of another major version."""
+    """Refuse a Spark that this package was not tested with."""
     found = metadata.version("pyspark")
-    if not found.startswith(MAJOR):
+    if ".".join(found.split(".")[:2]) not in TESTED:
+        known = f"{', '.join(TESTED[:-1])} and {TESTED[-1]}"
         raise SparkJobError(
-            f"Spark {found} is installed, and mqk works with Spark 4.0, 4.1 and 4.2: type "
+            f"Spark {found} is installed, and mqk works with Spark {known}: type "
             f"`pip install pyspark=={named_version()}`"
         )
 

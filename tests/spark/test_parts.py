@@ -1,12 +1,15 @@
 """What needs no Spark: names, options, versions, jars, and the sentence in what Spark raises."""
 
+import importlib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.pandas import serializers
 
+from adapter.cli.main import run
 from adapter.localkafka import jars
-from spark_jobs import browsing, rows, running, session, sinks, topics
+from spark_jobs import browsing, pandas_state, rows, running, session, sinks, topics
 from spark_jobs.descriptors import COLUMNS
 from spark_jobs.errors import SparkJobError, explain
 from spark_jobs.options import SourceOptions
@@ -114,6 +117,22 @@ def test_another_version_of_spark_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("importlib.metadata.version", lambda _name: "4.1.4")
     session.check_version()
     assert session.connector_jars().folder.name.startswith("spark-4.1.4-")
+
+
+def test_finding_spark_n8_a_spark_that_nobody_tried_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    untried = f"4.{len(session.TESTED)}.0"
+    monkeypatch.setattr("importlib.metadata.version", lambda _name: untried)
+    monkeypatch.delattr(serializers, "ApplyInPandasWithStateSerializer")
+    for module in ("archive", "audit", "flights", "lag", "sinks", "sources", "transforms"):
+        importlib.import_module(f"spark_jobs.{module}")
+    importlib.reload(pandas_state).apply_correction()
+    sentence = f"Spark {untried} is installed, and mqk works with Spark 4.0, "
+    place = ["--bootstrap-server", "127.0.0.1:1"]
+    for job in (["jars"], ["audit", "Q", *place], ["lag", "/nowhere", *place]):
+        assert run(["spark", *job]) == 1
+        assert sentence in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("version", [11, 25])

@@ -22,6 +22,7 @@ TYPES = {
     "topic": "string", "partition": "int", "offset": "bigint",
 }  # fmt: skip
 ORDERED = 210
+TOP = Path(__file__).parents[2]
 
 
 def test_a_message_is_a_row(site: Site) -> None:
@@ -177,3 +178,25 @@ def test_wrong_arguments(site: Site) -> None:
         site.stream("ARGUMENTS", starting="first")
     with pytest.raises(InvalidOption, match="max_messages_per_batch is a number from 1 on"):
         site.stream("ARGUMENTS", max_messages_per_batch=0)
+
+
+def test_finding_spark_n4_a_queue_is_read_without_mqk(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The block of the page, as it stands there, but for the address and the topic."""
+    with queues(site, "ALONE"):
+        site.put_units("ALONE", 4)
+    site.wait_copied("ALONE", 12)
+    page = (TOP / "docs" / "spark.md").read_text()
+    block = page.partition("without mqk -->\n```python\n")[2].partition("```")[0]
+    assert "spark_jobs" not in block
+    block = block.replace("127.0.0.1:9092", site.servers)
+    block = block.replace("mq.QM1.q.ORDERS", site.topic("ALONE"))
+    monkeypatch.chdir(TOP)
+    names: dict[str, Any] = {"spark": site.spark}
+    exec(compile(block, "docs/spark.md", "exec"), names)
+    rows = sorted(names["messages"].collect(), key=lambda row: (row["partition"], row["seq"]))
+    ours = sorted(site.batch("ALONE").collect(), key=lambda row: (row["partition"], row["seq"]))
+    assert [(row["value"], row["seq"], row["message_id"]) for row in rows] == [
+        (row["body"], row["seq"], row["message_id"]) for row in ours
+    ]

@@ -76,7 +76,9 @@ def _explain_payload(envelope: Envelope, payload: bytes | None, shown: Shown) ->
     if envelope.kind == OWNER_CHANGED:
         who = envelope.payload.decode(errors="replace")
         shown.records.append({"record": "OwnerChanged", "who": who})
-        shown.lines.append(f"from here on the ledger is owned by {who}")
+        is_void = shown.verdict == Verdict.VOID.name.lower()
+        came = f"{who} wanted to take over, and another owner had done so before"
+        shown.lines.append(came if is_void else f"from here on the ledger is owned by {who}")
         return
     if envelope.n == PROBE_N:
         shown.lines.append("a start asked for the ledger's time, to see whether its owner is alive")

@@ -1,8 +1,9 @@
 """The envelope of every ledger record: version, kind, owner and n before an opaque payload.
 
 An entry is one record, or, if it is long, several of the same n in a row: each then says, in eight
-bytes more, which part it is and of how many. It must not know which records count (validity does)
-nor what a payload means.
+bytes more, which part it is and of how many. An OWNER_CHANGED names, in sixteen bytes more, the
+owner that it replaces; those of earlier releases name nobody. It must not know which records count
+(validity does) nor what a payload means.
 """
 
 from collections.abc import Iterator
@@ -13,22 +14,31 @@ from msgspec import Struct
 VERSION = 1
 PARTS_VERSION = 2
 """Of a part: a release that knew no parts must refuse it, and not skip it."""
+CHANGE_VERSION = 3
+"""Of an OWNER_CHANGED that names the owner it replaces: a release that does not know of that would
+count one that is void."""
 # What a later version of mqk may write in the first byte. Bytes above are text or another program's
 # record: such a record is void, while a newer version's must never be skipped.
-NEWER_VERSIONS = range(PARTS_VERSION + 1, 32)
+NEWER_VERSIONS = range(CHANGE_VERSION + 1, 32)
 RESTORING = 31
 """The mark that a ledger begins with while it is being restored: nothing behind it may be read."""
 
 OWNER_CHANGED = 0
 ENTRY = 1
 PART = 2
-_KINDS = {VERSION: (OWNER_CHANGED, ENTRY), PARTS_VERSION: (PART,)}
+_KINDS = {
+    VERSION: (OWNER_CHANGED, ENTRY),
+    PARTS_VERSION: (PART,),
+    CHANGE_VERSION: (OWNER_CHANGED,),
+}
 
 PART_BYTES = 2 * 1024 * 1024
 """An entry whose payload is longer is written in parts of this length. A broker takes its time for
 each request, and a longer one is lost as a whole when a connection is."""
 
 OWNER_BYTES = 16
+NOBODY = b""
+"""The owner of a ledger that has not had one."""
 _HEADER = Layout(f">BB{OWNER_BYTES}sQ")
 HEADER_BYTES = _HEADER.size
 _N = Layout(">Q")
@@ -47,7 +57,8 @@ class NewerVersion(CorruptRecord):
 class Envelope(Struct, gc=False):
     """One ledger record. owner: 16 random bytes; n: dense from 0 for each owner.
 
-    part, parts: which one of how many records of this entry it is, from 0.
+    part, parts: which one of how many records of this entry it is, from 0. replaces: the owner that
+    an OWNER_CHANGED takes the ledger over from; None of one that does not say so.
     """
 
     kind: int
@@ -56,6 +67,7 @@ class Envelope(Struct, gc=False):
     payload: bytes
     part: int = 0
     parts: int = 1
+    replaces: bytes | None = None
 
 
 class RecordNumber(Struct, gc=False, frozen=True):
@@ -76,6 +88,12 @@ def encode(kind: int, owner: bytes, n: int, payload: bytes) -> bytes:
     if len(owner) != OWNER_BYTES:
         raise ValueError(f"an owner id has {OWNER_BYTES} bytes, not {len(owner)}: {owner.hex()}")
     return _HEADER.pack(VERSION, kind, owner, n) + payload
+
+
+def encode_change(owner: bytes, replaces: bytes, who: bytes) -> bytes:
+    """Give the OWNER_CHANGED of an owner that replaces another, or NOBODY."""
+    header = _HEADER.pack(CHANGE_VERSION, OWNER_CHANGED, owner, 0)
+    return b"".join((header, replaces.ljust(OWNER_BYTES, b"\0"), who))
 
 
 def encode_entry(
@@ -113,6 +131,8 @@ def decode(value: bytes | None) -> Envelope:
         raise CorruptRecord(f"unknown kind {kind} in version {version}: another program wrote it")
     if kind == PART:
         return _decode_part(value, owner, n)
+    if version == CHANGE_VERSION:
+        return _decode_change(value, owner, n)
     return Envelope(kind, owner, n, value[HEADER_BYTES:])
 
 
@@ -122,6 +142,16 @@ def _decode_part(value: bytes, owner: bytes, n: int) -> Envelope:
     if part >= parts:
         raise CorruptRecord(f"part {part} of {parts}: another program wrote it")
     return Envelope(ENTRY, owner, n, value[start:], part, parts)
+
+
+def _decode_change(value: bytes, owner: bytes, n: int) -> Envelope:
+    start = HEADER_BYTES + OWNER_BYTES
+    if len(value) < start:
+        raise CorruptRecord("it does not say which owner it replaces: another program wrote it")
+    replaces = value[HEADER_BYTES:start]
+    return Envelope(
+        OWNER_CHANGED, owner, n, value[start:], replaces=replaces if any(replaces) else NOBODY
+    )
 
 
 def step_of(value: bytes) -> RecordNumber:
@@ -140,7 +170,7 @@ def _wrong_version(version: int) -> CorruptRecord:
         )
     if version in NEWER_VERSIONS:
         return NewerVersion(
-            f"the record has version {version} and this mqk reads up to version {PARTS_VERSION}: "
+            f"the record has version {version} and this mqk reads up to version {CHANGE_VERSION}: "
             "use the newer mqk that wrote it"
         )
     return CorruptRecord(f"unknown version {version}: another program wrote the record")

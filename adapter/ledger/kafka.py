@@ -2,10 +2,13 @@
 
 How it works, and why it is safe without clocks and without Kafka's transactions:
 
-**Taking over.** A new producer (its sequence numbers start anew; nothing that the old one has in
-flight can slip in between) appends OWNER_CHANGED with a random owner id. From that offset on, no
-record of any other owner is valid for any reader. So what lies before it is final: reading up to
-exactly that record gives the same state to us now and to anybody later.
+**Taking over.** The ledger is read to its present end, which says who its owner is. A new producer
+(its sequence numbers start anew; nothing that the old one has in flight can slip in between)
+appends OWNER_CHANGED with a random owner id, and names the owner it replaces. From that offset on,
+no record of any other owner is valid for any reader. So what lies before it is final: reading up
+to exactly that record gives the same state to us now and to anybody later. If another one has
+replaced that owner before it, it is void, and this take-over has failed. An owner that takes over
+*again* replaces only itself: one that was frozen, and was replaced meanwhile, ends.
 
 **Appending.** The loop's thread calls produce and goes on. A thread of ours sits in poll; its
 callbacks get each record's delivery report. An entry may be promised when it is *durable* (acks=all
@@ -46,13 +49,13 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter import watched
 from adapter.ledger import kafka_signs
-from adapter.ledger.envelope import OWNER_CHANGED, RecordNumber, encode, encode_entry, step_of
+from adapter.ledger.envelope import RecordNumber, encode_change, encode_entry, step_of
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_reader import (
     NO_OFFSET,
@@ -96,7 +99,7 @@ ASKS_MAX = 10
 STOP_TIMEOUT_S = 10.0
 TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 ATTEMPTS_KEPT = 100
-"""Owner ids of ours whose OWNER_CHANGED may still land: a request does not live for hours."""
+"""Owner ids of ours: the owner in force may be one whose OWNER_CHANGED was given up and landed."""
 
 Durable = Callable[[int], None]
 Doubt = Callable[[str], None]
@@ -105,14 +108,11 @@ Doubt = Callable[[str], None]
 class LedgerWriter:
     """One producer and the term it writes."""
 
-    def __init__(
-        self, settings: LedgerSettings, owner: bytes, earlier: Collection[bytes] = ()
-    ) -> None:
+    def __init__(self, settings: LedgerSettings, owner: bytes) -> None:
         self.promised_n = 0
         self.doubted = False
         self._settings = settings
         self._owner = owner
-        self._earlier = earlier
         self._last_error = LastError()
         self._failure = ""  # why the term is over
         self._ended = False
@@ -132,8 +132,8 @@ class LedgerWriter:
         except KafkaException as error:
             raise wrong_settings(settings, error) from error
 
-    def change_owner(self, who: str) -> int:
-        """Append our OWNER_CHANGED and wait for it; its offset."""
+    def change_owner(self, who: str, replaced: bytes) -> int:
+        """Append our OWNER_CHANGED and wait for it; its offset. replaced: the owner in force."""
         reports: list[tuple[KafkaError | None, Message]] = []
         settings = self._settings
         producer = self._producer
@@ -141,7 +141,7 @@ class LedgerWriter:
         self._hasten(producer)
         producer.produce(
             settings.topic,
-            encode(OWNER_CHANGED, self._owner, 0, who.encode()),
+            encode_change(self._owner, replaced, who.encode()),
             partition=PARTITION,
             on_delivery=lambda error, message: reports.append((error, message)),
         )
@@ -182,7 +182,7 @@ class LedgerWriter:
 
     def start(self, offset: int, on_durable: Durable, on_doubt: Doubt) -> None:
         """Begin the term behind our OWNER_CHANGED."""
-        self._term = Term(self._settings.topic, self._owner, offset, self._earlier)
+        self._term = Term(self._settings.topic, self._owner, offset)
         self._on_durable, self._on_doubt = on_durable, on_doubt
         self._poller = watched.thread("ledger", self._serve, self._broke)
 
@@ -369,17 +369,25 @@ class KafkaLedger:
         who: str,
         replay: Callable[[Entry], None],
         after: Position | None = None,
+        *,
+        again: bool = False,
     ) -> TakenOver:
         """See the port."""
         self.close()
         with LedgerSource(self._settings) as source:
             source.check_topic()
-            writer = LedgerWriter(self._settings, owner, tuple(self._attempted))
-            self._attempted.append(owner)
+            writer = LedgerWriter(self._settings, owner)
             try:
-                offset = writer.change_owner(who)
                 scan = Scan(self._settings.topic, after)
-                taken = self._replay(source, scan, owner, offset, replay)
+                self._read(source, scan, replay)
+                if again:
+                    scan.require_ours(self._attempted)
+                replaced = scan.validity.owner
+                self._attempted.append(owner)
+                offset = writer.change_owner(who, replaced)
+                self._read_tail(source, scan, owner, offset, replay)
+                scan.require_replaced(replaced, owner, self._attempted)
+                taken = scan.taken(offset)
             except BaseException:
                 writer.stop()
                 raise
@@ -457,17 +465,25 @@ class KafkaLedger:
             counts["doubts"] += self._writer.doubted
         return counts
 
-    def _replay(
+    def _read(self, source: LedgerSource, scan: Scan, replay: Callable[[Entry], None]) -> None:
+        """Read what is there. Nothing is written to a ledger that has lost entries."""
+        first, end = source.bounds()
+        scan.check_bounds(first, end)
+        source.start(scan.next_offset)
+        while scan.next_offset < end:
+            for entry in take_all(scan, source.take_some()):
+                replay(entry)
+        scan.require_confirmed(self._confirmed)
+
+    def _read_tail(
         self,
         source: LedgerSource,
         scan: Scan,
         owner: bytes,
         offset: int,
         replay: Callable[[Entry], None],
-    ) -> TakenOver:
+    ) -> None:
         """Read up to our own record, which must be there."""
-        scan.check_bounds(*source.bounds())
-        source.start(scan.next_offset)
         while True:
             batch = source.take_some()
             before = [one for one in batch if offset_of(one) < offset]
@@ -475,5 +491,4 @@ class KafkaLedger:
                 replay(entry)
             if len(before) < len(batch):
                 scan.require_own(offset, owner, batch[len(before)].value())
-                scan.require_confirmed(self._confirmed)
-                return scan.taken(offset)
+                return

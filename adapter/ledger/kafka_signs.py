@@ -37,7 +37,8 @@ def find_last_record(settings: LedgerSettings) -> LastRecord | None:
         first, end = source.bounds()
         for window in WINDOWS:
             start = max(first, end - window)
-            sign = last_record(settings.topic, _read(source, start, end))
+            whole = start == first or window == WINDOWS[-1]
+            sign = last_record(settings.topic, _read(source, start, end), whole=whole)
             if sign is not None or start == first:
                 return sign
     return None

@@ -25,10 +25,9 @@ from adapter.ledger import signs
 from adapter.ledger.envelope import (
     HEADER_BYTES,
     OWNER_BYTES,
-    OWNER_CHANGED,
     PART_BYTES,
     RecordNumber,
-    encode,
+    encode_change,
     encode_entry,
     step_of,
 )
@@ -165,6 +164,7 @@ class MemoryLedger:
         self._part_bytes = part_bytes
         self._term: Term | None = None
         self._confirmed: Position | None = None
+        self._attempted: list[bytes] = []
         self._reports: deque[DeliveryReport] = deque()
         self._slow = False
         self._late = False
@@ -176,24 +176,36 @@ class MemoryLedger:
         who: str,
         replay: Callable[[Entry], None],
         after: Position | None = None,
+        *,
+        again: bool = False,
     ) -> TakenOver:
         """See the port."""
         self.close()
         log = self.log
         if log.unavailable:
             raise LedgerUnavailable(f"{log.topic} cannot be taken over: {log.unavailable}")
-        offset = log.write(encode(OWNER_CHANGED, owner, 0, who.encode()))
         scan = Scan(log.topic, after)
         scan.check_bounds(log.first, log.end)
-        for at, record in enumerate(log.read(scan.next_offset, offset), scan.next_offset):
-            entry = scan.take(at, record.time_ms, record.value)
-            if entry is not None:
-                replay(entry)
+        self._replay(scan, log.end, replay)
         scan.require_confirmed(self._confirmed)
+        if again:
+            scan.require_ours(self._attempted)
+        replaced = scan.validity.owner
+        self._attempted.append(owner)
+        offset = log.write(encode_change(owner, replaced, who.encode()))
+        self._replay(scan, offset, replay)
+        scan.require_replaced(replaced, owner, self._attempted)
         self._term = Term(log.topic, owner, offset)
         self._counts["takeovers"] += 1
         self._counts["replayed"] += scan.met[Verdict.VALID]
         return scan.taken(offset)
+
+    def _replay(self, scan: Scan, end: int, replay: Callable[[Entry], None]) -> None:
+        """Take the records before an offset."""
+        for at, record in enumerate(self.log.read(scan.next_offset, end), scan.next_offset):
+            entry = scan.take(at, record.time_ms, record.value)
+            if entry is not None:
+                replay(entry)
 
     def check(self, known: Sequence[Known]) -> None:
         """See the port."""
@@ -393,7 +405,7 @@ def meet_hole(ledger: MemoryLedger, value: bytes) -> None:
 def meet_rival(ledger: MemoryLedger, value: bytes) -> None:
     """A rival takes over just before the record is written."""
     rival = f"rival-{ledger.log.end}".encode().ljust(OWNER_BYTES, b".")
-    ledger.log.write(encode(OWNER_CHANGED, rival, 0, b"a rival"))
+    ledger.log.write(encode_change(rival, ledger.durable().owner, b"a rival"))
     ledger.written(value)
 
 

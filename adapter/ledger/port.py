@@ -56,6 +56,10 @@ class LedgerMismatch(LedgerError):  # noqa: N818
     """
 
 
+class OwnedByAnother(LedgerError):  # noqa: N818
+    """Another owner is in force that this one must not replace; the text says which. Step down."""
+
+
 class Deposed(str):
     """The text of a doubt when another owner has taken the ledger: step down.
 
@@ -155,12 +159,16 @@ class Ledger(Protocol):
         who: str,
         replay: Callable[[Entry], None],
         after: Position | None = None,
+        *,
+        again: bool = False,
     ) -> TakenOver:
         """Become the owner; replay is called with each valid entry before us, in order. Blocking.
 
         owner: 16 random bytes never used before. who: for people, kept in the ledger. after: the
-        entries up to this one are known; without it the ledger is read from its beginning. Ends
-        the term before, if there is one. Raises LedgerUnavailable or LedgerMismatch.
+        entries up to this one are known; without it the ledger is read from its beginning. again:
+        replace only an owner that this object was itself; OwnedByAnother if it is another. Ends
+        the term before, if there is one. What is read first says whom we replace; OwnedByAnother
+        too if somebody else does so before us. Raises LedgerUnavailable or LedgerMismatch.
         """
 
     def last_record(self) -> LastRecord | None:

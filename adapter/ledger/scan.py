@@ -3,9 +3,20 @@
 It applies validity and insists that no record is missing. It must not know where records come from.
 """
 
-from adapter.ledger.envelope import OWNER_CHANGED, CorruptRecord, NewerVersion, decode
-from adapter.ledger.port import Entry, Known, LedgerMismatch, Position, TakenOver
-from adapter.ledger.validity import NOBODY, Assembly, Validity, Verdict
+from collections.abc import Collection
+
+from adapter.ledger.envelope import NOBODY, OWNER_CHANGED, CorruptRecord, NewerVersion, decode
+from adapter.ledger.port import (
+    Entry,
+    Known,
+    LedgerError,
+    LedgerMismatch,
+    LedgerUnavailable,
+    OwnedByAnother,
+    Position,
+    TakenOver,
+)
+from adapter.ledger.validity import Assembly, Validity, Verdict
 
 RESTORE = (
     "restore the queue manager from a backup (mqk ledger restore), or the topic from a copy. "
@@ -61,6 +72,8 @@ class Scan:
         self._assembly = Assembly()
         self._last_n = {NOBODY: 0} if position is None else {position.owner: position.n}
         self._began = position
+        self._announced = ""
+        """Where the owner in force took over, and what it says of itself, if that was read."""
 
     def take(self, offset: int, time_ms: int, value: bytes | None) -> Entry | None:
         """Take the log's next record; the entry, if a valid one is complete with it."""
@@ -75,8 +88,9 @@ class Scan:
         except NewerVersion as newer:
             raise LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
         self.met[verdict] += 1
-        if verdict is Verdict.OWNER_CHANGED:
+        if verdict is Verdict.OWNER_CHANGED and envelope is not None:
             self._last_n[self.validity.owner] = 0
+            self._announced = f" at offset {offset}: {envelope.payload.decode(errors='replace')}"
         payload = self._assembly.take(verdict, envelope)
         if payload is None or envelope is None:
             return None
@@ -129,6 +143,36 @@ class Scan:
                 f"{confirmed.owner.hex()} it has {has}, and n {confirmed.n} was at offset "
                 f"{confirmed.offset}. It was truncated or created again: {RESTORE}"
             )
+
+    def require_ours(self, ours: Collection[bytes]) -> None:
+        """Refuse to replace an owner but one that we have been, or tried to be."""
+        if self.validity.owner not in (NOBODY, *ours):
+            raise OwnedByAnother(self._took_over())
+
+    def require_replaced(self, replaced: bytes, owner: bytes, ours: Collection[bytes]) -> None:
+        """Refuse a take-over that is void: before it another one replaced the same owner.
+
+        ours: owner ids of earlier attempts, given up after a timeout, that may be written late.
+        """
+        found = self.validity.owner
+        if found in (replaced, owner):
+            return
+        raise self._came_first(found in ours)
+
+    def _came_first(self, is_ours: bool) -> LedgerError:
+        if is_ours:
+            return LedgerUnavailable(
+                f"{self._topic}: an earlier attempt of ours to take over, given up after a "
+                f"timeout, was written late{self._announced}; try again"
+            )
+        return OwnedByAnother(
+            f"{self._took_over()}. It came first, and was not disturbed: stop it, or start again "
+            "with --take-over"
+        )
+
+    def _took_over(self) -> str:
+        owner = self.validity.owner.hex()
+        return f"{self._topic}: another owner took over{self._announced} ({owner})"
 
     def taken(self, offset: int) -> TakenOver:
         """What a take-over says when all before our own record at offset has been taken."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from adapter.ledger.envelope import (
     ENTRY,
+    NOBODY,
     OWNER_CHANGED,
     CorruptRecord,
     NewerVersion,
@@ -17,7 +18,6 @@ from adapter.ledger.envelope import (
     encode,
 )
 from adapter.ledger.port import LastRecord, LedgerMismatch
-from adapter.ledger.validity import NOBODY
 
 PROBE_N = 0
 """No owner's entry has this n. A probe is void for every reader, and no sign of anybody."""
@@ -40,13 +40,16 @@ def probe(owner: bytes) -> bytes:
     return encode(ENTRY, owner, PROBE_N, b"")
 
 
-def last_record(topic: str, records: Iterable[Seen]) -> LastRecord | None:
+def last_record(topic: str, records: Iterable[Seen], *, whole: bool = True) -> LastRecord | None:
     """Find the last record of the owner in force; None if there is no sign of anybody.
 
-    Raises LedgerMismatch for what a later mqk wrote: this one must not take over from it.
+    whole: these are all records, or more are not to be read. Else None too if it needs earlier ones
+    to know whether the last change counts. Raises LedgerMismatch for what a later mqk wrote: this
+    one must not take over from it.
     """
     owner = NOBODY
     sign = None
+    known = whole
     for record in records:
         try:
             found = decode(record.value)
@@ -55,13 +58,16 @@ def last_record(topic: str, records: Iterable[Seen]) -> LastRecord | None:
         except CorruptRecord:
             continue
         if found.kind == OWNER_CHANGED:
+            if found.replaces not in (None, owner) and owner != NOBODY:
+                continue  # it is void: another owner had taken over
+            known = known or owner != NOBODY or found.replaces is None
             owner = found.owner
             sign = LastRecord(owner, record.time_ms, b"")
         elif found.n != PROBE_N and owner in (NOBODY, found.owner):
-            owner = found.owner  # two owners do not write without a change between them
-            whole = found.payload if found.parts == 1 else b""
-            sign = LastRecord(owner, record.time_ms, whole)
-    return sign
+            owner, known = found.owner, True  # two owners do not write without a change between
+            payload = found.payload if found.parts == 1 else b""
+            sign = LastRecord(owner, record.time_ms, payload)
+    return sign if known else None
 
 
 def announcement(records: Iterable[Seen], owner: bytes) -> str:

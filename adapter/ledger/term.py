@@ -3,11 +3,11 @@
 A term begins with the owner's OWNER_CHANGED and ends with a doubt or a close. Delivery reports come
 in as (step, offset). While each is one past the one before, nobody else wrote in between and the
 record is valid; with its last part an entry is. A jump in offset is a gap that must be read: void
-records are harmless, an OWNER_CHANGED deposes us. It does no reading itself, and must not know
-Kafka.
+records are harmless, an OWNER_CHANGED that counts deposes us. It does no reading itself, and must
+not know Kafka.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from adapter.ledger.envelope import Envelope, NewerVersion, RecordNumber
 from adapter.ledger.port import Deposed, Position
@@ -19,15 +19,12 @@ class Term:
     so many parts of the entry after it are durable too.
     """
 
-    __slots__ = ("at", "durable_n", "earlier", "next_n", "next_offset", "owner", "parts", "topic")
+    __slots__ = ("at", "durable_n", "next_n", "next_offset", "owner", "parts", "topic")
 
-    def __init__(
-        self, topic: str, owner: bytes, offset: int, earlier: Collection[bytes] = ()
-    ) -> None:
-        """offset: of our OWNER_CHANGED. earlier: owner ids that were ours and may land late."""
+    def __init__(self, topic: str, owner: bytes, offset: int) -> None:
+        """offset: of our OWNER_CHANGED."""
         self.topic = topic
         self.owner = owner
-        self.earlier = earlier
         self.next_n = 1
         self.durable_n = 0
         self.parts = 0
@@ -80,13 +77,7 @@ class Term:
         self._reached(step, offset)
         return ""
 
-    def _ended_by(self, offset: int, change: Envelope) -> str:
-        """Say whose OWNER_CHANGED ended the term: a rival's, or an earlier attempt of our own."""
-        owner = change.owner.hex()
-        if change.owner in self.earlier:
-            return (
-                f"{self.topic}: an earlier attempt of ours to take over ({owner}), given up after "
-                f"a timeout, was written late, at offset {offset}"
-            )
-        who = change.payload.decode(errors="replace")
+    def _ended_by(self, offset: int, change: Envelope) -> Deposed:
+        """Say whose OWNER_CHANGED ended the term."""
+        owner, who = change.owner.hex(), change.payload.decode(errors="replace")
         return Deposed(f"{self.topic}: another owner took over at offset {offset}: {who} ({owner})")

@@ -3,7 +3,9 @@
 A record is valid if its owner is that of the last OWNER_CHANGED before it and its n is that
 owner's last valid n + 1. A lower n is a duplicate (a producer whose batch timed out may write it
 twice). A skip voids the rest of that owner: something before was rejected, and nothing after it
-was ever promised. OWNER_CHANGED carries n = 0, an owner's first entry n = 1.
+was ever promised. OWNER_CHANGED carries n = 0, an owner's first entry n = 1. It names the owner
+that it replaces, and is void if another one is in force: a process that was frozen, and does not
+know that it was replaced, replaces nobody. One of an earlier release names none, and always counts.
 
 The records of a long entry have the same n, and count their parts: there the same holds of each
 next part. An entry counts when its last part does; what is unfinished when the owner changes never
@@ -15,10 +17,14 @@ Pure: the same records in the same order give the same verdicts to every reader,
 from enum import IntEnum
 from typing import Self
 
-from adapter.ledger.envelope import ENTRY, CorruptRecord, Envelope, NewerVersion, decode
-
-NOBODY = b""
-"""The owner of a ledger that has not had one."""
+from adapter.ledger.envelope import (
+    ENTRY,
+    NOBODY,
+    CorruptRecord,
+    Envelope,
+    NewerVersion,
+    decode,
+)
 
 
 class Verdict(IntEnum):
@@ -56,7 +62,11 @@ class Validity:
             envelope = decode(first)
         except CorruptRecord:
             return cls()
-        return cls.at(envelope.owner, envelope.n - 1) if envelope.kind == ENTRY else cls()
+        if envelope.kind == ENTRY:
+            return cls.at(envelope.owner, envelope.n - 1)
+        validity = cls()
+        validity.owner = envelope.replaces or NOBODY
+        return validity
 
     @classmethod
     def at(cls, owner: bytes, n: int, parts: int = 0) -> Self:
@@ -74,9 +84,9 @@ class Validity:
         if envelope.n != 0:
             return Verdict.CORRUPT
         if envelope.owner == self.owner:
-            # Written twice by a producer that retried. A late copy behind a rival's record, in
-            # contrast, deposes the rival: whoever reads it must agree, and everybody does.
-            return Verdict.DUPLICATE
+            return Verdict.DUPLICATE  # written twice by a producer that retried
+        if envelope.replaces not in (None, self.owner):
+            return Verdict.VOID
         self.owner = envelope.owner
         self.next_n = 1
         self.next_part = 0

@@ -24,6 +24,7 @@ from adapter.ledger.port import (
     Ledger,
     LedgerError,
     LedgerUnavailable,
+    OwnedByAnother,
     RefusedByKafka,
 )
 from adapter.owner import liveness
@@ -249,12 +250,12 @@ class Owner:
             "acknowledged is lost. Please report this"
         )
 
-    def _fail(self, why: str) -> None:
+    def _fail(self, why: str, to: OwnerState = OwnerState.FAILED) -> None:
         """Serve nothing any more, and say why; run() of the server then returns."""
         log.error("ends", queue_manager=self.name, reason=why)
         self.failure = self.failure or why
         if self.lifecycle.state not in OVER:
-            self.lifecycle.to(OwnerState.FAILED)
+            self.lifecycle.to(to)
             try:
                 self._let_all_go(self.failure)
             except Exception:  # whatever a client's connection does, the process must end
@@ -274,7 +275,7 @@ class Owner:
         began_s = self._calls.now_s()
         owner_id = liveness.new_owner_id()
         number = self._terms + 1
-        replayed = await self._replay(number, owner_id, check=old is None)
+        replayed = await self._replay(number, owner_id, again=old is not None)
         self._terms = number
         self._stall.unavailable = ""
         if old is not None:
@@ -292,18 +293,17 @@ class Owner:
             seconds=round(self.replay_s, 3),
         )
 
-    async def _replay(self, term: int, owner_id: bytes, *, check: bool) -> Replayed:
+    async def _replay(self, term: int, owner_id: bytes, *, again: bool) -> Replayed:
         """Become the owner and read what the ledger holds, in another thread.
 
-        check: compare it with what others know of it. What this process was confirmed itself, its
-        ledger object compares.
+        again: replace only this process; else compare the ledger with what others know of it.
         """
         ledger = self._parts.ledger
         ledger.on_durable = partial(self._from_ledger, self._durable, term)
         ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
-        who = liveness.announcement(self.name)
         limits, storage = self._settings.limits, self._parts.storage
-        work = partial(take_over, self.name, owner_id, who, ledger, limits, storage, check=check)
+        of = self.name, owner_id, liveness.announcement(self.name), ledger, limits, storage
+        work = partial(take_over, *of, check=not again, again=again)
         self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
         return await asyncio.shield(self._replaying)
 
@@ -349,7 +349,8 @@ class Owner:
                 return
             except (LedgerError, LedgerUnreadableError) as error:
                 if not isinstance(error, LedgerUnavailable) or not error.retriable:
-                    self._fail(str(error))
+                    taken = isinstance(error, OwnedByAnother)
+                    self._fail(str(error), OwnerState.DEPOSED if taken else OwnerState.FAILED)
                     return
                 self._stall.unavailable = str(error)
                 log.warning("ledger not available", queue_manager=self.name, reason=str(error))

@@ -65,25 +65,27 @@ def take_over(
     storage: Storage | None = None,
     *,
     check: bool = False,
+    again: bool = False,
 ) -> Replayed:
     """Become the owner, and replay what the newest snapshot and the ledger hold.
 
-    check: refuse a ledger that others know to have lost entries, before anything is written.
+    check: refuse a ledger that others know to have lost entries, before anything is written. again:
+    replace only an owner that this ledger object was itself; OwnedByAnother if it is another.
     """
     while True:
         snapshot = storage.snapshots.newest() if storage else None
         known = known_entries(storage.known(), snapshot) if storage and check else []
         try:
             ledger.check(known)
-            replayed = _replay(name, owner, who, ledger, limits, snapshot)
+            replayed = _replay(name, owner, who, ledger, limits, snapshot, again=again)
             if storage is not None:
                 _complete(replayed.qm, storage.pages)
         except (LedgerMismatch, LedgerUnavailable):
             if storage is None:
                 raise
             newest = storage.snapshots.newest()
-            again = known_entries(storage.known(), newest) if check else []
-            if newest == snapshot and known == again:
+            now_known = known_entries(storage.known(), newest) if check else []
+            if newest == snapshot and known == now_known:
                 raise
             continue  # somebody wrote a newer snapshot meanwhile, and trimmed ledger or topics
         return replayed
@@ -122,6 +124,8 @@ def _replay(
     ledger: Ledger,
     limits: Limits | None,
     snapshot: Snapshot | None,
+    *,
+    again: bool,
 ) -> Replayed:
     qm = QueueManager(name, owner, limits)
     qm.xml = XmlBodies()
@@ -150,7 +154,7 @@ def _replay(
 
     after = snapshot.after if snapshot else None
     replayed = Replayed(qm, TakenOver(0, 0, b"", 0), last_n_of, after)
-    replayed.taken = ledger.take_over(owner, who, replay, after)
+    replayed.taken = ledger.take_over(owner, who, replay, after, again=again)
     dispatch.begin_term(qm, replayed.taken.offset)
     return replayed
 

@@ -26,11 +26,18 @@ import msgspec
 import structlog
 
 from adapter.errors import RegistryNotAvailable, SchemaNotFound
-from adapter.ledger.envelope import ENTRY, OWNER_BYTES, OWNER_CHANGED, Envelope, NewerVersion
+from adapter.ledger.envelope import (
+    ENTRY,
+    NOBODY,
+    OWNER_BYTES,
+    OWNER_CHANGED,
+    Envelope,
+    NewerVersion,
+)
 from adapter.ledger.envelope import encode as envelope_of
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import LedgerError
-from adapter.ledger.validity import NOBODY, Validity, Verdict
+from adapter.ledger.validity import Validity, Verdict
 from adapter.registry import codes, rules, state
 from adapter.registry.log import SCHEMAS, Kept, MemorySchemaLog, SchemaLog, TopicLog
 from adapter.registry.port import LATEST, Latest, Level, Registered

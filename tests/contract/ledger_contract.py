@@ -11,7 +11,13 @@ from typing import Protocol
 
 import pytest
 
-from adapter.ledger.envelope import ENTRY, OWNER_BYTES, OWNER_CHANGED, encode, encode_entry
+from adapter.ledger.envelope import (
+    ENTRY,
+    OWNER_BYTES,
+    OWNER_CHANGED,
+    encode,
+    encode_entry,
+)
 from adapter.ledger.port import (
     PAYLOAD_BYTES_MAX,
     Deposed,
@@ -206,21 +212,6 @@ class LedgerContract:
         assert payloads_of(read_exactly(place.reader(), 1)) == [b"before"]
         assert len(heard.doubts) == 1
 
-    def test_the_new_owner_is_not_disturbed_by_the_old_ones_void_records(
-        self, place: Place
-    ) -> None:
-        old, new = place.ledger(), place.ledger()
-        old_heard, new_heard = Heard(old), Heard(new)
-        take(old)
-        take(new)
-        write_durably(new, new_heard, [b"new 1"])
-        old.append(b"void")
-        old_heard.wait_doubt()
-        assert old_heard.durable == []
-        write_durably(new, new_heard, [b"new 2", b"new 3"])
-        assert new_heard.doubts == []
-        assert payloads_of(take(place.ledger())[1]) == [b"new 1", b"new 2", b"new 3"]
-
     def test_an_owner_that_doubted_can_take_over_again(self, place: Place) -> None:
         ledger, rival = place.ledger(), place.ledger()
         heard = Heard(ledger)
@@ -279,7 +270,7 @@ class LedgerContract:
         ledger = place.ledger()
         heard = Heard(ledger)
         take(ledger)
-        place.write(b"\x03" + encode(ENTRY, new_owner(), 7, b"from the future")[1:])
+        place.write(b"\x1e" + encode(ENTRY, new_owner(), 7, b"from the future")[1:])
         ledger.append(b"one")
         assert "newer mqk" in heard.wait_doubt()
         assert heard.durable == []

@@ -5,6 +5,7 @@ import pytest
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Ledger, LedgerReader, Position
 from tests.contract.ledger_contract import LedgerContract, Place
+from tests.contract.ownership_contract import OwnershipContract
 
 
 class MemoryPlace:
@@ -29,7 +30,7 @@ class MemoryPlace:
         self._log.recreate()
 
 
-class TestMemoryLedger(LedgerContract):
+class TestMemoryLedger(LedgerContract, OwnershipContract):
     @pytest.fixture
     def place(self) -> Place:
         return MemoryPlace()

@@ -12,12 +12,13 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.transmission import Transmission
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from adapter.ledger.envelope import ENTRY, NOBODY, encode, encode_change
 from adapter.ledger.port import Raw
 from tests.support.core import START_MS, Client, Core
 
 FIRST_OWNER = bytes(range(16))
 SECOND_OWNER = bytes(range(16, 32))
+FROZEN_OWNER = bytes(range(32, 48))
 
 
 def tell() -> list[bytes]:
@@ -189,10 +190,11 @@ def records() -> list[Raw]:
     first = [encode(ENTRY, FIRST_OWNER, n, one) for n, one in enumerate(entries[:half], 1)]
     second = [encode(ENTRY, SECOND_OWNER, n, one) for n, one in enumerate(entries[half:], 1)]
     values = [
-        encode(OWNER_CHANGED, FIRST_OWNER, 0, b"GOLDEN (process 1)"),
+        encode_change(FIRST_OWNER, NOBODY, b"GOLDEN (process 1)"),
         *first,
         first[-1],  # written twice
-        encode(OWNER_CHANGED, SECOND_OWNER, 0, b"GOLDEN (process 2)"),
+        encode_change(SECOND_OWNER, FIRST_OWNER, b"GOLDEN (process 2)"),
+        encode_change(FROZEN_OWNER, FIRST_OWNER, b"GOLDEN (process 1)"),  # it does not know that
         encode(ENTRY, FIRST_OWNER, half + 1, entries[half]),  # of an owner that was deposed
         *second,
         encode(ENTRY, SECOND_OWNER, len(second) + 2, entries[-1]),  # behind one that was lost

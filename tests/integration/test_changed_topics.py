@@ -131,7 +131,7 @@ def test_records_of_others_among_the_snapshots(
     manager.start()
     assert drain(manager, MESSAGES, 1) == bodies(0, MESSAGES)
     manager.crash()
-    producer.produce(topic, b"\x03" + bytes(100), partition=0)
+    producer.produce(topic, b"\x1e" + bytes(100), partition=0)
     producer.flush(WAIT_S)
     with pytest.raises(LedgerMismatch, match=r"a snapshot of version 3.*later release"):
         manager.start()

@@ -147,6 +147,16 @@ def test_told_to_end_under_load(make: MakeServer, number: signal.Signals) -> Non
 
 
 @contextmanager
+def frozen_for_a_while(pid: int) -> Iterator[None]:
+    """A process that does nothing meanwhile."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
 def stuck(address: str) -> Iterator[Unit]:
     """A unit that holds a message and does not end."""
     with adapter.connect(address) as qm:
@@ -281,6 +291,31 @@ def test_another_server_takes_over_under_load(make: MakeServer) -> None:
         assert load.finish() > 40
     with adapter.connect(new.address) as qm:
         assert qm.queue("LOAD").depth() == 0
+
+
+def test_finding_reliability_d2_a_frozen_server_leaves_its_successor_alone(
+    make: MakeServer,
+) -> None:
+    """Also if its ledger was trimmed meanwhile, so that it cannot read what came behind it."""
+    frozen = make()
+    frozen.start()
+    with adapter.connect(frozen.address) as qm:
+        qm.define_queue("Q")
+        qm.queue("Q").put(b"before")
+    with frozen_for_a_while(frozen.pid):
+        successor = make(frozen.queue_manager, take_over=True)
+        for _ in range(2):  # a stop writes a snapshot, and trims the ledger up to it
+            successor.start()
+            with adapter.connect(successor.address) as qm:
+                qm.queue("Q").put(b"meanwhile")
+            successor.ask_to_end()
+            assert successor.await_end() == 0
+        successor.start()
+    assert frozen.await_end(STOP_S) == 1
+    assert "another owner took over" in frozen.sentence()
+    with adapter.connect(successor.address) as qm:
+        qm.queue("Q").put(b"after")
+        assert qm.queue("Q").depth() == len(["before", "meanwhile", "meanwhile", "after"])
 
 
 # -- movers

@@ -80,6 +80,7 @@ RETENTIONS_MS = (0, 0, 5_000, 60_000, FOREVER)
 TICKS_MAX = 200
 OVER_MS = 200_000
 """After so long all that can expire is gone, wherever it was."""
+FROZEN = b"an owner that was frozen"
 
 
 class Reader:
@@ -388,6 +389,7 @@ class Simulation(Steps):
                     if reply.request in program.asked:
                         self._answered(program, reply.request, reply.result)
         if owner.doubts:
+            assert FROZEN.decode() not in str(owner.doubts), "it deposed its successor"
             owner.recover()
             self._recovered(crashed=False)
 
@@ -441,7 +443,7 @@ class Simulation(Steps):
 
     def _crash(self) -> None:
         """Let the owner's process end, mostly without a word, and start again."""
-        owner = self.owner
+        owner, replaced = self.owner, self.owner.owner_id
         figures = owner.loop.statistics()
         if owner.loop.idle:
             where = "crash at rest"
@@ -458,6 +460,7 @@ class Simulation(Steps):
         owner.crash()
         owner.doubts.clear()
         self._recovered(crashed=True)
+        owner.log.write(envelope.encode_change(b"comes to".ljust(16), replaced, FROZEN))
 
     def _crash_while_taking_over(self) -> None:
         self.met["crash while taking over"] += 1

@@ -90,7 +90,7 @@ def test_what_is_no_record_is_corrupt_and_not_newer(value: bytes | None) -> None
 
 def test_a_newer_version_says_what_to_do() -> None:
     with pytest.raises(NewerVersion, match=r"version 3.*use the newer mqk"):
-        decode(b"\x03" + encode(ENTRY, OWNER, 1, b"")[1:])
+        decode(b"\x1e" + encode(ENTRY, OWNER, 1, b"")[1:])
 
 
 def test_an_owner_id_has_sixteen_bytes() -> None:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, PARTS_VERSION, encode
+from adapter.ledger.envelope import CHANGE_VERSION, ENTRY, OWNER_CHANGED, encode, encode_change
 from adapter.ledger.port import LastRecord, LedgerMismatch
 from adapter.ledger.signs import Seen, announcement, last_record, probe
 from adapter.ledger.validity import Validity, Verdict
 
-A, B = b"a" * 16, b"b" * 16
+A, B, C = b"a" * 16, b"b" * 16, b"c" * 16
 
 
 def seen(*values: bytes | None) -> list[Seen]:
@@ -35,12 +35,22 @@ def change(owner: bytes, who: bytes = b"who") -> bytes:
         ([change(A), change(B), entry(B, 1, b"y"), entry(A, 1)], LastRecord(B, 102, b"y")),
         ([probe(A)], None),
         ([entry(A, 7), probe(B), entry(B, 3)], LastRecord(A, 100, b"p")),
+        ([entry(A, 7), encode_change(B, A, b"who"), entry(B, 1)], LastRecord(B, 102, b"p")),
+        ([entry(A, 7), encode_change(B, C, b"who"), entry(B, 1)], LastRecord(A, 100, b"p")),
+        ([encode_change(B, A, b"who")], LastRecord(B, 100, b"")),
     ],
 )
 def test_the_last_sign_is_that_of_the_owner_in_force(
     values: list[bytes | None], sign: LastRecord | None
 ) -> None:
     assert last_record("t", seen(*values)) == sign
+
+
+def test_more_is_read_to_know_whether_the_last_change_counts() -> None:
+    change = encode_change(B, A, b"who")
+    assert last_record("t", seen(change), whole=False) is None
+    assert last_record("t", seen(change, entry(B, 1)), whole=False) == LastRecord(B, 101, b"p")
+    assert last_record("t", seen(entry(A, 7), change), whole=False) == LastRecord(B, 101, b"")
 
 
 def test_a_probe_is_void_for_every_reader() -> None:
@@ -51,7 +61,7 @@ def test_a_probe_is_void_for_every_reader() -> None:
 
 
 def test_what_a_later_version_wrote_is_told() -> None:
-    newer = bytes((PARTS_VERSION + 1,)) + entry(A, 1)[1:]
+    newer = bytes((CHANGE_VERSION + 1,)) + entry(A, 1)[1:]
     with pytest.raises(LedgerMismatch, match=r"t at offset 1: .* use the newer mqk that wrote it"):
         last_record("t", seen(change(A), newer))
 

@@ -2,7 +2,14 @@
 
 import pytest
 
-from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, RecordNumber, encode, encode_entry
+from adapter.ledger.envelope import (
+    ENTRY,
+    OWNER_CHANGED,
+    RecordNumber,
+    encode,
+    encode_change,
+    encode_entry,
+)
 from adapter.ledger.port import Deposed, Position
 from adapter.ledger.term import Term
 
@@ -12,7 +19,7 @@ ME, RIVAL = b"m" * 16, b"r" * 16
 @pytest.fixture
 def term() -> Term:
     """A term that began at offset 10 and whose n 1 lies at offset 11."""
-    term = Term("the ledger", ME, 10, earlier=[b"e" * 16])
+    term = Term("the ledger", ME, 10)
     assert term.follows(RecordNumber(1), 11)
     return term
 
@@ -73,12 +80,10 @@ def test_a_change_behind_ours_deposes_even_if_the_entry_lies_before_it(term: Ter
     assert term.durable_n == 1
 
 
-def test_a_late_attempt_of_our_own_is_a_doubt_but_no_rival(term: Term) -> None:
-    doubt = term.judge_gap(
-        RecordNumber(2), 13, [encode(OWNER_CHANGED, b"e" * 16, 0, b"me"), mine(2)]
-    )
-    assert "written late" in doubt
-    assert not isinstance(doubt, Deposed)
+def test_a_change_that_replaces_another_owner_is_passed(term: Term) -> None:
+    """As an attempt of our own is that was given up, and is written late."""
+    late = encode_change(b"e" * 16, b"d" * 16, b"me")
+    assert term.judge_gap(RecordNumber(2), 13, [late, mine(2)]) == ""
 
 
 @pytest.mark.parametrize(
@@ -100,7 +105,7 @@ def test_a_hole_or_an_impossible_report_is_a_doubt(
 
 
 def test_a_newer_versions_record_is_a_doubt(term: Term) -> None:
-    doubt = term.judge_gap(RecordNumber(2), 13, [b"\x03" + mine(5)[1:], mine(2)])
+    doubt = term.judge_gap(RecordNumber(2), 13, [b"\x1e" + mine(5)[1:], mine(2)])
     assert "offset 12" in doubt
     assert "newer mqk" in doubt
 

@@ -12,6 +12,7 @@ from adapter.ledger.envelope import (
     Envelope,
     NewerVersion,
     encode,
+    encode_change,
     encode_entry,
 )
 from adapter.ledger.validity import Assembly, Validity, Verdict
@@ -24,6 +25,7 @@ records = st.builds(
     st.sampled_from([A, B, C]),
     st.integers(0, 5),
     st.just(b""),
+    replaces=st.sampled_from([None, None, b"", A, B, C]),
 )
 parts = st.integers(1, 3).flatmap(
     lambda count: st.builds(
@@ -58,7 +60,10 @@ def verdict_by_the_book(log: list[Envelope], index: int) -> Verdict:
     changes = changes_by_the_book(log, index)
     owner = log[changes[-1]].owner if changes else None
     if record.kind == OWNER_CHANGED:
-        return Verdict.DUPLICATE if record.owner == owner else Verdict.OWNER_CHANGED
+        if record.owner == owner:
+            return Verdict.DUPLICATE
+        is_named = record.replaces is None or record.replaces == (owner or b"")
+        return Verdict.OWNER_CHANGED if is_named else Verdict.VOID
     if record.owner != owner:
         return Verdict.VOID
     expected = (1, 0)
@@ -78,8 +83,9 @@ def changes_by_the_book(log: list[Envelope], index: int) -> list[int]:
     """The places before index where the owner really changed."""
     found: list[int] = []
     for place, record in enumerate(log[:index]):
-        is_change = record.kind == OWNER_CHANGED and record.n == 0
-        if is_change and (not found or log[found[-1]].owner != record.owner):
+        owner = log[found[-1]].owner if found else b""
+        is_change = record.kind == OWNER_CHANGED and record.n == 0 and owner != record.owner
+        if is_change and record.replaces in (None, owner):
             found.append(place)
     return found
 
@@ -138,6 +144,27 @@ def test_a_skip_voids_only_that_owner() -> None:
     assert [validity.judge(Envelope(k, o, n, b"")) for k, o, n, _ in log] == [v for *_, v in log]
 
 
+def test_finding_reliability_d2_a_change_that_replaces_who_is_replaced_already_is_void() -> None:
+    validity = Validity()
+    log = [
+        (encode_change(A, b"", b"the first"), Verdict.OWNER_CHANGED),
+        (encode_change(B, A, b"its successor"), Verdict.OWNER_CHANGED),
+        (encode_change(C, A, b"the first, that was frozen"), Verdict.VOID),
+        (encode(ENTRY, C, 1, b""), Verdict.VOID),
+        (encode(ENTRY, B, 1, b""), Verdict.VALID),
+        (encode_change(C, b"", b"one that saw nobody"), Verdict.VOID),
+        (encode(OWNER_CHANGED, C, 0, b"of an earlier release"), Verdict.OWNER_CHANGED),
+    ]
+    assert [validity.judge_value(value)[0] for value, _ in log] == [one for _, one in log]
+
+
+def test_a_trimmed_log_that_begins_with_a_change() -> None:
+    change = encode_change(B, A, b"who")
+    validity = Validity.of_trimmed(change)
+    assert validity.judge_value(change)[0] is Verdict.OWNER_CHANGED
+    assert validity.judge_value(encode(ENTRY, B, 1, b""))[0] is Verdict.VALID
+
+
 def test_bytes_that_are_no_record_change_nothing() -> None:
     validity = Validity.at(A, 1)
     assert validity.judge_value(b"text") == (Verdict.CORRUPT, None)
@@ -147,7 +174,7 @@ def test_bytes_that_are_no_record_change_nothing() -> None:
 
 def test_a_newer_versions_record_is_not_judged() -> None:
     with pytest.raises(NewerVersion):
-        Validity().judge_value(b"\x03" + encode(ENTRY, A, 2, b"")[1:])
+        Validity().judge_value(b"\x1e" + encode(ENTRY, A, 2, b"")[1:])
 
 
 def test_a_long_entry_is_put_together_once_it_is_whole() -> None:

@@ -216,6 +216,31 @@ def test_a_rival_makes_the_owner_step_down() -> None:
     run(test)
 
 
+def test_finding_reliability_d2_a_frozen_owner_does_not_depose_its_successor() -> None:
+    """It comes to, is in doubt, finds who owns the ledger, and ends: 20 times."""
+
+    async def test(bench: Bench) -> None:
+        for number in range(20):
+            frozen, successor = Bench(bench.log), Bench(bench.log)
+            for one in (frozen, successor):
+                await one.owner.start()
+                one.owner.loop.take(inputs.Connected(1))
+                await one.ask(c.SessionOpen(bytes([number, one is frozen]) * 8))
+            bench.log.arm("lost before durable")
+            frozen.send(c.DefineQueue(f"F{number}"), durable=True)
+            await until(frozen.owner.ended.is_set)
+            assert frozen.owner.lifecycle.state is OwnerState.DEPOSED
+            assert "another owner took over" in frozen.owner.failure
+            assert frozen.owner.statistics().terms == 1
+            await successor.ask(c.DefineQueue(f"S{number}"), durable=True)
+            assert successor.owner.running
+            assert {f"S{n}" for n in range(number + 1)} <= set(successor.owner.term.qm.queues)
+            for one in (frozen, successor):
+                await one.owner.stop()
+
+    run(test)
+
+
 def test_a_ledger_that_is_away_is_tried_again() -> None:
     async def test(bench: Bench) -> None:
         await bench.begin()
@@ -322,11 +347,13 @@ class Slow(MemoryLedger):
         who: str,
         replay: Callable[[Entry], None],
         after: Position | None = None,
+        *,
+        again: bool = False,
     ) -> TakenOver:
         self.taking = True
         self.go.wait(WAIT_S)
         self.taking = False
-        return super().take_over(owner, who, replay, after)
+        return super().take_over(owner, who, replay, after, again=again)
 
     def close(self) -> None:
         self.closed_meanwhile = self.closed_meanwhile or self.taking

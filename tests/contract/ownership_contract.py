@@ -1,0 +1,84 @@
+"""Who may own a ledger: one suite, run for the ledger in memory and for the one on Kafka."""
+
+import pytest
+
+from adapter.ledger.envelope import ENTRY, encode, encode_change
+from adapter.ledger.port import Entry, Ledger, LedgerClosed, OwnedByAnother
+from tests.contract.ledger_contract import (
+    Heard,
+    Place,
+    new_owner,
+    payloads_of,
+    read_exactly,
+    take,
+    write_durably,
+)
+
+
+class OwnershipContract:
+    """The suite. Subclasses are named Test... and give ``place`` and ``ledger``."""
+
+    def test_finding_reliability_d2_an_owner_that_was_replaced_does_not_come_back(
+        self, place: Place
+    ) -> None:
+        frozen, successor = place.ledger(), place.ledger()
+        frozen_heard, heard = Heard(frozen), Heard(successor)
+        take(frozen)
+        write_durably(frozen, frozen_heard, [b"before"])
+        take(successor, "the successor by name")
+        write_durably(successor, heard, [b"of the successor"])
+        for _ in range(20):
+            with pytest.raises(OwnedByAnother, match=r"another owner took over.*by name"):
+                frozen.take_over(new_owner(), "a test", lambda _entry: None, again=True)
+        successor.trim(successor.durable().offset)
+        known = successor.durable()
+        with pytest.raises(OwnedByAnother, match="another owner took over"):
+            frozen.take_over(new_owner(), "a test", lambda _entry: None, known, again=True)
+        write_durably(successor, heard, [b"undisturbed"])
+        assert heard.doubts == []
+
+    def test_an_owner_takes_over_again_from_itself(self, place: Place, ledger: Ledger) -> None:
+        heard = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one"])
+        again = Heard(ledger)
+        for _ in range(3):
+            ledger.take_over(new_owner(), "a test", lambda _entry: None, again=True)
+        write_durably(ledger, again, [b"two"])
+        assert payloads_of(read_exactly(place.reader(), 2)) == [b"one", b"two"]
+
+    @pytest.mark.parametrize("again", [False, True])
+    def test_of_two_take_overs_at_once_the_first_counts(self, place: Place, again: bool) -> None:
+        """The rival's change comes in while the other one still reads whom it is to replace."""
+        ledger, rival = place.ledger(), new_owner()
+        first = Heard(ledger)
+        take(ledger)
+        write_durably(ledger, first, [b"one"])
+        owner = ledger.durable().owner
+
+        def race(_entry: Entry) -> None:
+            place.write(encode_change(rival, owner, b"the rival by name"))
+            place.write(encode(ENTRY, rival, 1, b"of the rival"))
+
+        with pytest.raises(OwnedByAnother, match=r"another owner took over.*the rival by name"):
+            ledger.take_over(new_owner(), "a test", race, again=again)
+        with pytest.raises(LedgerClosed):
+            ledger.append(b"void")
+        place.write(encode(ENTRY, rival, 2, b"of the rival still"))
+        expected = [b"one", b"of the rival", b"of the rival still"]
+        assert payloads_of(read_exactly(place.reader(), 3)) == expected
+
+    def test_the_new_owner_is_not_disturbed_by_the_old_ones_void_records(
+        self, place: Place
+    ) -> None:
+        old, new = place.ledger(), place.ledger()
+        old_heard, new_heard = Heard(old), Heard(new)
+        take(old)
+        take(new)
+        write_durably(new, new_heard, [b"new 1"])
+        old.append(b"void")
+        old_heard.wait_doubt()
+        assert old_heard.durable == []
+        write_durably(new, new_heard, [b"new 2", b"new 3"])
+        assert new_heard.doubts == []
+        assert payloads_of(take(place.ledger())[1]) == [b"new 1", b"new 2", b"new 3"]

@@ -44,7 +44,7 @@ def properties(
         if not equals or not name:
             raise click.BadParameter(f"{value!r} is not NAME=VALUE, such as colour=red")
         try:
-            read = json.loads(text)
+            read = json.loads(text, parse_constant=str)  # NaN is no number of JSON
         except ValueError:
             read = text
         found[name] = read if isinstance(read, bool | int | float | str) else text

@@ -167,13 +167,13 @@ def test_finding_users_13_properties(at: Mqk, manager: TestQueueManager) -> None
     said = at(
         "put", "Q", "x", "--property", "colour=red", "--property", "size=3",
         "--property", "share=0.5", "--property", "new=true", "--property", 'code="3"',
-        "--property", "note=a=b", "--property", "list=[1]",
+        "--property", "note=a=b", "--property", "list=[1]", "--property", "none=NaN",
     )  # fmt: skip
     assert said.status == 0, said.err
     (message,) = on(manager)
     assert message.properties == {
         "colour": "red", "size": 3, "share": 0.5, "new": True, "code": "3", "note": "a=b",
-        "list": "[1]",
+        "list": "[1]", "none": "NaN",
     }  # fmt: skip
 
 

@@ -26,6 +26,7 @@ from adapter.servicebroker import (
     ServiceBroker,
     connect,
 )
+from adapter.servicebroker.activation import as_argument
 
 WEBHOOK_TIMEOUT_S = 10.0
 PROGRAM_TIMEOUT_S = 300.0
@@ -157,21 +158,27 @@ def alerts(program: str | None, webhook: str | None, event: str, qmgr: str) -> N
 
 @broker.command()
 @click.argument("queues", nargs=-1, metavar="[QUEUE]...")
+@click.option(
+    "--allow", multiple=True, required=True, metavar="PROCEDURE",
+    help="A procedure that may be started, as the queue has it; give each one.",
+)  # fmt: skip
 @options.queue_manager
-def activate(queues: tuple[str, ...], qmgr: str) -> None:
+def activate(queues: tuple[str, ...], allow: tuple[str, ...], qmgr: str) -> None:
     """Start the activation procedures of QUEUEs as messages need readers, until SIGTERM or Ctrl-C.
 
     Without a QUEUE it starts those of every queue. A procedure is a program, which has the queue's
-    name as its argument and the queue manager in MQK_QMGR, or a Python callable "module:function",
-    which is called with a session and the queue's name. At most MAX_QUEUE_READERS of a queue run at
-    once, as far as this command starts them: let it run once for a queue. After a reader that fails
-    the next one is started later. A queue manager that restarts is waited for.
+    name as its argument and in MQK_QUEUE, and the queue manager in MQK_QMGR, or a Python callable
+    "module:function", which is called with a session and the queue's name. Every client may alter a
+    queue's procedure: one that is not given with --allow is reported and not started. At most
+    MAX_QUEUE_READERS of a queue run at once, as far as this command starts them: let it run once
+    for a queue. After a reader that fails the next one is started later. A queue manager that
+    restarts is waited for.
 
     Exit status: 0 after SIGTERM, 130 after Ctrl-C, 1 if a queue is missing or has no activation.
     """
     tell_all("adapter.servicebroker")
     with session(qmgr) as opened:
-        service = ActivationService(opened, queues, environment=environment(qmgr))
+        service = ActivationService(opened, queues, allow=allow, environment=environment(qmgr))
         with signals.ending(service.stop):
             service.start()
             which = (
@@ -186,7 +193,7 @@ def _run(program: str, one: QueueEvent, text: str) -> None:
     """Start a program and wait for its end; what fails is said, and the alerts go on."""
     try:
         child = launch.start(
-            [program, one.event, one.queue],
+            [program, one.event, as_argument(one.queue)],
             output=None,
             environment=dict(os.environ) | {"MQK_EVENT": text},
         )

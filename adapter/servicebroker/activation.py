@@ -1,19 +1,21 @@
 """ActivationService: starts readers for the messages of queues that have activation.
 
-    service = ActivationService(broker)
+    service = ActivationService(broker, allow=["/usr/local/bin/read-orders"])
     service.run()
 
 The procedure of a queue is a program, which is started with the queue's name as its argument, or a
 Python callable "module:function", which is called with a new session and the queue's name in a
-thread of its own. The queue manager decides when messages need a reader. A reader that fails, or
-ends without having received any of the messages that are there, is followed by a pause, which
-grows from one failure to the next. This module does not know what a reader does.
+thread of its own. Every client may write any text as a queue's procedure; so the service starts
+only those that it was allowed to. The queue manager decides when messages need a reader. A reader
+that fails, or ends without having received any of the messages that are there, is followed by a
+pause, which grows from one failure to the next. This module does not know what a reader does.
 """
 
 from __future__ import annotations
 
 import importlib
 import logging
+import os
 import re
 import threading
 import time
@@ -61,7 +63,8 @@ class _ReaderEnd(Struct):
 class _Queue(Struct):
     """The readers of one queue. ends: of those that were not judged yet; pause_s: how long the
     pause after the next failure is; until_s: when a pause is over; is_due: whether to look at it;
-    receives: how often had been received when the last reader was started, which still runs.
+    receives: how often had been received when the last reader was started, which still runs;
+    refused: the procedure that was not allowed when it was last looked at.
     """
 
     name: str
@@ -71,13 +74,15 @@ class _Queue(Struct):
     until_s: float = 0.0
     is_due: bool = True
     receives: Receives | None = None
+    refused: str = ""
 
 
 class ActivationService:
     """Starts readers for queues. Every method may be called from any thread.
 
-    queues: the names of the queues; empty: every queue with activation. environment: of programs;
-    None: that of this process. pause_s: before another reader, after one that failed; it grows.
+    queues: the names of the queues; empty: every queue with activation. allow: the procedures that
+    may be started, as queues have them. environment: of programs; None: that of this process.
+    pause_s: before another reader, after one that failed; it grows.
     """
 
     def __init__(
@@ -85,12 +90,16 @@ class ActivationService:
         broker: ServiceBroker,
         queues: Iterable[str] = (),
         *,
+        allow: Iterable[str],
         environment: Mapping[str, str] | None = None,
         pause_s: float = PAUSE_FIRST_S,
     ) -> None:
         if isinstance(queues, str):
             raise WrongArgument(f"queues is a list of names, not the str {queues!r}")
+        if isinstance(allow, str):
+            raise WrongArgument(f"allow is a list of procedures, not the str {allow!r}")
         self._broker = broker
+        self._allowed = frozenset(allow)
         self._only = {_key(name): name for name in queues}
         self._environment = environment
         self._pause_s = pause_s
@@ -259,7 +268,27 @@ class ActivationService:
         if queue.until_s > time.monotonic():
             queue.is_due = True
         elif is_on and has_room and shown["activation_needed"] and not self._stopping.is_set():
-            self._start(queue, shown["activation_procedure"], receives)
+            procedure = shown["activation_procedure"]
+            if self._is_allowed(queue, procedure):
+                self._start(queue, procedure, receives)
+
+    def _is_allowed(self, queue: _Queue, procedure: str) -> bool:
+        """Whether a procedure may be started. One that may not is logged once, and the queue is
+        left until its next event.
+        """
+        if procedure in self._allowed:
+            queue.refused = ""
+            return True
+        if queue.refused != procedure:
+            queue.refused = procedure
+            with self._changed:
+                self._counts["failures"] += 1
+            text = (
+                "queue %s: its procedure %r is not started, because this service does not allow "
+                "it: start the service with this procedure allowed, or alter the queue"
+            )
+            log.error(text, queue.name, procedure)
+        return False
 
     def _judge(self, queue: _Queue, end: _ReaderEnd, shown: dict[str, Any]) -> None:
         """See whether a reader has failed; then the next one is started after a pause."""
@@ -318,7 +347,12 @@ class ActivationService:
         return ""
 
     def _run(self, name: str, procedure: str) -> str:
-        child = launch.start([procedure, name], output=None, environment=self._environment)
+        environment = dict(os.environ if self._environment is None else self._environment)
+        child = launch.start(
+            [procedure, as_argument(name)],
+            output=None,
+            environment=environment | {"MQK_QUEUE": name},
+        )
         while (status := child.wait(LOOK_S)) is None:
             if self._stopping.is_set():
                 child.stop_group(STOP_GRACE_S)
@@ -334,6 +368,15 @@ class ActivationService:
             queue.is_due = True
             self._counts["ended"] += 1
             self._changed.notify_all()
+
+
+def as_argument(queue: str) -> str:
+    """Write a queue's name as an argument of a program, which must not take it for an option.
+
+    >>> as_argument("-c"), as_argument("Orders")
+    ('dbo.-c', 'Orders')
+    """
+    return f"dbo.{queue}" if queue.startswith("-") else queue
 
 
 def _key(name: str) -> str:

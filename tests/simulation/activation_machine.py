@@ -126,7 +126,7 @@ class ActivationMachine(JudgedMachine):
     def _begin(self) -> None:
         """Let the service begin with a new session."""
         if not hasattr(self, "service"):
-            self.service = SteppedService(self.session)
+            self.service = SteppedService(self.session, allow=["a:b"])
         self.after = self.service._begin(self.session)
         self._settle()
 

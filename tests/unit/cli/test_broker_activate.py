@@ -54,7 +54,7 @@ def test_it_starts_a_program_until_a_signal_comes(
     with manager.connect_servicebroker() as session:
         prepare(session, program)
     thread = signal_when(tmp_path / "out", "für zwei\n", number)
-    said = at("broker", "activate", *names)
+    said = at("broker", "activate", "--allow", str(program), *names)
     thread.join()
     lines = said.err.splitlines()
     assert said.status == status
@@ -73,7 +73,7 @@ def test_a_program_that_fails_is_said_in_a_sentence(
     with manager.connect_servicebroker() as session:
         prepare(session, program)
     thread = signal_when(out, "ran\nran\n", signal.SIGTERM)
-    said = at("broker", "activate", "Orders")
+    said = at("broker", "activate", "Orders", "--allow", str(program))
     thread.join()
     assert said.status == 0
     failed = [line for line in said.err.splitlines() if "failed" in line]
@@ -90,7 +90,7 @@ def test_queues_that_cannot_be_activated(
     with manager.connect_servicebroker() as session:
         prepare(session)
     for name, text in (("Orders", "queue Orders has no activation"), ("Nowhere", "Nowhere")):
-        said = at("broker", "activate", name)
+        said = at("broker", "activate", "--allow", "a:b", name)
         assert said.status == 1
         assert text in said.err
         assert len(said.err.splitlines()) == 1
@@ -98,7 +98,7 @@ def test_queues_that_cannot_be_activated(
 
 
 def test_no_queue_manager(mqk: Mqk) -> None:
-    said = mqk("broker", "activate", "--qmgr", "127.0.0.1:1")
+    said = mqk("broker", "activate", "--allow", "a:b", "--qmgr", "127.0.0.1:1")
     assert said.status == 1
     assert "no queue manager answers" in said.err
     assert "Traceback" not in said.err
@@ -117,3 +117,9 @@ def test_the_activation_of_a_queue_is_shown(
     assert found == ("ON" if is_on else "OFF", "orders:read", 3)
     assert json.loads(at("broker", "queue", "Plain", "--json").out)["activation"] == "none"
     assert "orders:read" in at("broker", "queue", "Orders").out
+
+
+def test_finding_reliability_d4_procedures_have_to_be_allowed(at: Mqk) -> None:
+    said = at("broker", "activate")
+    assert said.status == 2
+    assert "--allow" in said.err

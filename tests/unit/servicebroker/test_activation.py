@@ -12,6 +12,7 @@ import pytest
 
 from adapter.errors import InvalidOption
 from adapter.servicebroker import (
+    DEFAULT,
     ActivationService,
     QueueActivation,
     ServiceBroker,
@@ -22,6 +23,18 @@ from tests.support.broker_site import EXPENSES, BrokerSite, broker_site
 
 WAIT_S = 20.0
 HERE = __name__
+ALLOWED = [
+    f"{HERE}:{name}"
+    for name in (
+        "receive_all",
+        "receive_one",
+        "hold_one",
+        "wait_then_receive",
+        "do_nothing",
+        "fail",
+        "nowhere",
+    )
+]
 
 seen: list[str] = []
 may_end = threading.Event()
@@ -67,7 +80,7 @@ def at() -> Iterator[BrokerSite]:
 
 @pytest.fixture
 def service(at: BrokerSite) -> Iterator[ActivationService]:
-    with stopped_at_the_end(ActivationService(at.admin)) as made:
+    with stopped_at_the_end(ActivationService(at.admin, allow=ALLOWED)) as made:
         yield made
 
 
@@ -162,7 +175,7 @@ def test_a_reader_that_fails_is_not_started_in_a_hot_loop(
     activate(at, function)
     at.submit("one")
     with (
-        stopped_at_the_end(ActivationService(at.admin, pause_s=3600.0)) as service,
+        stopped_at_the_end(ActivationService(at.admin, allow=ALLOWED, pause_s=3600.0)) as service,
         caplog.at_level(logging.ERROR, "adapter.servicebroker"),
     ):
         service.start()
@@ -211,7 +224,12 @@ def test_a_program(at: BrokerSite, tmp_path: Path) -> None:
     program.chmod(0o755)
     at.admin.alter_queue(EXPENSES, activation=QueueActivation(str(program)))
     environment = dict(os.environ) | {"MQK_QMGR": at.manager.address}
-    service = ActivationService(at.admin, [EXPENSES], environment=environment)
+    service = ActivationService(
+        at.admin,
+        [EXPENSES],
+        allow=[str(program), str(tmp_path / "nowhere")],
+        environment=environment,
+    )
     service.start()
     try:
         at.submit("one")
@@ -227,8 +245,55 @@ def test_a_program(at: BrokerSite, tmp_path: Path) -> None:
 
 def test_queues_that_cannot_be_activated(at: BrokerSite) -> None:
     with pytest.raises(InvalidOption, match="queue ExpenseQueue has no activation"):
-        ActivationService(at.admin, [EXPENSES]).start()
+        ActivationService(at.admin, [EXPENSES], allow=[]).start()
     with pytest.raises(ServiceBrokerError, match="Nowhere"):
-        ActivationService(at.admin, ["Nowhere"]).start()
+        ActivationService(at.admin, ["Nowhere"], allow=[]).start()
     with pytest.raises(InvalidOption, match="list of names"):
-        ActivationService(at.admin, "Q")
+        ActivationService(at.admin, "Q", allow=[])
+
+
+def test_finding_reliability_d4_what_is_not_allowed_is_refused_and_not_tried_again(
+    at: BrokerSite, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    program = tmp_path / "evil"
+    program.write_text(f"#!/bin/sh\ntouch {out}\n")
+    program.chmod(0o755)
+    at.admin.alter_queue(EXPENSES, activation=QueueActivation(str(program), 5))
+    at.submit("one")
+    allowed = f"{HERE}:receive_all"
+    with (
+        stopped_at_the_end(ActivationService(at.admin, allow=[allowed])) as service,
+        caplog.at_level(logging.ERROR, "adapter.servicebroker"),
+    ):
+        service.start()
+        until(lambda: service.statistics()["failures"] == 1)
+        assert service.wait_idle(WAIT_S)
+        assert service.statistics()["started"] == 0
+        activate(at, "receive_all")
+        until(lambda: seen == ["one"])
+    (said,) = caplog.messages
+    assert f"queue {EXPENSES}: its procedure '{program}' is not started" in said
+    assert "start the service with this procedure allowed" in said
+    assert not out.exists()
+    with pytest.raises(InvalidOption, match="list of procedures"):
+        ActivationService(at.admin, allow=allowed)
+
+
+def test_finding_reliability_d4_a_queue_name_is_no_option_of_its_program(
+    at: BrokerSite, tmp_path: Path
+) -> None:
+    name, out = f"-copen({str(tmp_path / 'x')!r},'w')", tmp_path / "out"
+    program = tmp_path / "reader"
+    program.write_text(
+        f'#!/bin/sh\nprintf \'%s\\n\' "$1" "$MQK_QUEUE" > {out}.new && mv {out}.new {out}\n'
+    )
+    program.chmod(0o755)
+    at.admin.create_queue(name, activation=QueueActivation(str(program)))
+    at.admin.create_service("//option", name, contracts=[DEFAULT])
+    at.form.send(at.form.begin_dialog("//option", "//option"), body="one")
+    with stopped_at_the_end(ActivationService(at.admin, allow=[str(program)])) as service:
+        service.start()
+        until(out.exists)
+    assert out.read_text().splitlines() == [f"dbo.{name}", name]
+    assert [row.text for row in at.admin.receive(f"dbo.{name}")] == ["one"]

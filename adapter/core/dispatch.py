@@ -271,6 +271,8 @@ def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured) -> 
 
 
 def _know_queue_managers(qm: QueueManager, _: Effects, given: inputs.QueueManagersKnown) -> None:
+    if given.names != qm.known_queue_managers:
+        broker_release.note_known(qm)
     qm.known_queue_managers, qm.known_computers = given.names, given.computers
 
 

@@ -475,7 +475,8 @@ class RowsRestored(Struct, gc=False):
     """Of a snapshot: which messages of an endpoint are on its queue, and on that of what is
     retained.
 
-    rows: their order, see core.model.conversations. retained: seqs.
+    rows: their order, see core.model.conversations. retained: seqs; negative, -seq - 1: of what it
+    has sent that waits for its far service.
     """
 
     handle: bytes

@@ -2,7 +2,8 @@
 
 Its name is `broker$\\` and its name in lower case. Beside it there may be two more, which belong to
 it: `;retained` has copies of messages that were sent or received, `;held` what came while the queue
-was OFF. This module does not know what a verb of Service Broker means.
+was OFF. What waits for a service is on `broker$\\;held` and the service's name. This module does
+not know what a verb of Service Broker means.
 """
 
 from __future__ import annotations
@@ -117,7 +118,9 @@ class BrokerQueue(LocalQueue):
         endpoint = self.conversations.get(header.handle) if header is not None else None
         if header is None or endpoint is None:
             return
-        if self.is_part:
+        if self.name.startswith(PREFIX + HELD):
+            endpoint.waiting.append(stored.place[1])
+        elif self.is_part:
             endpoint.retained.append(stored.place[1])
         else:
             self.groups.add_row(endpoint, row_of(stored.place[1], header))

@@ -67,7 +67,7 @@ def seq_of(row: int) -> int:
 class Endpoint:
     """One side of a conversation. state: what records say of it."""
 
-    __slots__ = ("group", "retained", "rows", "state")
+    __slots__ = ("group", "retained", "rows", "state", "waiting")
 
     def __init__(self, state: ConversationSet, group: ConversationGroup) -> None:
         self.state = state
@@ -76,6 +76,8 @@ class Endpoint:
         """A heap; of rows that are gone, too."""
         self.retained: list[int] = []
         """Seqs of its messages on the queue of what is retained."""
+        self.waiting: list[int] = []
+        """Seqs of what it has sent and waits for its far service; of what has left, too."""
 
     def first(self, is_there: Callable[[int], bool]) -> int | None:
         """Return its next row. is_there: whether a seq is available."""
@@ -85,6 +87,15 @@ class Endpoint:
                 return rows[0]
             heapq.heappop(rows)
         return None
+
+    def waits(self, is_there: Callable[[int], bool]) -> bool:
+        """Whether messages wait for its far service. They leave in order: the last one counts.
+
+        is_there: whether a seq is available on the queue where they wait.
+        """
+        while self.waiting and not is_there(self.waiting[-1]):
+            self.waiting.pop()
+        return bool(self.waiting)
 
 
 class ConversationGroup:

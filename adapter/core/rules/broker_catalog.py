@@ -402,7 +402,9 @@ def _alter_queue(
 
 
 def decide_drop(qm: QueueManager, request: Request, command: BrokerDrop) -> Decision:
-    """DROP ...: not while another object needs it, or a conversation uses it."""
+    """DROP ...: not while another object needs it, or a conversation uses it. What a dropped
+    service causes, see broker_drop.
+    """
     kind, name = command.kind, command.name
     _check_name(kind, name)
     if kind == QUEUE:
@@ -413,7 +415,7 @@ def decide_drop(qm: QueueManager, request: Request, command: BrokerDrop) -> Deci
     user = _user_of(qm, kind, name)
     if user:
         raise Refusal(Reason.OBJECT_IN_USE, name, user)
-    if kind == NOTIFICATION:
+    if kind in (NOTIFICATION, ROUTE):
         _note_changed(qm, kind, name, request, structs.asdict(found))
     return done(qm, request, [ObjectDeleted(kinds.PREFIX + kind, name)])
 
@@ -437,8 +439,6 @@ def _user_of(qm: QueueManager, kind: str, name: str) -> str:
         if kind == MESSAGE_TYPE:
             return f"contract {user} has this message type: drop that first"
         return f"service {user} has this contract: drop that first"
-    if kind == SERVICE and qm.conversations.of_service[name]:
-        return "conversations of it have not ended: end them first"
     if kind == CONTRACT and qm.conversations.of_contract[name]:
         return "conversations by it have not ended: end them first"
     return ""

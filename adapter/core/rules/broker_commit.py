@@ -18,7 +18,7 @@ from adapter.core.contract.records import (
     Record,
     Taken,
 )
-from adapter.core.model.broker_queue import RETAINED, BrokerQueue, place_of
+from adapter.core.model.broker_queue import HELD, RETAINED, BrokerQueue, place_of
 from adapter.core.model.broker_unit import BrokerWork
 from adapter.core.model.conversations import OPEN, Endpoint, seq_of
 from adapter.core.model.manager import QueueManager
@@ -85,14 +85,14 @@ def _end(d: BrokerDelivery, work: BrokerWork) -> list[Taken]:
         state = d.gone.get(handle) or d.states.get(handle)
         if state is None or not changed.is_ended:
             continue
-        gone += _rows(d.qm, state)
+        gone += rows_of(d.qm, state)
         tells_nobody = state.sent == 0 and state.is_initiator
         if handle not in d.gone and (handle in work.cleaned or state.far != OPEN or tells_nobody):
             d.remove(state)
     return gone
 
 
-def _rows(qm: QueueManager, state: ConversationSet) -> list[Taken]:
+def rows_of(qm: QueueManager, state: ConversationSet) -> list[Taken]:
     """Name the messages of an endpoint, on its queue and on that of what is retained."""
     endpoint = qm.conversations.endpoints.get(state.handle)
     if endpoint is None:
@@ -118,13 +118,16 @@ def _priority(queue: BrokerQueue, seq: int, state: ConversationSet) -> int:
 
 
 def _drop_puts_of_ended(d: BrokerDelivery, work: BrokerWork) -> None:
-    """Keep nothing for an endpoint that ends in the same step."""
+    """Keep nothing for an endpoint that ends in the same step, and nothing that waits for the far
+    service of one that is gone.
+    """
     ended = {handle for handle, state in work.states.items() if state.is_ended}
     if ended:
         d.puts = [
             (queue, message)
             for queue, message in d.puts
-            if message.broker is None or message.broker.handle not in ended
+            if message.broker is None
+            or message.broker.handle not in (d.gone if HELD in queue.name else ended)
         ]
 
 

@@ -1,9 +1,11 @@
 """Delivery: from a message that was sent to the queue of the endpoint that it is for.
 
 The target's endpoint is made by the first message. What cannot be delivered yet, because the
-queue is OFF or the service does not exist, is held on a queue of its own, in order, and delivered
-when that has changed. What must not be delivered is answered with an Error. What is for another
-queue manager leaves by a transmission queue. This module does not know when a unit commits.
+queue is OFF, the service does not exist, or its route leads to a queue manager that is not known,
+is held on a queue of its own, in order, and delivered when that has changed. So the route of a
+dialog counts as it is when its first message leaves; then all others go the same way. What must not
+be delivered is answered with an Error. What is for another queue manager leaves by a transmission
+queue. This module does not know when a unit commits.
 """
 
 from __future__ import annotations
@@ -14,10 +16,16 @@ from adapter.core.attributes import broker as kinds
 from adapter.core.contract.broker import END_DIALOG, ERROR, SCHEMA_PREFIX, SYSTEM_TYPES
 from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader
 from adapter.core.contract.message import GUID_LENGTH, MessageData
-from adapter.core.contract.records import ConversationGone, ConversationSet, QueueDefined, Record
+from adapter.core.contract.records import (
+    ConversationGone,
+    ConversationSet,
+    QueueDefined,
+    Record,
+    Taken,
+)
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, key_of
-from adapter.core.model.conversations import BROKEN, ENDED
+from adapter.core.model.conversations import BROKEN, ENDED, OPEN
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import Made
@@ -26,12 +34,13 @@ from adapter.core.rules import remote
 from adapter.core.rules.broker_activation import note_arrival
 from adapter.core.rules.broker_dialogs import message_of, message_with
 from adapter.core.rules.broker_texts import error_body
-from adapter.core.rules.unit import Puts
+from adapter.core.rules.unit import Puts, discard_records
 
 END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
 """Between queue managers only: the far side knows that a conversation was ended."""
 
 NO_CONTRACT = -8408
+ENDPOINT_GONE = -8462
 NOT_SENDABLE = -8431
 NOT_VALID = -9615
 LIFETIME_OVER = -8489
@@ -42,7 +51,8 @@ class BrokerDelivery(Struct):
 
     states: endpoints that are changed or new, by handle. gone: those that cease to be. puts: to
     queues, in order. made: transmission queues that are made; parts: other queues. releasing:
-    the queue whose held messages these are. held: queues that messages are held on.
+    the queue whose held messages these are; taken: their seqs. held: queues that messages are held
+    on; waiting: endpoints here whose messages wait for their far service.
     """
 
     qm: QueueManager
@@ -54,7 +64,9 @@ class BrokerDelivery(Struct):
     parts: dict[str, BrokerQueue] = field(default_factory=dict)
     new: dict[tuple[bytes, bool], bytes] = field(default_factory=dict)
     releasing: str = ""
+    taken: set[int] = field(default_factory=set)
     held: set[str] = field(default_factory=set)
+    waiting: set[bytes] = field(default_factory=set)
 
     def side(self, conversation: bytes, is_initiator: bool) -> ConversationSet | None:
         """Return one side of a conversation as it will be, to be changed; None: it is not here."""
@@ -76,6 +88,17 @@ class BrokerDelivery(Struct):
             return False
         queue = self.qm.queues.get(name)
         return name in self.held or (queue is not None and queue.available_count > 0)
+
+    def waits(self, state: ConversationSet) -> bool:
+        """Whether messages of an endpoint wait for its far service, or will."""
+        endpoint = self.qm.conversations.endpoints.get(state.handle)
+        queue = self.qm.queues.get(waiting_queue(state.far_service))
+        has_rows = (
+            endpoint is not None
+            and isinstance(queue, BrokerQueue)
+            and endpoint.waits(queue.is_there)
+        )
+        return has_rows or state.handle in self.waiting
 
     def set(self, state: ConversationSet) -> None:
         """Note what becomes of an endpoint."""
@@ -102,37 +125,77 @@ class BrokerDelivery(Struct):
         return [*records, *changed]
 
     def records_after(self) -> list[Record]:
-        """Return what is recorded when messages are removed."""
+        """Return what is recorded when messages are removed: nothing of an endpoint that is gone
+        waits for its far service any more.
+        """
         known = self.qm.conversations.endpoints
-        return [ConversationGone(handle) for handle in self.gone if handle in known]
+        gone = [state for handle, state in self.gone.items() if handle in known]
+        places = [one for state in gone for one in self._waiting_rows(state)]
+        return [
+            *discard_records(places, "purged"),
+            *(ConversationGone(state.handle) for state in gone),
+        ]
+
+    def _waiting_rows(self, state: ConversationSet) -> list[Taken]:
+        queue = self.qm.queues.get(waiting_queue(state.far_service))
+        if not isinstance(queue, BrokerQueue):
+            return []
+        taken = self.taken if self.releasing == queue.name else set()
+        return [
+            Taken(queue.name, 0, seq, 0, state.priority - 1)
+            for seq in self.qm.conversations.endpoints[state.handle].waiting
+            if seq not in taken and queue.is_there(seq)
+        ]
 
     def all_made(self) -> dict[str, LocalQueue]:
         """Return the queues that are made."""
         return {**self.made, **self.parts}
 
 
+def waiting_queue(service: str) -> str:
+    """Return the queue on which messages wait for a service."""
+    return PREFIX + HELD + service
+
+
+def is_own(d: BrokerDelivery, header: BrokerHeader) -> bool:
+    """Whether a message is of an initiator here."""
+    return header.from_initiator and header.from_queue_manager in ("", d.qm.name)
+
+
 def send(d: BrokerDelivery, message: MessageData) -> bool:
     """Send a message of an endpoint here, as far as is known where its service is. Whether it is
     delivered, or answered, at once.
 
-    For an initiator a route counts that was created since, if its far service is unknown.
+    For the first message of an initiator the routes count as they are now.
     """
     header = _header_of(message)
     sender = d.side(header.conversation, header.from_initiator)
     if sender is None or header.from_queue_manager not in ("", d.qm.name):
         return deliver(d, message)
+    key = waiting_queue(header.service)
+    if header.from_initiator and d.releasing != key and d.waits(sender):
+        _hold(d, key, message)
+        return False
+    if header.from_initiator and not header.sequence:
+        sender.far_queue_manager = catalog.queue_manager_of(d.qm, header.service)
     far = sender.far_queue_manager
-    if (
-        not far
-        and header.from_initiator
-        and catalog.lookup(d.qm, kinds.SERVICE, header.service) is None
-    ):
-        far = catalog.queue_manager_of(d.qm, header.service)
-    held = d.qm.queues.get(PREFIX + HELD + header.service) if far else None
-    if held is not None and held.name != d.releasing and held.available_count:
-        return deliver(d, message)
-    sender.far_queue_manager = far
+    if header.from_initiator and far and not remote.is_known(d.qm, far):
+        _hold(d, key, message)
+        return False
     return dispatch_message(d, message, far)
+
+
+def may_leave(d: BrokerDelivery, header: BrokerHeader) -> bool:
+    """Whether a message that waits for a service need not wait any more."""
+    sender = d.side(header.conversation, True) if is_own(d, header) else None
+    if is_own(d, header) and sender is None:
+        return True  # it is dropped
+    far = sender.far_queue_manager if sender is not None else ""
+    if sender is not None and not header.sequence:
+        far = catalog.queue_manager_of(d.qm, header.service)
+    if far:
+        return remote.is_known(d.qm, far)
+    return catalog.lookup(d.qm, kinds.SERVICE, header.service) is not None
 
 
 def dispatch_message(d: BrokerDelivery, message: MessageData, queue_manager: str) -> bool:
@@ -142,7 +205,7 @@ def dispatch_message(d: BrokerDelivery, message: MessageData, queue_manager: str
     if not queue_manager:
         return deliver(d, message)
     queue = remote.leaving_queue(d.qm, queue_manager, d.made)
-    header = structs.replace(_header_of(message), from_queue_manager=d.qm.name)
+    header = structs.replace(_header_of(message), handle=b"", from_queue_manager=d.qm.name)
     leaving = structs.replace(
         message,
         broker=header,
@@ -174,17 +237,20 @@ def deliver(d: BrokerDelivery, message: MessageData) -> bool:
         if state is not None and state.is_ended:
             d.remove(state)
         return True
-    if state is None and not header.from_initiator:
-        acknowledge(d, header)
+    if state is None and (not header.from_initiator or _is_over(d, header)):
+        _answer_for_gone(d, header)
         return True
     held = _held_at(d, header, state)
-    if state is None and header.sequence and not d.holds(held):
-        acknowledge(d, header)  # the endpoint is over, as its first message is not held
+    is_first = header.sequence == 0 and header.message_type != ERROR
+    if state is None and not is_first and not d.holds(held):
+        _answer_for_gone(d, header)  # the endpoint is over, as its first message is not held
         return True
     if held is not None:
         _hold(d, held, message)
         return False
-    if state is not None and state.is_ended:
+    if state is not None and (
+        state.is_ended or (header.message_type == ERROR and state.far != OPEN)
+    ):
         acknowledge(d, header)
         return True
     code, text = _why_not(d, header, state, message.body)
@@ -202,6 +268,25 @@ def _header_of(message: MessageData) -> BrokerHeader:
     return message.broker
 
 
+def _is_over(d: BrokerDelivery, header: BrokerHeader) -> bool:
+    """Whether the lifetime of a conversation is over that has not begun here."""
+    return 0 < header.lifetime_ms <= d.now_ms
+
+
+def _answer_for_gone(d: BrokerDelivery, header: BrokerHeader) -> None:
+    """Answer a message for an endpoint that was cleaned up, or is over: its sender gets an Error,
+    unless it has ended the conversation with this message.
+    """
+    acknowledge(d, header)
+    if header.message_type in SYSTEM_TYPES or _is_over(d, header):
+        return
+    text = (
+        "The remote conversation endpoint is either in a state where no more messages can be "
+        "exchanged, or it has been dropped."
+    )
+    _answer(d, header, None, ENDPOINT_GONE, text)
+
+
 def _held_at(d: BrokerDelivery, header: BrokerHeader, state: ConversationSet | None) -> str | None:
     """Say on which queue a message is held; None: it can be delivered.
 
@@ -212,9 +297,9 @@ def _held_at(d: BrokerDelivery, header: BrokerHeader, state: ConversationSet | N
     else:
         found = catalog.lookup(d.qm, kinds.SERVICE, header.service)
         if found is None:
-            return PREFIX + HELD + header.service
+            return waiting_queue(header.service)
         key = key_of(catalog.service(d.qm, header.service).queue)
-        waiting = d.qm.queues.get(PREFIX + HELD + header.service)
+        waiting = d.qm.queues.get(waiting_queue(header.service))
         if waiting is not None and waiting.name != d.releasing and waiting.available_count:
             return waiting.name
     queue = catalog.that_queue(d.qm, key)
@@ -235,7 +320,11 @@ def _hold(d: BrokerDelivery, key: str, message: MessageData) -> None:
             key, record.incarnation, kinds.BrokerAttributes(**record.attributes)
         )
         queue.begin_term(qm.numbers.first_n)
-    header = structs.replace(_header_of(message), status=WAITING)
+    header = structs.replace(_header_of(message), status=WAITING, handle=b"")
+    sender = d.side(header.conversation, True) if is_own(d, header) else None
+    if sender is not None and key == waiting_queue(header.service):
+        header.handle = sender.handle
+        d.waiting.add(sender.handle)
     held = structs.replace(message, broker=header, transmission=None)
     _stamp(d, held)
     d.held.add(key)

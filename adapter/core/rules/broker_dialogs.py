@@ -94,23 +94,30 @@ def _group_of(
     return related.group
 
 
-def state_of(qm: QueueManager, handle: bytes, unit: UnitOfWork) -> ConversationSet:
-    """Return an endpoint as the unit sees it, or refuse: it is not known, or the unit has ended it.
+def state_of(
+    qm: QueueManager, handle: bytes, unit: UnitOfWork, *, may_be_ended: bool = False
+) -> ConversationSet:
+    """Return an endpoint as the unit sees it, or refuse: it is not known, or was ended by its side.
 
     What the far side has done counts at once.
     """
     own = unit.broker.states.get(handle) if unit.broker is not None else None
     endpoint = qm.conversations.endpoints.get(handle)
     state = own or (endpoint.state if endpoint is not None else None)
-    if state is None or state.is_ended:
+    if state is None:
         raise Refusal(Reason.CONVERSATION_NOT_FOUND, shown(handle))
+    if state.is_ended and not may_be_ended:
+        text = "this side has ended the conversation, and the other side does not know it yet (DO)"
+        raise Refusal(Reason.CONVERSATION_STATE_ERROR, shown(handle), text)
     return state
 
 
-def endpoint_to_change(qm: QueueManager, handle: bytes, unit: UnitOfWork) -> ConversationSet:
+def endpoint_to_change(
+    qm: QueueManager, handle: bytes, unit: UnitOfWork, *, may_be_ended: bool = False
+) -> ConversationSet:
     """Return an endpoint for the unit to change, with its group locked; may raise LockNeeded."""
-    check_lock(qm, handle, unit)
-    state = state_of(qm, handle, unit)
+    check_lock(qm, handle, unit, may_be_ended=may_be_ended)
+    state = state_of(qm, handle, unit, may_be_ended=may_be_ended)
     queue = catalog.that_queue(qm, state.queue)
     lock(queue, queue.groups.need(state.group), unit)
     states = work_of(unit).states
@@ -119,9 +126,11 @@ def endpoint_to_change(qm: QueueManager, handle: bytes, unit: UnitOfWork) -> Con
     return states[handle]
 
 
-def check_lock(qm: QueueManager, handle: bytes, unit: UnitOfWork) -> None:
+def check_lock(
+    qm: QueueManager, handle: bytes, unit: UnitOfWork, *, may_be_ended: bool = False
+) -> None:
     """Refuse an endpoint that does not exist; raise LockNeeded if another unit has its group."""
-    state = state_of(qm, handle, unit)
+    state = state_of(qm, handle, unit, may_be_ended=may_be_ended)
     queue = catalog.that_queue(qm, state.queue)
     check(queue, queue.groups.get(state.group), unit)
 

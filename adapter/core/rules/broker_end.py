@@ -45,14 +45,14 @@ SAVEPOINT_NAME_MAX = 32
 def end(qm: QueueManager, request: Request, command: BrokerEnd, unit: UnitOfWork) -> Decision:
     """END CONVERSATION."""
     _check(command)
-    check_lock(qm, command.handle, unit)
-    before = state_of(qm, command.handle, unit)
+    check_lock(qm, command.handle, unit, may_be_ended=command.cleanup)
+    before = state_of(qm, command.handle, unit, may_be_ended=command.cleanup)
     tells = (
         not command.cleanup
         and far_of(qm, command.handle) == OPEN
         and (before.sent > 0 or not before.is_initiator)
     )
-    state = endpoint_to_change(qm, command.handle, unit)
+    state = endpoint_to_change(qm, command.handle, unit, may_be_ended=command.cleanup)
     if tells and command.error is None:
         hold(unit, message_of(state, END_DIALOG, b"", "E"))
     elif tells:

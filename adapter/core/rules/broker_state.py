@@ -11,7 +11,7 @@ from adapter.core.contract.records import (
     Record,
     RowsRestored,
 )
-from adapter.core.model.broker_queue import RETAINED, BrokerQueue, place_of
+from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue, place_of
 from adapter.core.model.conversations import Endpoint, seq_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker_catalog import that_queue
@@ -28,7 +28,8 @@ def describe(qm: QueueManager) -> Iterator[Record]:
     for endpoint in qm.conversations.endpoints.values():
         yield endpoint.state
         queue = that_queue(qm, endpoint.state.queue)
-        if endpoint.rows or endpoint.retained or endpoint.state.handle in queue.locked_rows:
+        others = endpoint.retained or endpoint.waiting
+        if endpoint.rows or others or endpoint.state.handle in queue.locked_rows:
             yield from _rows(qm, queue, endpoint)
     for one in qm.queues.values():
         if isinstance(one, BrokerQueue):
@@ -44,6 +45,12 @@ def _rows(qm: QueueManager, queue: BrokerQueue, endpoint: Endpoint) -> Iterator[
     )
     retained = [
         seq for seq in endpoint.retained if isinstance(kept, BrokerQueue) and is_on(kept, seq)
+    ]
+    waiting = qm.queues.get(PREFIX + HELD + endpoint.state.far_service)
+    retained += [
+        -seq - 1
+        for seq in endpoint.waiting
+        if isinstance(waiting, BrokerQueue) and is_on(waiting, seq)
     ]
     for at in range(0, max(len(rows), len(retained)), ROWS_PER_RECORD):
         end = at + ROWS_PER_RECORD
@@ -98,7 +105,8 @@ def apply_conversation_rows(qm: QueueManager, record: RowsRestored) -> None:
     groups = that_queue(qm, endpoint.state.queue).groups
     for row in record.rows:
         groups.add_row(endpoint, row)
-    endpoint.retained += record.retained
+    endpoint.retained += [seq for seq in record.retained if seq >= 0]
+    endpoint.waiting += [-seq - 1 for seq in record.retained if seq < 0]
 
 
 def apply_receive_noted(qm: QueueManager, record: ReceiveNoted) -> None:

@@ -210,7 +210,7 @@ def _transmission(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDes
     others = _keys_for(qm, command, name, every)
     for key in chain([name] if name else [], others):
         queue = qm.queues.get(key)
-        why = _why_waiting(queue) if queue is not None else ""
+        why = _why_waiting(qm, queue) if queue is not None else ""
         if queue is None or not why:
             continue
         for stored in _in_order(queue, place if key == name else None):
@@ -245,16 +245,18 @@ def _place(stored: Stored) -> Place:
     return stored.place
 
 
-def _why_waiting(queue: LocalQueue) -> str:
+def _why_waiting(qm: QueueManager, queue: LocalQueue) -> str:
     if isinstance(queue, BrokerQueue):
         owner, _, service = queue.name.rpartition(HELD)
         if not owner:
             return ""
-        return (
-            f"The target service '{service}' does not exist."
-            if service
-            else ("The messages wait until the queue of the target service is turned on.")
-        )
+        far = catalog.queue_manager_of(qm, service) if service else ""
+        if far:
+            route = f"The route of service '{service}' leads to queue manager {far}"
+            return f"{route}, which is not known."
+        if service:
+            return f"The target service '{service}' does not exist."
+        return "The messages wait until the queue of the target service is turned on."
     if queue.attributes.usage == "XMITQ":
         return f"The messages wait for queue manager {queue.name}."
     return ""

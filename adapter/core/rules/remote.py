@@ -85,6 +85,17 @@ def _to(qm: QueueManager, to: Transmission, named: str, made: Made, name: str = 
     return RemoteRoute(queue, to)
 
 
+def is_known(qm: QueueManager, queue_manager: str) -> bool:
+    """Whether messages can leave for a queue manager: it is in the directory, or an object or the
+    default transmission queue is there for it.
+    """
+    return (
+        queue_manager in qm.known_queue_managers
+        or naming.kind_of(qm, queue_manager) is not None
+        or bool(qm.attributes.default_transmission_queue)
+    )
+
+
 def leaving_queue(qm: QueueManager, queue_manager: str, made: Made) -> LocalQueue:
     """Return the transmission queue for what has no queue's name: it may leave for a queue manager
     that nobody knows yet.

@@ -206,3 +206,61 @@ def test_a_session_may_use_the_handles_of_others() -> None:
         other.send(handle, body="of another")
         assert at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)[0].text == "of another"
         other.end_conversation(handle)
+
+
+def test_finding_servicebroker_d1_what_waits_goes_to_another_queue_manager() -> None:
+    with two() as at:
+        at.near.alter_route("far", address="QMX")
+        handle = at.begin()
+        at.near.send(handle, body="one")
+        at.near.send(handle, body="two")
+        assert len(at.near.transmission_queue()) == 2
+        at.near_manager.crash()
+        at.near_manager.start()
+        at.near.alter_route("far", address="QMB")
+        at.near.send(handle, body="three")
+        came: list[str] = []
+        while len(came) < 3:
+            rows = at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+            assert rows, came
+            came += [row.text for row in rows]
+        assert came == ["one", "two", "three"]
+        at.near.alter_route("far", address="QMX")
+        at.near.send(handle, body="four")
+        assert [row.text for row in at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)] == ["four"]
+        until(lambda: at.near.transmission_queue() == [])
+
+
+@pytest.mark.parametrize("at_target", [False, True])
+def test_finding_servicebroker_d4_a_peer_elsewhere_that_was_cleaned_up(at_target: bool) -> None:
+    with two() as at:
+        handle = at.begin()
+        at.near.send(handle, body="one")
+        (row,) = at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+        if at_target:
+            at.far.end_conversation(row.conversation_handle, cleanup=True)
+            at.near.send(handle, body="two")
+            (error,) = at.near.receive("NearQueue", timeout_ms=RECEIVE_MS)
+        else:
+            at.near.end_conversation(handle, cleanup=True)
+            at.far.send(row.conversation_handle, body="two")
+            (error,) = at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+        assert error_of(error)[0] == -8462
+
+
+@pytest.mark.parametrize("at_target", [False, True])
+def test_finding_servicebroker_d5_the_far_side_learns_that_a_service_was_dropped(
+    at_target: bool,
+) -> None:
+    with two() as at:
+        handle = at.begin()
+        at.near.send(handle, body="one")
+        assert at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+        if at_target:
+            at.far.drop_service("Far")
+            (error,) = at.near.receive("NearQueue", timeout_ms=RECEIVE_MS)
+        else:
+            at.near.drop_service("Near")
+            (error,) = at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+        assert error_of(error)[0] == -8470
+        until(lambda: not at.near.transmission_queue() + at.far.transmission_queue())

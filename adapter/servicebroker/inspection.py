@@ -67,6 +67,10 @@ class Removal(Struct, frozen=True):
         return "\n".join(lines)
 
 
+LATIN_END = "\u0180"
+"""Behind the last letter of Latin scripts that is common."""
+
+
 class Poison(Catalog, Views, Statements):
     """Inspection and removal of poison messages."""
 
@@ -158,12 +162,22 @@ def shown(row: Row | None) -> str:
 
 
 def raw(body: bytes) -> str:
-    """Write a body of any kind: as text if it is text, else in hexadecimal digits."""
+    """Write a body of any kind: as text if it is text, else in hexadecimal digits.
+
+    Bytes of any meaning may be UTF-16LE: they are text if most of it is Latin; else both are shown.
+
+    >>> raw(b"\\x00\\x4e\\x01\\x4e")
+    '0x004E014E (as UTF-16LE: 一丁)'
+    """
+    digits = f"0x{body.hex().upper()}"
     for encoding in ("utf-8", "utf-16-le"):
         try:
             text = body.decode(encoding)
         except UnicodeDecodeError:
             continue
-        if all(one.isprintable() or one in "\t\n\r" for one in text):
-            return text
-    return f"0x{body.hex().upper()}"
+        if not all(one.isprintable() or one in "\t\n\r" for one in text):
+            continue
+        if encoding == "utf-16-le" and 2 * sum(one < LATIN_END for one in text) <= len(text):
+            return f"{digits} (as UTF-16LE: {text})"
+        return text
+    return digits

@@ -29,6 +29,7 @@ from adapter.servicebroker.rows import Row, row_of
 Handle = UUID | str
 ResultT = TypeVar("ResultT")
 SECOND_MS = 1_000
+GROUP_NOT_FOUND = 8436
 TIMEOUT_MAX_MS = SECONDS_MAX = TOP_MAX = 2_147_483_647
 ATTEMPTS_MAX = 10
 """How often the first, or only, statement of a transaction is tried while connections are lost."""
@@ -162,7 +163,8 @@ class Statements(ABC):
             b"" if group is None else as_guid(group),
             as_timeout_ms(timeout_ms),
         )
-        return [row_of(one) for one in self._do(command, Messages).messages]
+        numbers = {} if group is None else {Reason.CONVERSATION_NOT_FOUND: GROUP_NOT_FOUND}
+        return [row_of(one) for one in self._do(command, Messages, numbers).messages]
 
     def get_conversation_group(self, queue: str, *, timeout_ms: int = 0) -> UUID | None:
         """GET CONVERSATION GROUP: lock the next group that has messages; None if no group has."""

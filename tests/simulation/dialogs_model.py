@@ -148,7 +148,7 @@ class DialogsModel:
         """Lock the group of a side, and give the side for changes."""
         side = self.seen(who, name)
         if side is None or side.is_ended:
-            return NOT_FOUND
+            return NOT_FOUND if side is None else STATE
         if self.holder(side.queue, side.group) not in ("", who):
             self.met["lock conflict"] += 1
             return LOCKED
@@ -163,7 +163,7 @@ class DialogsModel:
     def send(self, who: str, name: str, body: str) -> str:
         side = self.seen(who, name)
         if side is None or side.is_ended:
-            return NOT_FOUND
+            return NOT_FOUND if side is None else STATE
         if self.holder(side.queue, side.group) not in ("", who):
             self.met["lock conflict"] += 1
             return LOCKED
@@ -193,7 +193,7 @@ class DialogsModel:
     def move(self, who: str, name: str, group: str) -> str:
         side = self.seen(who, name)
         if side is None or side.is_ended:
-            return NOT_FOUND
+            return NOT_FOUND if side is None else STATE
         if any(self.holder(side.queue, one) not in ("", who) for one in (side.group, group)):
             self.met["lock conflict"] += 1
             return LOCKED
@@ -215,6 +215,8 @@ class DialogsModel:
         if group and self.holder(queue, group) not in ("", who):
             self.met["lock conflict"] += 1
             return LOCKED
+        if group and not self.holder(queue, group) and not self._is_known(queue, group):
+            return NOT_FOUND
         free = self.free(queue, who)
         if not group:
             taken = [row for row in self.queues[queue].rows if row not in free and not row.holder]
@@ -234,6 +236,12 @@ class DialogsModel:
             self.units[who].received.add(queue)
             self.met["several conversations at once"] += len({row.side for row in rows}) > 1
         return rows
+
+    def _is_known(self, queue: str, group: str) -> bool:
+        return any(
+            (side.queue, side.group) == (queue, group) and not side.is_ended
+            for side in self.sides.values()
+        )
 
     def _first_of_group(self, row: Row) -> tuple[int, tuple[int, int]]:
         return -self.sides[row.side].priority, row.order

@@ -64,7 +64,7 @@ def _end_all(qm: QueueManager, service: str, now_ms: int) -> list[Record]:
 
 def _has_far_side(d: BrokerDelivery, endpoint: Endpoint, service: str) -> bool:
     """Whether there is another side, which goes on: it knows of the conversation, has not ended it,
-    and is not one of the same service.
+    and belongs to another service.
     """
     state = endpoint.state
     if state.is_ended or state.far != OPEN or d.waits(state):

@@ -61,9 +61,17 @@ def _select(
         return endpoint.group, endpoint
     if command.group:
         group = queue.groups.get(command.group)
+        if group is None or not (group.locked_by or _has_open(group)):
+            text = f"queue {queue.attributes.display_name} has no conversation of this group"
+            raise Refusal(Reason.CONVERSATION_NOT_FOUND, shown(command.group), text)
         check(queue, group, unit)
         return group, None
     return next_group(queue, unit), None
+
+
+def _has_open(group: ConversationGroup) -> bool:
+    """Whether a group has a conversation that its side has not ended."""
+    return any(not endpoint.state.is_ended for endpoint in group.endpoints.values())
 
 
 def endpoint_on(qm: QueueManager, queue: BrokerQueue, handle: bytes, unit: UnitOfWork) -> Endpoint:

@@ -1,6 +1,9 @@
 """SELECT shows all rows, however many answers they take."""
 
+import pytest
+
 from adapter.servicebroker import DEFAULT
+from adapter.servicebroker.inspection import raw
 from tests.support.broker_site import EXPENSES, broker_site
 
 LONG = 100_000
@@ -53,3 +56,10 @@ def test_what_is_in_transmission_is_shown_whole() -> None:
                     t.send(handle, message_type=DEFAULT, body=str(number))
         rows = at.admin.transmission_queue()
         assert [row.message_sequence_number for row in rows] == list(range(3 * MANY))
+
+
+@pytest.mark.parametrize("digits", ["0102", "004e014e", "e29059bb9922"])
+def test_finding_servicebroker_d7_bytes_that_happen_to_be_letters(digits: str) -> None:
+    assert raw(bytes.fromhex(digits)).startswith(f"0x{digits.upper()}")
+    assert raw("Größe 7".encode("utf-16-le")) == "Größe 7"
+    assert raw(b"plain") == "plain"

@@ -1,5 +1,7 @@
 """Messages that are held: none is lost, and they come in their order when they are released."""
 
+from uuid import UUID
+
 import pytest
 
 from adapter.servicebroker import DEFAULT, END_DIALOG, ERROR, ServiceBrokerError
@@ -296,3 +298,13 @@ def test_finding_servicebroker_d5_drop_service_ends_its_conversations() -> None:
         at.admin.drop_queue(EXPENSES)
         at.restart()
         assert at.admin.conversation_endpoints() == []
+
+
+def test_finding_servicebroker_d6_receive_from_a_group_that_is_not_known() -> None:
+    with broker_site() as at:
+        for timeout_ms in (0, -1):
+            with pytest.raises(ServiceBrokerError) as refused:
+                at.program.receive(
+                    EXPENSES, conversation_group_id=UUID(int=1), timeout_ms=timeout_ms
+                )
+            assert refused.value.number == 8436

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from adapter.cli.output import number
 from adapter.core.contract import records as r
 from adapter.format import entries
 from adapter.format.schemas import UnreadableError
@@ -172,11 +173,11 @@ def _lanes(places: list[r.Placed] | list[r.Taken]) -> list[str]:
 def ranges(numbers: list[int]) -> str:
     """`1-3, 7` for 1 2 3 7."""
     runs: list[list[int]] = []
-    for number in sorted(numbers):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1][1:] = [number]
+    for one in sorted(numbers):
+        if runs and one == runs[-1][-1] + 1:
+            runs[-1][1:] = [one]
         else:
-            runs.append([number])
+            runs.append([one])
     return ", ".join("-".join(map(str, run)) for run in runs)
 
 
@@ -218,7 +219,7 @@ def _opened(record: r.SessionOpened) -> str:
 
 
 def _recorded(record: r.OutcomeRecorded) -> str:
-    return f"done, {record.count} messages concerned{_outcome(record.outcome)}"
+    return f"done, {number(record.count, 'message')} concerned{_outcome(record.outcome)}"
 
 
 def _event(record: r.EventRaised) -> str:
@@ -237,13 +238,17 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     r.SessionOpened: _opened,
     r.SessionExpired: lambda record: f"session {short(record.session)} forgotten",
     r.UnitFenced: lambda record: f"unit {short(record.unit)} fenced: it was reported as backed out",
-    r.QueuePurged: lambda record: f"queue {record.name} purged: {record.count} messages gone",
-    r.NamesRestored: lambda record: f"snapshot: {len(record.incarnations)} names of queues",
+    r.QueuePurged: lambda record: (
+        f"queue {record.name} purged: {number(record.count, 'message')} gone"
+    ),
+    r.NamesRestored: lambda record: (
+        f"snapshot: {number(len(record.incarnations), 'name')} of queues"
+    ),
     r.QueueRestored: lambda record: (
         f"snapshot: queue {record.name}, {sum(record.priorities)} on it"
     ),
     r.ConsumedRestored: lambda record: (
-        f"snapshot: consumed messages of {len(record.queues)} queues, "
+        f"snapshot: consumed messages of {number(len(record.queues), 'queue')}, "
         f"noted {time_of(record.time_ms)}"
     ),
     r.LaneRestored: lambda record: f"snapshot: lane {record.lane} of {record.queue}",
@@ -270,41 +275,42 @@ _WORDS: dict[type, Callable[[Any], str]] = {
     ),
     r.BatchClaimed: lambda record: (
         f"consumer {record.consumer} of {record.queue} was assigned "
-        f"{sum(span.count for span in record.spans)} messages"
+        f"{number(sum(span.count for span in record.spans), 'message')}"
     ),
     r.BatchDelivered: lambda record: (
         f"batch {record.batch} of consumer {record.consumer} of {record.queue} handed out"
     ),
     r.BatchesConsumed: lambda record: (
         f"batches of consumer {record.consumer} of {record.queue} consumed up to "
-        f"{record.through}: {record.count} messages"
+        f"{record.through}: {number(record.count, 'message')}"
     ),
     r.BatchReturned: lambda record: (
         f"batch {record.batch} of consumer {record.consumer} of {record.queue} went back: "
-        f"{record.count} messages, counts raised by {record.raised}"
+        f"{number(record.count, 'message')}, counts raised by {record.raised}"
     ),
     r.ConsumerDeleted: lambda record: f"consumer {record.consumer} of {record.queue} deleted",
     r.DelayedExpired: lambda record: (
-        f"{len(record.places)} messages for {record.queue} expired before they were due"
+        f"{number(len(record.places), 'message')} for {record.queue} expired before delivery"
     ),
     r.DelaysRestored: lambda record: (
-        f"snapshot: when {len(record.entries) // 4} delayed messages for {record.queue} are due"
+        f"snapshot: delivery times of {number(len(record.entries) // 4, 'delayed message')} for "
+        f"{record.queue}"
     ),
     r.UnitArrived: lambda record: (
-        f"{len(record.arrived) // 3} messages arrived by {record.topic}; it is read from offset "
-        f"{record.offset} next"
+        f"{number(len(record.arrived) // 3, 'message')} arrived by {record.topic}; it is read from "
+        f"offset {record.offset} next"
     ),
     r.ArrivalsRestored: lambda record: (
         f"snapshot: what arrived of queue {record.queue}, incarnation {record.incarnation}, of "
         f"{record.queue_manager}"
     ),
     r.ConversationSet: lambda record: (
-        f"endpoint {short(record.handle)} of service {record.service}: it has sent {record.sent} "
-        f"messages{', and has been ended' if record.is_ended else ''}"
+        f"endpoint {short(record.handle)} of service {record.service}: it has sent "
+        f"{number(record.sent, 'message')}{', and has been ended' if record.is_ended else ''}"
     ),
     r.ConversationGone: lambda record: f"endpoint {short(record.handle)} forgotten",
     r.RowsRestored: lambda record: (
-        f"snapshot: {len(record.rows)} messages of endpoint {short(record.handle)}"
+        f"snapshot: {number(len(record.rows), 'message')} of endpoint {short(record.handle)}"
     ),
     r.ReceiveNoted: lambda record: (
         f"unit {short(record.unit)} has "

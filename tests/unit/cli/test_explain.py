@@ -68,11 +68,11 @@ RECORDS: list[tuple[r.Record, str]] = [
     (r.SessionExpired(OUTCOME.session), "session 000000000009 forgotten"),
     (r.UnitFenced(UNIT), "unit 000000000005 fenced: it was reported as backed out"),
     (r.QueuePurged("Q", [], 7), "queue Q purged: 7 messages gone"),
-    (r.NamesRestored({"Q": 1}), "snapshot: 1 names of queues"),
+    (r.NamesRestored({"Q": 1}), "snapshot: 1 name of queues"),
     (r.QueueRestored("Q", 0, {}, 0, False, [1, 2]), "snapshot: queue Q, 3 on it"),
     (
         r.ConsumedRestored(1_700_000_000_000, [r.QueueNoted("Q", 0, [7])]),
-        "snapshot: consumed messages of 1 queues, noted 2023-11-14T22:13:20.000Z",
+        "snapshot: consumed messages of 1 queue, noted 2023-11-14T22:13:20.000Z",
     ),
     (r.LaneRestored("Q", 3, 9, [1, 8], [], []), "snapshot: lane 3 of Q"),
     (r.ObjectDefined("process", "P", {"appl_id": "x"}), "process P defined: appl_id='x'"),
@@ -95,11 +95,11 @@ RECORDS: list[tuple[r.Record, str]] = [
     (r.ConsumerDeleted("Q", "C"), "consumer C of Q deleted"),
     (
         r.DelayedExpired("Q", [r.Taken("SYSTEM.DELAYED.QUEUE", 0, 4)]),
-        "1 messages for Q expired before they were due",
+        "1 message for Q expired before delivery",
     ),
     (
         r.DelaysRestored("Q", [1_700_000_000_000, 3, 9, 0]),
-        "snapshot: when 1 delayed messages for Q are due",
+        "snapshot: delivery times of 1 delayed message for Q",
     ),
     (
         r.UnitArrived("mq.A.in.B", "t", 7, "B", "id", "A", 0, [0, 1, 0, 0, 2, 0], [0, 1, 1]),

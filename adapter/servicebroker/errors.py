@@ -50,7 +50,17 @@ DETAIL = re.compile(r" \((.*)\)$", re.DOTALL)
 CUT = " characters)"
 NAME_SHOWN_MAX = 128
 """Characters of a name that an error shows: as many as a name can have."""
-SERVICE_NOT_FOUND, CONTRACT_NOT_FOUND = 8423, 8425
+BY_WORDS: dict[int, tuple[tuple[str, int], ...]] = {
+    0: (("send at least one message type", 8492),),
+    8423: (("a contract of this name", 8425),),
+    8431: (
+        ("the initiator does not send messages", 8432),
+        ("the target does not send messages", 8434),
+    ),
+}
+"""Refusals of one reason that have numbers of their own: words of their texts, by the number that
+all of them would have.
+"""
 
 
 class ServiceBrokerError(Error):
@@ -76,8 +86,8 @@ def translated(error: Error, numbers: Mapping[Reason, int]) -> Error:
     if error.refused is not None:
         number = numbers.get(error.refused, NUMBERS.get(error.refused, 0))
         text = _text(error)
-    if number == SERVICE_NOT_FOUND and "(a contract of" in error.happened:
-        number = CONTRACT_NOT_FOUND
+    same_reason = (number_of for words, number_of in BY_WORDS.get(number, ()) if words in text)
+    number = next(same_reason, number)
     problem = ServiceBrokerError(number, text, error.object_name)
     problem.refused = error.refused
     return problem

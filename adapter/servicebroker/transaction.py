@@ -90,7 +90,8 @@ class Transaction(CommitOnExit, Statements):
         """ROLLBACK TRANSACTION to a savepoint: messages come back, groups stay locked, and nothing
         counts as rolled back.
         """
-        self._do(b.BrokerRollbackTo(b"", a.as_text("name", name)), Done)
+        command = b.BrokerRollbackTo(b"", a.as_text("name", name))
+        self._do(command, Done, {Reason.NAME_ERROR: 6401})
 
     def commit(self) -> None:
         """COMMIT: when this returns, it has happened. Raises ServiceBrokerError."""

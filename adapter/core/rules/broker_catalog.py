@@ -121,9 +121,12 @@ def is_sendable(found: ContractAttributes, message_type: str, *, from_initiator:
 
 def check_sendable(qm: QueueManager, name: str, message_type: str, *, from_initiator: bool) -> None:
     """Refuse a message type that a side does not send by a contract."""
-    if not is_sendable(contract(qm, name), message_type, from_initiator=from_initiator):
+    found = contract(qm, name)
+    if not is_sendable(found, message_type, from_initiator=from_initiator):
         side = "initiator" if from_initiator else "target"
-        text = f"by contract {name} the {side} does not send messages of this type"
+        text = f"contract {name} does not have messages of this type"
+        if is_sendable(found, message_type, from_initiator=not from_initiator):
+            text = f"by contract {name} the {side} does not send messages of this type"
         raise Refusal(Reason.MESSAGE_TYPE_ERROR, message_type, text)
 
 

@@ -24,7 +24,11 @@ CASES: list[tuple[Callable[[ServiceBroker], object], int, str]] = [
     (lambda b: b.create_queue("q"), 2714, "'q' exists: a queue of this name exists; choose"),
     (lambda b: b.drop_queue("Q"), 3716, "'Q' cannot be dropped: service S uses it"),
     (lambda b: b.create_contract("C", {"T": "ANY"}), 15151, "'T' is not found: a message type of"),
-    (lambda b: b.create_contract("C", {"DEFAULT": "TARGET"}), 0, "C: by a contract the initiator"),
+    (
+        lambda b: b.create_contract("C", {"DEFAULT": "TARGET"}),
+        8492,
+        "C: by a contract the initiator",
+    ),
     (lambda b: b.begin_dialog("T", "S"), 8423, "'T' is not found: a service of this name"),
     (lambda b: b.begin_dialog("S", "S", contract="C"), 8425, "'C' is not found: a contract of"),
     (lambda b: b.send(uuid4(), message_type="T"), 8428, "'T' is not found: a message type of"),
@@ -36,7 +40,7 @@ CASES: list[tuple[Callable[[ServiceBroker], object], int, str]] = [
         0,
         f"the name '{'N' * 128}...' is not valid: a name has",
     ),
-    (lambda b: b.create_route("R", service="S", address="a b"), 0, "the name 'a b' is not valid"),
+    (lambda b: b.create_route("R", service="S", address="a b"), 0, "'a b': use 1-48 characters"),
     (
         lambda b: b.create_broker_priority("P", 11),
         33302,
@@ -105,3 +109,32 @@ def test_an_empty_body_is_none(broker: ServiceBroker, body: bytes | str | None) 
     broker.send(handle, body=body)
     while rows := broker.receive("Q"):
         assert rows[0].message_body is None
+
+
+def test_finding_servicebroker_d9_numbers_of_the_side_the_savepoint_and_the_ended_state() -> None:
+    def number(statement: Callable[[], object]) -> int:
+        with pytest.raises(ServiceBrokerError) as refused:
+            statement()
+        return refused.value.number
+
+    with testing.queue_manager() as manager, manager.connect_servicebroker() as b:
+        b.create_queue("Q")
+        b.create_message_type("Ask")
+        b.create_message_type("Answer")
+        b.create_message_type("Other")
+        b.create_contract("C", {"Ask": "INITIATOR", "Answer": "TARGET"})
+        b.create_service("S", "Q", contracts=["C"])
+        near = b.begin_dialog("S", "S", contract="C")
+        b.send(near, message_type="Ask")
+        far = b.browse("Q")[0].conversation_handle
+        assert number(lambda: b.send(near, message_type="Answer")) == 8432
+        assert number(lambda: b.send(far, message_type="Ask")) == 8434
+        assert number(lambda: b.send(far, message_type="Other")) == 8431
+        with b.transaction() as t:
+            t.receive("Q")
+            assert number(lambda: t.rollback_to("nope")) == 6401
+        ended = b.begin_dialog("S", "Nowhere", contract="C")
+        b.send(ended, message_type="Ask")
+        b.end_conversation(ended)
+        assert number(lambda: b.send(ended, message_type="Ask")) == 8429
+        assert number(lambda: b.end_conversation(ended)) == 8427

@@ -12,7 +12,8 @@ from typing import Any
 
 from adapter import Connection
 from adapter import mq_constants as mq
-from adapter.administration.kinds import CHANNEL_NAME_LENGTH, FoundObject, Kind
+from adapter.administration import senders
+from adapter.administration.kinds import FoundObject, Kind
 from adapter.administration.status_kinds import (
     CHANNEL_STATUS,
     CLIENT_STATUS,
@@ -260,9 +261,12 @@ def _senders(qm: Connection) -> list[FoundObject]:
     """Return the senders of transmission queues; each is a channel named after its queue."""
     now_ms = int(time.time() * 1000)
     network = qm.figures().get("network") or {"senders": {}}
+    inhibited = {one.name for one in senders.queues(qm) if one.attributes["inhibit_get"]}
     found = []
     for queue, one in network["senders"].items():
         status, substate = SENDER_STATES.get(one["state"], ("RETRYING", ""))
+        if queue in inhibited:
+            status, substate = "STOPPED", ""
         since_ms = now_ms - int(one["running_s"] * 1000)
         values = {
             "channel_type": "SDR",
@@ -281,7 +285,7 @@ def _senders(qm: Connection) -> list[FoundObject]:
             "batches": one["units"] % COUNTED_MAX,
             "bytes": one["bytes"] % COUNTED_MAX,
         }
-        found.append(FoundObject(CHANNEL_STATUS, f"TO.{queue}"[:CHANNEL_NAME_LENGTH], values))
+        found.append(FoundObject(CHANNEL_STATUS, senders.channel_of(queue), values))
     return found
 
 

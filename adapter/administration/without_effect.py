@@ -182,8 +182,15 @@ NO_MOVERS = (
     "channels to other queue managers are not supported: what is put on a transmission queue is "
     "sent by itself"
 )
+NOT_STOPPED = (
+    "a channel for clients cannot be stopped: end connections with STOP CONN; senders are the "
+    "channels that DISPLAY CHANNEL shows with CHLTYPE(SDR)"
+)
+STOPPING = table(
+    choice("MODE", 1008, "how", {"QUIESCE": 0, "FORCE": 1, "TERMINATE": 2}),
+    choice("STATUS", 1527, "what it is then", {"STOPPED": 6}),
+)
 UNAVAILABLE_COMMANDS = {
-    ("STOP", "CHANNEL"): "a channel cannot be stopped: end connections with STOP CONN",
     ("PURGE", "CHANNEL"): "a channel cannot be purged: end connections with STOP CONN",
     ("PING", "CHANNEL"): "a channel for clients cannot be pinged: use PING QMGR",
     ("RESET", "CHANNEL"): NO_MOVERS,
@@ -199,6 +206,14 @@ UNAVAILABLE_COMMANDS = {
     ("STOP", "CMDSERV"): "inhibit gets of SYSTEM.ADMIN.COMMAND.QUEUE instead",
 }
 """Commands that would promise what does not happen, with what to do instead."""
+OF_MOVERS = frozenset({"SDR", "SVR", "RCVR", "RQSTR", "CLUSSDR", "CLUSRCVR"})
+"""Types of channels between queue managers, which are read and have no effect."""
+MOVER = {
+    "DEFINE": Accepted("channel", 8014, NO_MOVERS),
+    "ALTER": Accepted("channel", 8016, NO_MOVERS),
+    "DELETE": Accepted("channel", 8015, NO_MOVERS),
+}
+"""What becomes of their definitions."""
 NONE_EXIST = {
     ("DISPLAY", "CHLAUTH"): ("channel authentication record", NO_RULES),
     ("DISPLAY", "AUTHREC"): ("authority record", NO_RIGHTS),

@@ -183,6 +183,35 @@ def test_the_status_of_channels_shows_senders(
     assert "SVRCONN" not in shown
 
 
+def test_finding_mq_5_a_sender_is_stopped_and_started(
+    managers: tuple[TestQueueManager, TestQueueManager], site: Site
+) -> None:
+    (manager, _), (a, b) = managers, site
+    queue = ibmmq.Queue(a, "TO.B", CMQC.MQOO_OUTPUT)
+    queue.put(b"first")
+    assert got(b, "WORK")[0] == b"first"
+    pcf = ibmmq.PCFExecute(a, response_wait_interval=20_000)
+    try:
+        named = {CMQCFC.MQCACH_CHANNEL_NAME: b"TO.QMB"}
+        pcf.MQCMD_STOP_CHANNEL(named | {CMQCFC.MQIACF_MODE: CMQCFC.MQMODE_QUIESCE})
+        shown_with(manager, "DISPLAY CHSTATUS(TO.QMB) STATUS", "STATUS(STOPPED)")
+        queue.put(b"waits", ibmmq.MD(Persistence=CMQC.MQPER_PERSISTENT))
+        assert "CURDEPTH(1)" in manager.mqsc("DISPLAY QLOCAL(QMB) CURDEPTH")
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            pcf.MQCMD_STOP_CHANNEL({CMQCFC.MQCACH_CHANNEL_NAME: b"NONE"})
+        assert reason_of(refused) == CMQCFC.MQRCCF_CHANNEL_NOT_FOUND
+        pcf.MQCMD_START_CHANNEL(named)
+        assert got(b, "WORK")[0] == b"waits"
+        pcf.MQCMD_STOP_CHANNEL(named)
+    finally:
+        pcf.disconnect()
+    queue.put(b"waits", ibmmq.MD(Persistence=CMQC.MQPER_PERSISTENT))
+    manager.restart()
+    assert "CURDEPTH(1)" in manager.mqsc("DISPLAY QLOCAL(QMB) CURDEPTH")
+    assert "AMQ8018I" in manager.mqsc("START CHANNEL(TO.QMB)")
+    assert got(b, "WORK")[0] == b"waits"
+
+
 def shown_with(manager: TestQueueManager, command: str, part: str) -> str:
     """Return the answer to a command once it has a part."""
     until_s = time.monotonic() + 20.0

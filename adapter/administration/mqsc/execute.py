@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 
 from adapter import Connection
-from adapter.administration import objects
+from adapter.administration import objects, senders
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc import answers, meaning
 from adapter.administration.mqsc.statement import GUESSES_MAX, Statement, parse
@@ -25,7 +25,10 @@ from adapter.administration.status_kinds import (
 from adapter.administration.without_effect import (
     ACCEPTED,
     IGNORE_STATE,
+    MOVER,
     NONE_EXIST,
+    NOT_STOPPED,
+    STOPPING,
     UNAVAILABLE,
     UNAVAILABLE_COMMANDS,
     UnsupportedError,
@@ -167,6 +170,9 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
         if kind is None or (verb, _family(kind)) not in answers.NUMBERS or verb not in WITH_KIND:
             raise NotMqscError(f"unknown command {verb} {word}", word)
         _check_name(kind, statement)
+        if word == "CHANNEL" and verb in MOVER and meaning.is_of_mover(statement):
+            yield answers.accepted(MOVER[verb], statement.name)
+            return
         try:
             yield from WITH_KIND[verb](qm, kind, statement)
         except (ObjectNotFound, QueueNotFound) as error:
@@ -293,12 +299,23 @@ def _reset_totals(qm: Connection, statement: Statement) -> Iterator[str]:
 
 
 def _start_channel(qm: Connection, statement: Statement) -> Iterator[str]:
-    """START CHANNEL: channels for clients need no start."""
+    """START CHANNEL: of a sender; channels for clients need no start."""
     kind = SHOWN["CHANNEL"]
     meaning.checked(IGNORE_STATE, statement)
+    if senders.switch(qm, statement.name, stopped=False):
+        yield answers.message(8018, "I", f"channel {statement.name} is started: it sends.")
+        return
     if not objects.find(qm, kind, statement.name):
         raise RefusedError(answers.not_found(kind, statement.name, False))
     yield answers.message(8018, "I", f"channel {statement.name} is started: clients may use it.")
+
+
+def _stop_channel(qm: Connection, statement: Statement) -> Iterator[str]:
+    """STOP CHANNEL: of a sender, until it is started."""
+    meaning.checked(STOPPING, statement)
+    if not senders.switch(qm, statement.name, stopped=True):
+        raise RefusedError(answers.unavailable("STOP CHANNEL", NOT_STOPPED))
+    yield answers.message(8019, "I", f"channel {statement.name} is stopped until START CHANNEL.")
 
 
 def _stop(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
@@ -329,6 +346,8 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
         asked = meaning.asked(kind, statement)
         _check_types(kind, asked)
         found = _of_types(kind, asked, objects.find(qm, kind, statement.name or "*"))
+        if shown.word == "CHANNEL":
+            found += senders.find(qm, statement.name or "*")
         if shown is CONNECTION and wanted_type in EVERY_TYPE:
             found += objects.find(qm, CONNECTION_HANDLES, statement.name)
     if asked.ident:
@@ -383,6 +402,7 @@ OTHER: dict[tuple[str, str], Callable[[Connection, Statement], Iterator[str]]] =
     ("CLEAR", "TOPICSTR"): _clear_topics,
     ("RESET", "QSTATS"): _reset_totals,
     ("START", "CHANNEL"): _start_channel,
+    ("STOP", "CHANNEL"): _stop_channel,
 }
 WITH_KIND: dict[str, Callable[[Connection, Kind, Statement], Iterator[str]]] = {
     "DEFINE": _define,

@@ -25,6 +25,7 @@ from adapter.administration.values import (
 )
 from adapter.administration.without_effect import (
     LISTS,
+    OF_MOVERS,
     UNSUPPORTED_VALUES,
     UnsupportedError,
     is_noted,
@@ -102,6 +103,15 @@ def given(kind: Kind, statement: Statement) -> Given:
         if not _option(kind, statement.verb, parameter, result):
             _attribute(kind, parameter, result)
     return result
+
+
+def is_of_mover(statement: Statement) -> bool:
+    """Whether a definition is of a channel between queue managers."""
+    return any(
+        parameter.keyword == "CHLTYPE" and one.text.strip().upper() in OF_MOVERS
+        for parameter in statement.parameters
+        for one in parameter.values or ()
+    )
 
 
 def _check_supported(statement: Statement) -> None:

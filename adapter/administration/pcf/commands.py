@@ -13,7 +13,7 @@ import structlog
 from msgspec import Struct
 
 from adapter import Connection
-from adapter.administration import objects
+from adapter.administration import objects, senders
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc.execute import Script
 from adapter.administration.pcf.arguments import TOO_FEW, Arguments, reply_of
@@ -41,7 +41,7 @@ from adapter.administration.status_kinds import (
     TOPIC_STATUS,
 )
 from adapter.administration.values import Filter
-from adapter.administration.without_effect import ACCEPTED, missing
+from adapter.administration.without_effect import ACCEPTED, NOT_STOPPED, missing
 from adapter.errors import Error
 
 Replies = list[list[Parameter]]
@@ -146,7 +146,7 @@ CLEAR_TOPIC, TOPIC_STRING, CLEAR_TYPE, CLEAR_SCOPE = 184, 2094, 1305, 1306
 CLEAR_RETAINED, SCOPE_LOCAL = 1, 1
 CLEAR_QUEUE, RESET_TOTALS, ESCAPE, INQUIRE_STATUS = 9, 17, 38, 41
 INQUIRE_CONNECTION, STOP_CONNECTION, INQUIRE_QMGR_STATUS = 85, 86, 161
-START_CHANNEL, CHANNEL_DISPOSITION = 28, 1580
+START_CHANNEL, STOP_CHANNEL, CHANNEL_DISPOSITION, MODE, CHANNEL_STATE = 28, 29, 1580, 1008, 1527
 QMGR = DEFINED["QMGR"]
 QMGR_SELECTOR, QMGR_STATUS_SELECTOR = 1001, 1229
 STATUS_SELECTOR, CONNECTION_SELECTOR = 1026, 1107
@@ -209,7 +209,8 @@ class Commands:
             INQUIRE_STATUS: self._inquire_status,
             INQUIRE_CONNECTION: self._inquire_connection,
             STOP_CONNECTION: self._stop_connection,
-            START_CHANNEL: self._start_channel,
+            START_CHANNEL: partial(_start_channel, self._qm),
+            STOP_CHANNEL: partial(_stop_channel, self._qm),
         }
         for family in (*FAMILIES, SUBSCRIPTIONS):
             self._table |= self._of_family(family)
@@ -462,15 +463,6 @@ class Commands:
         objects.end_connection(self._qm, ident[16:].hex())
         return [[]]
 
-    def _start_channel(self, given: Arguments) -> Replies:
-        """START_CHANNEL: channels for clients need no start."""
-        name = given.text(CHANNEL_NAME)
-        given.drop(CHANNEL_DISPOSITION)
-        given.finish()
-        if not objects.find(self._qm, DEFINED["CHANNEL"], name):
-            raise PcfError(CHANNEL_NOT_FOUND, f"channel {name} does not exist", CHANNEL_NAME)
-        return [[]]
-
     def _escape(self, given: Arguments) -> Replies:
         """MQCMD_ESCAPE: a command of MQSC, answered in its own lines."""
         if given.whole(ESCAPE_TYPE, ESCAPE_MQSC) != ESCAPE_MQSC:
@@ -486,6 +478,28 @@ class Commands:
         if script.without_effect:
             log.warning("not supported, without effect", command=text)
         return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
+
+
+def _start_channel(qm: Connection, given: Arguments) -> Replies:
+    """START_CHANNEL: of a sender; channels for clients need no start."""
+    name = given.text(CHANNEL_NAME)
+    given.drop(CHANNEL_DISPOSITION)
+    given.finish()
+    is_sender = senders.switch(qm, name, stopped=False)
+    if not is_sender and not objects.find(qm, DEFINED["CHANNEL"], name):
+        raise PcfError(CHANNEL_NOT_FOUND, f"channel {name} does not exist", CHANNEL_NAME)
+    return [[]]
+
+
+def _stop_channel(qm: Connection, given: Arguments) -> Replies:
+    """STOP_CHANNEL: of a sender, until it is started."""
+    name = given.text(CHANNEL_NAME)
+    given.drop(CHANNEL_DISPOSITION, MODE, CHANNEL_STATE)
+    given.finish()
+    if not senders.switch(qm, name, stopped=True):
+        text = f"channel {name} is not stopped: {NOT_STOPPED}"
+        raise PcfError(CHANNEL_NOT_FOUND, text, CHANNEL_NAME)
+    return [[]]
 
 
 def _accept(verb: str, kind: str, given: Arguments) -> Replies:

@@ -469,7 +469,7 @@ def test_values_without_effect_are_reported(qm: adapter.Connection) -> None:
         ("RESUME QMGR CLUSTER(C)", "clusters are not supported"),
         ("DEFINE SERVICE(A) CONTROL(QMGR)", "services are not supported"),
         ("RESET CHANNEL(A)", "channels to other queue managers are not supported"),
-        ("DEFINE CHANNEL(A) BATCHSZ(50) CHLTYPE(SDR)", "channels to other queue managers"),
+        ("DEFINE CHANNEL(A) CHLTYPE(AMQP)", "SVRCONN channels only"),
         ("DEFINE AUTHINFO(A) AUTHTYPE(CRLLDAP) CONNAME(' ')", "users are in a file"),
         ("DEFINE CHANNEL(A) CHLTYPE(SVRCONN) TRPTYPE(LU62)", "TCP only"),
         ("DEFINE COMMINFO(A) TYPE(MULTICAST)", "multicast is not supported"),

@@ -1,0 +1,37 @@
+"""Senders as channels in MQSC, and definitions of channels between queue managers."""
+
+import pytest
+
+import adapter
+from adapter.administration.mqsc.execute import Script
+
+
+def told(qm: adapter.Connection, text: str) -> list[str]:
+    """The answer to one command."""
+    return list(Script(qm, echo=False, summary=False).run([text]))
+
+
+def test_finding_mq_5_senders_are_stopped_started_and_shown(qm: adapter.Connection) -> None:
+    told(qm, "DEFINE QLOCAL(QM2) USAGE(XMITQ)")
+    (stopped,) = told(qm, "STOP CHANNEL(TO.QM2) MODE(FORCE)")
+    assert stopped == "AMQ8019I: channel TO.QM2 is stopped until START CHANNEL."
+    assert "GET(DISABLED)" in "".join(told(qm, "DISPLAY QLOCAL(QM2) GET"))
+    (started,) = told(qm, "START CHANNEL(TO.QM2)")
+    assert started == "AMQ8018I: channel TO.QM2 is started: it sends."
+    assert "GET(ENABLED)" in "".join(told(qm, "DISPLAY QLOCAL(QM2) GET"))
+    shown = "".join(told(qm, "DISPLAY CHANNEL(TO.*) ALL"))
+    for part in ("CHANNEL(TO.QM2)", "CHLTYPE(SDR)", "XMITQ(QM2)"):
+        assert part in shown
+    told(qm, "DELETE QLOCAL(QM2)")
+
+
+@pytest.mark.parametrize("kind", ["SDR", "RCVR", "RQSTR", "SVR", "CLUSSDR", "CLUSRCVR"])
+def test_finding_mq_5_channels_between_queue_managers_are_read(
+    qm: adapter.Connection, kind: str
+) -> None:
+    """A saved definition has many attributes; the script goes on, and ends well."""
+    command = f"DEFINE CHANNEL(A.TO.B) CHLTYPE({kind}) BATCHSZ(50) CONNAME('b(1414)') REPLACE"
+    script = Script(qm)
+    answers = list(script.run([command]))
+    assert answers[1].startswith("AMQ8014W: channel A.TO.B accepted without effect")
+    assert (script.failed, script.wrong, script.without_effect) == ([], [], [1])

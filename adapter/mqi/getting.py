@@ -374,8 +374,9 @@ def _body(
     in_handle = _is_for_handle(gmo)
     if in_handle:
         handles.get(gmo["MsgHandle"]).take(message.properties)
-    if own and (in_handle or asked & mq.MQGMO_NO_PROPERTIES):
-        body = without_properties(md, message)
+    if asked & mq.MQGMO_NO_PROPERTIES or (own and in_handle):
+        all_folders = bool(asked & mq.MQGMO_NO_PROPERTIES)
+        body = without_properties(md, message, all_folders=all_folders)
     if asked & mq.MQGMO_CONVERT:
         body, warning = converted(md, body, *representation)
     if not in_handle and others and _wants_header(others, asked):

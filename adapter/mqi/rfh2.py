@@ -7,6 +7,7 @@ message as well, for selectors, handles and the SDK.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,6 +32,8 @@ OF_PUBLICATIONS = {
     "MQIsRetained": "mqps.Ret",
 }
 """What the queue manager says of a publication, and where in a header."""
+PROPERTY_FOLDER = re.compile(r"<(usr|mcd|jms|mq|mqext|mqps|mq_usr)[ />]")
+"""The folders that IBM MQ takes for properties, whatever a program wrote them for."""
 
 
 def has_more(properties: Mapping[str, Property]) -> bool:
@@ -110,15 +113,17 @@ def properties_of(message: MessageData) -> dict[str, Property]:
     return found
 
 
-def without_properties(md: dict[str, Any], message: MessageData) -> bytes:
+def without_properties(md: dict[str, Any], message: MessageData, *, all_folders: bool) -> bytes:
     """Return a body without the folder usr of its header; without the header if that was all.
 
-    The MQMD is told what the body begins with then.
+    all_folders: without the other folders of properties too, such as those of JMS. The MQMD is told
+    what the body begins with then.
     """
     header = _header_of(message)
     if header is None:
         return message.body
-    kept = [raw for raw, text in header.folders if not _is_usr(text)]
+    is_gone = PROPERTY_FOLDER.match if all_folders else _is_usr
+    kept = [raw for raw, text in header.folders if not is_gone(text)]
     if not kept:
         md["Format"], md["Encoding"] = header.format, header.encoding
         if header.ccsid > 0:  # else that of the header, as MQCCSI_INHERIT says

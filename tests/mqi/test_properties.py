@@ -186,7 +186,21 @@ def test_the_folder_usr_of_a_header_that_a_program_writes_are_properties(
     assert body == (with_header(*other) if other else b"body")
     assert md.Format == (CMQC.MQFMT_RF_HEADER_2 if other else CMQC.MQFMT_STRING)
     none = ibmmq.GMO(Options=CMQC.MQGMO_NO_PROPERTIES)
-    assert queue.get(None, ibmmq.MD(), none) == body
+    assert queue.get(None, ibmmq.MD(), none) == b"body"
+
+
+@pytest.mark.parametrize("other", [(), (b"<mine><a>1</a></mine>",)])
+def test_finding_mq_6_without_properties_the_folders_of_jms_are_removed(
+    qmgr: ibmmq.QueueManager, other: tuple[bytes, ...]
+) -> None:
+    """What a program of JMS wrote is no part of the body to one that wants no properties."""
+    queue = ibmmq.Queue(qmgr, "ORDERS", BOTH)
+    of_jms = (b"<mcd><Msd>jms_text</Msd></mcd>", b"<jms><Dst>queue:///Q</Dst></jms>")
+    queue.put(with_header(*of_jms, *other), ibmmq.MD(Format=CMQC.MQFMT_RF_HEADER_2))
+    md = ibmmq.MD()
+    body = queue.get(None, md, ibmmq.GMO(Options=CMQC.MQGMO_NO_PROPERTIES))
+    assert body == (with_header(*other) if other else b"body")
+    assert md.Format == (CMQC.MQFMT_RF_HEADER_2 if other else CMQC.MQFMT_STRING)
 
 
 @pytest.mark.parametrize("broken", [b"RFH \2", b"RFH " + b"\xff" * 60, b"<usr>", b""])

@@ -112,10 +112,20 @@ class KafkaRestoreTarget:
         self._pouring: Pouring | None = None
 
     def existing(self) -> list[str]:
-        """List the queue manager's topics that hold something, or have."""
-        settings = self._settings
+        """List the queue manager's topics that hold something, or have; but for inbound ones."""
+        return [one for one in self._written() if names.parse_inbound_topic(one) is None]
+
+    def inbound(self) -> list[str]:
+        """List the topics by which others send to the queue manager, if anything was ever sent.
+
+        A restore keeps them: what lies there has left its senders, and is not sent again. The queue
+        manager goes on behind what the snapshot says that it has received.
+        """
+        return [one for one in self._written() if names.parse_inbound_topic(one) is not None]
+
+    def _written(self) -> list[str]:
         beginning = names.queue_topic(self._name, "").removesuffix("q.")
-        return ever_written(settings, topics_like(settings, beginning))
+        return ever_written(self._settings, topics_like(self._settings, beginning))
 
     def is_unfinished(self) -> bool:
         """Whether a restore was begun here and has not come to its end."""

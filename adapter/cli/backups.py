@@ -230,7 +230,7 @@ def backup(
         click.echo(f"{file}: queue manager {name} {_what(found)}")
 
 
-def _emit(name: str, file: Path, found: Contents) -> None:
+def _emit(name: str, file: Path, found: Contents, **more: list[str]) -> None:
     output.emit(
         {
             "queue_manager": name,
@@ -238,6 +238,7 @@ def _emit(name: str, file: Path, found: Contents) -> None:
             "ledger_end": found.end,
             "records": found.records,
             "messages": found.messages,
+            **more,
         }
     )
 
@@ -264,8 +265,8 @@ def _what(found: Contents) -> str:
 @options.kafka_client
 @click.option(
     "--delete-topics", is_flag=True,
-    help="Delete all topics of the queue manager first: they hold another state of it. "
-    "Refused while it runs.",
+    help="Delete all topics of the queue manager first, but for those by which others send to it: "
+    "they hold another state of it. Refused while it runs.",
 )  # fmt: skip
 @options.confirmation("Delete all topics of queue manager {name}?", "delete_topics")
 @options.json_output
@@ -291,10 +292,16 @@ def restore(
         _clear(file, target, name, ledger, delete_topics)
         with output.progress("restoring", found.messages + found.records) as step:
             restoring.restore(file, found, target, step)
+        kept = target.inbound()
     if as_json:
-        _emit(name, file, found)
+        _emit(name, file, found, kept=kept)
         return
     click.echo(f"queue manager {name} restored from {file}, {_what(found)}")
+    if kept:
+        click.echo(
+            f"kept, with the messages that others have sent: {', '.join(kept)}; the queue manager "
+            "receives them from where the backup stands"
+        )
     click.echo(
         f"start it with `mqk qmgr start {name} --bootstrap-server {bootstrap_servers}`; what the "
         "ledger holds besides is copied to the topics then"

@@ -205,6 +205,43 @@ def test_a_ledger_without_a_snapshot_is_restored_from_its_beginning(
         assert place.copies() == [b"a", b"b", b"c"], "they come from the ledger"
 
 
+def test_finding_reliability_d3_a_restore_keeps_what_others_have_sent(place: Place) -> None:
+    """What had been received comes from the backup, and the rest from the inbound topic."""
+    writer = Producer({"bootstrap.servers": place.servers})
+
+    def send(body: str) -> None:
+        topic, key, value, headers = adapter.kafka.inbound_record(
+            "Q", adapter.Message(body=body), queue_manager=place.name
+        )
+        writer.produce(topic, value, key, headers=list(headers))
+        assert not writer.flush(WAIT_S)
+
+    def taken(qm: adapter.Connection) -> bytes:
+        found = qm.get("Q", timeout=WAIT_S)
+        assert found is not None
+        return found.body
+
+    with (
+        adapter.testing.network(place.name, bootstrap_servers=place.servers) as (manager,),
+        manager.connect() as qm,
+    ):
+        qm.define_queue("Q", msg_delivery_sequence="FIFO")
+        send("received")
+        assert taken(qm) == b"received"
+        qm.put("Q", "waits")
+    place.done("backup", place.file)
+    send("not received")
+    said = place.done("restore", place.file, "--delete-topics")
+    kept = names.inbound_topic(place.name)
+    assert f"kept, with the messages that others have sent: {kept}" in said
+    with (
+        adapter.testing.network(place.name, bootstrap_servers=place.servers) as (manager,),
+        manager.connect() as qm,
+    ):
+        assert [taken(qm), taken(qm)] == [b"waits", b"not received"]
+        assert qm.get("Q") is None
+
+
 def test_topics_of_a_queue_manager_that_runs_are_not_deleted(place: Place) -> None:
     with place.running() as (_, qm):
         qm.define_queue("Q")

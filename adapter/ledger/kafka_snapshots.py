@@ -70,11 +70,11 @@ class KafkaSnapshots:
 
     def is_kept(self) -> bool:
         """See the port."""
-        if not self._starts:
-            return True
         with LedgerSource(self._settings) as source:
             if not source.is_there():
-                return False
+                return False  # though there may have been no snapshot yet: the next start needs it
+            if not self._starts:
+                return True
             first, end = source.bounds()
         return first <= self._starts[-1] < end
 

@@ -40,5 +40,5 @@ def look(storage: Storage, ledger: Ledger, needed: int) -> TopicAudit:
             "its earlier records were deleted"
         )
     if not is_kept:
-        problems.append("the newest snapshot is gone: its records or its topic were deleted")
+        problems.append("the snapshots are gone: their records or their topic were deleted")
     return TopicAudit(tuple(problems), first > needed or not is_kept)

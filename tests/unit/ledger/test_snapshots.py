@@ -1,7 +1,12 @@
 """Snapshots: complete or not there; the newest is the one that leaves least to be read."""
 
+from typing import Self
+
 import pytest
 
+from adapter.ledger import kafka_snapshots
+from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import LedgerMismatch, LedgerUnavailable, Position
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot, collected, frame
 
@@ -75,3 +80,33 @@ def test_long_parts_are_several_records(piece_bytes: int) -> None:
         left = [*enumerate(records)]
         del left[lost]
         assert collected(left).newest() is None
+
+
+class Topic:
+    """Stands for the topic of the snapshots, which holds none."""
+
+    is_deleted = False
+
+    def __init__(self, _settings: LedgerSettings) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        pass
+
+    def is_there(self) -> bool:
+        return not self.is_deleted
+
+
+def test_finding_reliability_d8_a_topic_deleted_before_the_first_snapshot_is_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever hears of it writes a snapshot, which makes the topic again."""
+    monkeypatch.setattr(kafka_snapshots, "LedgerSource", Topic)
+    where = LedgerSettings(bootstrap_servers="nowhere:9", topic="mq.QM1.snapshots")
+    snapshots = KafkaSnapshots(where)
+    assert snapshots.is_kept()
+    monkeypatch.setattr(Topic, "is_deleted", True)
+    assert not snapshots.is_kept()

@@ -213,6 +213,12 @@ SETTINGS: Mapping[str, Setting] = {
             meaning="Client sessions whose outcomes are kept; the longest detached goes first.",
         ),
         Setting(
+            key="uncopied_bytes", kind=_number(1_048_576, INT_MAX),
+            default=LIMITS.uncopied_bytes,
+            meaning="Bytes of persistent messages that may wait for movers that lag or hold. "
+            "Further puts are refused with QueueParked until half of it is copied.",
+        ),
+        Setting(
             key="session_expiry_ms", kind=_number(1000, INT_MAX),
             default=LIMITS.session_expiry_ms,
             meaning="How long a disconnected client can resume its session.",

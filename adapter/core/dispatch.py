@@ -224,6 +224,7 @@ def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[pages
 def _page_out(qm: QueueManager, effects: Effects, given: inputs.Copied) -> None:
     """Page out what is on its topic for good and need not be in memory."""
     qm.moved_n = given.moved_n
+    _apply(qm, effects, parking.set_copied(qm, given.moved_n, given.now_ms))
     effects.paged_out = pages.evict(qm, given.moved_n, given.parked)
 
 

@@ -88,6 +88,7 @@ class Copied(Struct):
 
     moved_n: int
     parked: frozenset[str] = frozenset()
+    now_ms: int = 0
 
 
 class NamesForgotten(Struct):

@@ -115,8 +115,9 @@ REFUSALS: dict[Reason, Case] = {
     ),
     Reason.QUEUE_PARKED: Case(
         QueueParked,
-        "the topic of queue {name} cannot be written, and its backlog is at the limit",
-        "repair the topic as the queue manager's log says, and put again; gets continue",
+        "copies for the topic of queue {name} wait, and are at the limit",
+        "find why its topic cannot be written or its movers lag or hold (mqk qmgr status, the "
+        "queue manager's log), correct that, and put again; gets continue",
     ),
     Reason.OBJECT_DAMAGED: Case(
         QueueDamaged,

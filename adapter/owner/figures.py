@@ -10,6 +10,7 @@ class TermFigures(Struct, kw_only=True):
 
     requests: int
     replies_parked: int
+    uncopied_bytes: int
     entries: int
     entries_in_flight: int
     ledger_takeovers: int

@@ -156,7 +156,11 @@ class OwnerLoop:
 
     def statistics(self) -> dict[str, int]:
         """Return figures of this term."""
-        own = {"requests": self.requests, "replies_parked": len(self._promises)}
+        own = {
+            "requests": self.requests,
+            "replies_parked": len(self._promises),
+            "uncopied_bytes": self.qm.uncopied.total,
+        }
         return own | self.appends.statistics()
 
     def _take(self, effects: dispatch.Effects) -> None:

@@ -95,6 +95,7 @@ def settings_of(config: Config) -> ServerSettings:
             queues=config["max_queues"],
             sessions=config["max_sessions"],
             session_expiry_ms=config["session_expiry_ms"],
+            uncopied_bytes=config["uncopied_bytes"],
             statistics_interval_s=config["statistics_interval_s"],
         ),
         attributes=_attributes(config),

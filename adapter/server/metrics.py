@@ -62,6 +62,9 @@ FIGURES: Mapping[str, MetricRow] = {
         "How long Kafka has acknowledged no append while some are in flight.",
     ),
     "replies_parked": _gauge("mqk_replies_parked", "Replies that wait for an entry to be durable."),
+    "uncopied_bytes": _gauge(
+        "mqk_uncopied_bytes", "Persistent messages in memory that wait for their copies."
+    ),
     "terms": _counter("mqk_owner_terms_total", "How often this process took the ledger over."),
     "replay_s": _gauge("mqk_replay_seconds", "How long the last take-over took, replay included."),
     "messages_in_memory": _gauge("mqk_messages_in_memory", "Messages whose content is in memory."),

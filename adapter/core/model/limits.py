@@ -39,6 +39,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     """About 1 KB each; the longest detached is forgotten first."""
     parked_bytes: int = 256 * 1024 * 1024
     """What may wait for a topic that cannot be written: the ledger keeps it meanwhile."""
+    uncopied_bytes: int = 256 * 1024 * 1024
+    """What may wait for movers that lag or hold: it stays in memory. Eight times what waited under
+    the most load that was measured; as much as for one parked topic."""
     kept_bytes: int = 64 * 1024 * 1024
     """Messages got outside units, of each session, whose arrival its client has not told: as much
     as 16 threads with messages of 4 MiB. One more may be given below this, the next one waits."""

@@ -32,6 +32,7 @@ from adapter.core.model.session import Session
 from adapter.core.model.step import Step
 from adapter.core.model.tally import Tally
 from adapter.core.model.topics import Topics
+from adapter.core.model.uncopied import Uncopied
 from adapter.core.model.unit import HeldBytes
 from adapter.core.model.waiters import Waiters
 from adapter.core.model.xml_port import NoXml, XmlRules
@@ -172,6 +173,7 @@ class QueueManager(HardState):
         self.xml: XmlRules = NoXml()
         self.moved_n = -1
         """Entries up to it are copied for good, but for queues that are parked."""
+        self.uncopied = Uncopied(self.limits.uncopied_bytes)
 
     def wake(self, queue: LocalQueue) -> None:
         """Note that gets waiting on this queue may be served now."""

@@ -118,7 +118,7 @@ def _first_parked(qm: QueueManager, puts: Puts) -> str:
     MSMQ has no reason for a dead letter that says so: the messages wait, as the put of a program
     here would be refused.
     """
-    for queue, message in puts if qm.parked else ():
+    for queue, message in puts if qm.parked or qm.uncopied.is_full else ():
         try:
             parking.check_put(qm, queue, [message])
         except Refusal:

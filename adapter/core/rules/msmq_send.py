@@ -80,7 +80,7 @@ def _send_to_each(
         queue = msmq_queues.find(qm, name.queue)
         if queue is None:
             raise Refusal(Reason.QUEUE_DELETED, name.text)
-        if qm.parked:
+        if qm.parked or qm.uncopied.is_full:
             parking.check_put(qm, queue, [message])
         mismatch = msmq_delivery.why_not_accepted(delivery, name, message)
         is_mismatch = mismatch in (NOT_TRANSACTIONAL_QUEUE, NOT_TRANSACTIONAL_MESSAGE)

@@ -1,7 +1,8 @@
 """Queues whose topics cannot be written: who is told, and when no more is taken for them.
 
-What is put is safe in the ledger, which must keep it until it is copied; so there is a bound. This
-module does not know what a topic is, nor how it is found out that it cannot be written.
+What is put is safe in the ledger, which must keep it until it is copied; so there is a bound. There
+is another one of what waits for copies to topics that can be written, because that stays in memory.
+This module does not know what a topic is, nor how it is found out that it cannot be written.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from adapter.core.model.queue import LocalQueue
 
 PARKED = "queue_parked"
 RESUMED = "queue_resumed"
+BEHIND = "copies_behind"
+CAUGHT_UP = "copies_caught_up"
 
 
 def set_parked(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) -> list[Record]:
@@ -28,15 +31,32 @@ def set_parked(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) -> 
 
 
 def check_put(qm: QueueManager, queue: LocalQueue, messages: list[MessageData]) -> None:
-    """Refuse to take more for a topic that cannot be written; only persistent messages need it."""
+    """Refuse to take more than may wait for its copy; only persistent messages need one."""
+    text = _why_full(qm, queue)
+    if text and any(_is_persistent(queue, one) for one in messages):
+        raise Refusal(Reason.QUEUE_PARKED, queue.name, text)
+
+
+def _why_full(qm: QueueManager, queue: LocalQueue) -> str:
     parked = qm.parked.get(queue.name)
-    if parked is None or not _is_of(parked, queue):
-        return
     limit = qm.limits.parked_bytes
-    if parked.waiting_bytes >= limit and any(_is_persistent(queue, one) for one in messages):
-        raise Refusal(
-            Reason.QUEUE_PARKED, queue.name, f"{parked.waiting_bytes} bytes wait, of {limit}"
-        )
+    if parked is not None and _is_of(parked, queue) and parked.waiting_bytes >= limit:
+        return f"{parked.waiting_bytes} bytes wait, of {limit}"
+    if qm.uncopied.is_full:
+        limit = qm.limits.uncopied_bytes
+        return f"{qm.uncopied.total} bytes of all queues wait for the movers, of {limit}"
+    return ""
+
+
+def set_copied(qm: QueueManager, moved_n: int, now_ms: int) -> list[Record]:
+    """Take in how far the movers are; an event when too much waits for them, and when it ends."""
+    uncopied = qm.uncopied
+    uncopied.copied(moved_n)
+    if uncopied.is_full == uncopied.is_told:
+        return []
+    uncopied.is_told = uncopied.is_full
+    kind = BEHIND if uncopied.is_full else CAUGHT_UP
+    return [EventRaised(kind, qm.name, now_ms, {"bytes": str(uncopied.total)})]
 
 
 def _is_of(parked: ParkedQueue, queue: LocalQueue | None) -> bool:

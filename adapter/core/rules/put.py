@@ -66,7 +66,7 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     in_order = command.options or handle.put_group is not None
     if in_order:
         warning = groups.number(qm, command, handle) or warning
-    if qm.parked:
+    if qm.parked or qm.uncopied.is_full:
         parking.check_put(qm, queue, command.messages)
     if queue.taken_room + len(command.messages) > queue.attributes.max_depth:
         return _full(qm, queue, request)

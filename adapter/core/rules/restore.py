@@ -313,6 +313,7 @@ def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:
     queue = qm.queues[record.put.queue]
     stored = stored_as(record.put, record.unit, record.unit_size, entry_n=qm.entry_n)
     queue.page_in([stored])
+    qm.uncopied.add(qm.entry_n, 1, len(stored.message.body))
     qm.add_expiry(queue, stored)
 
 

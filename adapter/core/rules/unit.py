@@ -412,6 +412,9 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> Removed | N
     got = take(qm, record.gets)
     for placed in record.puts:
         _store(qm, record, placed)
+    if record.logged and record.puts:
+        size = sum([len(placed.message.body) for placed in record.puts])
+        qm.uncopied.add(qm.entry_n, len(record.puts), size)
     if record.gets and record.gets[0].queue == DELAYED_QUEUE:  # nobody else gets from there
         for placed in record.puts:
             qm.queues[placed.queue].delayed -= 1

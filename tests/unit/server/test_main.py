@@ -87,6 +87,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
             queues=wanted.pop("max_queues"),
             sessions=wanted.pop("max_sessions"),
             session_expiry_ms=wanted.pop("session_expiry_ms"),
+            uncopied_bytes=wanted.pop("uncopied_bytes"),
             statistics_interval_s=wanted["statistics_interval_s"],
         ),
         attributes={

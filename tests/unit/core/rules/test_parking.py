@@ -7,6 +7,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import ParkedQueue
+from adapter.core.model.uncopied import Uncopied
 from tests.support.core import START_MS, Client, client_on
 
 LIMIT = 1000
@@ -70,3 +71,58 @@ def test_a_queue_that_resumes_takes_puts_again() -> None:
     tell(client)
     client.put("again")
     assert client.get(limit=1) == ["before"]
+
+
+def client_of_frozen_movers(*queues: str) -> Client:
+    """Of a queue manager whose movers have copied what there was, and report nothing more."""
+    client = client_on(*queues, limits=Limits(uncopied_bytes=4000))
+    assert copied(client, client.core.qm.entry_n) == []
+    vars(client.core)["_page"] = lambda: None
+    return client
+
+
+def copied(client: Client, moved_n: int) -> list[EventRaised]:
+    executed = dispatch.step(client.core.qm, inputs.Copied(moved_n, now_ms=START_MS))
+    return [one for one in executed.records if isinstance(one, EventRaised)]
+
+
+def test_finding_reliability_d5_what_waits_for_the_movers_has_a_bound() -> None:
+    """The queue manager counts by itself."""
+    client = client_of_frozen_movers("Q", "OTHER")
+    body = MessageData(body=bytes(500))
+    for _ in range(4):  # of 512 bytes and a body each
+        client.do(c.Put(1, [body]))
+    unit = client.begin()
+    assert client.refused(c.Put(1, [body])) is Reason.QUEUE_PARKED
+    assert client.refused(c.Put(2, [body], unit)) is Reason.QUEUE_PARKED, "of all queues"
+    client.put("never copied", persistence=0)
+    assert len(client.get(limit=1)) == 1, "gets go on"
+    (event,) = copied(client, 0)
+    assert (event.kind, event.name) == ("copies_behind", "QM1")
+    assert copied(client, 0) == [], "it is told once"
+
+    last_n = client.core.qm.entry_n
+    assert client.core.qm.uncopied.total > 4000
+    first_n = client.core.qm.uncopied._entries[0][0]
+    assert copied(client, first_n) == []
+    assert client.refused(c.Put(1, [body])) is Reason.QUEUE_PARKED, "until half of it is copied"
+    (event,) = copied(client, last_n)
+    assert (event.kind, event.details) == ("copies_caught_up", {"bytes": "0"})
+    client.do(c.Put(1, [body]))
+
+
+def test_finding_reliability_d5_without_movers_nothing_is_refused() -> None:
+    uncopied = Uncopied(limit=1000)
+    for number in range(9):
+        uncopied.add(number, 1, 500)
+    assert (uncopied.is_full, len(uncopied._entries)) == (False, 1), "nor is memory taken"
+
+
+def test_finding_reliability_d5_a_restart_counts_what_it_replays() -> None:
+    client = client_of_frozen_movers("Q")
+    for _ in range(4):
+        client.do(c.Put(1, [MessageData(body=bytes(500))]))
+    total = client.core.qm.uncopied.total
+    assert total > 4000
+    client.core.crash()
+    assert client.core.qm.uncopied.total == total

@@ -22,6 +22,7 @@ from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.filters import MessageReadPropertyFilter
 from adapter.msmq.formatters import BytesFormatter, MessageFormatter
 from adapter.msmq.names import as_queue_name
+from adapter.msmq.property_names import KnownProperties, unknown_property
 from adapter.msmq.xml_formatter import XmlMessageFormatter
 
 LABEL_LENGTH_MAX = 249  # MQ_MAX_MSG_LABEL_LEN, less the end
@@ -33,6 +34,8 @@ ValueT = TypeVar("ValueT")
 
 class ReadOnly(Generic[ValueT]):
     """A property that the queue manager gives; reading one that a filter left out is refused."""
+
+    is_settable = False
 
     def __init__(self, default: ValueT) -> None:
         self._default = default
@@ -57,6 +60,8 @@ class ReadOnly(Generic[ValueT]):
 
 class Property(ReadOnly[ValueT]):
     """A property that programs may set, too."""
+
+    is_settable = True
 
     def __init__(self, default: ValueT, check: Callable[[str, Any], ValueT]) -> None:
         super().__init__(default)
@@ -113,7 +118,7 @@ def _bytes(name: str, value: object) -> bytes:
     return bytes(value)
 
 
-class Message:
+class Message(KnownProperties):
     """A message, to be sent or as it was received. `INFINITE_TIMEOUT`: no limit of a time.
 
     body: what is sent, or what the formatter makes of the body that was received. recoverable: kept
@@ -129,6 +134,8 @@ class Message:
     """
 
     INFINITE_TIMEOUT: ClassVar[None] = None
+    what = "a message"
+    own_attributes = frozenset({"formatter", "unit_received_in"})
 
     label = Property("", _label)
     priority = Property(MessagePriority.NORMAL, _priority)
@@ -172,7 +179,7 @@ class Message:
         self.formatter = formatter
         for name, value in properties.items():
             if not isinstance(getattr(type(self), name, None), Property):
-                raise WrongArgument(f"a Message has no property {name!r} that can be set")
+                raise WrongArgument(unknown_property(type(self), name))
             setattr(self, name, value)
 
     def check_read(self, name: str) -> None:

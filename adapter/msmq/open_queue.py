@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
 from contextlib import suppress
 from typing import ClassVar
 
@@ -43,6 +44,10 @@ _ENOUGH_FOR = {
 """What a queue is open for, by the access that an operation needs: any of it is enough."""
 
 
+OpenHandles = dict[tuple[QueueAccessMode, Channel], Handle]
+"""What a queue object has open, by access and connection."""
+
+
 class OpenMessageQueue(QueueProperties, Closing):
     """A queue that is open. Shared by threads; leaving it as a context closes it.
 
@@ -66,7 +71,8 @@ class OpenMessageQueue(QueueProperties, Closing):
             raise WrongArgumentType(f"access is of QueueAccessMode, not {access!r}")
         self._access = access
         self._deny_receive = deny_receive
-        self._handles: dict[tuple[QueueAccessMode, Channel], Handle] = {}
+        self._handles: OpenHandles = {}
+        weakref.finalize(self, let_go, self._handles).atexit = False
         self._lock = threading.Lock()
         self._cursor_numbers = itertools.count(1)
         self._closed = threading.Event()
@@ -221,3 +227,11 @@ class OpenMessageQueue(QueueProperties, Closing):
                 f"queue {self.path} was closed while a read was pending",
                 self.path,
             )
+
+
+def let_go(handles: OpenHandles) -> None:
+    """Have what a queue object has open closed with what is asked next over each connection: the
+    object is gone, and close() was not called.
+    """
+    for (_, channel), handle in handles.items():
+        channel.let_go({handle.number: handle})

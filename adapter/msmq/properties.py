@@ -19,10 +19,16 @@ from adapter.msmq import identifiers, requests
 from adapter.msmq.computers import HERE, ComputerConnections, QueueRoute
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import MessageQueueException
+from adapter.msmq.property_names import KnownProperties
 
 
-class QueueProperties:
+class QueueProperties(KnownProperties):
     """A queue's properties; each read asks the queue manager, each setting is durable."""
+
+    what = "a queue"
+    own_attributes = frozenset(
+        {"default_properties_to_send", "formatter", "message_read_property_filter"}
+    )
 
     def __init__(self, computers: ComputerConnections, path: str) -> None:
         self._computers = computers

@@ -6,6 +6,7 @@ module knows no queue.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -27,6 +28,14 @@ from adapter.msmq.errors import (
     MessageQueueException,
     ObjectDisposedError,
     translated,
+)
+
+log = logging.getLogger("adapter.msmq")
+
+OF_ANOTHER_HOST = (
+    "an operation with MessageQueueTransactionType.AUTOMATIC at queue manager %s takes part in no "
+    "transaction: the transaction scope that is open is of another host. Use the host of the "
+    "scope; in a function that a trigger service calls, adapter.msmq.triggers.current_host()"
 )
 
 
@@ -222,6 +231,8 @@ def resolved(
         return None, True
     if transaction is Kind.AUTOMATIC:
         ambient = _of(computers)
+        if ambient is None and _ambient.get():
+            log.warning(OF_ANOTHER_HOST, computers.own.channel.queue_manager)
         return (None if ambient is None else ambient.unit_for(computers, channel)), False
     if not isinstance(transaction, MessageQueueTransaction):
         raise WrongArgumentType(

@@ -24,6 +24,7 @@ from adapter.msmq.triggers.conditions import PriorityLessThan as PriorityLessTha
 from adapter.msmq.triggers.conditions import PriorityNotEqual as PriorityNotEqual
 from adapter.msmq.triggers.conditions import SourceComputerEquals as SourceComputerEquals
 from adapter.msmq.triggers.conditions import SourceComputerNotEqual as SourceComputerNotEqual
+from adapter.msmq.triggers.current import current_host as current_host
 from adapter.msmq.triggers.model import Processing as Processing
 from adapter.msmq.triggers.model import Rule as Rule
 from adapter.msmq.triggers.model import Trigger as Trigger

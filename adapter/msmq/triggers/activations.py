@@ -17,7 +17,8 @@ KEPT_MAX = 10_000
 class Activation(Struct):
     """One activation of a trigger. error: what failed; None if nothing did.
 
-    rules_acted, rules_not_acted: the names of rules whose conditions held, and did not hold.
+    rules_acted, rules_failed: the names of rules whose conditions held, and whose actions were
+    carried out or have failed. rules_not_acted: of rules whose conditions did not hold.
     """
 
     trigger: str
@@ -27,6 +28,7 @@ class Activation(Struct):
     rules_acted: tuple[str, ...] = ()
     rules_not_acted: tuple[str, ...] = ()
     error: str | None = None
+    rules_failed: tuple[str, ...] = ()
 
 
 class Peek(Struct):

@@ -26,6 +26,7 @@ from adapter.msmq.queue import MessageQueue
 from adapter.msmq.transaction import transaction_scope
 from adapter.msmq.triggers.actions import Call, as_argument, values_of
 from adapter.msmq.triggers.activations import Activation, Journal, Peek
+from adapter.msmq.triggers.current import calling_from
 from adapter.msmq.triggers.model import Processing, Rule, Trigger, check_together
 from adapter.msmq.triggers.monitor import QueueMonitor
 from adapter.msmq.triggers.programs import ActionPrograms
@@ -35,6 +36,10 @@ log = logging.getLogger("adapter.msmq")
 JOIN_S = 60.0
 """Stopping waits so long for the actions that run."""
 ENDED = "the trigger service was stopped"
+
+
+class RuleFailed(Exception):  # noqa: N818 -- it ends a transaction, and is not raised to users
+    """An action failed in the transaction of its trigger, which is to be aborted."""
 
 
 class TriggerService:
@@ -244,10 +249,10 @@ class TriggerService:
             )
             if applying or trigger.processing is Processing.PEEKING:
                 self._process(queue, trigger, message, applying, activation)
-        except Exception as problem:  # noqa: BLE001 -- whatever a function of the user's raises
-            activation.error = str(problem) or type(problem).__name__
-            self._journal.count("failures")
-            log.error("trigger %s failed for message %s: %s", trigger.name, message.id, problem)
+        except RuleFailed:
+            pass  # it is noted; the transaction of the trigger was aborted
+        except Exception as problem:  # noqa: BLE001 -- whatever a condition meets
+            self._note_failure(activation, f"trigger {trigger.name}", problem)
 
     def _process(
         self,
@@ -257,16 +262,39 @@ class TriggerService:
         rules: list[Rule],
         activation: Activation,
     ) -> None:
-        """Carry out actions, and remove the message if the trigger retrieves it."""
+        """Carry out actions, and remove the message if the trigger retrieves it.
+
+        Raises RuleFailed in a transaction: the actions behind a failed one would be undone.
+        """
         in_transaction = trigger.processing is Processing.TRANSACTIONAL_RETRIEVAL
         with transaction_scope(self._host) if in_transaction else nullcontext():
             if in_transaction:
                 queue.receive_by_lookup_id(message.lookup_id, transaction=Kind.AUTOMATIC)
             for rule in rules:
-                self._act(trigger, rule, message)
-                activation.rules_acted += (rule.name,)
-        if trigger.processing is Processing.RETRIEVAL:
+                self._try_rule(trigger, rule, message, activation)
+                if in_transaction and activation.rules_failed:
+                    raise RuleFailed
+        if trigger.processing is Processing.RETRIEVAL and not activation.rules_failed:
             queue.receive_by_lookup_id(message.lookup_id)
+
+    def _try_rule(
+        self, trigger: Trigger, rule: Rule, message: Message, activation: Activation
+    ) -> None:
+        """Carry out one action, and note whether it failed: the next rule acts all the same."""
+        try:
+            with calling_from(self._host):
+                self._act(trigger, rule, message)
+        except Exception as problem:  # noqa: BLE001 -- whatever a function of the user's raises
+            activation.rules_failed += (rule.name,)
+            self._note_failure(activation, f"rule {rule.name} of trigger {trigger.name}", problem)
+        else:
+            activation.rules_acted += (rule.name,)
+
+    def _note_failure(self, activation: Activation, what: str, problem: Exception) -> None:
+        text = str(problem) or type(problem).__name__
+        activation.error = text if activation.error is None else f"{activation.error}; {text}"
+        self._journal.count("failures")
+        log.error("%s failed for message %s: %s", what, activation.message_id, problem)
 
     def _act(self, trigger: Trigger, rule: Rule, message: Message) -> None:
         action = rule.action

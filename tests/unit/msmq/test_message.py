@@ -147,3 +147,40 @@ def test_an_empty_message() -> None:
     message = Message()
     assert (message.body, message.body_bytes, message.body_type) == (None, b"", 0)
     assert message.time_to_reach_queue == timedelta(days=4)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("Label", "did you mean label?"),
+        ("lable", "did you mean label?"),
+        ("TimeToBeReceived", "did you mean time_to_be_received?"),
+        ("use_encryption", "neither signed nor encrypted"),
+        ("attach_sender_id", "neither signed nor encrypted"),
+        ("UseTracing", "no report queues"),
+        ("BodyStream", "body_bytes"),
+        ("xyzzy", "check its name"),
+    ],
+)
+def test_finding_msmq_d4_a_message_has_no_other_properties(name: str, hint: str) -> None:
+    message = Message()
+    with pytest.raises(AttributeError) as wrong:
+        setattr(message, name, True)
+    assert f"a message has no property {name!r} that can be set: " in str(wrong.value)
+    assert hint in str(wrong.value)
+    with pytest.raises(ValueError, match=name):
+        Message(None, None, **{name: True})
+
+
+class Order(Message):
+    """A message with a property of a program's own."""
+
+    number = 0
+
+
+def test_finding_msmq_d4_a_class_of_the_program_may_have_more() -> None:
+    order = Order("x")
+    order.number = 5
+    assert order.number == 5
+    with pytest.raises(AttributeError, match="is given by the queue manager"):
+        order.id = "x"

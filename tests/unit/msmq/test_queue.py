@@ -322,3 +322,53 @@ def test_threads_share_a_queue(at: MsmqSite) -> None:
     for reader in readers:
         reader.join(WAIT_S)
     assert sorted(found) == ["1", "2"]
+
+
+HANDLES_MAX = 256
+
+
+def test_finding_msmq_d2_queue_objects_that_are_gone_give_their_handles_back(at: MsmqSite) -> None:
+    queue = at.create()
+    for number in range(HANDLES_MAX + 50):
+        at.open_home().send("x", label=str(number))
+        assert at.open_home(access=QueueAccessMode.RECEIVE).receive(0).label == str(number)
+    assert at.home.channel.statistics()["handles"] < 10
+    at.open_home(deny_receive=True)
+    assert queue.count() == 0
+    at.open_away(access=QueueAccessMode.RECEIVE).close()  # nobody denies it any more
+
+
+def test_finding_msmq_d2_a_transaction_outlives_the_objects_that_it_used(at: MsmqSite) -> None:
+    queue = at.create(transactional=True)
+    done = at.create("done", transactional=True)
+    send_together(at.home, queue, "1", "2")
+    with MessageQueueTransaction(at.home) as transaction:
+        got = at.open_home(access=QueueAccessMode.RECEIVE).receive(0, transaction=transaction)
+        at.open_home("done").send(Message(label=got.label), transaction=transaction)
+        assert queue.count() == 1
+    with MessageQueueTransaction(at.home) as transaction:
+        at.open_home(access=QueueAccessMode.RECEIVE).receive(0, transaction=transaction)
+        assert queue.count() == 0
+        transaction.abort()
+    assert (labels(queue), labels(done)) == (["2"], ["1"])
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("maximum_queue_size", "did you mean maximum_queue_size_kb?"),
+        ("MaximumJournalSize", "did you mean journal_quota_kb?"),
+        ("authenticate", "neither signed nor encrypted"),
+        ("multicast_address", "no multicast"),
+        ("formater", "did you mean formatter?"),
+    ],
+)
+def test_finding_msmq_d4_a_queue_has_no_other_properties(
+    at: MsmqSite, name: str, hint: str
+) -> None:
+    queue = at.create()
+    with pytest.raises(AttributeError) as wrong:
+        setattr(queue, name, 1)
+    assert hint in str(wrong.value)
+    with pytest.raises(AttributeError, match="use_encryption"):
+        setattr(queue.default_properties_to_send, "use_encryption", True)  # noqa: B010

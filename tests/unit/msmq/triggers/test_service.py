@@ -11,6 +11,7 @@ from adapter.msmq import (
     Message,
     MessageQueueException,
     MessageQueueTransactionType,
+    transaction_scope,
 )
 from adapter.msmq.triggers import (
     Call,
@@ -21,6 +22,7 @@ from adapter.msmq.triggers import (
     Run,
     Trigger,
     TriggerService,
+    current_host,
 )
 from tests.support.msmq_site import (
     IDLE_S,
@@ -260,3 +262,66 @@ def test_actions_that_are_wrong() -> None:
         Call(print, "label")  # type: ignore[arg-type]
     with pytest.raises(InvalidValue):
         Run("")
+
+
+def record(label: str) -> None:
+    """Send the label on, in the transaction of the trigger, as a function of a file does."""
+    done = current_host().open(path("done"))
+    done.send("x", label=label, transaction=AUTOMATIC)
+    failing(label)
+
+
+@pytest.mark.parametrize("serialized", [True, False])
+def test_finding_msmq_d1_a_function_of_a_file_joins_the_transaction(
+    at: MsmqSite, serialized: bool
+) -> None:
+    queue = at.create(transactional=True)
+    done = at.create("done", transactional=True)
+    send_together(at.home, queue, "good", "bad")
+    rule = Rule("1", action=Call(f"{__name__}:record", LABEL))
+    watched = Trigger(
+        "T",
+        queue,
+        rules=[rule],
+        processing=Processing.TRANSACTIONAL_RETRIEVAL,
+        serialized=serialized,
+    )
+    with running(at.home, watched, max_repeats=1) as service:
+        activated(service)
+    assert (labels(queue), labels(done)) == (["bad"], ["good"])
+    with pytest.raises(InvalidOperationError, match="no trigger service is calling"):
+        current_host()
+
+
+def test_finding_msmq_d1_a_scope_of_another_host_is_warned_of(
+    at: MsmqSite, caplog: pytest.LogCaptureFixture
+) -> None:
+    at.create("done", transactional=True)
+    done = at.open_away("done")
+    with transaction_scope(at.home):
+        done.send("x", transaction=AUTOMATIC)
+    assert "takes part in no transaction" in caplog.text
+    assert "current_host()" in caplog.text
+
+
+@pytest.mark.parametrize("action", [Call(failing, ("bad",)), Run("false")])
+@pytest.mark.parametrize("serialized", [True, False])
+@pytest.mark.parametrize("processing", list(Processing))
+def test_finding_msmq_d5_each_rule_acts_by_itself(
+    at: MsmqSite, action: Call | Run, serialized: bool, processing: Processing
+) -> None:
+    queue = at.create(transactional=True)
+    send_together(at.home, queue, "1")
+    calls: list[str] = []
+    rules = [Rule("a", action=action), Rule("b", action=Call(calls.append, LABEL))]
+    watched = Trigger("T", queue, rules=rules, serialized=serialized, processing=processing)
+    with running(at.home, watched, max_repeats=1) as service:
+        activated(service)
+        (found,) = service.activations
+    waited = isinstance(action, Call) or serialized or processing is not Processing.PEEKING
+    in_transaction = processing is Processing.TRANSACTIONAL_RETRIEVAL
+    assert calls == ([] if in_transaction else ["1"])  # what would be undone is not begun
+    assert found.rules_failed == (("a",) if waited else ())
+    assert ("b" in found.rules_acted) == (not in_transaction)
+    assert (found.error is not None) == waited
+    assert labels(queue) == ["1"]

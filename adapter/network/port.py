@@ -21,6 +21,10 @@ class TopicMissing(NetworkError):  # noqa: N818 -- it says what is wrong
     """The topic is not there."""
 
 
+class DestinationUnknown(TopicMissing):
+    """The directory does not have the destination; it says when that changes."""
+
+
 class SentRecord(Struct):
     """A record as it is appended. value None: the key is to be forgotten (directory)."""
 

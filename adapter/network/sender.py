@@ -58,7 +58,14 @@ from adapter.network.backlog import AWAY_S, Backlog
 from adapter.network.dead_letters import NoDestinationError, has_destination, put_dead_letter
 from adapter.network.directory import Directory, route_record
 from adapter.network.figures import SenderFigures
-from adapter.network.port import NetworkError, SentRecord, TopicMissing, TopicWriter, Transport
+from adapter.network.port import (
+    DestinationUnknown,
+    NetworkError,
+    SentRecord,
+    TopicMissing,
+    TopicWriter,
+    Transport,
+)
 
 GET_MESSAGES = 500
 """At a time, and then what the last unit lacks."""
@@ -69,6 +76,10 @@ PAUSE_S_MAX = 5.0
 """Between attempts, each pause twice as long as the one before."""
 MISSING_S_MAX = 1.0
 """While a destination is not there: what is waited for is seldom longer than its start."""
+UNKNOWN_S_MAX = 30.0
+"""While the directory does not have a destination. A change of the directory ends the pause; by
+itself it ends in case that the message has expired, or that another one is next.
+"""
 MISSING_ATTEMPTS = 5
 """A destination that has just been named makes its topic within the first ones."""
 STEADY_S = 10.0
@@ -303,7 +314,8 @@ class SenderSession:
                 return found
         found = to.queue_manager or self._parts.directory.of_computer(to.computer)
         if not found:
-            raise TopicMissing(f"no queue manager in the directory has the computer {to.computer}")
+            text = f"no queue manager in the directory has the computer {to.computer}"
+            raise DestinationUnknown(text)
         return found
 
     def _topic_to(self, destination: str) -> str:
@@ -353,6 +365,23 @@ class SenderSession:
         self._figures.state, self._figures.since_s = state, time.monotonic()
 
 
+class Pauses:
+    """Pauses between attempts, each twice as long as the one before."""
+
+    def __init__(self) -> None:
+        self._next_s = PAUSE_S
+
+    def begin_again(self) -> None:
+        """Let the next pause be the shortest."""
+        self._next_s = PAUSE_S
+
+    def next_s(self, longest_s: float) -> float:
+        """Return how many seconds to wait now."""
+        pause_s = min(self._next_s, longest_s)
+        self._next_s = 2 * pause_s
+        return pause_s
+
+
 class TransmissionSender:
     """Sends from one transmission queue, in a thread of its own, until it is stopped."""
 
@@ -367,6 +396,8 @@ class TransmissionSender:
         self._channel: Channel | None = None
         self._lock = threading.Lock()
         self._limit = GET_MESSAGES
+        self._longest_s = PAUSE_S_MAX
+        """The longest pause, after the last failure."""
         self._alike = 0
         """Failures for the same reason, one after the other."""
         self._thread = watched.thread(f"sender-{queue}", self._run, self._failed)
@@ -403,6 +434,11 @@ class TransmissionSender:
             bounds = parts.transport.bounds(topic)
             self._backlog.note(topic, sent, bounds, time.monotonic())
 
+    @property
+    def is_without_destination(self) -> bool:
+        """Whether it failed because its destination is not there."""
+        return self._figures.state == MISSING
+
     def figures(self) -> SenderFigures:
         """Return its figures."""
         at, now_s = self._figures, time.monotonic()
@@ -434,7 +470,7 @@ class TransmissionSender:
         self._figures.failures += 1
 
     def _run(self) -> None:
-        pause_s = PAUSE_S
+        pauses = Pauses()
         while not self._stopping.is_set():
             began_s = time.monotonic()
             sent = self._figures.messages
@@ -445,11 +481,9 @@ class TransmissionSender:
                     break
                 self._take_failure(error)
             if self._figures.messages > sent or time.monotonic() - began_s > STEADY_S:
-                pause_s = PAUSE_S
-            self._again.wait(pause_s)
+                pauses.begin_again()
+            self._again.wait(pauses.next_s(self._longest_s))
             self._again.clear()
-            longest_s = MISSING_S_MAX if self._figures.state == MISSING else PAUSE_S_MAX
-            pause_s = min(2 * pause_s, longest_s)
         self._note(STOPPED, self._figures.error)
 
     def _session(self) -> None:
@@ -474,6 +508,9 @@ class TransmissionSender:
             log.warning("not sending", queue=self.queue, reason=text)
         self._note(state, text)
         self._figures.failures += 1
+        self._longest_s = MISSING_S_MAX if state == MISSING else PAUSE_S_MAX
+        if isinstance(error, DestinationUnknown):
+            self._longest_s = UNKNOWN_S_MAX
         # Its own unit may have been too large: then the next one has one unit of the queue.
         # And what comes before a message that no queue takes is sent without it.
         is_of_unit = isinstance(error, (Error, NoDestinationError))

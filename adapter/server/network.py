@@ -142,9 +142,13 @@ class Network:
     def _note_change(self) -> None:
         others = self.directory.entries(but=self._owner.name)
         self._inbound.know(known_of(others))
+        for sender in list(self._senders.values()):
+            sender.retry()
 
     def _look(self) -> None:
-        """Start senders for transmission queues with messages, and end those of queues gone."""
+        """Start senders for transmission queues with messages. End those of queues that are gone,
+        and those that have no messages any more for a destination that is not there.
+        """
         self._timer = asyncio.get_running_loop().call_later(
             LOOK_S, watched.callback("the look at senders", self._look, self._owner.broke)
         )
@@ -154,14 +158,15 @@ class Network:
             return
         self._enter(term.qm.attributes.msmq_computer or term.qm.name)
         queues = term.qm.transmission_queues
-        for name in self._senders.keys() - queues.keys():
-            asyncio.get_running_loop().run_in_executor(None, self._senders.pop(name).stop)
+        for name, sender in list(self._senders.items()):
+            if name not in queues or (sender.is_without_destination and not queues[name].depth):
+                asyncio.get_running_loop().run_in_executor(None, self._senders.pop(name).stop)
         for name, queue in queues.items():
-            sender = self._senders.get(name)
-            if sender is None:
+            known = self._senders.get(name)
+            if known is None:
                 if queue.depth:
                     self._start(name)
-            elif not sender.is_alive:
+            elif not known.is_alive:
                 self._start_again(name)
         if self._looks % BACKLOG_LOOKS == 0 and (self._backlogs is None or self._backlogs.done()):
             loop = asyncio.get_running_loop()

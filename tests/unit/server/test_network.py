@@ -10,6 +10,7 @@ import adapter
 from adapter.cli.qmgr import network_summary
 from adapter.core.model.queue import LocalQueue
 from adapter.format import names, transfer
+from adapter.msmq import Message, QueueAccessMode
 from adapter.network import receiver
 from adapter.network import sender as sending
 from adapter.network.memory import MemoryNetwork, MemoryWriter
@@ -155,6 +156,47 @@ def test_a_destination_that_is_not_there_is_named(two: Two) -> None:
     assert "queue manager QMB has not made the topic" in str(sender(a)["error"])
     b.start()
     assert bodies(b, 1) == [b"1"]
+
+
+def test_finding_msmq_d6_a_destination_that_nobody_knows_is_asked_for_seldom() -> None:
+    pauses, waited_s = sending.Pauses(), 0.0
+    attempts = 0
+    while waited_s < 3600:
+        waited_s += pauses.next_s(sending.UNKNOWN_S_MAX)
+        attempts += 1
+    assert attempts < 150
+    pauses.begin_again()
+    assert pauses.next_s(sending.UNKNOWN_S_MAX) == sending.PAUSE_S
+
+
+def unknown(manager: TestQueueManager) -> list[str]:
+    """Return what senders say of computers that no queue manager has."""
+    senders = manager.statistics()["network"]["senders"].values()
+    return [one["error"] for one in senders if "has the computer" in one["error"]]
+
+
+def test_finding_msmq_d6_the_directory_ends_the_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "PAUSE_S", 600.0)
+    monkeypatch.setattr(sending, "UNKNOWN_S_MAX", 600.0)
+    with adapter.testing.network("QMA", "QMB") as (a, b), b.connect_msmq() as there:
+        queue = there.create(r".\private$\orders")
+        with a.connect_msmq() as here:
+            here.open(r"LATER\private$\orders", access=QueueAccessMode.SEND).send("x")
+            await_that(lambda: unknown(a) != [])
+            b.mqsc("ALTER QMGR MSMQCOMP(LATER)")
+            await_that(lambda: a.statistics()["network"]["queue_managers"] == 2 and not unknown(a))
+        assert queue.receive(WITHIN_S).body == "x"
+
+
+def test_finding_msmq_d6_a_name_without_messages_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "UNKNOWN_S_MAX", 0.05)
+    with adapter.testing.network("QMA", "QMB") as (a, _), a.connect_msmq() as here:
+        queue = here.open(r"NOWHERE\private$\orders", access=QueueAccessMode.SEND)
+        queue.send(Message("x", time_to_reach_queue=1))
+        await_that(lambda: unknown(a) != [])
+        await_that(lambda: a.statistics()["network"]["senders"] == {})
+        queue.send(Message("y"))
+        await_that(lambda: unknown(a) != [])
 
 
 def test_an_arrival_without_room_waits_and_other_sources_go_on(two: Two) -> None:

@@ -134,8 +134,8 @@ class Message(KnownProperties):
     """
 
     INFINITE_TIMEOUT: ClassVar[None] = None
-    what = "a message"
-    own_attributes = frozenset({"formatter", "unit_received_in"})
+    _what = "a message"
+    _own_attributes = frozenset({"formatter", "unit_received_in"})
 
     label = Property("", _label)
     priority = Property(MessagePriority.NORMAL, _priority)

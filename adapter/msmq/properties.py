@@ -25,8 +25,8 @@ from adapter.msmq.property_names import KnownProperties
 class QueueProperties(KnownProperties):
     """A queue's properties; each read asks the queue manager, each setting is durable."""
 
-    what = "a queue"
-    own_attributes = frozenset(
+    _what = "a queue"
+    _own_attributes = frozenset(
         {"default_properties_to_send", "formatter", "message_read_property_filter"}
     )
 

@@ -37,22 +37,22 @@ RENAMED = {"maximumjournalsize": "journal_quota_kb", "maximumqueuesize": "maximu
 class KnownProperties:
     """Of an object whose properties are set by name: setting another raises AttributeError.
 
-    what: the object, for the error. own_attributes: what it has beside its class's properties.
+    _what: the object, for the error. _own_attributes: what it has beside its class's properties.
     """
 
-    what: ClassVar[str] = "the object"
-    own_attributes: ClassVar[frozenset[str]] = frozenset()
+    _what: ClassVar[str] = "the object"
+    _own_attributes: ClassVar[frozenset[str]] = frozenset()
 
     def __setattr__(self, name: str, value: Any) -> None:
         mine = type(self)
-        if name[:1] != "_" and name not in mine.own_attributes and not hasattr(mine, name):
+        if name[:1] != "_" and name not in mine._own_attributes and not hasattr(mine, name):
             raise AttributeError(unknown_property(mine, name))
         object.__setattr__(self, name, value)
 
 
 def unknown_property(kind: type[KnownProperties], name: str) -> str:
     """Say that there is no such property, and which one is meant, or why it is not there."""
-    happened = f"{kind.what} has no property {name!r} that can be set"
+    happened = f"{kind._what} has no property {name!r} that can be set"
     key = name.replace("_", "").lower()
     known = {one.replace("_", "").lower(): one for one in settable(kind)}
     found = known.get(key) or RENAMED.get(key)
@@ -67,7 +67,7 @@ def unknown_property(kind: type[KnownProperties], name: str) -> str:
 def settable(kind: type[KnownProperties]) -> list[str]:
     """Return the names of the properties that programs set."""
     found = {name for one in kind.__mro__ for name, value in vars(one).items() if _is_set(value)}
-    return sorted(found | kind.own_attributes)
+    return sorted(found | kind._own_attributes)
 
 
 def _is_set(value: object) -> bool:

@@ -5,6 +5,7 @@ What it does is adapter.msmq.triggers'; here is how it is called and how it ends
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ import click
 from adapter import msmq
 from adapter.cli.trigger_monitor import tell_all
 from adapter.command import failures, options, signals
-from adapter.msmq.triggers import TriggerService, configuration
+from adapter.msmq.triggers import Run, TriggerService, configuration
 from adapter.msmq.triggers.model import Trigger
 
 LOGGER = "adapter.msmq"
@@ -27,7 +28,8 @@ def triggers() -> None:
 @triggers.command("check")
 @FILE
 def check(file: Path) -> None:
-    """Check a file of triggers. Every problem is named with its line.
+    """Check a file of triggers. Every problem is named with its line, and programs that are not
+    found are named too: the service may run on a machine that has them.
 
     Exit status: 0; 1 if something is wrong with the file.
     """
@@ -35,6 +37,10 @@ def check(file: Path) -> None:
     for trigger in found:
         rules = ", ".join(rule.name for rule in trigger.rules) or "no rules"
         click.echo(f"{trigger.name}: {trigger.queue} ({trigger.processing.value}): {rules}")
+        for rule in trigger.rules:
+            if isinstance(rule.action, Run) and shutil.which(rule.action.executable) is None:
+                program = rule.action.executable
+                failures.tell(f"rule {rule.name}: program {program} is not on PATH here")
 
 
 @triggers.command("run")

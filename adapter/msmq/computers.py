@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
@@ -86,6 +86,14 @@ class ComputerConnections:
             return self.own
         with self._lock, as_msmq(computer=computer):
             return self._others.get(computer.casefold()) or self._connected(computer, found)
+
+    def now(self, route: QueueRoute) -> QueueRoute:
+        """Return a route with the level that the own queue manager has now, which an administrator
+        may have altered.
+        """
+        if route.channel is self.own.channel:
+            return route
+        return structs.replace(route, level=self.locate("").level)
 
     def of(self, channel: Channel) -> QueueRoute:
         """Return the route over a connection of this host."""

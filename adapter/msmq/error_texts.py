@@ -107,3 +107,6 @@ TEXTS: dict[Reason, ErrorText] = {
         "check its name, and that its queue manager has been started on the same Kafka",
     ),
 }
+ILLEGAL_FORMAT_NAME = ErrorText(
+    "invalid format name of a queue: {name}", "use DIRECT=OS:COMPUTER\\private$\\NAME"
+)

@@ -17,7 +17,7 @@ from adapter.errors import Error
 from adapter.errors.refusals import REFUSALS
 from adapter.msmq import identifiers
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
-from adapter.msmq.error_texts import TEXTS, ErrorText
+from adapter.msmq.error_texts import ILLEGAL_FORMAT_NAME, TEXTS, ErrorText
 
 
 class MessageQueueException(Error):
@@ -187,7 +187,9 @@ def translated(error: Error, name: str = "", computer: str = "") -> Error:
         return error  # an argument, which is a ValueError as in .NET
     code = CODES[error.refused] if error.refused is not None else _code_of(error)
     text, unit = error.text, b""
-    if error.refused in TEXTS:
+    if error.refused is Reason.ILLEGAL_QUEUE_PATH and "=" in (name or error.object_name):
+        code, text = Code.ILLEGAL_FORMATNAME, _sentence(error, ILLEGAL_FORMAT_NAME, name)
+    elif error.refused in TEXTS:
         text = _sentence(error, TEXTS[error.refused], name)
     if isinstance(error, errors.InDoubt):
         unit = error.unit_id

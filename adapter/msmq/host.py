@@ -18,7 +18,7 @@ from adapter.msmq.computers import ComputerConnections, QueueRoute
 from adapter.msmq.enumerations import QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import InvalidOperationError, MessageQueueException
-from adapter.msmq.names import as_queue_name
+from adapter.msmq.names import as_queue_name, here_as_dot, is_public
 from adapter.msmq.queue import MessageQueue
 
 PRIVATE_QUEUES = r"private$\*"
@@ -61,7 +61,14 @@ class Host(Closing):
 
         Raises MessageQueueException: QUEUE_EXISTS, ILLEGAL_QUEUE_PATHNAME, ...
         """
-        name = as_queue_name(path)
+        name = here_as_dot(as_queue_name(path))
+        if is_public(name):
+            raise MessageQueueException(
+                Code.UNSUPPORTED_FORMATNAME_OPERATION,
+                f"queue {name} would be a public queue, which needs a directory of Windows: "
+                "create COMPUTER\\private$\\NAME",
+                name,
+            )
         attributes: dict[str, bool | int | str | None] = {
             "transactional": a.as_flag("transactional", transactional)
         }
@@ -74,7 +81,7 @@ class Host(Closing):
 
     def delete(self, path: str) -> None:
         """Delete a queue with the messages on it. Raises MessageQueueException: QUEUE_NOT_FOUND."""
-        name = as_queue_name(path)
+        name = here_as_dot(as_queue_name(path))
         route = self.computers.to(name)
         requests.ask(route.channel, c.MsmqDelete(name, route.computer), Done, True, name)
 
@@ -83,7 +90,7 @@ class Host(Closing):
 
         Raises InvalidOperationError for a format name, as System.Messaging does.
         """
-        name = as_queue_name(path)
+        name = here_as_dot(as_queue_name(path))
         if "=" in name:
             raise InvalidOperationError(
                 f"exists() takes a path such as .\\private$\\orders, not the format name {name}"
@@ -109,7 +116,7 @@ class Host(Closing):
         """
         return MessageQueue(
             self.computers,
-            as_queue_name(path),
+            here_as_dot(as_queue_name(path)),
             access,
             a.as_flag("deny_receive", deny_receive),
         )

@@ -7,11 +7,18 @@ of System.Messaging removed.
 from __future__ import annotations
 
 import re
+import socket
+from ipaddress import ip_address
 
 from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
+from adapter.core.contract.format_names import parse
+from adapter.core.contract.reasons import Refusal
+from adapter.msmq.error_codes import MessageQueueErrorCode
+from adapter.msmq.errors import MessageQueueException
 
 PREFIX = re.compile(r"\s*formatname:\s*", re.IGNORECASE)
 DOT = re.compile(r"^((?:DIRECT=OS:)?)\.(?=\\)", re.IGNORECASE)
+HOST = re.compile(r"^((?:DIRECT=(?:OS|TCP):)?)([^\\=]+)(?=\\)", re.IGNORECASE)
 EXAMPLE = r".\private$\orders"
 
 
@@ -20,11 +27,60 @@ def absolute(name: str, computer: str) -> str:
     return DOT.sub(lambda found: found[1] + computer, name) if computer else name
 
 
+def here_as_dot(name: str) -> str:
+    """Return a name with a leading . in place of localhost, or of an address of this machine."""
+    found = HOST.match(name)
+    if found is None or "," in name or not _is_this_machine(found[2]):
+        return name
+    return f"{'DIRECT=OS:' if found[1] else ''}.{name[found.end() :]}"
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        address = ip_address(host.strip("[]"))
+    except ValueError:
+        return host.casefold() == "localhost"
+    if address.is_unspecified:
+        return False
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((str(address), 0))  # sends nothing: only an address of this machine is bound
+        except OSError:
+            return False
+    return True
+
+
 def as_queue_name(name: object, what: str = "path") -> str:
     """Take a path name or a format name."""
     if not isinstance(name, str):
         raise WrongArgumentType(f"{what} is a str such as {EXAMPLE}, not {name!r}")
     stripped = PREFIX.sub("", name, count=1).strip()
+    if stripped and PREFIX.match(name) and "=" not in stripped:
+        raise MessageQueueException(
+            MessageQueueErrorCode.ILLEGAL_FORMATNAME,
+            f"invalid format name of a queue: {name}: use FormatName:DIRECT=OS:COMPUTER"
+            "\\private$\\NAME, or a path without FormatName:",
+            name,
+        )
     if not stripped:
         raise WrongArgument(f"{what} is the path of a queue, such as {EXAMPLE}, and is not empty")
     return stripped
+
+
+def one_name(name: str, computer: str) -> str:
+    """Return one name for all names of a queue: its direct format name, in lower case. computer:
+    what a leading . means.
+    """
+    try:
+        return parse(name, computer).text.lower()
+    except Refusal:
+        return name
+
+
+def is_public(name: str) -> bool:
+    """Whether a path is one of a public queue: COMPUTER and NAME, without private$."""
+    try:
+        return not set(parse(name, ".").queue) & {"\\", ";"}
+    except Refusal:
+        return False

@@ -181,6 +181,7 @@ class OpenMessageQueue(QueueProperties, Closing):
                     Code.INVALID_HANDLE, f"queue {self.path} is closed: open it again", self.path
                 )
             deny = self._deny_receive and access != QueueAccessMode.SEND
+            route = self._computers.now(route)
             handle = requests.open_handle(route, self.path, int(access), deny)
             self._handles[access, route.channel] = handle
             return handle

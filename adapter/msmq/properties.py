@@ -50,9 +50,8 @@ class QueueProperties(KnownProperties):
 
     @property
     def machine_name(self) -> str:
-        """The name of its computer, as the path says it; "" for the program's own (.)."""
-        named = self._named().computer
-        return "" if named == HERE else named
+        """The name of its computer, as the path says it; "." is the program's own."""
+        return self._named().computer
 
     @property
     def queue_name(self) -> str:

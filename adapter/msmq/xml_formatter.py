@@ -11,7 +11,9 @@ import base64
 import re
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, get_args, get_origin
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 from uuid import UUID
 from xml.etree import ElementTree as ET
 from xml.parsers import expat
@@ -48,13 +50,14 @@ READERS: dict[str, Any] = {
 
 
 class XmlMessageFormatter:
-    """Values as XML. target_types: msgspec Structs that bodies are read as, by their names.
+    """Values as XML. target_types: msgspec Structs and Enums that bodies are read as, by their
+    names.
 
-    Written and read: str, bool, int of up to 64 bits, float, Decimal, datetime, UUID, bytes, lists
-    of one of them, and msgspec Structs that consist of them.
+    Written and read: str, bool, int of up to 64 bits, float, Decimal, datetime, UUID, bytes,
+    members of Enums by their names, lists of one of them, and msgspec Structs that consist of them.
     """
 
-    def __init__(self, target_types: tuple[type[msgspec.Struct], ...] = ()) -> None:
+    def __init__(self, target_types: tuple[type[msgspec.Struct | Enum], ...] = ()) -> None:
         self.target_types = tuple(target_types)
 
     def write(self, value: Any) -> tuple[bytes, int]:
@@ -100,6 +103,8 @@ class XmlMessageFormatter:
         return element
 
     def _simple(self, value: Any) -> tuple[str, str]:
+        if isinstance(value, Enum):
+            return type(value).__name__, value.name
         if isinstance(value, str):
             return "string", value
         if isinstance(value, bool):
@@ -121,7 +126,11 @@ class XmlMessageFormatter:
     def _value(self, element: ET.Element) -> Any:
         name = _local(element)
         for kind in self.target_types:
-            if kind.__name__ == name:
+            if kind.__name__ != name:
+                continue
+            if issubclass(kind, Enum):
+                return kind[element.text or ""]
+            if issubclass(kind, msgspec.Struct):
                 return msgspec.convert(_fields(element, kind), kind, strict=False)
         if name.startswith(ARRAY_OF):
             return [self._value(item) for item in element]
@@ -173,14 +182,32 @@ def _local(element: ET.Element) -> str:
 def _fields(element: ET.Element, kind: type[msgspec.Struct]) -> dict[str, Any]:
     """Return what a Struct is made of, by the names of its elements."""
     types = {field.name: field.type for field in msgspec.structs.fields(kind)}
-    return {_local(item): _field(item, types.get(_local(item))) for item in element}
+    left_out: dict[str, Any] = {
+        field.name: None
+        for field in msgspec.structs.fields(kind)
+        if field.required and _may_be_none(field.type)
+    }
+    found = {_local(item): _field(item, types.get(_local(item))) for item in element}
+    return left_out | found
 
 
 def _field(element: ET.Element, kind: Any) -> Any:
     """Return the value of one element: a text, or what it consists of."""
+    if element.get(NIL) == "true":
+        return None
+    if _may_be_none(kind):
+        others = [one for one in get_args(kind) if one is not NoneType]
+        return _field(element, others[0] if len(others) == 1 else None)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind[element.text or ""].value
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return _fields(element, kind)
     if kind is list or get_origin(kind) is list:
         (item,) = get_args(kind) or (str,)
         return [_field(one, item) for one in element]
-    return None if element.get(NIL) == "true" else element.text or ""
+    return element.text or ""
+
+
+def _may_be_none(kind: Any) -> bool:
+    """Whether a type is a union with None."""
+    return get_origin(kind) in (Union, UnionType) and NoneType in get_args(kind)

@@ -26,6 +26,8 @@ import msgspec
 from msgspec import Struct
 
 from adapter.errors import Error, InvalidValue
+from adapter.msmq.computers import HERE
+from adapter.msmq.names import one_name
 from adapter.msmq.triggers.actions import Action, Call, MessageProperty, Run, TriggerId, TriggerName
 from adapter.msmq.triggers.conditions import CONDITIONS, MessageCondition
 from adapter.msmq.triggers.model import Processing, Rule, Trigger, check_together
@@ -161,7 +163,8 @@ def _triggers(table: dict[str, Any], lines: Lines) -> tuple[list[Trigger], list[
         of_trigger = TableProblems(line, keys)
         trigger = of_trigger.read(_trigger, entry, of_trigger, rules, line, names)
         if trigger is not None:
-            others = [one for one in triggers if one.queue == trigger.queue]
+            name = one_name(trigger.queue, HERE)
+            others = [one for one in triggers if one_name(one.queue, HERE) == name]
             of_trigger.read(check_together, [*others, trigger])
             triggers.append(trigger)
         problems += of_trigger.found

@@ -22,6 +22,7 @@ from adapter.msmq.enumerations import MessageQueueTransactionType as Kind
 from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.host import Host
 from adapter.msmq.message import Message
+from adapter.msmq.names import one_name
 from adapter.msmq.queue import MessageQueue
 from adapter.msmq.transaction import transaction_scope
 from adapter.msmq.triggers.actions import Call, as_argument, values_of
@@ -35,7 +36,20 @@ log = logging.getLogger("adapter.msmq")
 
 JOIN_S = 60.0
 """Stopping waits so long for the actions that run."""
+REPEATS_AT_ONCE = 60
+"""Activations for one message without a pause: a transaction that aborts is repeated soon."""
+PAUSE_S = 0.01
+PAUSE_S_MAX = 1.0
+"""Between later ones, twice as long each time, so that a missing program is no load."""
 ENDED = "the trigger service was stopped"
+
+
+def pause_before(count: int) -> float:
+    """Return how many seconds to wait before a trigger is activated for the same message for the
+    count-th time, one after the other.
+    """
+    repeats = count - REPEATS_AT_ONCE
+    return min(PAUSE_S * 2 ** min(repeats, 16), PAUSE_S_MAX) if repeats >= 0 else 0.0
 
 
 class RuleFailed(Exception):  # noqa: N818 -- it ends a transaction, and is not raised to users
@@ -63,6 +77,9 @@ class TriggerService:
         self._journal = Journal()
         self._programs = ActionPrograms(self._program_failed)
         self._running = False
+        self._computer = ""
+        """The host's, once it is known."""
+        self._stopping = threading.Event()
         self._stopped = threading.Event()
 
     # -- triggers
@@ -84,7 +101,8 @@ class TriggerService:
                 raise InvalidOperationError(
                     f"trigger {trigger.name} exists: remove it, or choose another name"
                 )
-            others = [one for one in self._triggers.values() if one.queue == trigger.queue]
+            key = self._key(trigger.queue)
+            others = [one for one in self._triggers.values() if self._key(one.queue) == key]
             check_together([*others, trigger])
             self._triggers[trigger.name] = trigger
             if self._running and trigger.enabled:
@@ -101,12 +119,12 @@ class TriggerService:
             if trigger is None:
                 raise InvalidOperationError(f"trigger {name} does not exist")
             self._repeats.pop(name, None)
-            monitor = self._monitors.get(trigger.queue)
+            monitor = self._monitors.get(self._key(trigger.queue))
             if monitor is None:
                 return
             monitor.triggers = [one for one in monitor.triggers if one.name != name]
             if not monitor.triggers:
-                del self._monitors[trigger.queue]
+                del self._monitors[self._key(trigger.queue)]
                 monitor.stop()
 
     # -- running
@@ -118,6 +136,7 @@ class TriggerService:
                 raise InvalidOperationError("the trigger service runs already")
             self._running = True
             self._stopped.clear()
+            self._stopping.clear()
             self._programs.resume()
             self._repeats.clear()
             try:
@@ -134,6 +153,7 @@ class TriggerService:
 
     def stop(self) -> None:
         """Stop monitoring. Returns when the actions that run have ended; programs are ended."""
+        self._stopping.set()
         with self._lock:
             self._running = False
             monitors, self._monitors = list(self._monitors.values()), {}
@@ -203,7 +223,7 @@ class TriggerService:
             trigger = self._triggers.get(name)
             if trigger is None:
                 raise InvalidOperationError(f"trigger {name} does not exist")
-            monitor = self._monitors.get(trigger.queue)
+            monitor = self._monitors.get(self._key(trigger.queue))
         return 0 if monitor is None else monitor.pending_peeks
 
     def statistics(self) -> dict[str, int]:
@@ -214,10 +234,19 @@ class TriggerService:
 
     # -- how
 
+    def _key(self, path: str) -> str:
+        """Return what all names of one queue have in common."""
+        if not self._computer:
+            self._computer = self._host.computer or self._host.computers.locate("").computer
+        return one_name(path, self._computer)
+
     def _monitor(self, path: str) -> None:
         """Monitor a queue for its triggers. Raises MessageQueueException."""
-        triggers = [one for one in self._triggers.values() if one.queue == path and one.enabled]
-        monitor = self._monitors.get(path)
+        key = self._key(path)
+        triggers = [
+            one for one in self._triggers.values() if self._key(one.queue) == key and one.enabled
+        ]
+        monitor = self._monitors.get(key)
         if monitor is not None:
             monitor.triggers = triggers
             return
@@ -225,7 +254,7 @@ class TriggerService:
             self._host, path, triggers, self._activate, self._journal, self._changed
         )
         monitor.open()
-        self._monitors[path] = monitor
+        self._monitors[key] = monitor
         self._threads.append(watched.thread(f"triggers of {path}", monitor.run, self._ended))
 
     def _ended(self, text: str) -> None:
@@ -313,7 +342,8 @@ class TriggerService:
         count = count + 1 if last == message.lookup_id else 1
         self._repeats[trigger.name] = message.lookup_id, count
         if self._max_repeats is None or count <= self._max_repeats:
-            return False
+            self._stopping.wait(pause_before(count))
+            return self._stopping.is_set()
         self._journal.count("repeats_stopped")
         log.warning(
             "trigger %s was activated %d times for message %s, and is not activated again",

@@ -29,6 +29,14 @@ def test_a_good_file(mqk: Mqk, tmp_path: Path) -> None:
     assert said.out == "PrivateTrigger: .\\private$\\MyQueue (peeking): MyRule1\n"
 
 
+def test_finding_msmq_d12_a_program_that_is_not_there_is_named(mqk: Mqk, tmp_path: Path) -> None:
+    file = tmp_path / "triggers.toml"
+    file.write_text(FILE.replace('run = "sh"', 'run = "no-such-program"'))
+    said = mqk("triggers", "check", file)
+    assert said.status == 0
+    assert said.err == "mqk: rule MyRule1: program no-such-program is not on PATH here\n"
+
+
 def test_what_is_wrong_with_a_file_is_named_with_its_line(mqk: Mqk, tmp_path: Path) -> None:
     file = tmp_path / "triggers.toml"
     file.write_text(FILE.replace("label_contains", "label_has").replace("serialized", "serial"))

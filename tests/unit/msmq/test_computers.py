@@ -104,6 +104,23 @@ def test_both_computers_must_be_of_level_4_to_read_in_a_transaction(
         assert remote.receive(WAIT_S).body == "x"
 
 
+def test_finding_msmq_d8_the_level_of_the_own_queue_manager_may_be_altered() -> None:
+    with computers() as at:
+        own(at.server, "orders", transactional=True).send(
+            "x", transaction=MessageQueueTransactionType.SINGLE
+        )
+        single = MessageQueueTransactionType.SINGLE
+        with pytest.raises(MessageQueueException):
+            at.client.open(REMOTE).receive(WAIT_S, transaction=single)
+        for manager in (at.at_client, at.at_server):
+            manager.mqsc("ALTER QMGR MSMQLVL(4)")
+        assert at.client.open(REMOTE).receive(WAIT_S, transaction=single).body == "x"
+        at.at_client.mqsc("ALTER QMGR MSMQLVL(3)")
+        with pytest.raises(MessageQueueException) as refused:
+            at.client.open(REMOTE).receive(0, transaction=single)
+        assert code_of(refused) is MessageQueueErrorCode.TRANSACTION_USAGE
+
+
 def test_a_remote_receive_in_a_transaction() -> None:
     with computers(msmq_level=4) as at:
         queue = own(at.server, "orders", transactional=True)

@@ -79,3 +79,51 @@ def test_no_queue_manager_is_there() -> None:
     with pytest.raises(MessageQueueException) as refused:
         msmq.connect(f"127.0.0.1:{free_port()}", connect_timeout_s=0.1)
     assert code_of(refused) is MessageQueueErrorCode.SERVICE_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        r"DIRECT=TCP:127.0.0.1\private$\orders",
+        r"FormatName:Direct=TCP:127.0.0.1\private$\orders",
+        r"127.0.0.1\private$\orders",
+        r"localhost\private$\orders",
+        r"DIRECT=OS:localhost\private$\orders",
+    ],
+)
+def test_finding_msmq_d10_this_machine_is_the_own_computer(at: MsmqSite, name: str) -> None:
+    at.create().send("x")
+    queue = at.home.open(name)
+    assert queue.receive(0).body == "x"
+    assert (queue.machine_name, at.home.exists(r"localhost\private$\orders")) == (".", True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        r"DIRECT=XX:a\private$\b",
+        "DIRECT=OS:a",
+        r"DIRECT=SPX:1\private$\b",
+        "FormatName:foo",
+    ],
+)
+def test_finding_msmq_d10_bad_format_names_have_their_code(at: MsmqSite, name: str) -> None:
+    with pytest.raises(MessageQueueException, match="invalid format name") as illegal:
+        at.home.open(name)
+    assert illegal.value.message_queue_error_code is MessageQueueErrorCode.ILLEGAL_FORMATNAME
+
+
+def test_finding_msmq_api_codes_that_programs_name() -> None:
+    codes = {code.name: code.value & 0xFFFF for code in MessageQueueErrorCode}
+    wanted = {
+        "PROPERTY": 0x02, "NO_DS": 0x13, "ILLEGAL_QUEUE_PROPERTIES": 0x3D,
+        "INSUFFICIENT_PROPERTIES": 0x3F, "QUEUE_NOT_AVAILABLE": 0x4B, "DTC_CONNECT": 0x4C,
+        "WRITE_NOT_ALLOWED": 0x65, "UNSUPPORTED_OPERATION": 0x6A,
+    }  # fmt: skip
+    assert wanted.items() <= codes.items()
+
+
+def test_finding_msmq_d10_public_queues_are_not_created(at: MsmqSite) -> None:
+    with pytest.raises(MessageQueueException, match="public queue") as public:
+        at.home.create(r".\orders")
+    assert code_of(public) is MessageQueueErrorCode.UNSUPPORTED_FORMATNAME_OPERATION

@@ -36,7 +36,7 @@ def test_the_properties_of_a_queue_object(at: MsmqSite) -> None:
     queue = at.home.open(path("Orders"), access=QueueAccessMode.PEEK)
     assert (queue.machine_name, queue.queue_name) == ("HOME", r"private$\orders")
     here = at.home.open(r".\private$\orders")
-    assert here.machine_name == ""
+    assert here.machine_name == "."
     assert {one.format_name for one in (queue, here)} == {r"DIRECT=OS:HOME\private$\orders"}
     assert (queue.can_read, queue.can_write) == (True, False)
     assert (queue.access_mode, queue.deny_shared_receive) == (QueueAccessMode.PEEK, False)

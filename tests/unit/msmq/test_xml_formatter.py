@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from enum import Enum
 from uuid import UUID
 
 import msgspec
@@ -98,3 +99,26 @@ def test_texts_come_back(value: str) -> None:
     formatter = XmlMessageFormatter()
     if "\ufffe" not in value and "\uffff" not in value:
         assert formatter.read(*formatter.write(value)) == value
+
+
+class Marital(Enum):
+    SINGLE = 1
+    MARRIED = 2
+
+
+class Somebody(msgspec.Struct):
+    name: str
+    marital: Marital
+    nick: str | None
+    earlier: Marital | None = Marital.SINGLE
+
+
+def test_finding_msmq_d9_enums_and_values_that_are_left_out() -> None:
+    formatter = XmlMessageFormatter((Somebody, Marital))
+    for person in (Somebody("Ann", Marital.MARRIED, None), Somebody("Bob", Marital.SINGLE, "B")):
+        body, kind = formatter.write(person)
+        assert formatter.read(body, kind) == person
+    assert b"<marital>MARRIED</marital>" in formatter.write(Somebody("A", Marital.MARRIED, None))[0]
+    assert formatter.read(*formatter.write(Marital.MARRIED)) is Marital.MARRIED
+    with pytest.raises(InvalidOperationError):
+        formatter.read(b"<Marital>DIVORCED</Marital>", 0)

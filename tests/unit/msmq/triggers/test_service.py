@@ -24,6 +24,7 @@ from adapter.msmq.triggers import (
     TriggerService,
     current_host,
 )
+from adapter.msmq.triggers import service as service_module
 from tests.support.msmq_site import (
     IDLE_S,
     MsmqSite,
@@ -264,6 +265,23 @@ def test_actions_that_are_wrong() -> None:
         Run("")
 
 
+@pytest.mark.parametrize("name", [r".\private$\orders", r"DIRECT=OS:home\PRIVATE$\Orders"])
+def test_finding_msmq_d7_one_queue_under_two_names(at: MsmqSite, name: str) -> None:
+    at.create()
+    service = TriggerService(at.home)
+    service.add(Trigger("A", path("orders")))
+    for wrong in (Trigger("B", name, serialized=True), Trigger("C", name, processing=RETRIEVAL)):
+        with pytest.raises(InvalidOperationError, match="of several triggers on queue"):
+            service.add(wrong)
+    service.add(Trigger("D", name))
+    service.start()
+    assert service.statistics()["queues"] == 1
+    service.stop()
+
+
+RETRIEVAL = Processing.RETRIEVAL
+
+
 def record(label: str) -> None:
     """Send the label on, in the transaction of the trigger, as a function of a file does."""
     done = current_host().open(path("done"))
@@ -325,3 +343,27 @@ def test_finding_msmq_d5_each_rule_acts_by_itself(
     assert ("b" in found.rules_acted) == (not in_transaction)
     assert (found.error is not None) == waited
     assert labels(queue) == ["1"]
+
+
+def test_finding_msmq_d12_repeats_for_one_message_become_seldom(
+    at: MsmqSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses = [service_module.pause_before(count) for count in range(1, 80)]
+    assert pauses[:59] == [0.0] * 59
+    assert pauses[59:] == sorted(pauses[59:])
+    assert (pauses[59], pauses[-1]) == (0.01, 1.0)
+    monkeypatch.setattr(service_module, "PAUSE_S_MAX", 600.0)
+    monkeypatch.setattr(service_module, "PAUSE_S", 600.0)
+    queue = at.create(transactional=True)
+    send_together(at.home, queue, "1")
+    calls = threading.Semaphore(0)
+
+    def fail(label: str) -> None:
+        calls.release()
+        raise RuntimeError(label)
+
+    watched = trigger(queue, fail, processing=Processing.TRANSACTIONAL_RETRIEVAL)
+    with running(at.home, watched) as service:
+        for _ in range(service_module.REPEATS_AT_ONCE - 1):
+            assert calls.acquire(timeout=IDLE_S)
+    assert len(service.activations) == service_module.REPEATS_AT_ONCE - 1  # stop() ends the pause

@@ -52,6 +52,13 @@ def test_a_queue_of_another_computer_is_read(at: Computers) -> None:
         remote.receive(0)
 
 
+def test_finding_msmq_page_3_sending_to_another_computer(at: Computers) -> None:
+    queue = own(at.server, "orders", transactional=True)
+    orders = at.client.open(r"DIRECT=OS:SERVER\private$\orders", access=QueueAccessMode.SEND)
+    orders.send("one sack of flour", transaction=MessageQueueTransactionType.SINGLE)
+    assert queue.receive(WAIT_S).body == "one sack of flour"
+
+
 def test_one_connection_serves_all_queues_of_a_computer(at: Computers) -> None:
     own(at.server, "orders")
     own(at.server, "other")

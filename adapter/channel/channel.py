@@ -19,6 +19,7 @@ from weakref import WeakSet
 import msgspec
 
 from adapter.channel.commits import IN_FLIGHT_MAX, CommitsInFlight
+from adapter.channel.forking import disown_in_child
 from adapter.channel.handshake import Handshake
 from adapter.channel.leading import Leadership
 from adapter.channel.link.port import Link, LinkLost
@@ -68,10 +69,12 @@ class Channel:
         """Units with deferred puts that have not been sent."""
         self._message_ids = itertools.count(1)
         self._message_id_prefix = b"MQK " + os.urandom(12)
+        disown_in_child(self)
         self._recovery.connect_first()
 
     def another(self) -> Channel:
         """Connect once more, to the same queue manager as the same user; raises as __init__."""
+        self.check_process()
         return Channel(self._handshake.another(), self._state.timeouts)
 
     @property
@@ -99,6 +102,23 @@ class Channel:
         """Whether operations without an answer can be sent now: there is a link, and the queue
         manager at its other end knows them."""
         return self._state.link is not None and self._state.one_way
+
+    def check_process(self) -> None:
+        """Raise ConnectionClosed in a forked child: the connection is its parent's."""
+        if self._state.is_inherited:
+            raise ConnectionClosed(self._state.why_closed)
+
+    def disown(self) -> None:
+        """Close it in a forked child, without a word; see forking."""
+        state = self._state
+        state.why_closed = (
+            f"this connection was made in process {state.process}, and this is process "
+            f"{os.getpid()}: connect after the fork"
+        )
+        state.is_inherited = True
+        self._closing.set()
+        self._recovery.disown()
+        self._outstanding.give_up(state.why_closed, ConnectionClosed)
 
     def on_link(self, call: Callable[[bool], None]) -> None:
         """Have this called with False when the link is lost, with True when there is a new one.
@@ -176,7 +196,7 @@ class Channel:
         """
         with self._lock:
             if self._closing.is_set():
-                raise ConnectionClosed("the connection is closed: connect again")
+                raise ConnectionClosed(self._state.why_closed)
             if self._outstanding.let_go:
                 self._send_closes()
             self._sender.send(requests, unit, self._read_for_room)

@@ -114,6 +114,12 @@ class Handshake:
         if greeted is not None:
             greeted.shutdown()
 
+    def disown(self) -> None:
+        """Forget what another thread of the parent was opening when this child was forked."""
+        greeted, self._dialing, self._greeted = self._greeted, None, None
+        if greeted is not None:
+            greeted.disown()
+
     def _open(self, dialer: Dialer, timeout_s: float) -> Link:
         deadline_s = time.monotonic() + timeout_s
         try:

@@ -20,12 +20,12 @@ This module knows neither links nor answers' meanings.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
+from adapter.channel.forking import new_lock
 from adapter.channel.requests import Pending
 
 ATTEMPT_S = 0.05
@@ -42,7 +42,7 @@ class Leadership:
         self.followers: dict[int, Pending] = {}
         """Requests whose threads sleep, by number, in the order in which they began to."""
         self._follow_s = follow_s
-        self._lead = threading.Lock()
+        self._lead = new_lock()
 
     def await_answer(self, request: Pending, read: Callable[[], None]) -> None:
         """Wait for the answer to a request; call read, which reads once, as often as it takes."""

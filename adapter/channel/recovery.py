@@ -91,6 +91,15 @@ class Recovery:
             self._state.traffic.bytes_received += link.bytes_received
             link.close()
 
+    def disown(self) -> None:
+        """Give back the links of the parent, in a forked child."""
+        state = self._state
+        link, state.link = state.link, None
+        self._handshake.disown()
+        for one in [*self._dead, *([link] if link else [])]:
+            one.disown()
+        self._dead.clear()
+
     def reconnect(self) -> None:
         """Connect again and send again; settle everything when the time for that is over."""
         self.close_dead()

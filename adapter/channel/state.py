@@ -5,11 +5,13 @@ This module does not know what the parts do with it.
 
 from __future__ import annotations
 
-import threading
+import os
 from collections.abc import Callable
 
 from msgspec import Struct
 
+from adapter.channel.flag import Flag
+from adapter.channel.forking import new_lock
 from adapter.channel.link.port import Link
 from adapter.channel.outstanding import Outstanding
 from adapter.channel.timeouts import Timeouts
@@ -29,16 +31,20 @@ class Traffic(Struct):
 class ChannelState:
     """lock: held while numbers are given out and frames sent, and while a link is put in place or
     lost; so what is sent is in the order of its numbers. closing: close() has been called, for
-    good. link: the one in use, None between two connections. one_way: the queue manager at its
-    other end knows operations that get no answer. attempts: to connect again, since an
-    answer last arrived; changed by the thread that leads. on_link: called when a link is lost
-    (False) or put in place (True).
+    good, or this is a forked child (is_inherited); why_closed says it. process: the one that it
+    was made in. link: the one in use, None between two connections. one_way: the queue manager at
+    its other end knows operations that get no answer. attempts: to connect again, since an answer
+    last arrived; changed by the thread that leads. on_link: called when a link is lost (False) or
+    put in place (True).
     """
 
     def __init__(self, timeouts: Timeouts) -> None:
         self.timeouts = timeouts
-        self.lock = threading.Lock()
-        self.closing = threading.Event()
+        self.lock = new_lock()
+        self.closing = Flag()
+        self.why_closed = "the connection is closed: connect again"
+        self.process = os.getpid()
+        self.is_inherited = False
         self.outstanding = Outstanding()
         self.link: Link | None = None
         self.one_way = False

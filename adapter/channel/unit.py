@@ -121,6 +121,7 @@ class AnyUnit:
         with wait=False was refused: the unit is backed out then.
         """
         self.check_open()
+        self._channel.check_process()
         commits = self._channel.commits
         if commits:
             commits.check()

@@ -64,6 +64,7 @@ def browsed(
                     this = partial(remover, place, delivered.message.message_id)
                     shown = BrowsedMessage(remover=this, **got(delivered))
                     yield readable(shown, context.schemas)
+        channel.check_process()
     finally:
         close_handles(channel, [handle])
 
@@ -93,6 +94,7 @@ def shared(
             unmark = partial(_unmark, channel, handle, place)
             shown = BrowsedMessage(remover=this, unmarker=unmark, **got(found[0]))
             yield readable(shown, context.schemas)
+        channel.check_process()
     finally:
         close_handles(channel, [handle])
 

@@ -6,7 +6,6 @@ read from Kafka, by a program that has room for it. This module does not know Ka
 
 from __future__ import annotations
 
-import threading
 from datetime import timedelta
 from typing import TypeVar
 
@@ -14,6 +13,7 @@ from adapter.channel import arguments as a
 from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
+from adapter.channel.forking import new_lock
 from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.verbs import ask_to_open, close_handles
 from adapter.core.contract import commands as c
@@ -43,7 +43,7 @@ class Consumer(Closing):
         self.queue = a.as_name(queue)
         self.name = a.as_name(name, "consumer")
         self._channel = channel
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._is_closed = False
         self._handle = channel.new_handle(self.queue, c.INPUT)
         wait_ms = a.as_wait_ms(timeout)

@@ -5,10 +5,11 @@ This module does not know what is done with a handle.
 
 from __future__ import annotations
 
-import threading
 import weakref
 
 from adapter.channel.channel import Channel
+from adapter.channel.flag import Flag
+from adapter.channel.forking import new_lock
 from adapter.channel.requests import Handle
 from adapter.channel.verbs import close_handles, open_handle
 from adapter.core.contract import commands as c
@@ -22,16 +23,17 @@ class QueueHandles:
 
     def __init__(self, channel: Channel, selection: str) -> None:
         """selection: of the handles that messages are got or browsed by."""
-        self.lock = threading.Lock()
+        self.lock = new_lock()
         """Held while a handle is opened."""
-        self.closing = threading.Event()
+        self.closing = Flag()
         self._channel = channel
         self._selection = selection
         self._open: dict[int, Handle] = {}
         weakref.finalize(self, channel.let_go, self._open).atexit = False
 
     def check_open(self, name: str) -> None:
-        """Refuse to go on with a queue object that has been closed."""
+        """Refuse to go on with a queue object that has been closed, or is a parent process's."""
+        self._channel.check_process()
         if self.closing.is_set():
             raise NotOpen(f"queue {name} is closed: open it again with queue()", name)
 

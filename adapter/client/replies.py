@@ -6,10 +6,10 @@ the replies that were on their way; the next request names the one that was made
 
 from __future__ import annotations
 
-import threading
 import time
 
 from adapter.channel.cancelling import CancelToken
+from adapter.channel.forking import new_lock
 from adapter.channel.requests import Handle
 from adapter.channel.unit import joined, perform
 from adapter.channel.verbs import get_apart, get_request, open_handle, put_request
@@ -40,7 +40,7 @@ class ReplyQueue:
     def __init__(self, context: Context) -> None:
         self._channel = context.channel
         self._schemas = context.schemas
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._handle: Handle | None = None
 
     def ask(

@@ -6,10 +6,10 @@ bytes pays nothing for them. It knows no queue.
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
 from adapter.channel.closing import Closing
+from adapter.channel.forking import disown_in_child, new_lock
 from adapter.errors import InvalidOption, InvalidType
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class Schemas(Closing):
         self._named = registry
         self._made: SchemaRegistry | None = None
         self._values: Values | None = None
-        self._lock = threading.Lock()
+        self._lock = new_lock()
+        disown_in_child(self)
 
     @property
     def registry(self) -> SchemaRegistry:
@@ -54,6 +55,10 @@ class Schemas(Closing):
             made, self._made, self._values = self._made, None, None
         if made is not None:
             made.close()
+
+    def disown(self) -> None:
+        """Make connections of its own to the registry, in a forked child."""
+        self._made = self._values = None
 
     def _door(self) -> Values:
         with self._lock:

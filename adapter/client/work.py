@@ -245,6 +245,7 @@ def units(
                 if work.failed and queue.pause(retry_delay_s):
                     break
             until_s = time.monotonic() + wait_ms / 1000
+        channel.check_process()
         source.finish()
     finally:
         source.close()

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from adapter import mq_constants as mq
 from adapter.channel.channel import Channel
+from adapter.channel.forking import new_lock
 from adapter.channel.requests import Handle, Pending, StartOver
 from adapter.channel.unit import Unit, perform
 from adapter.core.attributes.objects import SUBSCRIPTION
@@ -98,7 +99,7 @@ class MqiSession:
         self.is_broken = False
         self._options = cno_options
         self._thread = threading.get_ident()
-        self._busy = threading.RLock()
+        self._busy = new_lock()
         self._numbers = itertools.count(2)
         self._unanswered: list[tuple[Pending, Object]] = []
 

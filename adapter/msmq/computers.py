@@ -8,12 +8,12 @@ This module knows no message.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 
 from msgspec import Struct, structs
 
 from adapter.channel.channel import Channel
+from adapter.channel.forking import new_lock
 from adapter.channel.handshake import Handshake
 from adapter.channel.link.lookup import LookUpDialer
 from adapter.channel.link.port import Dialer, HostNotReached
@@ -61,7 +61,7 @@ class ComputerConnections:
         self.own = QueueRoute(own, computer)
         self._connect = connect
         self._others: dict[str, QueueRoute] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def to(self, path: str) -> QueueRoute:
         """Return how the queue of a path is read. Raises MessageQueueException.

@@ -7,13 +7,14 @@ read means is decided in core.
 from __future__ import annotations
 
 import itertools
-import threading
 import weakref
 from contextlib import suppress
 from typing import ClassVar
 
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
+from adapter.channel.flag import Flag
+from adapter.channel.forking import new_lock
 from adapter.channel.plain_arguments import WrongArgumentType
 from adapter.channel.requests import Handle, Pending
 from adapter.channel.verbs import close_handles
@@ -73,9 +74,9 @@ class OpenMessageQueue(QueueProperties, Closing):
         self._deny_receive = deny_receive
         self._handles: OpenHandles = {}
         weakref.finalize(self, let_go, self._handles).atexit = False
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._cursor_numbers = itertools.count(1)
-        self._closed = threading.Event()
+        self._closed = Flag()
         self.formatter: MessageFormatter = XmlMessageFormatter()
         self.message_read_property_filter = MessageReadPropertyFilter()
         self.default_properties_to_send = Message()

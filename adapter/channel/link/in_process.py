@@ -298,5 +298,9 @@ class InProcessLink:
         """See Link."""
         self.shutdown()
 
+    def disown(self) -> None:
+        """See Link. No thread of a child runs the event loop, which is the parent's."""
+        self._has_ended = True
+
     def __del__(self) -> None:
         self.shutdown()  # as a socket that is let go of is closed

@@ -85,6 +85,10 @@ class Link(Protocol):
         """Give back what it holds. Only for the thread that receives, or when none does."""
         ...
 
+    def disown(self) -> None:
+        """Give back what a forked child holds of it, and send nothing: it is its parent's."""
+        ...
+
 
 WhileFull = Callable[[Link], object] | None
 

@@ -158,3 +158,7 @@ class TcpLink:
     def close(self) -> None:
         """See Link."""
         self._sock.close()
+
+    def disown(self) -> None:
+        """See Link. A close without a shutdown ends nothing: the parent has the socket too."""
+        self._sock.close()

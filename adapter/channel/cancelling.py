@@ -1,10 +1,13 @@
-"""Ending gets that wait, from another thread. This module does not know how a wait is ended."""
+"""Ending gets that wait, from another thread or a signal handler.
+
+There is no lock: a handler may run in the midst of any method. A function that ends a wait is
+called by whoever takes it out of the set. This module does not know how a wait is ended.
+"""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 class CancelToken:
@@ -16,7 +19,6 @@ class CancelToken:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._is_cancelled = False
         self._ends: set[Callable[[], None]] = set()
 
@@ -27,23 +29,18 @@ class CancelToken:
 
     def cancel(self) -> None:
         """End every get that waits with it, and every one that comes later. Does not wait."""
-        with self._lock:
-            self._is_cancelled = True
-            ends, self._ends = self._ends, set()
-        for end in ends:
-            end()
+        self._is_cancelled = True
+        while self._ends:
+            with suppress(KeyError):  # another thread has taken the last one out
+                self._ends.pop()()
 
     @contextmanager
     def ending(self, end: Callable[[], None]) -> Iterator[None]:
         """Have this called once if it is cancelled inside the with statement, or was before."""
-        with self._lock:
-            was_cancelled = self._is_cancelled
-            if not was_cancelled:
-                self._ends.add(end)
-        if was_cancelled:
-            end()
+        self._ends.add(end)
         try:
+            if self._is_cancelled:
+                self.cancel()
             yield
         finally:
-            with self._lock:
-                self._ends.discard(end)
+            self._ends.discard(end)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import itertools
 import os
 import time
+from _thread import RLock
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -19,20 +21,20 @@ from weakref import WeakSet
 import msgspec
 
 from adapter.channel.commits import IN_FLIGHT_MAX, CommitsInFlight
-from adapter.channel.forking import disown_in_child
+from adapter.channel.forking import disown_in_child, is_mine, try_lock
 from adapter.channel.handshake import Handshake
 from adapter.channel.leading import Leadership
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.outstanding import UnitOnWire
 from adapter.channel.receiving import Receiver
 from adapter.channel.recovery import Recovery
-from adapter.channel.requests import Handle, Pending, note_queue
+from adapter.channel.requests import FORGOTTEN, Handle, Pending, note_queue
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import ConsumerState, Done, Opened, Refused, Subscribed
-from adapter.errors import ConnectionClosed, Error, LimitReached, UnexpectedAnswer
+from adapter.errors import CallInProgress, ConnectionClosed, Error, LimitReached, UnexpectedAnswer
 from adapter.errors.refusals import refusal
 
 ResultT = TypeVar("ResultT")
@@ -67,6 +69,8 @@ class Channel:
         """Of units that did not wait for the outcome."""
         self.keeping: WeakSet[KeepingUnit] = WeakSet()
         """Units with deferred puts that have not been sent."""
+        self._later: deque[Callable[[], None]] = deque()
+        """What a signal handler asked for in the midst of a call of its own thread."""
         self._message_ids = itertools.count(1)
         self._message_id_prefix = b"MQK " + os.urandom(12)
         disown_in_child(self)
@@ -120,6 +124,24 @@ class Channel:
         self._recovery.disown()
         self._outstanding.give_up(state.why_closed, ConnectionClosed)
 
+    @property
+    def is_inside(self) -> bool:
+        """Whether this thread is in the midst of a call already, which a signal handler has
+        interrupted. The handler must not wait for what only the interrupted call could bring."""
+        return is_mine(self._lock) or self._leadership.is_mine
+
+    def refuse_reentry(self, lock: RLock | None = None) -> None:
+        """Refuse a verb of a signal handler that would wait for the call which it interrupted.
+
+        lock: another one that the verb is about to acquire. Raises CallInProgress.
+        """
+        if self.is_inside or (lock is not None and is_mine(lock)):
+            raise CallInProgress(
+                "a signal handler used the connection in the midst of a call of the same thread: "
+                "use a connection of its own there, or have the handler close the queue or the "
+                "connection, cancel a token or set a flag"
+            )
+
     def on_link(self, call: Callable[[bool], None]) -> None:
         """Have this called with False when the link is lost, with True when there is a new one.
 
@@ -150,10 +172,29 @@ class Channel:
         they are backed out with what is asked next.
         """
         self._outstanding.let_go.extend(units)
-        if not self._lock.acquire(timeout=GIVE_BACK_S):
+        if not try_lock(self._lock, GIVE_BACK_S):
+            if is_mine(self._lock):
+                self._later.append(self._flush_closes)
             return
         try:
             if self._state.link is not None and not self._closing.is_set():
+                self._send_closes()
+        finally:
+            self._lock.release()
+
+    def close_soon(self, handles: Iterable[Handle]) -> None:
+        """Have handles closed, and do not wait for it: for signal handlers in the midst of a call
+        of their own thread, see is_inside."""
+        self._outstanding.let_go.extend(handles)
+        self._flush_closes()
+
+    def _flush_closes(self) -> None:
+        """Close and back out what was let go of now, or as soon as the lock is free."""
+        if not try_lock(self._lock, GIVE_BACK_S):
+            self._later.append(self._flush_closes)
+            return
+        try:
+            if not self._closing.is_set():
                 self._send_closes()
         finally:
             self._lock.release()
@@ -164,6 +205,8 @@ class Channel:
 
     def new_handle(self, queue: str, modes: int) -> Handle:
         """Draw a handle number."""
+        if is_mine(self._lock):
+            self.refuse_reentry()
         with self._lock:
             return self._outstanding.new_handle(queue, modes)
 
@@ -194,12 +237,28 @@ class Channel:
         its beginning. Raises what is wrong with the arguments, BackedOut if the unit is gone, and
         ConnectionClosed. While there is no link requests are kept to be sent later.
         """
-        with self._lock:
-            if self._closing.is_set():
-                raise ConnectionClosed(self._state.why_closed)
-            if self._outstanding.let_go:
-                self._send_closes()
-            self._sender.send(requests, unit, self._read_for_room)
+        if self.is_inside and not self._goes_out_now(requests):
+            self.refuse_reentry()
+        try:
+            with self._lock:
+                if self._closing.is_set():
+                    raise ConnectionClosed(self._state.why_closed)
+                if self._outstanding.let_go:
+                    self._send_closes()
+                self._sender.send(requests, unit, self._read_for_room)
+        finally:
+            if self._later:
+                self._catch_up()
+
+    def _goes_out_now(self, requests: list[Pending]) -> bool:
+        """Whether requests can be sent in the midst of a call, because no thread waits for them."""
+        return not is_mine(self._lock) and all(one.when_lost == FORGOTTEN for one in requests)
+
+    def _catch_up(self) -> None:
+        """Do what signal handlers asked for while this thread could not; each may ask again."""
+        for _ in range(len(self._later)):
+            with suppress(IndexError):  # another thread does it
+                self._later.popleft()()
 
     def send_deferred(self) -> None:
         """Send every deferred put, because a handle is to be closed."""
@@ -218,10 +277,15 @@ class Channel:
         try:
             for request in requests:
                 if request.answer is None:
+                    if self._leadership.is_mine:
+                        self.refuse_reentry()
                     self._leadership.await_answer(request, self._read)
         except BaseException:
             self.abandon(requests)
             raise
+        finally:
+            if self._later:
+                self._catch_up()
 
     def result(
         self, request: Pending, kind: type[ResultT], unit: UnitOnWire | None = None
@@ -245,6 +309,8 @@ class Channel:
         that waits at the queue manager must not take a message that no thread waits for.
         """
         link = self._state.link
+        if self.is_inside:  # a verb of a signal handler, which is refused
+            return
         with self._lock:
             self._outstanding.abandon(requests)
         if link is not None:
@@ -257,6 +323,9 @@ class Channel:
         Open units are backed out and handles closed before it returns, and what is durable is
         answered, if the queue manager is there. abrupt: without a word, as when a program dies.
         """
+        if is_mine(self._lock):  # in a signal handler: the interrupted call goes on with it
+            self._later.append(partial(self.close, abrupt))
+            return
         last: list[Pending] = []
         with self._lock:
             if self._closing.is_set():
@@ -270,8 +339,18 @@ class Channel:
                         self._sender.send(farewell, None, self._read_for_room)
                 last = list(self._outstanding.pending.values())
         self._handshake.interrupt()
-        close_s = self._state.timeouts.close_s
-        self._leadership.await_until(last, time.monotonic() + close_s, self._read)
+        self._finish_close(last, abrupt, time.monotonic() + self._state.timeouts.close_s)
+
+    def _finish_close(self, last: list[Pending], abrupt: bool, until_s: float) -> None:
+        """Wait for the last answers, and end the link; a call that a signal handler interrupted
+        goes on reading, and does this when it has ended."""
+        link = self._state.link
+        if self._leadership.is_mine:
+            if link is not None and time.monotonic() > until_s:
+                self._recovery.lose(link, "closed")
+            self._later.append(partial(self._finish_close, last, abrupt, until_s))
+            return
+        self._leadership.await_until(last, until_s, self._read)
         link = self._state.link
         if link is not None:
             if not abrupt:
@@ -279,7 +358,7 @@ class Channel:
             self._recovery.lose(link, "closed")
         with self._lock:
             self._outstanding.give_up("it was closed meanwhile", ConnectionClosed)
-        self._leadership.do_alone(self._recovery.close_dead, close_s)
+        self._leadership.do_alone(self._recovery.close_dead, self._state.timeouts.close_s)
 
     def statistics(self) -> dict[str, Any]:
         """Figures of this connection since it was made."""
@@ -308,6 +387,8 @@ class Channel:
 
     def _read(self) -> None:
         """Read once, or connect again; for the thread that leads."""
+        if self._later:
+            self._catch_up()
         link = self._state.link
         if link is None:
             self._recovery.reconnect()

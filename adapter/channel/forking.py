@@ -52,6 +52,13 @@ def is_mine(lock: RLock) -> bool:
     return owned
 
 
+def try_lock(lock: RLock, timeout_s: float = 0.0) -> bool:
+    """Acquire a lock within a time; False if not, or if the calling thread holds it already."""
+    if is_mine(lock):
+        return False
+    return lock.acquire(timeout=timeout_s) if timeout_s > 0 else lock.acquire(blocking=False)
+
+
 def disown_all() -> None:
     """Disown everything that is listed; Python calls it in each forked child."""
     for lock in list(_LOCKS):

@@ -15,6 +15,10 @@ lead it may die (KeyboardInterrupt) or get its answer; its `finally` hands over 
 led; and a follower that was forgotten all the same looks up every follow_s. A thread that sends and
 finds the link full reads too, if the lead is free: else the leader reads already.
 
+A signal handler runs in the main thread, in the midst of whatever that does: also while it leads,
+with bytes in hand that it has read and not yet given to their requests. A verb of the handler must
+not read then, and nobody else will: see is_mine, by which the channel refuses it.
+
 This module knows neither links nor answers' meanings.
 """
 
@@ -25,7 +29,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from adapter.channel.forking import new_lock
+from adapter.channel.forking import is_mine, new_lock, try_lock
 from adapter.channel.requests import Pending
 
 ATTEMPT_S = 0.05
@@ -44,14 +48,20 @@ class Leadership:
         self._follow_s = follow_s
         self._lead = new_lock()
 
+    @property
+    def is_mine(self) -> bool:
+        """Whether the calling thread leads."""
+        return is_mine(self._lead)
+
     def await_answer(self, request: Pending, read: Callable[[], None]) -> None:
         """Wait for the answer to a request; call read, which reads once, as often as it takes."""
-        if self._lead.acquire(blocking=False) or self._follow(request):
-            self.led += 1
-            try:
+        try:
+            if try_lock(self._lead) or self._follow(request):
+                self.led += 1
                 while request.answer is None:
                     read()
-            finally:
+        finally:
+            if is_mine(self._lead):
                 self._lead.release()
                 if self.followers:
                     self.hand_over()
@@ -61,7 +71,7 @@ class Leadership:
     ) -> None:
         """Wait for the answers to requests, at most until a time of time.monotonic()."""
         while time.monotonic() < deadline_s and _unanswered(requests):
-            if not self._lead.acquire(timeout=ATTEMPT_S):
+            if not try_lock(self._lead, ATTEMPT_S):
                 continue
             try:
                 if _unanswered(requests):
@@ -71,7 +81,7 @@ class Leadership:
 
     def read_if_free(self, read: Callable[[], bool]) -> bool:
         """Read once unless another thread leads; return what read() does, or False."""
-        if not self._lead.acquire(blocking=False):
+        if not try_lock(self._lead):
             return False
         try:
             return read()
@@ -81,7 +91,7 @@ class Leadership:
 
     def do_alone(self, action: Callable[[], None], timeout_s: float) -> None:
         """Do something that no other thread may read during; not at all if one reads too long."""
-        if self._lead.acquire(timeout=timeout_s):
+        if try_lock(self._lead, timeout_s):
             try:
                 action()
             finally:
@@ -104,7 +114,7 @@ class Leadership:
         self.followed += 1
         try:
             while request.answer is None:
-                if self._lead.acquire(blocking=False):
+                if try_lock(self._lead):
                     return True
                 try:
                     wake.get(timeout=self._follow_s)

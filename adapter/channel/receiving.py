@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from adapter.channel import requests as rq
+from adapter.channel.forking import try_lock
 from adapter.channel.handshake import Rejected
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.requests import Pending
@@ -71,7 +72,7 @@ class Receiver:
     def _acknowledge(self, link: Link) -> None:
         """Say at once what has arrived, unless a thread is sending: then with what comes next."""
         state = self._state
-        if not state.lock.acquire(blocking=False):
+        if not try_lock(state.lock):
             return
         try:
             if link is state.link and state.outstanding.session.has_seen:
@@ -127,7 +128,7 @@ class Receiver:
         self._silent_looks += 1
         if self._silent_looks >= SILENT_LOOKS_MAX:
             raise LinkLost(f"{link.peer}: nothing came for {state.timeouts.silence_s:.0f} s")
-        if self._silent_looks == SILENT_LOOKS_MAX // 2 and state.lock.acquire(blocking=False):
+        if self._silent_looks == SILENT_LOOKS_MAX // 2 and try_lock(state.lock):
             try:
                 self._sender.send([Pending(AskServer(), rq.FORGOTTEN)], None, self.receive)
             finally:

@@ -52,6 +52,9 @@ def ask_to_open(channel: Channel, request: Pending, *handles: Handle) -> None:
 def close_handles(channel: Channel, handles: list[Handle]) -> None:
     """Close handles; nothing is to be done if the connection is lost."""
     channel.send_deferred()
+    if channel.is_inside:
+        channel.close_soon(handles)
+        return
     for handle in handles:
         channel.drop_handle(handle)
     if handles and channel.is_connected:
@@ -96,8 +99,7 @@ def get_apart(
 
     def end() -> None:
         get.wait_until_s = time.monotonic()  # if it is sent again, it does not wait again
-        with suppress(Error):  # the connection is closed, which has ended it
-            channel.submit([close_request(handle)])
+        channel.close_soon([handle])
 
     waiting = nullcontext if cancel is None else partial(cancel.ending, end)
     channel.keep_handle(handle)

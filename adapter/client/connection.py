@@ -339,7 +339,8 @@ class Connection(Administration, Closing):
         self._channel.close()
         if self._own_schemas is not None:
             self._own_schemas.close()
-        self._channel.commits.flush()
+        if not self._channel.is_inside:  # else in a signal handler, which cannot wait
+            self._channel.commits.flush()
 
     def __exit__(
         self,

@@ -13,7 +13,7 @@ from adapter.channel import arguments as a
 from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
-from adapter.channel.forking import new_lock
+from adapter.channel.forking import is_mine, new_lock
 from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.verbs import ask_to_open, close_handles
 from adapter.core.contract import commands as c
@@ -107,6 +107,10 @@ class Consumer(Closing):
 
     def close(self) -> None:
         """Let go of the name: another program may open it, and is given the same batches."""
+        if self._channel.is_inside or is_mine(self._lock):  # in a signal handler: it cannot wait
+            self._is_closed = True
+            self._channel.close_soon([self._handle])
+            return
         with self._lock:
             was_open, self._is_closed = not self._is_closed, True
         if was_open and not self._channel.is_closed:
@@ -131,6 +135,7 @@ class Consumer(Closing):
 
     def _open_handle(self) -> Handle:
         """Return the handle, opened anew if that failed when the connection was lost."""
+        self._channel.refuse_reentry(self._lock)
         with self._lock:
             if self._is_closed:
                 raise NotOpen(f"consumer {self.name!r} is closed: open it again", self.name)

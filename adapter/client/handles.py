@@ -9,7 +9,7 @@ import weakref
 
 from adapter.channel.channel import Channel
 from adapter.channel.flag import Flag
-from adapter.channel.forking import new_lock
+from adapter.channel.forking import is_mine, new_lock
 from adapter.channel.requests import Handle
 from adapter.channel.verbs import close_handles, open_handle
 from adapter.core.contract import commands as c
@@ -42,6 +42,7 @@ class QueueHandles:
         handle = self._open.get(modes)
         if handle is not None and handle.is_open:
             return handle
+        self._channel.refuse_reentry(self.lock)
         with self.lock:
             self.check_open(name)
             handle = self._open.get(modes)
@@ -49,7 +50,10 @@ class QueueHandles:
                 chosen = self._selection if modes in _SELECTIVE else ""
                 handle = open_handle(self._channel, name, modes, handle, chosen)
                 self._open[modes] = handle
-            return handle
+        if self.closing.is_set():  # by a signal handler meanwhile, which could not wait for this
+            self.close()
+            self.check_open(name)
+        return handle
 
     def make_input(self, name: str) -> Handle:
         """Make a handle for one get, which opens it."""
@@ -60,6 +64,9 @@ class QueueHandles:
     def close(self) -> None:
         """Close every handle; none is opened any more."""
         self.closing.set()
+        if self._channel.is_inside or is_mine(self.lock):  # in a signal handler: it cannot wait
+            self._channel.close_soon(list(self._open.values()))
+            return
         with self.lock:
             handles = list(self._open.values())
             self._open.clear()

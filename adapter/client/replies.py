@@ -104,6 +104,7 @@ class ReplyQueue:
             raise _lost(queue) from error
 
     def _open(self) -> Handle:
+        self._channel.refuse_reentry(self._lock)
         with self._lock:
             handle = self._handle
             if handle is None or not handle.is_open:

@@ -7,6 +7,8 @@ module does not know which publications a subscription gets.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 
 from adapter.channel import arguments as a
@@ -24,7 +26,13 @@ from adapter.client.replies import ReplyQueue
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
-from adapter.errors import InvalidSubscriptionName, NoRetainedMessage, NotOpen, QueueNotFound
+from adapter.errors import (
+    CallInProgress,
+    InvalidSubscriptionName,
+    NoRetainedMessage,
+    NotOpen,
+    QueueNotFound,
+)
 
 LEVEL_MAX = 9
 
@@ -100,6 +108,7 @@ class Subscription(Queue):
         if modes != c.INPUT:
             return super()._handle(modes)
         if not self._mine.is_open:
+            self._channel.refuse_reentry(self._handles.lock)
             with self._handles.lock:
                 self._check_open()
                 if not self._mine.is_open:
@@ -136,6 +145,8 @@ class Subscription(Queue):
         Any other is gone with its close, and with it what is on a queue that was made for it.
         """
         is_removed = a.as_flag("remove", remove) and self.is_durable
+        if is_removed:
+            self._channel.refuse_reentry()
         was_open = not self._handles.closing.is_set()
         super().close()
         if not was_open or self._channel.is_closed:
@@ -151,7 +162,12 @@ class Subscription(Queue):
             self._channel.ask([request])
             self._channel.check_opened(request)
         elif self._channel.is_connected:
-            self._channel.ask([Pending(command, rq.FORGOTTEN, handle=self._mine)])
+            request = Pending(command, rq.FORGOTTEN, handle=self._mine)
+            if not self._channel.is_inside:
+                self._channel.ask([request])
+                return
+            with suppress(CallInProgress):  # a signal handler cannot wait: it ends with the rest
+                self._channel.submit([request])
 
     def __repr__(self) -> str:
         return f"<Subscription {self.subscription!r} to {self.topic!r}>"

@@ -48,6 +48,7 @@
     ├── NoReply                      also a TimeoutError
     ├── StartError                   a queue manager did not start
     ├── KafkaNotAvailable            also a ConnectionError
+    ├── CallInProgress               a signal handler interrupted a call of the same connection
     ├── LimitReached                 a bound of the queue manager
     └── UnexpectedAnswer             the two ends do not understand each other
 
@@ -556,6 +557,12 @@ class KafkaNotAvailable(Error, ConnectionError):
     """Kafka, of which the program itself reads, could not be reached, or failed."""
 
     reason, reason_name = 2102, "MQRC_RESOURCE_PROBLEM"
+
+
+class CallInProgress(Error):
+    """A signal handler used the connection in the midst of a call of its own thread."""
+
+    reason, reason_name = 2219, "MQRC_CALL_IN_PROGRESS"
 
 
 class LimitReached(Error):

@@ -14,7 +14,7 @@ from typing import ClassVar
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.flag import Flag
-from adapter.channel.forking import new_lock
+from adapter.channel.forking import is_mine, new_lock
 from adapter.channel.plain_arguments import WrongArgumentType
 from adapter.channel.requests import Handle, Pending
 from adapter.channel.verbs import close_handles
@@ -118,6 +118,11 @@ class OpenMessageQueue(QueueProperties, Closing):
     def close(self) -> None:
         """Give its handles back. Pending reads are cancelled: OPERATION_CANCELLED."""
         self._closed.set()
+        inside = [one for _, one in list(self._handles) if one.is_inside]
+        if inside or is_mine(self._lock):  # in a signal handler: it cannot wait
+            for (_, channel), handle in list(self._handles.items()):
+                channel.close_soon([handle])
+            return
         with self._lock:
             handles = list(self._handles.items())
             self._handles.clear()
@@ -176,6 +181,7 @@ class OpenMessageQueue(QueueProperties, Closing):
         handle = self._handles.get((access, route.channel))
         if handle is not None and handle.is_open:
             return handle
+        route.channel.refuse_reentry(self._lock)
         with self._lock:
             if self._closed.is_set():
                 raise MessageQueueException(

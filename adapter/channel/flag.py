@@ -2,12 +2,15 @@
 
 threading.Event has a lock, which a thread that waits holds for moments: a signal handler that runs
 in one of these moments, in the same thread, and sets the event would wait for itself. A flag has no
-lock: raising it puts to a queue of each thread that waits, which handlers may do at any moment.
+lock of its own: each thread that waits brings one, locked, and raising the flag unlocks it. (A
+queue.SimpleQueue would do, but for CPython's: get() with a timeout waits for ever if a signal
+handler takes longer than what is left of the timeout.)
 """
 
 from __future__ import annotations
 
-from queue import Empty, SimpleQueue
+from contextlib import suppress
+from threading import Lock
 
 
 class Flag:
@@ -15,7 +18,7 @@ class Flag:
 
     def __init__(self) -> None:
         self._is_set = False
-        self._waiting: dict[int, SimpleQueue[None]] = {}
+        self._waiting: set[Lock] = set()
 
     def is_set(self) -> bool:
         """Whether it has been raised."""
@@ -24,20 +27,20 @@ class Flag:
     def set(self) -> None:
         """Raise it, and wake every thread that waits for it."""
         self._is_set = True
-        for wake in list(self._waiting.values()):
-            wake.put(None)
+        while self._waiting:
+            with suppress(KeyError):  # another thread has taken the last one out
+                self._waiting.pop().release()
 
     def wait(self, timeout: float) -> bool:
         """Wait until it is raised, so many seconds at most; return whether it is."""
         if self._is_set or timeout <= 0:
             return self._is_set
-        wake = SimpleQueue[None]()
-        self._waiting[id(wake)] = wake
+        wake = Lock()
+        wake.acquire()
+        self._waiting.add(wake)
         try:
             if not self._is_set:  # else it was raised before it could know of this thread
-                wake.get(timeout=timeout)
-        except Empty:
-            pass
+                wake.acquire(timeout=timeout)
         finally:
-            del self._waiting[id(wake)]
+            self._waiting.discard(wake)
         return self._is_set

@@ -71,8 +71,11 @@ class Round:
             for unit in self.queue.units(timeout=self.timeout, prefetch=random.choice((0, 4))):
                 with unit:
                     self.queue.put("again", wait=False)
-                if self.fired and self.timeout is not None:  # else the close ends it
+                if self._is_over():
                     break
+
+    def _is_over(self) -> bool:
+        return self.fired and self.timeout is not None  # else the close ends the loop
 
     def browse(self) -> None:
         while not self.fired:

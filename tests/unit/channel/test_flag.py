@@ -1,5 +1,7 @@
 """A flag wakes every thread that waits for it."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -26,3 +28,14 @@ def test_a_wait_has_an_end() -> None:
     assert not flag.wait(0.01)
     assert not flag.wait(0)
     assert time.monotonic() - began_s < WAIT_S
+
+
+def test_a_wait_ends_though_a_signal_handler_takes_longer() -> None:
+    program = """
+import signal, time
+from adapter.channel.flag import Flag
+signal.signal(signal.SIGALRM, lambda *_: time.sleep(0.2))
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+Flag().wait(0.1)
+"""
+    subprocess.run([sys.executable, "-c", program], timeout=WAIT_S, check=True)

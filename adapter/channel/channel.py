@@ -11,7 +11,6 @@ import itertools
 import os
 import time
 from _thread import RLock
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -20,10 +19,13 @@ from weakref import WeakSet
 
 import msgspec
 
+from adapter.channel.answers import problem_of
 from adapter.channel.commits import IN_FLIGHT_MAX, CommitsInFlight
-from adapter.channel.forking import disown_in_child, is_mine, try_lock
+from adapter.channel.forking import disown_in_child, is_mine
 from adapter.channel.handshake import Handshake
+from adapter.channel.interrupted import Interruptions
 from adapter.channel.leading import Leadership
+from adapter.channel.letting_go import LettingGo
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.outstanding import UnitOnWire
 from adapter.channel.receiving import Receiver
@@ -32,15 +34,10 @@ from adapter.channel.requests import FORGOTTEN, Handle, Pending, note_queue
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
 from adapter.channel.timeouts import Timeouts
-from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import ConsumerState, Done, Opened, Refused, Subscribed
-from adapter.errors import CallInProgress, ConnectionClosed, Error, LimitReached, UnexpectedAnswer
-from adapter.errors.refusals import refusal
+from adapter.core.contract.results import ConsumerState, Done, Opened, Subscribed
+from adapter.errors import ConnectionClosed, Error, LimitReached
 
 ResultT = TypeVar("ResultT")
-
-GIVE_BACK_S = 0.05
-"""Other threads hold the lock of a channel for less, unless the link is full."""
 
 
 class KeepingUnit(Protocol):
@@ -69,8 +66,9 @@ class Channel:
         """Of units that did not wait for the outcome."""
         self.keeping: WeakSet[KeepingUnit] = WeakSet()
         """Units with deferred puts that have not been sent."""
-        self._later: deque[Callable[[], None]] = deque()
-        """What a signal handler asked for in the midst of a call of its own thread."""
+        self._read_for_room = partial(_read_for_room, self._leadership, self._receiver)
+        self._interruptions = Interruptions(state.lock, self._leadership)
+        self._letting_go = LettingGo(state, self._sender, self._interruptions, self._read_for_room)
         self._message_ids = itertools.count(1)
         self._message_id_prefix = b"MQK " + os.urandom(12)
         disown_in_child(self)
@@ -126,21 +124,12 @@ class Channel:
 
     @property
     def is_inside(self) -> bool:
-        """Whether this thread is in the midst of a call already, which a signal handler has
-        interrupted. The handler must not wait for what only the interrupted call could bring."""
-        return is_mine(self._lock) or self._leadership.is_mine
+        """Whether this thread is in the midst of a call, which a signal handler has interrupted."""
+        return self._interruptions.is_inside
 
     def refuse_reentry(self, lock: RLock | None = None) -> None:
-        """Refuse a verb of a signal handler that would wait for the call which it interrupted.
-
-        lock: another one that the verb is about to acquire. Raises CallInProgress.
-        """
-        if self.is_inside or (lock is not None and is_mine(lock)):
-            raise CallInProgress(
-                "a signal handler used the connection in the midst of a call of the same thread: "
-                "use a connection of its own there, or have the handler close the queue or the "
-                "connection, cancel a token or set a flag"
-            )
+        """Raise CallInProgress for a verb that would wait for a call that it interrupts."""
+        self._interruptions.refuse(lock)
 
     def on_link(self, call: Callable[[bool], None]) -> None:
         """Have this called with False when the link is lost, with True when there is a new one.
@@ -166,38 +155,12 @@ class Channel:
         return self._outstanding.holds(unit)
 
     def give_back(self, units: Iterable[UnitOnWire]) -> None:
-        """Have units backed out, and do not wait for it.
-
-        The garbage collector may call it at any moment, even while this thread holds the lock: then
-        they are backed out with what is asked next.
-        """
-        self._outstanding.let_go.extend(units)
-        if not try_lock(self._lock, GIVE_BACK_S):
-            if is_mine(self._lock):
-                self._later.append(self._flush_closes)
-            return
-        try:
-            if self._state.link is not None and not self._closing.is_set():
-                self._send_closes()
-        finally:
-            self._lock.release()
+        """Have units backed out, and do not wait for it. The garbage collector may call it."""
+        self._letting_go.back_out(units)
 
     def close_soon(self, handles: Iterable[Handle]) -> None:
-        """Have handles closed, and do not wait for it: for signal handlers in the midst of a call
-        of their own thread, see is_inside."""
-        self._outstanding.let_go.extend(handles)
-        self._flush_closes()
-
-    def _flush_closes(self) -> None:
-        """Close and back out what was let go of now, or as soon as the lock is free."""
-        if not try_lock(self._lock, GIVE_BACK_S):
-            self._later.append(self._flush_closes)
-            return
-        try:
-            if not self._closing.is_set():
-                self._send_closes()
-        finally:
-            self._lock.release()
+        """Have handles closed, and do not wait for it: for signal handlers, see is_inside."""
+        self._letting_go.close(handles)
 
     def new_message_id(self) -> bytes:
         """Draw a message id of the same form as those that the queue manager draws."""
@@ -205,8 +168,7 @@ class Channel:
 
     def new_handle(self, queue: str, modes: int) -> Handle:
         """Draw a handle number."""
-        if is_mine(self._lock):
-            self.refuse_reentry()
+        self.refuse_reentry()
         with self._lock:
             return self._outstanding.new_handle(queue, modes)
 
@@ -237,40 +199,27 @@ class Channel:
         its beginning. Raises what is wrong with the arguments, BackedOut if the unit is gone, and
         ConnectionClosed. While there is no link requests are kept to be sent later.
         """
-        if self.is_inside and not self._goes_out_now(requests):
-            self.refuse_reentry()
+        interruptions = self._interruptions
+        if interruptions.is_inside and (
+            interruptions.has_locked or any(one.when_lost != FORGOTTEN for one in requests)
+        ):
+            interruptions.refuse()
         try:
             with self._lock:
                 if self._closing.is_set():
                     raise ConnectionClosed(self._state.why_closed)
                 if self._outstanding.let_go:
-                    self._send_closes()
+                    self._letting_go.send_closes()
                 self._sender.send(requests, unit, self._read_for_room)
         finally:
-            if self._later:
-                self._catch_up()
-
-    def _goes_out_now(self, requests: list[Pending]) -> bool:
-        """Whether requests can be sent in the midst of a call, because no thread waits for them."""
-        return not is_mine(self._lock) and all(one.when_lost == FORGOTTEN for one in requests)
-
-    def _catch_up(self) -> None:
-        """Do what signal handlers asked for while this thread could not; each may ask again."""
-        for _ in range(len(self._later)):
-            with suppress(IndexError):  # another thread does it
-                self._later.popleft()()
+            if self._interruptions:
+                self._interruptions.catch_up()
 
     def send_deferred(self) -> None:
         """Send every deferred put, because a handle is to be closed."""
         for unit in list(self.keeping):
             with suppress(Error):  # the unit's commit will say it
                 unit.submit([])
-
-    def _send_closes(self) -> None:
-        """Close and back out what programs have let go of; under the lock."""
-        closes = self._outstanding.closes()
-        if closes:
-            self._sender.send(closes, None, self._read_for_room)
 
     def await_all(self, requests: Sequence[Pending]) -> None:
         """Wait until each of these submitted requests has an answer."""
@@ -284,8 +233,8 @@ class Channel:
             self.abandon(requests)
             raise
         finally:
-            if self._later:
-                self._catch_up()
+            if self._interruptions:
+                self._interruptions.catch_up()
 
     def result(
         self, request: Pending, kind: type[ResultT], unit: UnitOnWire | None = None
@@ -294,12 +243,12 @@ class Channel:
         answer = request.answer
         if isinstance(answer, kind):
             return answer
-        raise self._problem(request, unit)
+        raise problem_of(request, unit, self._outstanding.session_problem)
 
     def check_opened(self, request: Pending) -> None:
         """Raise the error that the answer to an open is; under another name it is open too."""
         if not isinstance(request.answer, Done | Opened | Subscribed | ConsumerState):
-            raise self._problem(request, None)
+            raise problem_of(request, None, self._outstanding.session_problem)
         note_queue(request)
 
     def abandon(self, requests: Sequence[Pending]) -> None:
@@ -324,7 +273,7 @@ class Channel:
         answered, if the queue manager is there. abrupt: without a word, as when a program dies.
         """
         if is_mine(self._lock):  # in a signal handler: the interrupted call goes on with it
-            self._later.append(partial(self.close, abrupt))
+            self._interruptions.put_off(partial(self.close, abrupt))
             return
         last: list[Pending] = []
         with self._lock:
@@ -342,13 +291,12 @@ class Channel:
         self._finish_close(last, abrupt, time.monotonic() + self._state.timeouts.close_s)
 
     def _finish_close(self, last: list[Pending], abrupt: bool, until_s: float) -> None:
-        """Wait for the last answers, and end the link; a call that a signal handler interrupted
-        goes on reading, and does this when it has ended."""
+        """Wait for the last answers, and end the link; behind a call that this interrupts."""
         link = self._state.link
         if self._leadership.is_mine:
             if link is not None and time.monotonic() > until_s:
                 self._recovery.lose(link, "closed")
-            self._later.append(partial(self._finish_close, last, abrupt, until_s))
+            self._interruptions.put_off(partial(self._finish_close, last, abrupt, until_s))
             return
         self._leadership.await_until(last, until_s, self._read)
         link = self._state.link
@@ -387,8 +335,8 @@ class Channel:
 
     def _read(self) -> None:
         """Read once, or connect again; for the thread that leads."""
-        if self._later:
-            self._catch_up()
+        if self._interruptions:
+            self._interruptions.catch_up()
         link = self._state.link
         if link is None:
             self._recovery.reconnect()
@@ -398,29 +346,7 @@ class Channel:
         except LinkLost as lost:
             self._recovery.lose(link, str(lost))
 
-    def _read_for_room(self, link: Link) -> bool:
-        """Read while the other end takes nothing, unless another thread reads already."""
-        return self._leadership.read_if_free(partial(self._receiver.receive, link))
 
-    def _problem(self, request: Pending, unit: UnitOnWire | None) -> Error:
-        """Make an error of an answer that the request does not expect."""
-        answer = request.answer
-        if isinstance(answer, Error):
-            return answer
-        if not isinstance(answer, Refused):
-            return UnexpectedAnswer(
-                f"{type(answer).__name__} came in answer to a {type(request.command).__name__}"
-            )
-        cause = answer
-        if answer.reason == Reason.HANDLE_NOT_OPEN and request.handle is not None:
-            cause = request.handle.refused or answer
-        elif answer.reason == Reason.OUT_OF_ORDER:
-            cause = self._outstanding.session_problem or answer
-        elif (
-            answer.reason == Reason.BACKED_OUT
-            and unit is not None
-            and unit.beginning is not None
-            and isinstance(unit.beginning.answer, Refused)
-        ):
-            cause = self._outstanding.session_problem or unit.beginning.answer
-        return refusal(cause.reason, cause.name, cause.detail)
+def _read_for_room(leadership: Leadership, receiver: Receiver, link: Link) -> bool:
+    """Read while the other end takes nothing, unless another thread reads already."""
+    return leadership.read_if_free(partial(receiver.receive, link))

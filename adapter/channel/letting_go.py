@@ -1,0 +1,73 @@
+"""Handles and units that programs let go of: closed and backed out without a wait for it.
+
+The garbage collector and signal handlers call it at any moment, also while the calling thread holds
+the channel's lock: then it is done when that call goes on, or with what is asked next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adapter.channel.forking import try_lock
+from adapter.channel.interrupted import Interruptions
+from adapter.channel.link.port import WhileFull
+from adapter.channel.outstanding import UnitOnWire
+from adapter.channel.requests import Handle
+from adapter.channel.sending import Sender
+from adapter.channel.state import ChannelState
+
+GIVE_BACK_S = 0.05
+"""Other threads hold the lock of a channel for less, unless the link is full."""
+
+
+class LettingGo:
+    """Closes what one channel's programs have let go of. while_full: see Link.send."""
+
+    def __init__(
+        self,
+        state: ChannelState,
+        sender: Sender,
+        interruptions: Interruptions,
+        while_full: WhileFull,
+    ) -> None:
+        self._state = state
+        self._sender = sender
+        self._interruptions = interruptions
+        self._while_full = while_full
+
+    def back_out(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out."""
+        state = self._state
+        state.outstanding.let_go.extend(units)
+        if not try_lock(state.lock, GIVE_BACK_S):
+            if self._interruptions.has_locked:
+                self._interruptions.put_off(self.flush)
+            return
+        try:
+            if state.link is not None and not state.closing.is_set():
+                self.send_closes()
+        finally:
+            state.lock.release()
+
+    def close(self, handles: Iterable[Handle]) -> None:
+        """Have handles closed."""
+        self._state.outstanding.let_go.extend(handles)
+        self.flush()
+
+    def flush(self) -> None:
+        """Send what closes and backs out, now or as soon as the lock is free."""
+        state = self._state
+        if not try_lock(state.lock, GIVE_BACK_S):
+            self._interruptions.put_off(self.flush)
+            return
+        try:
+            if not state.closing.is_set():
+                self.send_closes()
+        finally:
+            state.lock.release()
+
+    def send_closes(self) -> None:
+        """Close and back out what programs have let go of; under the lock."""
+        closes = self._state.outstanding.closes()
+        if closes:
+            self._sender.send(closes, None, self._while_full)

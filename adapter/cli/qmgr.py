@@ -188,7 +188,7 @@ def summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "messages to copy", max((one.get("lag_records", 0) for one in movers.values()), default=0)
     yield "copying stalled", figures.get("movers_hold") or "no"
     for topic, why in (figures.get("movers_parked") or {}).items():
-        yield "topic suspended", f"{topic}: {why}"
+        yield "topic parked", f"{topic}: {why}"
     yield from network_summary(figures.get("network") or {})
 
 

@@ -46,8 +46,8 @@ def topics(
     """List the topics of the queue manager's queues.
 
     The queue manager deletes the topic of a deleted queue by itself, once its messages have been
-    readable for kafka.consumed_retention_ms. `--orphaned --delete` does it now. A topic that copies
-    wait for is left.
+    readable for kafka.consumed_retention_ms. `--orphaned --delete` does it now. A parked topic is
+    left, and named with the reason.
     """
     if delete and not orphaned:
         raise click.UsageError("--delete goes with --orphaned")
@@ -67,9 +67,8 @@ def topics(
     if orphaned:
         found = [one for one in found if one.orphaned]
     if delete:
-        found = [one for one in found if not one.parked]
-        _delete(servers, client, [one.topic for one in found])
-    _show(found, delete, as_json)
+        _delete(servers, client, [one.topic for one in found if not one.parked])
+    _show(found, parked, delete, as_json)
 
 
 def examined(
@@ -87,6 +86,15 @@ def examined(
     return found
 
 
+def left(why: str) -> str:
+    """Say why a parked topic is not deleted, and what to do."""
+    return (
+        f"it is parked, copies for it wait ({why}). Correct what that names, and the copies are "
+        "written; or delete the topic with Kafka's own tools (kafka-topics --delete), if what it "
+        "holds is not needed"
+    )
+
+
 def _delete(servers: str, client: dict[str, str], listed: list[str]) -> None:
     try:
         TopicAdmin(servers, TopicSettings.for_brokers(1), client).delete(listed)
@@ -94,15 +102,25 @@ def _delete(servers: str, client: dict[str, str], listed: list[str]) -> None:
         raise failures.Failed(str(problem)) from problem
 
 
-def _show(found: list[QueueTopic], deleted: bool, as_json: bool) -> None:
+def _show(found: list[QueueTopic], parked: Mapping[str, Any], deleted: bool, as_json: bool) -> None:
     if as_json:
         for one in found:
-            output.emit({**msgspec.structs.asdict(one), "deleted": deleted})
+            output.emit({**msgspec.structs.asdict(one), "deleted": deleted and not one.parked})
     elif deleted:
-        click.echo(f"{len(found)} topic{'' if len(found) == 1 else 's'} of deleted queues deleted")
+        count = sum(not one.parked for one in found)
+        click.echo(f"{count} topic{'' if count == 1 else 's'} of deleted queues deleted")
+        for one in found:
+            if one.parked:
+                click.echo(f"{one.topic} was not deleted: {left(parked[one.topic])}")
     else:
         rows = [
-            (one.topic, one.queue, one.incarnation, "deleted" if one.orphaned else "")
+            (
+                one.topic,
+                one.queue,
+                one.incarnation,
+                "deleted" if one.orphaned else "",
+                "parked" if one.parked else "",
+            )
             for one in found
         ]
-        output.table(("topic", "queue", "incarnation", "queue was"), rows)
+        output.table(("topic", "queue", "incarnation", "queue was", "copies"), rows)

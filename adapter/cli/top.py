@@ -246,7 +246,7 @@ def mover_line(item: tuple[str, MoverFigures]) -> Text:
     name, mover = item
     text = f"{name} mover: {mover.lag_records:,} records, {mover.lag_bytes:,} bytes behind"
     if mover.parked:
-        text += f", {output.number(mover.parked, 'queue')} parked"
+        text += f", {output.number(mover.parked, 'topic')} parked"
     if mover.holding:
         text += ", holding (see /ready or the log)"
     return Text(text, style="red" if mover.holding or mover.parked else "")

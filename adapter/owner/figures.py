@@ -9,7 +9,7 @@ class TermFigures(Struct, kw_only=True):
     """Figures of one term: its loop, ledger, core and housekeeping. Sums begin with the term."""
 
     requests: int
-    replies_parked: int
+    replies_pending: int
     uncopied_bytes: int
     entries: int
     entries_in_flight: int

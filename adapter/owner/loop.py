@@ -158,7 +158,7 @@ class OwnerLoop:
         """Return figures of this term."""
         own = {
             "requests": self.requests,
-            "replies_parked": len(self._promises),
+            "replies_pending": len(self._promises),
             "uncopied_bytes": self.qm.uncopied.total,
         }
         return own | self.appends.statistics()

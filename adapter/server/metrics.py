@@ -61,7 +61,9 @@ FIGURES: Mapping[str, MetricRow] = {
         "mqk_ledger_waits_seconds",
         "How long Kafka has acknowledged no append while some are in flight.",
     ),
-    "replies_parked": _gauge("mqk_replies_parked", "Replies that wait for an entry to be durable."),
+    "replies_pending": _gauge(
+        "mqk_replies_pending", "Replies that wait for an entry to be durable."
+    ),
     "uncopied_bytes": _gauge(
         "mqk_uncopied_bytes", "Persistent messages in memory that wait for their copies."
     ),

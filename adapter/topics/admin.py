@@ -234,8 +234,8 @@ class TopicAdmin:
         if problems:
             instead = " and ".join(sorted({spec.instead for spec in specs}))
             raise TopicError(
-                f"topics on {self._servers} have wrong settings: {'; '.join(problems)}. Change "
-                f"them (kafka-configs, kafka-reassign-partitions), or {instead}"
+                f"topics on {self._servers} have wrong settings: {'; '.join(problems)}. "
+                f"{remedies(problems)}, or {instead}"
             )
 
     def problems(self, specs: Sequence[TopicSpec]) -> list[str]:
@@ -450,6 +450,23 @@ def admin_client(bootstrap_servers: str, client: Mapping[str, Any] | None) -> Ad
             f"the settings for Kafka at {bootstrap_servers!r} are not accepted: "
             f"{describe(error)}; correct them"
         ) from error
+
+
+def remedies(problems: Iterable[str]) -> str:
+    """Say how to correct what is wrong with topics. problems: as check and problems word them."""
+    text = "; ".join(problems)
+    found = []
+    if " partitions and needs " in text:
+        found.append(
+            "Kafka cannot take partitions away: delete the topic (kafka-topics --delete) if its "
+            "records are not needed, and mqk creates it again"
+        )
+    if " has replication " in text:
+        found.append("raise the replication (kafka-reassign-partitions)")
+    if not found or "=" in text:
+        found.append("change the settings (kafka-configs)")
+    joined = ", and ".join(found)
+    return joined[0].upper() + joined[1:]
 
 
 def setting_problems(

@@ -320,6 +320,26 @@ def test_a_restart_reads_a_snapshot_though_a_topic_is_parked(
     assert [one.value() for one in place.read(place.topic("Q"))] == bodies
 
 
+def test_finding_users_6_the_topic_of_a_deleted_queue_is_parked_no_more(
+    place: MoverPlace, movers: MoverThread
+) -> None:
+    """It cannot be written, as another program made it; and nobody needs its copies any more."""
+    spec = msgspec.structs.replace(queue_spec(place.topic("A"), LANES), partitions=1)
+    place.topics.ensure([spec])
+    place.define("A", "B")
+    place.append(place.unit(["A", "B"]))
+    movers.start()
+    copy(place, movers)
+    until(lambda: place.topic("A") in movers.parked)
+    place.append(r.QueueDeleted("A"))
+    copy(place, movers)
+    assert movers.none_parked(WAIT_S)
+    place.append(place.unit(["B"]))
+    copy(place, movers)
+    place.check("B")
+    assert movers.ended() is None
+
+
 def test_a_queue_deleted_and_defined_again(
     kafka: LocalKafka, place: MoverPlace, unique_name: Callable[..., str]
 ) -> None:

@@ -92,3 +92,9 @@ def test_finding_users_12_a_stop_by_name_stops_no_other(at: Mqk, manager: TestQu
     assert f"queue manager {manager.name} was not stopped" in said.err
     with manager.connect() as qm:
         assert qm.name == manager.name
+
+
+def test_finding_users_8_a_parked_topic_is_called_parked() -> None:
+    figures = {"movers_parked": {"mq.QM1.q.A": "it has 1 partitions and needs 10"}}
+    told = ("topic parked", "mq.QM1.q.A: it has 1 partitions and needs 10")
+    assert told in list(summary(figures))

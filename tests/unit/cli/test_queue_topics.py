@@ -1,6 +1,8 @@
 """Whose a topic is: of a queue that there is, or of one that was deleted."""
 
-from adapter.cli.queue_topics import QueueTopic, examined
+import pytest
+
+from adapter.cli.queue_topics import QueueTopic, _show, examined
 from tests.unit.cli.conftest import Mqk
 
 
@@ -27,3 +29,18 @@ def test_deleting_goes_with_naming_which(at: Mqk) -> None:
     said = at("queue", "topics", "--delete")
     assert said.status == 2
     assert "--delete goes with --orphaned" in said.err
+
+
+def test_finding_users_6_what_is_left_is_named_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = [
+        QueueTopic("mq.QM.q.A", "A", 0, orphaned=True, parked=False),
+        QueueTopic("mq.QM.q.B", "B", 0, orphaned=True, parked=True),
+    ]
+    _show(found, {"mq.QM.q.B": "no right to write"}, deleted=True, as_json=False)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "1 topic of deleted queues deleted"
+    assert second.startswith("mq.QM.q.B was not deleted: it is parked")
+    assert "(no right to write)" in second
+    assert "kafka-topics --delete" in second

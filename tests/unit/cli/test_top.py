@@ -72,7 +72,7 @@ def test_movers_that_lag_or_hold_are_said() -> None:
     shown = top.screen(before, after, "name")
     assert shown.movers["stream"] == MoverFigures(1200, 5_000_000, 2, True)
     text = drawn(shown)
-    assert "stream mover: 1,200 records, 5,000,000 bytes behind, 2 queues parked, holding" in text
+    assert "stream mover: 1,200 records, 5,000,000 bytes behind, 2 topics parked, holding" in text
     assert "events mover: 0 records, 0 bytes behind\n" in text
 
 

@@ -10,6 +10,7 @@ from adapter.topics.admin import (
     ledger_spec,
     progress_spec,
     queue_spec,
+    remedies,
     setting_problems,
     snapshots_spec,
 )
@@ -116,3 +117,14 @@ def test_operators_choose_how_long_events_are_kept() -> None:
     spec = events_spec("e", SETTINGS)
     assert problems(spec, retention_ms="1000", retention_bytes="5") == []
     assert problems(queue_spec("q", 10), retention_ms="1000") != []
+
+
+def test_finding_users_7_the_remedy_is_one_that_works() -> None:
+    partitions = "q has 1 partitions and needs 10"
+    assert "delete the topic (kafka-topics --delete)" in remedies([partitions])
+    assert "kafka-configs" not in remedies([partitions])
+    assert remedies(["q has retention.ms=5 and needs -1"]) == "Change the settings (kafka-configs)"
+    both = remedies([partitions, "q has retention.ms=5 and needs -1"])
+    assert both.startswith("Kafka cannot take partitions away")
+    assert both.endswith(", and change the settings (kafka-configs)")
+    assert "kafka-reassign-partitions" in remedies(["q has replication 1 and needs 3"])

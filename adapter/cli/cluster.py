@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # not in its __all__
     AdminClient,
     ConfigResource,
@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from adapter.format import names
 from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import LOG
+from adapter.ledger.kafka_settings import LOG, LastRefusal
 
 COMPLETE = (".ledger", ".snapshots", ".events")
 """Ends of the names of topics that are never compacted; queues' topics have more to their names."""
@@ -42,10 +42,12 @@ class ExaminedTopic(Struct):
 
 
 class Cluster(Struct):
-    """What was found. settings: of one broker; they are meant to be the same on all."""
+    """What was found. settings: of one broker; they are meant to be the same on all. None without
+    the right to read them.
+    """
 
     brokers: int
-    settings: dict[str, str]
+    settings: dict[str, str] | None
     topics: list[ExaminedTopic]
 
 
@@ -62,7 +64,7 @@ def examine(servers: str, client: Mapping[str, Any]) -> Cluster:
         found = admin.list_topics(timeout=ASK_TIMEOUT_S)
         ours = [name for name in sorted(found.topics) if name.startswith(f"{names.PREFIX}.")]
         broker = ConfigResource(ResourceType.BROKER, str(min(found.brokers)))
-        settings = _describe(admin, [broker])[broker.name]
+        settings = _of_broker(admin, broker)
         resources = [ConfigResource(ResourceType.TOPIC, name) for name in ours[:TOPICS_MAX]]
         of_topics = _describe(admin, resources) if resources else {}
     examined = [
@@ -75,10 +77,16 @@ def examine(servers: str, client: Mapping[str, Any]) -> Cluster:
 @contextmanager
 def _asking(servers: str, client: Mapping[str, Any]) -> Iterator[AdminClient]:
     """Have a client for questions; NotReachedError in place of what Kafka raises."""
+    refusal = LastRefusal()
+    admin = None
     try:
-        yield AdminClient({**client, "bootstrap.servers": servers}, logger=LOG)
+        settings: dict[str, Any] = {**client, "bootstrap.servers": servers, "error_cb": refusal}
+        admin = AdminClient(settings, logger=LOG)
+        yield admin
     except KafkaException as problem:
-        reason = describe(error_of(problem))
+        if admin is not None:
+            admin.poll(0)
+        reason = refusal.text or describe(error_of(problem))
         raise NotReachedError(f"Kafka at {servers} did not answer: {reason}") from problem
 
 
@@ -90,26 +98,41 @@ def _describe(admin: AdminClient, resources: list[Any]) -> dict[str, dict[str, s
     }
 
 
+def _of_broker(admin: AdminClient, broker: Any) -> dict[str, str] | None:
+    """Read a broker's settings; None if that is not allowed, which the documented rights do not."""
+    try:
+        return _describe(admin, [broker])[broker.name]
+    except KafkaException as problem:
+        if error_of(problem).code() != KafkaError.CLUSTER_AUTHORIZATION_FAILED:
+            raise
+        return None
+
+
 def _replicas(partitions: Iterable[Any]) -> int:
     return min((len(partition.replicas) for partition in partitions), default=0)
 
 
 def dangers(cluster: Cluster) -> list[str]:
     """Say which settings can lose messages that were acknowledged; pure."""
+    found = [ONE_BROKER] if cluster.brokers == 1 else []
+    if cluster.settings is not None:
+        found += _broker_dangers(cluster.settings, cluster.brokers)
+    for topic in cluster.topics:
+        found += _topic_dangers(topic, cluster.brokers)
+    return found
+
+
+def _broker_dangers(settings: Mapping[str, str], brokers: int) -> list[str]:
     found = []
-    if cluster.brokers == 1:
-        found.append(ONE_BROKER)
-    if _number(cluster.settings, "default.replication.factor") < min(cluster.brokers, 2):
+    if _number(settings, "default.replication.factor") < min(brokers, 2):
         found.append(
             "default.replication.factor=1: topics created without a number have one replica"
         )
-    if cluster.settings.get("unclean.leader.election.enable") == "true":
+    if settings.get("unclean.leader.election.enable") == "true":
         found.append(
             "unclean.leader.election.enable=true on the brokers: a replica that lags may become "
             "the leader, and the records it lacks are lost; set it to false"
         )
-    for topic in cluster.topics:
-        found += _topic_dangers(topic, cluster.brokers)
     return found
 
 

@@ -10,9 +10,9 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 import msgspec
@@ -22,7 +22,7 @@ import adapter
 from adapter import compiled, launch
 from adapter.cli import cluster, output
 from adapter.command import failures, options
-from adapter.errors import Error
+from adapter.errors import ConnectionBroken, Error
 from adapter.localkafka import LocalKafkaError, detached, jars, ports
 
 PYTHON_MIN = (3, 11)
@@ -30,6 +30,9 @@ DEFAULT_PORT = int(options.DEFAULT_ADDRESS.rpartition(":")[2])
 LIBRARIES = ("confluent-kafka", "msgspec", "uvloop", "fastavro", "aiohttp", "click", "rich")
 IMPORT_TIMEOUT_S = 60
 CONNECT_TIMEOUT_S = 10.0
+LOOK_TIMEOUT_S = 2.0
+SLOW_S = 5.0
+"""After so long without an acknowledged write, something is wrong with Kafka."""
 
 Level = Literal["ok", "note", "problem"]
 
@@ -43,7 +46,12 @@ class DoctorCheck(Struct):
 
 
 @click.command()
-@click.option("--qmgr", envvar="MQK_QMGR", metavar="HOST:PORT", help="Also ask a queue manager.")
+@click.option(
+    "--qmgr",
+    envvar="MQK_QMGR",
+    metavar="HOST:PORT",
+    help=f"The queue manager to ask.  [default: one at {options.DEFAULT_ADDRESS}]",
+)
 @options.kafka_client_if_wanted
 @options.json_output
 def doctor(
@@ -55,11 +63,14 @@ def doctor(
 ) -> None:
     """Look for what is missing or wrong; exit status 1 if there is a problem."""
     checks: list[Callable[[], Iterator[DoctorCheck]]] = [machine, imports, free_ports]
-    if bootstrap_servers is not None:
+    local = detached.status()
+    servers = bootstrap_servers or (local.bootstrap_servers if local.running else None)
+    if servers:
         client = options.kafka_options(command_config, settings)
-        checks.append(lambda: kafka(bootstrap_servers, client))
-    if qmgr is not None:
-        checks.append(lambda: queue_manager(qmgr))
+        checks.append(lambda: kafka(servers, client))
+    address = qmgr or _default_queue_manager()
+    if address is not None:
+        checks.append(lambda: queue_manager(address))
     findings = []
     for check in checks:
         for finding in check():
@@ -146,8 +157,23 @@ def free_ports() -> Iterator[DoctorCheck]:
 
 def _user_of(port: int) -> str:
     local = detached.status()
-    mine = local.running and local.bootstrap_servers.endswith(f":{port}")
-    return " by the Kafka of `mqk kafka start`" if mine else ""
+    if local.running and local.bootstrap_servers.endswith(f":{port}"):
+        return " by the Kafka of `mqk kafka start`"
+    return " by a queue manager" if port == DEFAULT_PORT and _default_queue_manager() else ""
+
+
+def _default_queue_manager() -> str | None:
+    """Where a queue manager listens if no other address is given; None if none does."""
+    address = f"{ports.HOST}:{DEFAULT_PORT}"
+    if ports.is_free(DEFAULT_PORT):
+        return None
+    try:
+        adapter.connect(address, connect_timeout_s=LOOK_TIMEOUT_S, reconnect_timeout_s=0.0).close()
+    except ConnectionBroken:
+        return None  # another program listens there, which is no problem of a queue manager
+    except Error:
+        pass  # it is one, and says why it does not serve
+    return address
 
 
 def kafka(servers: str, client: dict[str, str]) -> Iterator[DoctorCheck]:
@@ -174,7 +200,22 @@ def queue_manager(address: str) -> Iterator[DoctorCheck]:
     """Whether a queue manager answers."""
     try:
         with adapter.connect(address, connect_timeout_s=CONNECT_TIMEOUT_S) as qm:
-            runs = compiled.text(qm.figures().get("compiled_modules", 0))
-            yield DoctorCheck("ok", "queue manager", f"{qm.name} at {address}, {runs}")
+            figures, name = qm.figures(), qm.name
     except Error as problem:
         yield DoctorCheck("problem", "queue manager", str(problem))
+        return
+    runs = compiled.text(figures.get("compiled_modules", 0))
+    yield DoctorCheck("ok", "queue manager", f"{name} at {address}, {runs}")
+    yield from troubles(figures)
+
+
+def troubles(figures: Mapping[str, Any]) -> Iterator[DoctorCheck]:
+    """What a queue manager that answers says of itself, as /ready and its status do; pure."""
+    waits_s = figures.get("ledger_waits_s", 0)
+    if waits_s >= SLOW_S:
+        text = f"Kafka has acknowledged no writes for {waits_s:.0f} s: puts and commits wait"
+        yield DoctorCheck("problem", "ledger", text)
+    if figures.get("movers_hold"):
+        yield DoctorCheck("problem", "copying stalled", figures["movers_hold"])
+    for topic, why in (figures.get("movers_parked") or {}).items():
+        yield DoctorCheck("problem", "topic parked", f"{topic}: {why}")

@@ -8,13 +8,13 @@ to that. Nothing here decides which records count.
 import time
 from collections.abc import Iterator, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.failures import Failure, classify, describe, error_of
 from adapter.ledger.kafka_settings import (
     LastError,
     LedgerSettings,
@@ -30,6 +30,15 @@ BATCH_RECORDS_MAX = 10_000
 # How long one wait for records may be while there is more to do than to wait.
 POLL_S = 0.5
 RETRY_S = 0.05
+KNOWN_S = 5.0
+"""How long a topic may be unknown: one that was just made is not known to every broker at once."""
+UNKNOWN = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+    }
+)
 # For a question to a broker that only makes an error's text clearer.
 ANSWER_S = 3.0
 AT_ONCE = {"fetch.wait.max.ms": 1}
@@ -97,11 +106,11 @@ class LedgerSource:
     def check_topic(self) -> None:
         """Refuse a topic that does not exist or is no ledger's."""
         settings = self._settings
-        try:
-            found = self._consumer.list_topics(settings.topic, settings.read_timeout_s)
-        except KafkaException as error:
-            raise self._unavailable("asking for the topic", error) from error
-        topic = found.topics[settings.topic]
+        deadline_s = time.monotonic() + min(KNOWN_S, settings.read_timeout_s)
+        topic = self._asked_topic()
+        while topic.error is not None and _passes(topic.error) and time.monotonic() < deadline_s:
+            time.sleep(RETRY_S)
+            topic = self._asked_topic()
         if topic.error is not None and topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             raise LedgerUnavailable(
                 f"topic {settings.topic} does not exist on {settings.bootstrap_servers}: start the "
@@ -115,6 +124,14 @@ class LedgerSource:
                 f"{settings.topic} has {len(topic.partitions)} partitions and a ledger has one: "
                 "another program created it; give the queue manager another name, or delete it"
             )
+
+    def _asked_topic(self) -> Any:
+        settings = self._settings
+        try:
+            found = self._consumer.list_topics(settings.topic, settings.read_timeout_s)
+        except KafkaException as error:
+            raise self._unavailable("asking for the topic", error) from error
+        return found.topics[settings.topic]
 
     def is_there(self, within_s: float | None = None) -> bool:
         """Whether the topic exists. Asked for all of them: by its name it might be created."""
@@ -191,7 +208,7 @@ class LedgerSource:
             )
         if self._is_damage(error, offset_of(message)):
             raise self._damaged(error, offset_of(message))
-        if classify(error) is Failure.FATAL:
+        if not _passes(error) and classify(error) is Failure.FATAL:
             raise self._unavailable("reading", error)
         self._last_error(error)
 
@@ -391,9 +408,14 @@ def watermarks(
         try:
             return consumer.get_watermark_offsets(place, timeout_s)
         except KafkaException as error:  # a new topic's leader is not known everywhere at once
-            if classify(error) is not Failure.RETRY or time.monotonic() > deadline_s:
+            if not _passes(error_of(error)) or time.monotonic() > deadline_s:
                 raise
             time.sleep(RETRY_S)
+
+
+def _passes(error: KafkaError) -> bool:
+    """Whether a failure is one that passes, as that a broker does not know a topic yet."""
+    return error.code() in UNKNOWN or classify(error) is Failure.RETRY
 
 
 def offset_of(message: Message) -> int:

@@ -55,6 +55,19 @@ class LastError:
         self.text = describe(error)
 
 
+REFUSALS = frozenset(
+    {KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._SSL}
+)
+
+
+class LastRefusal(LastError):  # noqa: N818 -- it is a callback, and no exception
+    """Remembers that Kafka refused a client's password or certificate: a call only times out."""
+
+    def __call__(self, error: KafkaError) -> None:
+        if error.code() in REFUSALS:
+            super().__call__(error)
+
+
 class LedgerSettings(Struct, frozen=True, kw_only=True):
     """Where a ledger is, and how long to wait for it.
 

@@ -61,9 +61,9 @@ def start_detached(
     Raises LocalKafkaError, also when one runs on this data folder already.
     """
     folder = _folder(data_dir)
-    machine = preparation.find_machine(say)
     plans = plan_cluster(folder, brokers, port, {})
-    require_startable(plans)
+    require_startable(plans)  # before anything is downloaded
+    machine = preparation.find_machine(say)
     broker.prepare(machine, plans, {})
     pids = {
         plan.number: launch.detach(broker.run_command(machine, plan), output=plan.output_file)
@@ -73,9 +73,11 @@ def start_detached(
     _state_file(folder).write_bytes(msgspec.json.format(msgspec.json.encode(started), indent=2))
     try:
         readiness.await_ready(plans, lambda: _check_alive(plans, pids), say)
-    except BaseException:
+    except BaseException as why:
         for pid in pids.values():
             _signal(pid, signal.SIGKILL)
+        if not isinstance(why, Exception):
+            say("interrupted: Kafka is not running, its brokers were ended")
         raise
     return status(folder)
 

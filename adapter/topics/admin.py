@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from adapter.core.contract.lanes import LANES
 from adapter.ledger.failures import Failure, classify, describe, error_of
-from adapter.ledger.kafka_settings import LOG
+from adapter.ledger.kafka_settings import LOG, LastRefusal
 from adapter.ledger.port import RECORD_BYTES_MAX
 
 COPIES_MAX = 3
@@ -489,10 +489,17 @@ def settings_for(
     bootstrap_servers: str, client: Mapping[str, Any] | None = None, timeout_s: float = 30.0
 ) -> TopicSettings:
     """As many copies as this cluster's brokers allow, at most three. Raises TopicError."""
-    admin = admin_client(bootstrap_servers, client)
+    refusal = LastRefusal()
+    admin = admin_client(bootstrap_servers, {**(client or {}), "error_cb": refusal})
     try:
         brokers = admin.list_topics(timeout=timeout_s).brokers
     except KafkaException as error:
+        admin.poll(0)
+        if refusal.text:
+            raise TopicError(
+                f"Kafka at {bootstrap_servers} refuses this client: {refusal.text}; check the "
+                "user, the password and the certificates in the options of the Kafka client"
+            ) from error
         raise TopicError(
             f"Kafka at {bootstrap_servers} does not answer: {describe(error)}; check that the "
             "brokers run and that the address is right",

@@ -42,6 +42,7 @@ def test_a_setting_that_can_lose_messages_is_named(found: Cluster, words: str) -
 
 def test_settings_of_the_brokers_count_too() -> None:
     found = cluster()
+    assert found.settings is not None
     found.settings["unclean.leader.election.enable"] = "true"
     found.settings["default.replication.factor"] = "1"
     assert len(dangers(found)) == 2

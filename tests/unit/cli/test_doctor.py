@@ -10,6 +10,8 @@ import pytest
 from adapter import compiled
 from adapter.cli import cluster, doctor
 from adapter.cli.cluster import Cluster, NotReachedError
+from adapter.localkafka import detached
+from adapter.localkafka.detached import Status
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk, Said
 
@@ -118,3 +120,42 @@ def test_a_kafka_that_does_not_answer_is_a_problem(
 @pytest.mark.parametrize("arguments", [["extra"], ["--qmgr"], ["-X", "nonsense"]])
 def test_wrong_use(arguments: list[str], mqk: Mqk) -> None:
     assert mqk("doctor", *arguments).status == 2
+
+
+def test_finding_users_9_what_a_queue_manager_says_of_itself_is_found() -> None:
+    figures = {
+        "ledger_waits_s": 7.2,
+        "movers_hold": "Kafka does not answer",
+        "movers_parked": {"mq.QM1.q.A": "it has 1 partitions and needs 10"},
+    }
+    assert [(one.level, one.subject) for one in doctor.troubles(figures)] == [
+        ("problem", "ledger"),
+        ("problem", "copying stalled"),
+        ("problem", "topic parked"),
+    ]
+    well = {"ledger_waits_s": 0.1, "movers_hold": "", "movers_parked": {}}
+    assert not list(doctor.troubles(well))
+
+
+def test_finding_users_9_the_queue_manager_at_the_usual_port_is_asked(
+    mqk: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = int(manager.address.rpartition(":")[2])
+    monkeypatch.setattr(doctor, "DEFAULT_PORT", port)
+    found = findings(mqk("doctor", "--json"))
+    assert found[f"port {port}"]["text"] == "in use by a queue manager"
+    assert found["queue manager"]["text"].startswith(f"QM1 at {manager.address}")
+
+
+def test_finding_users_9_the_kafka_that_runs_here_is_asked(
+    mqk: Mqk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = Status(True, "127.0.0.1:9999", "4", "/data", 1, {1: 7})
+    monkeypatch.setattr(detached, "status", lambda *_: runs)
+    monkeypatch.setattr(cluster, "examine", lambda servers, _: Cluster(3, None, []))
+    found = findings(mqk("doctor", "--json"))
+    assert found["Kafka"]["text"].startswith("127.0.0.1:9999: brokers: 3")
+
+
+def test_finding_reliability_section_4_no_right_on_the_cluster_is_needed() -> None:
+    assert cluster.dangers(Cluster(3, None, [])) == []

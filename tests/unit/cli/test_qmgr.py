@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from adapter.cli import background
 from adapter.cli.qmgr import summary
+from adapter.command.failures import Failed
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.settings import ServerSettings
 from adapter.testing import TestQueueManager
 from tests.unit.cli.conftest import Mqk
 
@@ -98,3 +102,19 @@ def test_finding_users_8_a_parked_topic_is_called_parked() -> None:
     figures = {"movers_parked": {"mq.QM1.q.A": "it has 1 partitions and needs 10"}}
     told = ("topic parked", "mq.QM1.q.A: it has 1 partitions and needs 10")
     assert told in list(summary(figures))
+
+
+def test_finding_users_22_the_process_names_its_queue_manager(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[list[str]] = []
+
+    def start(command: list[str], **_: object) -> None:
+        started.append(command)
+        raise OSError(1, "no more processes")
+
+    monkeypatch.setattr("subprocess.Popen", start)
+    settings = ServerSettings(queue_manager="ORDERS", kafka=KafkaSettings(bootstrap_servers="k:1"))
+    with pytest.raises(Failed, match="no more processes"):
+        background.start(settings, tmp_path / "log")
+    assert started[0][-1] == "ORDERS"

@@ -1,10 +1,11 @@
 """The state of a detached Kafka, as far as no broker is needed."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
-from adapter.localkafka import LocalKafkaError, detached
+from adapter.localkafka import LocalKafkaError, detached, ports, preparation
 
 
 def test_where_none_was_started(tmp_path: Path) -> None:
@@ -37,3 +38,16 @@ def test_the_default_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert detached.default_data_dir() == tmp_path / ".local" / "share" / "mqk" / "kafka"
+
+
+def test_finding_users_23_a_taken_port_is_found_before_anything_is_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def download(_say: object) -> None:
+        raise AssertionError("it was prepared first")
+
+    monkeypatch.setattr(preparation, "find_machine", download)
+    with socket.create_server((ports.HOST, 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(LocalKafkaError, match=str(port)):
+            detached.start_detached(1, tmp_path, port=port)

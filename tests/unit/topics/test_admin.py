@@ -1,9 +1,14 @@
 """How each kind of topic must be, and what is held against an existing one."""
 
-import pytest
+from typing import Any
 
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+
+from adapter.topics import admin
 from adapter.topics.admin import (
     TIMESTAMP_MS_MAX,
+    TopicError,
     TopicSettings,
     TopicSpec,
     events_spec,
@@ -128,3 +133,22 @@ def test_finding_users_7_the_remedy_is_one_that_works() -> None:
     assert both.startswith("Kafka cannot take partitions away")
     assert both.endswith(", and change the settings (kafka-configs)")
     assert "kafka-reassign-partitions" in remedies(["q has replication 1 and needs 3"])
+
+
+def test_finding_reliability_section_4_a_wrong_password_is_called_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Refused:
+        def __init__(self, settings: dict[str, Any], **_: object) -> None:
+            self._tell = settings["error_cb"]
+
+        def list_topics(self, timeout: float) -> None:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+        def poll(self, _timeout: float) -> None:
+            self._tell(KafkaError(KafkaError._AUTHENTICATION, "SASL authentication error"))
+            self._tell(KafkaError(KafkaError._ALL_BROKERS_DOWN))
+
+    monkeypatch.setattr(admin, "AdminClient", Refused)
+    with pytest.raises(TopicError, match="refuses this client: SASL authentication error"):
+        admin.settings_for("k:9092")

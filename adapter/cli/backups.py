@@ -34,7 +34,12 @@ from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import LedgerError, LedgerMismatch, Raw
 from adapter.ledger.snapshots import Snapshot
 from adapter.movers.errors import Doubtful
-from adapter.movers.recorded import check_ledger_is_there, recorded
+from adapter.movers.recorded import (
+    check_ledger_is_there,
+    copied_messages,
+    lanes_behind,
+    recorded,
+)
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.owner.liveness import OwnedElsewhereError, check_free
 from adapter.owner.parts import HEARTBEAT_S
@@ -82,7 +87,8 @@ def verify(
         if file is not None:
             found = _examine(file, name)
             raws = (one.raw() for one in files.read(file) if isinstance(one, LedgerRecord))
-            report = _verify(str(file), name, raws, found.records, as_json, found.snapshot)
+            verifier = Verifier(name, found.snapshot)
+            report = _verify(str(file), verifier, raws, found.records, as_json)
         else:
             servers = bootstrap_servers or default_kafka.servers()
             ledger = _ledger(name, servers, command_config, settings)
@@ -92,8 +98,12 @@ def verify(
             size = whole.end - whole.first
             newest = _snapshot(name, ledger)
             snapshot = newest if whole.first else None
-            report = _verify(ledger.topic, name, whole.records(), size, as_json, snapshot)
-            lost = _lost(ledger, movers)
+            verifier = Verifier(name, snapshot, copied_messages(movers))
+            report = _verify(ledger.topic, verifier, whole.records(), size, as_json)
+            lost = _lost(ledger, movers) + [
+                Observation(whole.end - 1, True, text)
+                for text in lanes_behind(movers, verifier.copies())
+            ]
             _show(lost, as_json)
             report.anomalies += len(lost)
     if as_json:
@@ -148,14 +158,8 @@ def _show(found: Iterable[Observation], as_json: bool) -> None:
 
 
 def _verify(
-    ledger: str,
-    name: str,
-    records: Iterable[Raw],
-    size: int,
-    as_json: bool,
-    snapshot: Snapshot | None = None,
+    ledger: str, verifier: Verifier, records: Iterable[Raw], size: int, as_json: bool
 ) -> VerifyReport:
-    verifier = Verifier(name, snapshot)
     with output.progress("verifying", size) as step:
         for raw in records:
             _show(verifier.take(raw), as_json)

@@ -12,7 +12,8 @@ from adapter.cli.explain import MEANING
 from adapter.core import dispatch
 from adapter.core.contract import records as r
 from adapter.core.model.manager import QueueManager
-from adapter.format import descriptor, entries
+from adapter.format import descriptor, entries, names
+from adapter.format.progress import CopyProgress
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.envelope import OWNER_BYTES, NewerVersion
 from adapter.ledger.port import Raw
@@ -35,8 +36,12 @@ class Observation(Struct, frozen=True):
 class Verifier:
     """Takes a ledger's records in order, and finds what is wrong with them."""
 
-    def __init__(self, name: str, snapshot: Snapshot | None = None) -> None:
-        """snapshot: what stands for the entries that have been deleted."""
+    def __init__(
+        self, name: str, snapshot: Snapshot | None = None, copied: CopyProgress | None = None
+    ) -> None:
+        """snapshot: what stands for the entries that have been deleted. copied: see copies()."""
+        self._copied = copied or CopyProgress()
+        self._copies: dict[tuple[str, int], int] = {}
         self.qm = QueueManager(name, bytes(OWNER_BYTES))
         self.records = self.entries = self.owners = self.anomalies = 0
         self._next = 0
@@ -67,6 +72,16 @@ class Verifier:
         self.anomalies += sum(one.anomaly for one in found)
         return found
 
+    def copies(self) -> dict[tuple[str, int], int]:
+        """Return the last copy to each topic and lane, as the movers' progress says; its seq."""
+        found = {}
+        for (name, lane), seq in self._copies.items():
+            queue = self.qm.queues.get(name)
+            if queue is not None:
+                topic = names.queue_topic(self.qm.name, name, queue.incarnation)
+                found[topic, lane] = seq
+        return {at: seq for at, seq in found.items() if at[0] not in self._copied.parked}
+
     def _judge(self, raw: Raw) -> list[Observation]:
         verdict, envelope = self._validity.judge_value(raw.value)
         if verdict is Verdict.OWNER_CHANGED:
@@ -82,9 +97,11 @@ class Verifier:
         known = snapshot is not None and (
             raw.offset <= snapshot.after.offset or covers(snapshot, envelope.owner, envelope.n)
         )
-        return [Observation(raw.offset, True, text) for text in self._read(payload, known)]
+        is_copied = not known and raw.offset <= self._copied.offset
+        problems = self._read(payload, known, is_copied)
+        return [Observation(raw.offset, True, text) for text in problems]
 
-    def _read(self, payload: bytes, known: bool) -> list[str]:
+    def _read(self, payload: bytes, known: bool, is_copied: bool) -> list[str]:
         try:
             records = entries.decode(payload, self._reader)
         except UnreadableError as problem:
@@ -94,6 +111,7 @@ class Verifier:
         problems = []
         for record in records:
             problems += self._numbering(record)
+            self._note_copies(record, is_copied)
             problems += [] if known else self._replay(record)
         return problems
 
@@ -108,6 +126,12 @@ class Verifier:
             kind = type(record).__name__
             return [f"{kind} cannot be applied: {problem!r}; what follows is not replayed"]
         return []
+
+    def _note_copies(self, record: r.Record, is_copied: bool) -> None:
+        if isinstance(record, r.QueueDefined | r.QueueDeleted):
+            self._copies = {at: seq for at, seq in self._copies.items() if at[0] != record.name}
+        elif isinstance(record, r.UnitCommitted) and is_copied:
+            self._copies |= {(put.queue, put.lane): put.seq for put in record.puts}
 
     def _numbering(self, record: r.Record) -> list[str]:
         """Whether the messages of every lane are numbered densely."""

@@ -6,13 +6,18 @@ that has lost them is not taken for whole.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from confluent_kafka import Message
+
 from adapter.format import progress as progress_format
-from adapter.format.progress import NOWHERE
+from adapter.format.progress import NOWHERE, CopyProgress
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Known, LedgerMismatch, LedgerUnavailable, Position
 from adapter.movers.errors import Doubtful
 from adapter.movers.progress import Committed
-from adapter.movers.settings import PARTITIONS, MoverSettings
+from adapter.movers.settings import PARTITIONS, STREAM, MoverSettings
+from adapter.topics.decoder import RecordDecoder, is_no_message
 
 LISTED_MAX = 5
 
@@ -42,6 +47,60 @@ def recorded(settings: MoverSettings) -> list[Known]:
     except UnreadableError as newer:
         raise LedgerMismatch(f"{topic}: {newer}") from newer
     return known
+
+
+def copied_messages(settings: MoverSettings) -> CopyProgress | None:
+    """Return how far messages were copied, if anything was. Raises as recorded() does."""
+    topic, partition = settings.progress_topic, PARTITIONS[STREAM]
+    try:
+        with Committed(settings) as committed:
+            if committed.partitions(topic) <= partition:
+                return None
+            last = committed.last(topic, partition, STREAM)
+    except Doubtful as trouble:
+        raise LedgerUnavailable(
+            f"{trouble}; check that the brokers run, and try again"
+        ) from trouble
+    return None if last is None else progress_format.decode(last.value() or b"")
+
+
+def lanes_behind(settings: MoverSettings, wanted: Mapping[tuple[str, int], int]) -> list[str]:
+    """Say which lanes lack copies that the progress says were made. Raises LedgerUnavailable.
+
+    wanted: the seq of the last copy, by topic and lane. To be read before: lanes only grow. A topic
+    that does not exist is left out, and a lane of which all was deleted.
+    """
+    decoder = RecordDecoder()
+    behind: list[str] = []
+    try:
+        with Committed(settings) as committed:
+            there = set(committed.topics())
+            for (topic, lane), seq in sorted(wanted.items()):
+                if topic not in there:
+                    continue
+                last = committed.last_that(topic, lane, lambda one: seq_of(decoder, one))
+                if last is None and not committed.is_untrimmed(topic, lane):
+                    continue
+                if (last or 0) < seq:
+                    behind.append(
+                        f"{topic}[{lane}] ends with message {last or 0}, and the stream mover has "
+                        f"recorded that {seq} was copied: copies are missing"
+                    )
+    except Doubtful as trouble:
+        raise LedgerUnavailable(
+            f"{trouble}; check that the brokers run, and try again"
+        ) from trouble
+    return behind
+
+
+def seq_of(decoder: RecordDecoder, record: Message) -> int | None:
+    """Return the seq of the message that a record belongs to; None if it is no copy."""
+    if is_no_message(record):
+        return None
+    try:
+        return decoder.position(record).seq
+    except UnreadableError:  # it was not written by a mover
+        return None
 
 
 def check_ledger_is_there(settings: MoverSettings) -> None:

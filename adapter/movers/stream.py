@@ -20,10 +20,10 @@ from adapter.format import chunks, names
 from adapter.format.descriptor import HEADER, DescriptorReader
 from adapter.format.movable import Copy, Movable, decode_copies
 from adapter.format.progress import Parked
-from adapter.format.schemas import UnreadableError
 from adapter.movers.batch import CopyBatch
 from adapter.movers.progress import never_written, topics_like
 from adapter.movers.projection import OnDelivery
+from adapter.movers.recorded import seq_of
 from adapter.movers.settings import FLUSH_TIMEOUT_S, PARTITIONS, STREAM, MoverSettings
 from adapter.topics.admin import (
     TopicAdmin,
@@ -32,7 +32,7 @@ from adapter.topics.admin import (
     progress_spec,
     queue_spec,
 )
-from adapter.topics.decoder import RecordDecoder, is_no_message
+from adapter.topics.decoder import RecordDecoder
 
 RECORD_BYTES = 64
 """What Kafka's format adds to a body and a descriptor, at most."""
@@ -211,12 +211,7 @@ class Stream:
 
     def identity(self, copied: Message) -> object | None:
         """See the port."""
-        if is_no_message(copied):
-            return None
-        try:
-            return self._decoder.position(copied).seq
-        except UnreadableError:  # it was not written by a mover
-            return None
+        return seq_of(self._decoder, copied)
 
     def send(
         self, record: list[Movable], producer: Producer, report: OnDelivery, batch: CopyBatch

@@ -8,17 +8,19 @@ import random
 
 import pytest
 
+from adapter.cli.verify import Verifier
 from adapter.core.contract import records as r
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.format import descriptor, entries
 from adapter.format.progress import CopyProgress
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.port import Entry, LedgerReader, Position
+from adapter.ledger.port import Entry, LedgerReader, Position, Raw
 from adapter.movers.errors import Doubtful
 from adapter.movers.events import Events
 from adapter.movers.mover import Mover
 from adapter.movers.open_progress import Undecided, counted
 from adapter.movers.projection import Projection
+from adapter.movers.recorded import copied_messages, lanes_behind
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.movers.transactions import PRODUCERS
@@ -225,3 +227,25 @@ def test_finding_reliability_d1_events_are_there_once(seed: int) -> None:
     assert brokers.away, "the fault was met"
     (partition,) = brokers.kafka.topics["mq.QM1.events"]
     assert [record.key for _, record in partition.committed(0)] == raised
+
+
+def test_finding_reliability_d1_lanes_behind_the_progress_are_told() -> None:
+    log, seqs, _ = filled(random.Random(1))
+    brokers = BrokersFail(random.Random(1), 0, TOPIC, 6)
+    run_movers(log, brokers, Stream)
+    wanted = {(TOPIC, lane): found[-1] for lane, found in seqs.items()}
+    with brokers.kafka.installed(t.Life):
+        at = copied_messages(SETTINGS)
+        assert at is not None
+        assert at.offset == log.end - 1
+        assert lanes_behind(SETTINGS, wanted | {("mq.QM1.q.GONE", 0): 3}) == []
+        (said,) = lanes_behind(SETTINGS, wanted | {(TOPIC, 2): seqs[2][-1] + 1})
+    assert said.startswith(f"{TOPIC}[2] ends with message {seqs[2][-1]}, and the stream mover has")
+
+
+def test_finding_reliability_d1_verify_knows_what_must_be_on_the_lanes() -> None:
+    log, seqs, _ = filled(random.Random(2))
+    verifier = Verifier("QM1", None, CopyProgress(log.end - 1))
+    for offset, one in enumerate(log.read(0, log.end)):
+        assert verifier.take(Raw(offset, one.time_ms, one.value)) == []
+    assert verifier.copies() == {(TOPIC, lane): found[-1] for lane, found in seqs.items()}

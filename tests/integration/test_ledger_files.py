@@ -154,7 +154,7 @@ def test_a_trimmed_ledger_is_restored_with_all_that_waits(place: Place) -> None:
             qm.queue("Q").put(b"", unit=unit)
         said = place.done("backup", place.file)
         qm.put("Q", b"of another time")
-    assert "messages that came before them" in said
+    assert "messages from before them" in said
     assert "queues, 2,002 messages: no anomalies" in place.done("verify", "--file", place.file)
     assert "exists already" in place.refused("backup", place.file)
     assert "there are topics of queue manager" in place.refused("restore", place.file)

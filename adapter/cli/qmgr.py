@@ -6,6 +6,7 @@ one waits for until it serves.
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,11 +17,11 @@ import msgspec
 
 import adapter
 from adapter import compiled, logs
+from adapter.channel.addresses import parse_addresses
 from adapter.cli import background, managers, output, settings
 from adapter.cli.background import ReadyLine
 from adapter.command import default_kafka, failures, options
 from adapter.config import ConfigError, missing
-from adapter.errors import ConnectionBroken, QueueManagerQuiescing, QueueManagerStopping
 from adapter.server import main as server
 from adapter.server.listener import NotLoopbackError, check_loopback
 from adapter.server.settings import ServerSettings
@@ -29,6 +30,7 @@ STOP_TIMEOUT_S = 60.0
 """For the last entries to become durable and the mover to end."""
 CONNECT_TIMEOUT_S = 5.0
 POLL_S = 0.05
+LISTEN_TIMEOUT_S = 1.0
 SUMMARY = (
     ("queue manager", "queue_manager"),
     ("state", "state"),
@@ -150,12 +152,16 @@ def stop(name: str | None, immediate: bool, qmgr: str, as_json: bool) -> None:
 
 
 def serves(address: str) -> bool:
-    """Whether a queue manager still answers there."""
+    """Whether a queue manager still listens there. One that is slow to answer does."""
+    return any(_listens(one.host, one.port) for one in parse_addresses(address))
+
+
+def _listens(host: str, port: int) -> bool:
     try:
-        adapter.connect(address, connect_timeout_s=POLL_S, reconnect_timeout_s=0.0).close()
-    except (QueueManagerQuiescing, QueueManagerStopping):
+        socket.create_connection((host, port), LISTEN_TIMEOUT_S).close()
+    except TimeoutError:
         return True
-    except ConnectionBroken:
+    except OSError:
         return False
     return True
 

@@ -238,7 +238,7 @@ class Owner:
         """Show that this owner lives, and look at sessions that have expired."""
         heartbeat_s = self._settings.heartbeat_s
         self._heartbeat = self._calls.later("the owner's heartbeat", heartbeat_s, self._beat)
-        self._stall.report(self._waits_ms)
+        self._stall.report(self._waits_ms, serves=self.running)
         if self.running:
             self.loop.take(inputs.Tick())
             self.loop.heartbeat()

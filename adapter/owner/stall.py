@@ -30,9 +30,12 @@ class Stall:
             "does, and nothing is lost; check the brokers"
         )
 
-    def report(self, waits_ms: int) -> None:
-        """Log that all clients wait, once, and that it is over."""
-        before, self._reported = self._reported, self.text(waits_ms)
+    def report(self, waits_ms: int, *, serves: bool) -> None:
+        """Log that all clients wait, once, and that it is over: not before the owner serves."""
+        now = self.text(waits_ms)
+        if not now and not serves:
+            return  # in doubt: nobody knows yet whether Kafka works again
+        before, self._reported = self._reported, now
         name = self._queue_manager
         if self._reported and not before:
             log.warning("Kafka acknowledges no writes", queue_manager=name, reason=self._reported)

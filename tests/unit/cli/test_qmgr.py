@@ -1,12 +1,13 @@
 """mqk qmgr: status and stop of one that runs, and starts that cannot succeed."""
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
 
 from adapter.cli import background
-from adapter.cli.qmgr import summary
+from adapter.cli.qmgr import serves, summary
 from adapter.command.failures import Failed
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
@@ -118,3 +119,10 @@ def test_finding_users_22_the_process_names_its_queue_manager(
     with pytest.raises(Failed, match="no more processes"):
         background.start(settings, tmp_path / "log")
     assert started[0][-1] == "ORDERS"
+
+
+def test_finding_mq_8_one_that_is_slow_to_answer_has_not_stopped() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = "127.0.0.1:{1}".format(*silent.getsockname())
+        assert serves(address)
+    assert not serves(address)

@@ -9,6 +9,7 @@ anything. This module must not know what is served.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from enum import Enum
@@ -16,6 +17,7 @@ from typing import cast
 
 import structlog
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 from msgspec import Struct
 
@@ -28,6 +30,15 @@ READS = frozenset({"GET", "HEAD", "OPTIONS"})
 MISDIRECTED = 421
 
 log = structlog.get_logger("mqk.http")
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether an error is one of this process: a request that is no HTTP is its client's."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+
+
+REQUESTS = logging.getLogger("mqk.http.requests")
+REQUESTS.addFilter(_is_ours)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -134,7 +145,11 @@ class HttpListener:
         self.bounds = bounds
         application.middlewares.insert(0, self._guard)
         self._runner = web.AppRunner(
-            application, access_log=None, shutdown_timeout=SHUT_S, keepalive_timeout=bounds.idle_s
+            application,
+            access_log=None,
+            logger=REQUESTS,
+            shutdown_timeout=SHUT_S,
+            keepalive_timeout=bounds.idle_s,
         )
         self._server: asyncio.Server | None = None
         self._visits: dict[RequestHandler, Visit] = {}

@@ -114,6 +114,19 @@ def test_a_header_that_does_not_end_ends_the_connection(sent: str) -> None:
     at(visit, HttpBounds(check_s=0.02, header_s=0.1))
 
 
+def test_finding_reliability_d10_what_a_client_sends_wrongly_is_no_error_of_ours(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def visit(place: Place) -> None:
+        client = await place.connect()
+        status, _ = await client.ask(f"GET / HTTP/1.1\nHost: localhost\nX: {'x' * 20_000}\n\n")
+        assert status == 400
+        assert (await (await place.connect()).get()) == (200, b"short")
+
+    at(visit)
+    assert not [one for one in caplog.records if one.exc_info]
+
+
 def test_a_body_that_does_not_come_and_an_answer_that_is_not_read_end_it_too() -> None:
 
     async def visit(place: Place) -> None:

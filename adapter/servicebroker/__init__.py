@@ -19,7 +19,10 @@ from adapter.servicebroker.activation import ActivationService as ActivationServ
 from adapter.servicebroker.broker import ServiceBroker as ServiceBroker
 from adapter.servicebroker.catalog import QueueActivation as QueueActivation
 from adapter.servicebroker.connecting import connect as connect
+from adapter.servicebroker.errors import InvalidArgument as InvalidArgument
+from adapter.servicebroker.errors import InvalidArgumentType as InvalidArgumentType
 from adapter.servicebroker.errors import ServiceBrokerError as ServiceBrokerError
+from adapter.servicebroker.errors import TransactionRolledBack as TransactionRolledBack
 from adapter.servicebroker.inspection import Inspection as Inspection
 from adapter.servicebroker.inspection import Removal as Removal
 from adapter.servicebroker.rows import Row as Row
@@ -34,6 +37,8 @@ __all__ = [
     "ERROR",
     "ActivationService",
     "Inspection",
+    "InvalidArgument",
+    "InvalidArgumentType",
     "QueueActivation",
     "QueueEvent",
     "Removal",
@@ -42,5 +47,6 @@ __all__ = [
     "ServiceBrokerError",
     "Subscription",
     "Transaction",
+    "TransactionRolledBack",
     "connect",
 ]

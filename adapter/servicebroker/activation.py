@@ -25,14 +25,13 @@ from typing import Any
 from msgspec import Struct, field
 
 from adapter import launch, watched
-from adapter.channel.plain_arguments import WrongArgument
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.errors import Error
 from adapter.servicebroker.broker import ServiceBroker
-from adapter.servicebroker.errors import ServiceBrokerError
+from adapter.servicebroker.errors import InvalidArgument, ServiceBrokerError
 
 log = logging.getLogger("adapter.servicebroker")
 
@@ -95,9 +94,9 @@ class ActivationService:
         pause_s: float = PAUSE_FIRST_S,
     ) -> None:
         if isinstance(queues, str):
-            raise WrongArgument(f"queues is a list of names, not the str {queues!r}")
+            raise InvalidArgument(f"queues is a list of names, not the str {queues!r}")
         if isinstance(allow, str):
-            raise WrongArgument(f"allow is a list of procedures, not the str {allow!r}")
+            raise InvalidArgument(f"allow is a list of procedures, not the str {allow!r}")
         self._broker = broker
         self._allowed = frozenset(allow)
         self._only = {_key(name): name for name in queues}
@@ -118,13 +117,13 @@ class ActivationService:
 
     def start(self) -> None:
         """Start readers as they are needed, in the background. Raises ServiceBrokerError if a queue
-        does not exist; WrongArgument if the service runs, or a queue has no activation.
+        does not exist; InvalidArgument if the service runs, or a queue has no activation.
         """
         if self._thread is not None and self._thread.is_alive():
-            raise WrongArgument("the activation service runs already")
+            raise InvalidArgument("the activation service runs already")
         for name in self._only.values():
             if self._broker.queue(name).activation is None:
-                raise WrongArgument(f"queue {name} has no activation: alter the queue")
+                raise InvalidArgument(f"queue {name} has no activation: alter the queue")
         self._stopping.clear()
         self._problem = ""
         self._thread = watched.thread("activation service", self._work, self._ended)

@@ -9,16 +9,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from adapter.channel import plain_arguments as a
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
-from adapter.channel.plain_arguments import WrongArgument
 from adapter.channel.requests import Pending
 from adapter.channel.unit import Unit
 from adapter.core.contract import commands
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import UnitOutcome, UnitState
-from adapter.servicebroker.errors import as_broker
+from adapter.servicebroker import arguments as a
+from adapter.servicebroker.errors import InvalidArgument, as_broker
 from adapter.servicebroker.inspection import Poison
 from adapter.servicebroker.statements import TIMEOUT_MAX_MS
 from adapter.servicebroker.subscription import Subscribing
@@ -56,9 +55,11 @@ class ServiceBroker(Closing, Poison, Subscribing):
         self._lock_timeout_ms = a.as_whole("lock_timeout_ms", value, -1, TIMEOUT_MAX_MS)
 
     def transaction(self) -> Transaction:
-        """BEGIN TRANSACTION. Raises WrongArgument if one is open: they do not nest."""
+        """BEGIN TRANSACTION. Raises InvalidArgument if one is open: they do not nest."""
         if self._transaction is not None and self._transaction.is_open:
-            raise WrongArgument("the session has an open transaction: commit or roll it back first")
+            raise InvalidArgument(
+                "the session has an open transaction: commit or roll it back first"
+            )
         unit = Unit(self.channel)
         unit.begin()
         self._transaction = Transaction(self, unit)

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.channel import plain_arguments as a
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, Done
+from adapter.servicebroker import arguments as a
+from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType
 
 PRIORITY_NUMBERS = {Reason.OBJECT_EXISTS: 33303, Reason.ATTRIBUTE_ERROR: 33302}
 """SQL Server's numbers for CREATE BROKER PRIORITY."""
@@ -91,7 +91,7 @@ class Catalog(ABC):
         for message_type, sender in message_types.items():
             field = SENDERS.get(sender)
             if field is None:
-                raise WrongArgument(f"SENT BY is INITIATOR, TARGET or ANY, not {sender!r}")
+                raise InvalidArgument(f"SENT BY is INITIATOR, TARGET or ANY, not {sender!r}")
             attributes[field] = joined([*attributes[field].split("\n"), message_type])
         self._create(kinds.CONTRACT, name, dict(attributes))
 
@@ -243,7 +243,7 @@ class Catalog(ABC):
 def joined(names: Iterable[str]) -> str:
     """Write a list of names."""
     if isinstance(names, str):
-        raise WrongArgumentType(f"give a list of names, not the str {names!r}")
+        raise InvalidArgumentType(f"give a list of names, not the str {names!r}")
     return "\n".join(name for name in names if name)
 
 

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Unpack
 
-from adapter.channel import plain_arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.channel import Channel
 from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
@@ -34,7 +33,7 @@ def connect(
     for at most reconnect_timeout_s; a transaction that was open is rolled back.
     Raises ServiceBrokerError.
     """
-    with a.plain_errors():
+    with as_broker():
         addresses = parse_addresses(address)
     return connect_by(
         [TcpDialer(one) for one in addresses],
@@ -54,7 +53,7 @@ def connect_in_process(loop: asyncio.AbstractEventLoop, accept: Accept) -> Servi
 
 def connect_by(dialers: Sequence[Dialer], **options: Unpack[ConnectOptions]) -> ServiceBroker:
     """Connect by the first of these that reaches a queue manager; see connect()."""
-    with a.plain_errors():
+    with as_broker():
         handshake, timeouts = handshake_by(dialers, options), timeouts_by(options)
     with as_broker():
         return ServiceBroker(Channel(handshake, timeouts))

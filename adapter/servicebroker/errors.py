@@ -4,6 +4,8 @@ Source of the numbers: sys.messages of SQL Server (its documentation, database e
 errors). A refusal that SQL Server has no number for has 0.
 """
 
+# ruff: noqa: N818 -- these are published names
+
 from __future__ import annotations
 
 import re
@@ -43,9 +45,12 @@ TEXTS: dict[Reason, str] = {
     Reason.MESSAGE_TYPE_ERROR: "{detail}; send one that the contract has for this side",
     Reason.MESSAGE_TOO_LONG: "the message is too long ({detail}): send less in one message",
     Reason.UNIT_TOO_LARGE: "the transaction is too large ({detail}): commit more often",
-    Reason.BACKED_OUT: "the transaction was rolled back ({detail}): do its work again in a new one",
 }
 """Refusals whose general words are those of other programs. detail: why it was refused."""
+ROLLED_BACK = (
+    "the transaction was rolled back, as its connection was lost, and nothing of it has happened: "
+    "run it again, as a new one"
+)
 DETAIL = re.compile(r" \((.*)\)$", re.DOTALL)
 CUT = " characters)"
 NAME_SHOWN_MAX = 128
@@ -76,21 +81,54 @@ class ServiceBrokerError(Error):
         return self.text
 
 
-def translated(error: Error, numbers: Mapping[Reason, int]) -> Error:
-    """Return the error of Service Broker for one of the connection; arguments' errors are kept."""
-    if isinstance(error, ServiceBrokerError | errors.InvalidType):
+class InvalidArgument(ServiceBrokerError, errors.InvalidOption):
+    """An argument, or a combination of arguments, is invalid. It is a ValueError too."""
+
+    def __init__(self, text: str, number: int = 0) -> None:
+        super().__init__(number, text)
+
+
+class InvalidArgumentType(ServiceBrokerError, errors.InvalidType):
+    """An argument has the wrong type. It is a TypeError too."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(0, text)
+
+
+class TransactionRolledBack(ServiceBrokerError):
+    """The transaction was rolled back, and nothing of it has happened: run it again, as a new one.
+
+    number: 1205: it was the deadlock victim; 0: its connection was lost.
+    """
+
+
+def translated(error: Error, numbers: Mapping[Reason, int]) -> ServiceBrokerError:
+    """Return the error of Service Broker for one of the connection, or of an argument."""
+    if isinstance(error, ServiceBrokerError):
         return error
+    if isinstance(error, errors.InvalidType):
+        return InvalidArgumentType(error.text)
     if isinstance(error, errors.InvalidValue) and error.refused is None:
-        return error
+        return InvalidArgument(error.text)
+    if isinstance(error, errors.BackedOut):
+        problem: ServiceBrokerError = TransactionRolledBack(0, ROLLED_BACK)
+    else:
+        problem = _of_statement(error, numbers)
+    problem.refused = error.refused
+    return problem
+
+
+def _of_statement(error: Error, numbers: Mapping[Reason, int]) -> ServiceBrokerError:
     number, text = 0, error.text
+    if isinstance(error, errors.UnitEnded):
+        text = text.replace(f"unit {error.object_name} ", "the transaction ", 1)
     if error.refused is not None:
         number = numbers.get(error.refused, NUMBERS.get(error.refused, 0))
         text = _text(error)
     same_reason = (number_of for words, number_of in BY_WORDS.get(number, ()) if words in text)
     number = next(same_reason, number)
-    problem = ServiceBrokerError(number, text, error.object_name)
-    problem.refused = error.refused
-    return problem
+    kind = TransactionRolledBack if number == DEADLOCK_VICTIM else ServiceBrokerError
+    return kind(number, text, error.object_name)
 
 
 def _text(error: Error) -> str:

@@ -13,11 +13,10 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from adapter.channel.plain_arguments import WrongArgument
 from adapter.core.attributes.broker import ROLLBACKS_MAX
 from adapter.core.contract.broker_header import READY
 from adapter.servicebroker.catalog import Catalog
-from adapter.servicebroker.errors import ServiceBrokerError
+from adapter.servicebroker.errors import InvalidArgument, ServiceBrokerError
 from adapter.servicebroker.rows import Row
 from adapter.servicebroker.statements import Handle, Statements, as_guid
 from adapter.servicebroker.transaction import Transaction
@@ -137,7 +136,9 @@ class Poison(Catalog, Views, Statements):
                 str(handle),
             )
         if error < 1:
-            raise WrongArgument(f"error is 1 or more, not {error}: negative ones are the system's")
+            raise InvalidArgument(
+                f"error is 1 or more, not {error}: negative ones are the system's"
+            )
         waiting = self._browse(queue, handle.bytes)
         row = next((one for one in waiting if one.status == READY), None)
         self.alter_queue(queue, status=True)

@@ -13,17 +13,16 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from adapter.channel import plain_arguments as a
 from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.channel.requests import Pending
 from adapter.channel.unit import Unit, perform
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, Done, Messages
 from adapter.errors import BackedOut
-from adapter.servicebroker.errors import as_broker
+from adapter.servicebroker import arguments as a
+from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType, as_broker
 from adapter.servicebroker.rows import Row, row_of
 
 Handle = UUID | str
@@ -94,7 +93,7 @@ class Statements(ABC):
         as they are sent.
         """
         if related_conversation is not None and related_conversation_group is not None:
-            raise WrongArgument("give a related conversation or a related group, not both")
+            raise InvalidArgument("give a related conversation or a related group, not both")
         handle = uuid4()
         group = related_conversation_group
         related = b"" if related_conversation is None else as_guid(related_conversation)
@@ -153,7 +152,7 @@ class Statements(ABC):
         if no message is there. timeout_ms: 0: without WAITFOR, -1: without limit.
         """
         if conversation_handle is not None and conversation_group_id is not None:
-            raise WrongArgument("give a conversation handle or a conversation group, not both")
+            raise InvalidArgument("give a conversation handle or a conversation group, not both")
         handle, group = conversation_handle, conversation_group_id
         command = b.BrokerReceive(
             b"",
@@ -199,7 +198,7 @@ class Statements(ABC):
     ) -> None:
         """END CONVERSATION, plainly, WITH ERROR = ... DESCRIPTION = ..., or WITH CLEANUP."""
         if (error is None) != (description is None):
-            raise WrongArgument("an error code and its description go together (8419)")
+            raise InvalidArgument("an error code and its description go together", 8419)
         code = None if error is None else a.as_whole("error", error, -(2**63), 2**63 - 1)
         text = "" if description is None else a.as_text("description", description)
         self._do(
@@ -214,11 +213,11 @@ def as_guid(value: Handle) -> bytes:
     if isinstance(value, UUID):
         return value.bytes
     if not isinstance(value, str):
-        raise WrongArgumentType(f"a handle is a UUID or a str, not {value!r}")
+        raise InvalidArgumentType(f"a handle is a UUID or a str, not {value!r}")
     try:
         return UUID(value).bytes
     except ValueError as error:
-        raise WrongArgument(f"{value[:50]!r} is not a GUID") from error
+        raise InvalidArgument(f"{value[:50]!r} is not a GUID") from error
 
 
 def as_body(body: object) -> bytes | None:
@@ -229,7 +228,7 @@ def as_body(body: object) -> bytes | None:
         return body.encode("utf-16-le", "surrogatepass")
     if isinstance(body, bytearray | memoryview):
         return bytes(body)
-    raise WrongArgumentType(f"a body is bytes, a str or None, not {type(body).__name__}")
+    raise InvalidArgumentType(f"a body is bytes, a str or None, not {type(body).__name__}")
 
 
 def as_timeout_ms(value: int) -> int:

@@ -18,11 +18,11 @@ from msgspec import Struct
 from adapter import watched
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
-from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
 from adapter.core.contract import broker as b
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.errors import ConnectionBroken, Error
 from adapter.servicebroker.catalog import Catalog
+from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType
 
 log = logging.getLogger("adapter.servicebroker")
 
@@ -71,15 +71,15 @@ class Subscribing(Catalog):
         event: BROKER_QUEUE_DISABLED or QUEUE_ACTIVATION.
         """
         if event not in b.EVENTS:
-            raise WrongArgument(f"event is one of {', '.join(b.EVENTS)}, not {event!r}")
+            raise InvalidArgument(f"event is one of {', '.join(b.EVENTS)}, not {event!r}")
         if (callback is None) == (queue is None):
-            raise WrongArgument("give a callback or a queue, one of them")
+            raise InvalidArgument("give a callback or a queue, one of them")
         if queue is not None:
             name = f"subscription {uuid4()}"
             self.create_event_notification(name, queue, event=event)
             return EventSubscription(lambda: self.drop_event_notification(name))
         if not callable(callback):
-            raise WrongArgumentType(f"callback is a callable, not {callback!r}")
+            raise InvalidArgumentType(f"callback is a callable, not {callback!r}")
         return _Watch(self, event, callback).subscription
 
 

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol, Self
 
-from adapter.channel import plain_arguments as a
 from adapter.channel.channel import Channel
 from adapter.channel.closing import CommitOnExit
 from adapter.channel.unit import Unit
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done
-from adapter.errors import BackedOut, Error
-from adapter.servicebroker.errors import as_broker
+from adapter.errors import BackedOut, Error, UnitEnded
+from adapter.servicebroker import arguments as a
+from adapter.servicebroker.errors import ServiceBrokerError, as_broker
 from adapter.servicebroker.statements import Statements
 
 
@@ -95,14 +95,14 @@ class Transaction(CommitOnExit, Statements):
 
     def commit(self) -> None:
         """COMMIT: when this returns, it has happened. Raises ServiceBrokerError."""
-        with as_broker():
+        with _ending(3902), as_broker():
             self._own.commit()
         self._session.forget(self)
 
     def rollback(self) -> None:
         """ROLLBACK: what was received is back in its place, and counts for its queues."""
         self._session.forget(self)
-        with as_broker():
+        with _ending(3903), as_broker():
             self._own.backout()
 
     def _undo(self) -> None:
@@ -115,3 +115,14 @@ class Transaction(CommitOnExit, Statements):
 
     def __enter__(self) -> Self:
         return self
+
+
+@contextmanager
+def _ending(number: int) -> Iterator[None]:
+    """Give COMMIT or ROLLBACK without an open transaction SQL Server's number."""
+    try:
+        yield
+    except ServiceBrokerError as error:
+        if isinstance(error.__cause__, UnitEnded):
+            raise ServiceBrokerError(number, error.text) from error.__cause__
+        raise

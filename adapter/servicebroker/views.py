@@ -12,10 +12,10 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from adapter.channel import plain_arguments as a
 from adapter.core.contract import broker as b
 from adapter.core.contract.broker_header import RETAINED_RECEIVED, RETAINED_SENT
 from adapter.core.contract.results import Descriptions, Messages, QueueDescription
+from adapter.servicebroker import arguments as a
 from adapter.servicebroker.rows import Row, row_of
 
 ROWS_PER_ANSWER = 500

@@ -7,8 +7,10 @@ from uuid import uuid4
 import pytest
 
 from adapter import testing
-from adapter.errors import Error
-from adapter.servicebroker import ERROR, ServiceBroker, ServiceBrokerError
+from adapter.core.contract.reasons import Reason
+from adapter.errors import DeadlockVictim, Error
+from adapter.servicebroker import ERROR, ServiceBroker, ServiceBrokerError, TransactionRolledBack
+from adapter.servicebroker.errors import as_broker
 
 
 @pytest.fixture(scope="module")
@@ -138,3 +140,64 @@ def test_finding_servicebroker_d9_numbers_of_the_side_the_savepoint_and_the_ende
         b.end_conversation(ended)
         assert number(lambda: b.send(ended, message_type="Ask")) == 8429
         assert number(lambda: b.end_conversation(ended)) == 8427
+
+
+def test_finding_servicebroker_d9_commit_and_rollback_without_a_transaction(
+    broker: ServiceBroker,
+) -> None:
+    for attempt in ("commit", "rollback"):
+        for verb, number in (("commit", 3902), ("rollback", 3903)):
+            t = broker.transaction()
+            getattr(t, attempt)()
+            with pytest.raises(ServiceBrokerError, match="the transaction has been") as refused:
+                getattr(t, verb)()
+            assert refused.value.number == number
+
+
+@pytest.mark.parametrize("number", range(len(ARGUMENTS)))
+def test_finding_servicebroker_d9_every_error_has_a_number(
+    broker: ServiceBroker, number: int
+) -> None:
+    fails, text = ARGUMENTS[number]
+    with pytest.raises(ServiceBrokerError, match=re.escape(text)) as refused:
+        fails(broker)
+    assert refused.value.number == (8419 if "description" in text else 0)
+    assert isinstance(refused.value, ValueError | TypeError)
+
+
+def test_finding_servicebroker_d9_a_second_transaction_is_a_service_broker_error(
+    broker: ServiceBroker,
+) -> None:
+    with broker.transaction(), pytest.raises(ServiceBrokerError, match="has an open transaction"):
+        broker.transaction()
+
+
+def test_finding_servicebroker_d11_a_transaction_that_was_rolled_back_has_one_class() -> None:
+    with testing.queue_manager() as manager, manager.connect_servicebroker() as b:
+        b.create_queue("Q")
+        b.create_service("S", "Q", contracts=["DEFAULT"])
+        b.send(b.begin_dialog("S", "S"), body="again")
+        t = b.transaction()
+        (row,) = t.receive("Q")
+        manager.restart()
+        texts = set()
+        for _ in range(2):
+            with pytest.raises(TransactionRolledBack) as lost:
+                t.send(row.conversation_handle, body="answer")
+            assert lost.value.number == 0
+            texts.add(str(lost.value))
+        with pytest.raises(TransactionRolledBack) as lost:
+            t.commit()
+        assert texts == {str(lost.value)}
+        assert "unit" not in str(lost.value)
+        t.rollback()
+        with b.transaction() as t:
+            assert [one.text for one in t.receive("Q")] == ["again"]
+
+
+def test_finding_servicebroker_d11_a_deadlock_victim_was_rolled_back() -> None:
+    refused = DeadlockVictim("a circle")
+    refused.refused = Reason.DEADLOCK_VICTIM
+    with pytest.raises(TransactionRolledBack) as victim, as_broker():
+        raise refused
+    assert victim.value.number == 1205

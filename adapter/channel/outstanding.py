@@ -14,6 +14,7 @@ from msgspec import Struct
 from adapter.channel import requests as rq
 from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
 from adapter.channel.requests import Handle, Operations, Pending, StartOver
+from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.results import Done, Refused
@@ -42,6 +43,9 @@ QUESTIONS = (
     c.ReadBatches,
     m.MsmqInquire,
     m.MsmqLocate,
+    b.BrokerAwaitEvent,
+    b.BrokerBrowse,
+    b.BrokerInquire,
     AskServer,
 )
 PUTS = (c.Put, m.MsmqSend, m.MsmqMove)

@@ -9,9 +9,11 @@ This module does not know what a rule makes of it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+from adapter.core.contract.bounds import ELEMENTS_MAX, Attributes
 
 DEFAULT = "DEFAULT"
 """The message type and the contract that every queue manager has."""
@@ -42,7 +44,7 @@ class BrokerCreate(Struct, array_like=True, tag=100):
 
     kind: str
     name: str
-    attributes: dict[str, Any] = {}
+    attributes: Attributes = {}
 
 
 class BrokerAlter(Struct, array_like=True, tag=101):
@@ -50,7 +52,7 @@ class BrokerAlter(Struct, array_like=True, tag=101):
 
     kind: str
     name: str
-    attributes: dict[str, Any]
+    attributes: Attributes
 
 
 class BrokerDrop(Struct, array_like=True, tag=102):
@@ -113,7 +115,7 @@ class BrokerSend(Struct, array_like=True, tag=106):
     """SEND ON CONVERSATION: on every one of the handles, or on none. The answer is Done."""
 
     unit: bytes
-    handles: list[bytes]
+    handles: Annotated[list[bytes], Meta(max_length=ELEMENTS_MAX)]
     message_type: str = DEFAULT
     body: bytes | None = None
     lock_ms: int = -1

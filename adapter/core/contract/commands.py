@@ -8,25 +8,13 @@ can be asked for again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from adapter.core.contract import broker, msmq
+from adapter.core.contract.bounds import ELEMENTS_MAX, Attributes
 from adapter.core.contract.message import MessageData
-
-ELEMENTS_MAX = 65_535
-"""Far beyond what any rule allows. What has more is refused before it is taken apart: a frame has
-room for millions of the smallest things there are."""
-ATTRIBUTES_MAX = 1_000
-
-
-if TYPE_CHECKING:
-    Value = Any  # what a program gives; what may arrive is said below
-else:
-    Value = bool | int | float | str | None
-
-Attributes = Annotated[dict[str, Value], Meta(max_length=ATTRIBUTES_MAX)]
 
 # Open modes, to be added up (MQOO_INPUT_SHARED, ... ; our own numbers).
 INPUT = 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from adapter.core.contract.bounds import Attributes
 from adapter.core.contract.message import MessageData
 
 # How a queue is opened (MQ_RECEIVE_ACCESS, MQ_SEND_ACCESS, MQ_MOVE_ACCESS, MQ_PEEK_ACCESS).
@@ -129,7 +130,7 @@ class MsmqCreate(Struct, array_like=True, tag=42):
     """
 
     path: str
-    attributes: dict[str, bool | int | str | None] = {}
+    attributes: Attributes = {}
     computer: str = ""
 
 
@@ -137,7 +138,7 @@ class MsmqAlter(Struct, array_like=True, tag=43):
     """Set properties of a queue of MSMQ (MQSetQueueProperties). Durable."""
 
     name: str
-    attributes: dict[str, bool | int | str | None]
+    attributes: Attributes
     computer: str = ""
 
 

@@ -21,7 +21,7 @@ from adapter.backup import restoring, taking
 from adapter.backup.contents import Contents
 from adapter.backup.file import BackupHeader, BackupLane, CopiedRecord, LedgerRecord
 from adapter.backup.kafka import KafkaBackupSource, KafkaRestoreTarget
-from adapter.cli import messages, output
+from adapter.cli import output
 from adapter.cli.verify import Observation, Verifier
 from adapter.command import default_kafka, failures, options
 from adapter.format import names
@@ -113,7 +113,8 @@ def verify(
             f"{report.ledger}: {output.number(report.records, 'record')} of "
             f"{output.number(report.owners, 'owner')}, {report.entries:,} "
             f"entr{'y' if report.entries == 1 else 'ies'}, "
-            f"{output.number(report.queues, 'queue')}, {messages.counted(report.messages)}: "
+            f"{output.number(report.queues, 'queue')}, "
+            f"{output.number(report.messages, 'message')}: "
             f"{report.anomalies or 'no'} anomal{'y' if report.anomalies == 1 else 'ies'}"
         )
     if report.anomalies:
@@ -259,7 +260,7 @@ def _examined(file: Path) -> Contents:
 def _what(found: Contents) -> str:
     return (
         f"as of offset {found.end - 1} of its ledger: {output.number(found.records, 'record')} of "
-        f"the ledger, and {messages.counted(found.messages)} from before them"
+        f"the ledger, and {output.number(found.messages, 'message')} from before them"
     )
 
 

@@ -188,8 +188,8 @@ def as_line(message: adapter.Message) -> str:
 
 
 def counted(count: int) -> str:
-    """`1 message`, `2,000 messages`."""
-    return output.number(count, "message")
+    """`1 message`, `2000 messages`."""
+    return f"{count} message{'' if count == 1 else 's'}"
 
 
 def time_of(when: datetime | None) -> str:

@@ -147,7 +147,7 @@ def test_finding_users_10_lines_that_have_come_are_one_unit(
 ) -> None:
     sent = [b"%d" % n for n in range(2500)]
     said = at("put", "Q", stdin=b"\n".join(sent))
-    assert said.out == "2,500 messages put on Q\n"
+    assert said.out == "2500 messages put on Q\n"
     assert bodies(manager) == sent
     assert {m.unit_size for m in on(manager)} == {1000, 499, 1}
 

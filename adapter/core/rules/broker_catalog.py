@@ -64,6 +64,10 @@ from adapter.core.rules import naming
 from adapter.core.rules.decision import Decision, done
 
 VALIDATIONS = {"NONE": "N", "EMPTY": "E", "WELL_FORMED_XML": "X", "VALID_XML": "X"}
+ADDRESS = (
+    "the address of a route is a queue manager's name, which has 1 to 48 characters of "
+    "A-Z a-z 0-9 . _ / %"
+)
 CONVERSATIONS_MAX = 1_000_000
 ACTIVATION = {"activation_procedure", "activation_status", "max_queue_readers"}
 
@@ -328,7 +332,7 @@ def _check_attributes(
             text = f"an event is one of {', '.join(EVENTS)}"
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
     elif kind == ROUTE and attributes.get("address"):
-        naming.check_name(attributes["address"])
+        naming.check_name(attributes["address"], ADDRESS)
     elif kind == PRIORITY:
         _check_priority(qm, name, attributes)
 

@@ -31,10 +31,10 @@ def on_it(count: int) -> str:
     return "1 message is on it" if count == 1 else f"{count} messages are on it"
 
 
-def check_name(name: str) -> None:
-    """Refuse an invalid name (MQRC_OBJECT_NAME_ERROR)."""
+def check_name(name: str, detail: str = "") -> None:
+    """Refuse an invalid name (MQRC_OBJECT_NAME_ERROR). detail: what it is, if not a queue's."""
     if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
-        raise Refusal(Reason.NAME_ERROR, name)  # which characters: the remedy of that reason
+        raise Refusal(Reason.NAME_ERROR, name, detail)  # characters: the remedy of that reason
 
 
 def incarnation_of(qm: QueueManager, name: str, *, is_generated: bool = False) -> int:

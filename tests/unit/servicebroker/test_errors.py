@@ -42,7 +42,11 @@ CASES: list[tuple[Callable[[ServiceBroker], object], int, str]] = [
         0,
         f"the name '{'N' * 128}...' is not valid: a name has",
     ),
-    (lambda b: b.create_route("R", service="S", address="a b"), 0, "'a b': use 1-48 characters"),
+    (
+        lambda b: b.create_route("R", service="S", address="a b"),
+        0,
+        "the name 'a b' is not valid: the address of a route is a queue manager's name, which has",
+    ),
     (
         lambda b: b.create_broker_priority("P", 11),
         33302,

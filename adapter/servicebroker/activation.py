@@ -30,6 +30,7 @@ from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.errors import Error
+from adapter.servicebroker.arguments import as_queue
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import InvalidArgument, ServiceBrokerError
 
@@ -99,7 +100,7 @@ class ActivationService:
             raise InvalidArgument(f"allow is a list of procedures, not the str {allow!r}")
         self._broker = broker
         self._allowed = frozenset(allow)
-        self._only = {_key(name): name for name in queues}
+        self._only = {as_queue(name).lower(): name for name in queues}
         self._environment = environment
         self._pause_s = pause_s
         self._changed = threading.Condition()
@@ -226,7 +227,7 @@ class ActivationService:
 
     def _note(self, name: str) -> None:
         """Note that a queue may need a reader."""
-        key = _key(name)
+        key = name.lower()
         if not self._only or key in self._only:
             with self._changed:
                 self._queues.setdefault(key, _Queue(name, self._pause_s)).is_due = True
@@ -376,10 +377,6 @@ def as_argument(queue: str) -> str:
     ('dbo.-c', 'Orders')
     """
     return f"dbo.{queue}" if queue.startswith("-") else queue
-
-
-def _key(name: str) -> str:
-    return name.removeprefix("dbo.").lower()
 
 
 def _function(procedure: str) -> Callable[[ServiceBroker, str], object]:

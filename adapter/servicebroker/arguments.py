@@ -5,15 +5,19 @@ This module knows no statement.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from adapter.channel import arguments as a
-from adapter.servicebroker.errors import as_broker
+from adapter.servicebroker.errors import InvalidArgument, as_broker
 
 P = ParamSpec("P")
 ResultT = TypeVar("ResultT")
+SCHEMA = "dbo"
+BRACKETED = re.compile(r"\[((?:[^\]]|\]\])*)\]")
+QUALIFIED = re.compile(rf"(?:(\w+|{BRACKETED.pattern})\.)?(?:{BRACKETED.pattern}|([^\[\].]+))")
 
 
 def _checked(check: Callable[P, ResultT]) -> Callable[P, ResultT]:
@@ -29,3 +33,23 @@ as_flag = _checked(a.as_flag)
 as_text = _checked(a.as_text)
 as_unit_id = _checked(a.as_unit_id)
 as_whole = _checked(a.as_whole)
+
+
+def as_queue(name: str) -> str:
+    """Check the name of a queue, which may be written as in Transact-SQL: in brackets, with dbo.
+
+    >>> as_queue("[dbo].[Orders]"), as_queue("[Orders]"), as_queue("dbo.[a]]b]"), as_queue("Orders")
+    ('Orders', 'Orders', 'a]b', 'Orders')
+    """
+    text = as_text("queue", name)
+    found = QUALIFIED.fullmatch(text) if "[" in text else None
+    if found is None:
+        return text[len(SCHEMA) + 1 :] if text.lower().startswith(f"{SCHEMA}.") else text
+    schema, in_brackets, queue, plain = found.groups()
+    if schema is not None and _unescaped(in_brackets or schema).lower() != SCHEMA:
+        raise InvalidArgument(f"queue {text}: there is no schema but {SCHEMA}: leave it out")
+    return plain or _unescaped(queue)
+
+
+def _unescaped(name: str) -> str:
+    return name.replace("]]", "]")

@@ -110,7 +110,7 @@ class Catalog(ABC):
             "retention": retention,
             "poison_message_handling": poison_message_handling,
         }
-        self._create(kinds.QUEUE, name, attributes | _activation(activation))
+        self._create(kinds.QUEUE, a.as_queue(name), attributes | _activation(activation))
 
     def alter_queue(
         self,
@@ -130,13 +130,13 @@ class Catalog(ABC):
         attributes = {name: value for name, value in given.items() if value is not None}
         if activation is not None:
             attributes |= _activation(activation)
-        self._alter(kinds.QUEUE, name, attributes)
+        self._alter(kinds.QUEUE, a.as_queue(name), attributes)
 
     def create_service(self, name: str, queue: str, *, contracts: Iterable[str] = ()) -> None:
         """CREATE SERVICE. contracts: by which others begin dialogs with it; without any it only
         begins dialogs itself.
         """
-        attributes = {"queue": a.as_text("queue", queue), "contracts": joined(contracts)}
+        attributes = {"queue": a.as_queue(queue), "contracts": joined(contracts)}
         self._create(kinds.SERVICE, name, attributes)
 
     def alter_service(
@@ -145,7 +145,7 @@ class Catalog(ABC):
         """ALTER SERVICE: what is not given stays."""
         attributes = {}
         if queue is not None:
-            attributes["queue"] = a.as_text("queue", queue)
+            attributes["queue"] = a.as_queue(queue)
         if contracts is not None:
             attributes["contracts"] = joined(contracts)
         self._alter(kinds.SERVICE, name, attributes)
@@ -189,7 +189,7 @@ class Catalog(ABC):
         """CREATE EVENT NOTIFICATION: put a message about an event to a queue. on_queue: the queue
         that the event is about; empty: any.
         """
-        attributes = {"event": event, "queue": queue, "object": on_queue}
+        attributes = {"event": event, "queue": a.as_queue(queue), "object": a.as_queue(on_queue)}
         self._create(kinds.NOTIFICATION, name, attributes)
 
     def drop_message_type(self, name: str) -> None:
@@ -202,7 +202,7 @@ class Catalog(ABC):
 
     def drop_queue(self, name: str) -> None:
         """DROP QUEUE: not while a service uses it."""
-        self._drop(kinds.QUEUE, name)
+        self._drop(kinds.QUEUE, a.as_queue(name))
 
     def drop_service(self, name: str) -> None:
         """DROP SERVICE: not while it has conversations."""
@@ -222,7 +222,7 @@ class Catalog(ABC):
 
     def queue(self, name: str) -> ServiceQueue:
         """Return a queue as it is now."""
-        command = b.BrokerInquire(kinds.QUEUE, a.as_text("name", name))
+        command = b.BrokerInquire(kinds.QUEUE, a.as_queue(name))
         one = self._ask(command, Descriptions).queues[0]
         shown = one.attributes
         procedure = shown["activation_procedure"]

@@ -156,7 +156,7 @@ class Statements(ABC):
         handle, group = conversation_handle, conversation_group_id
         command = b.BrokerReceive(
             b"",
-            a.as_text("queue", queue),
+            a.as_queue(queue),
             -1 if top is None else _top(top),
             b"" if handle is None else as_guid(handle),
             b"" if group is None else as_guid(group),
@@ -167,7 +167,7 @@ class Statements(ABC):
 
     def get_conversation_group(self, queue: str, *, timeout_ms: int = 0) -> UUID | None:
         """GET CONVERSATION GROUP: lock the next group that has messages; None if no group has."""
-        command = b.BrokerGetGroup(b"", a.as_text("queue", queue), as_timeout_ms(timeout_ms))
+        command = b.BrokerGetGroup(b"", a.as_queue(queue), as_timeout_ms(timeout_ms))
         found = self._do(command, Descriptions).queues
         return UUID(hex=found[0].name) if found else None
 

@@ -69,7 +69,7 @@ class Views(ABC):
 
     def _browse(self, queue: str, conversation: bytes = b"") -> Iterator[Row]:
         """Iterate over the rows of a queue. conversation: only of this one."""
-        name, after = a.as_text("queue", queue), 0
+        name, after = a.as_queue(queue), 0
         while True:
             command = b.BrokerBrowse(name, after, ROWS_PER_ANSWER, conversation)
             found = [row_of(one) for one in self._ask(command, Messages).messages]

@@ -205,3 +205,29 @@ def test_finding_servicebroker_d11_a_deadlock_victim_was_rolled_back() -> None:
     with pytest.raises(TransactionRolledBack) as victim, as_broker():
         raise refused
     assert victim.value.number == 1205
+
+
+@pytest.mark.parametrize("queue", ["[dbo].[D10]", "[d10]", "dbo.[D10]", "[DBO].D10", "DBO.D10"])
+def test_finding_servicebroker_d10_brackets_and_dbo_in_a_queue_name(queue: str) -> None:
+    with testing.queue_manager() as manager, manager.connect_servicebroker() as b:
+        b.create_queue(queue)
+        assert b.queue("D10").name.upper() == "D10"
+        b.create_service("S", queue, contracts=["DEFAULT"])
+        b.create_event_notification("N", queue, on_queue=queue)
+        b.send(b.begin_dialog("S", "S"), body="found")
+        assert [row.text for row in b.browse(queue)] == ["found"]
+        assert b.get_conversation_group(queue) is not None
+        (row,) = b.receive(queue)
+        assert b.inspect(queue, row.conversation_handle).row is None
+        b.alter_queue(queue, status=False)
+        assert not b.queue("d10").status
+
+
+def test_finding_servicebroker_d10_other_schemas_are_refused(broker: ServiceBroker) -> None:
+    for queue in ("[Sales].[Q]", "Sales.[Q]", "[Sales].Q"):
+        with pytest.raises(ServiceBrokerError, match="there is no schema but dbo"):
+            broker.create_queue(queue)
+    broker.create_queue("[a]]b.c]")
+    assert broker.queue("a]b.c").name == "a]b.c"
+    broker.create_queue("Sales.Q")
+    assert broker.queue("[Sales.Q]").name == "Sales.Q"

@@ -38,6 +38,8 @@ class QueueDefinition(QueueSettings, total=False):
     usage: Literal["NORMAL", "XMITQ"]
     initiation_queue: str
     process: str
+    expiry_cap: int
+    property_control: Literal["COMPAT", "NONE", "ALL", "FORCE", "V6COMPAT"]
 
 
 class QueueManagerSettings(TypedDict, total=False):

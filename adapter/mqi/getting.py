@@ -59,6 +59,13 @@ UNMARKING = {
     mq.MQGMO_UNMARK_BROWSE_CO_OP: c.UNMARK_CO_OP,
 }
 UNLOCKING = mq.MQGMO_UNLOCK | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_FAIL_IF_QUIESCING
+FORMS_OF_PROPERTIES = (
+    mq.MQGMO_PROPERTIES_IN_HANDLE
+    | mq.MQGMO_NO_PROPERTIES
+    | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+    | mq.MQGMO_PROPERTIES_COMPATIBILITY
+)
+"""How properties come, if a get says so."""
 HARMLESS = (Reason.MESSAGE_TRUNCATED,)
 """Warnings of core that the length of the buffer tells already."""
 
@@ -111,24 +118,38 @@ def get_unpacked(
     if not found.messages:
         under = asked & UNDER_CURSOR
         raise MqiFailure(mq.MQRC_NO_MSG_UNDER_CURSOR if under else mq.MQRC_NO_MSG_AVAILABLE)
-    delivered = _seen(session, found.messages[0], gmo)
+    form = _form_of_properties(gmo, opened)
+    delivered = _seen(session, found.messages[0], gmo, form)
     if opened.options & mq.MQOO_SAVE_ALL_CONTEXT and not shows(asked):
         opened.saved = delivered.message
     tell_got(md, delivered, int(time.time() * 1000))
     _tell(gmo, opened, delivered)
-    body, warning = _body(handles, md, gmo, delivered, representation)
+    body, warning = _body(handles, md, gmo, delivered, representation, form)
     return _cut(md, gmo, body, warning, found.warning, room)
 
 
-def _seen(session: MqiSession, delivered: Delivered, gmo: dict[str, Any]) -> Delivered:
+def _form_of_properties(gmo: dict[str, Any], opened: Object) -> int:
+    """Return the options of a get, with what PROPCTL says where none says how properties come."""
+    asked: int = gmo["Options"]
+    if asked & FORMS_OF_PROPERTIES:
+        return asked
+    control = opened.property_control
+    if control == "FORCE" or (control == "ALL" and not _has_handle(gmo)):
+        return asked | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+    if control == "NONE" and not _has_handle(gmo):
+        return asked | mq.MQGMO_NO_PROPERTIES
+    return asked
+
+
+def _seen(session: MqiSession, delivered: Delivered, gmo: dict[str, Any], asked: int) -> Delivered:
     """Return what was got as MQ has it: from a transmission queue, behind a header."""
     message = delivered.message
     if message.transmission is None:
         return delivered
     in_header: dict[str, Property] = {}
-    if not _is_for_handle(gmo):
+    if not _is_for_handle(gmo, asked):
         others = _others(message, properties_of(message))
-        in_header = others if _wants_header(others, gmo["Options"]) else in_header
+        in_header = others if _wants_header(others, asked) else in_header
     return transmission.seen(session.channel.queue_manager, delivered, in_header)
 
 
@@ -359,19 +380,20 @@ def _body(
     gmo: dict[str, Any],
     delivered: Delivered,
     representation: tuple[int, int],
+    asked: int,
 ) -> tuple[bytes, int]:
     """Return the body as the program wants it, and 0 or a warning.
 
     representation: the encoding and the character set that a get with MQGMO_CONVERT asks for.
+    asked: its options, which say how properties come.
     """
     message = delivered.message
-    asked = gmo["Options"]
     body, warning = message.body, 0
     if asked & mq.MQGMO_PROPERTIES_IN_HANDLE and not _has_handle(gmo):
         raise MqiFailure(mq.MQRC_HMSG_ERROR)
     own = properties_of(message)
     others = _others(message, own)
-    in_handle = _is_for_handle(gmo)
+    in_handle = _is_for_handle(gmo, asked)
     if in_handle:
         handles.get(gmo["MsgHandle"]).take(message.properties)
     if asked & mq.MQGMO_NO_PROPERTIES or (own and in_handle):
@@ -393,9 +415,9 @@ def _has_handle(gmo: dict[str, Any]) -> bool:
     return bool(gmo["Version"] >= mq.MQGMO_VERSION_4 and gmo["MsgHandle"] > 0)
 
 
-def _is_for_handle(gmo: dict[str, Any]) -> bool:
+def _is_for_handle(gmo: dict[str, Any], asked: int) -> bool:
     """Whether properties go to a message handle."""
-    return _has_handle(gmo) and not gmo["Options"] & mq.MQGMO_PROPERTIES_FORCE_MQRFH2
+    return _has_handle(gmo) and not asked & mq.MQGMO_PROPERTIES_FORCE_MQRFH2
 
 
 def _wants_header(properties: Mapping[str, Property], asked: int) -> bool:

@@ -89,6 +89,7 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     fields["ResolvedType"] = mq.MQOT_Q
     opened = session.add("queue", name, options, handle, found.queue, other)
     opened.is_transmission = found.is_transmission
+    opened.property_control = found.property_control
     return opened
 
 

@@ -45,7 +45,8 @@ class Object(Struct, eq=False):
     message that was browsed last. saved: the message whose context was saved
     (MQOO_SAVE_ALL_CONTEXT).
     managed_by: the subscription's handle by which MQSUB opened a queue, and may open it again.
-    is_transmission: it is a transmission queue of this queue manager.
+    is_transmission: it is a transmission queue of this queue manager. property_control: PROPCTL of
+    the name that was opened.
     """
 
     number: int
@@ -59,6 +60,7 @@ class Object(Struct, eq=False):
     managed_by: Handle | None = None
     resolved_queue_manager: str = ""
     is_transmission: bool = False
+    property_control: str = "COMPAT"
 
 
 class AsyncPutTally(Struct):

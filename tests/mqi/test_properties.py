@@ -6,6 +6,7 @@ import ibmmq
 import pytest
 from ibmmq import CMQC
 
+from adapter.testing import TestQueueManager
 from tests.mqi.conftest import reason_of
 
 BOTH = CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED
@@ -212,3 +213,46 @@ def test_a_header_that_cannot_be_read_stays_as_it_is(
     found = ibmmq.MessageHandle(qmgr)
     gmo = ibmmq.GMO(Options=CMQC.MQGMO_PROPERTIES_IN_HANDLE, MsgHandle=found.msg_handle)
     assert queue.get(None, ibmmq.MD(), gmo) == broken
+
+
+@pytest.mark.parametrize(
+    ("control", "in_header", "with_handle"),
+    [
+        ("NONE", False, b"body"),
+        ("COMPAT", True, b"body"),
+        ("V6COMPAT", True, b"body"),
+        ("ALL", True, b"body"),
+        ("FORCE", True, b"RFH "),
+    ],
+)
+def test_finding_mq_propctl_says_how_properties_reach_programs_that_do_not_say(
+    manager: TestQueueManager,
+    qmgr: ibmmq.QueueManager,
+    control: str,
+    in_header: bool,
+    with_handle: bytes,
+) -> None:
+    manager.mqsc(f"ALTER QLOCAL(ORDERS) PROPCTL({control})")
+    queue = put_with(qmgr, colour="blue")
+    put_with(qmgr, colour="blue")
+    put_with(qmgr, colour="blue")
+    md = ibmmq.MD()
+    body = queue.get(None, md, ibmmq.GMO())
+    assert body.endswith(b"body")
+    assert (b"<colour>blue</colour>" in body) is in_header
+    assert (md.Format == CMQC.MQFMT_RF_HEADER_2) is in_header
+    found = ibmmq.MessageHandle(qmgr)
+    gmo = ibmmq.GMO(Version=CMQC.MQGMO_VERSION_4, MsgHandle=found.msg_handle)
+    assert queue.get(None, ibmmq.MD(), gmo)[:4] == with_handle[:4]
+    plain = ibmmq.GMO(Options=CMQC.MQGMO_NO_PROPERTIES)
+    assert queue.get(None, ibmmq.MD(), plain) == b"body"
+
+
+def test_finding_mq_propctl_of_an_alias_holds_for_its_name(
+    manager: TestQueueManager, qmgr: ibmmq.QueueManager
+) -> None:
+    manager.mqsc("DEFINE QALIAS(SAME) TARGET(ORDERS) PROPCTL(NONE)")
+    put_with(qmgr, colour="blue")
+    queue = ibmmq.Queue(qmgr, "SAME", CMQC.MQOO_INPUT_SHARED | CMQC.MQOO_INQUIRE)
+    assert queue.get(None, ibmmq.MD(), ibmmq.GMO()) == b"body"
+    assert queue.inquire(CMQC.MQIA_PROPERTY_CONTROL) == CMQC.MQPROP_NONE

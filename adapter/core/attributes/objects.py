@@ -19,6 +19,8 @@ from adapter.core.attributes.table import (
     DefaultPersistence,
     DefaultPriority,
     Description,
+    ExpiryCap,
+    PropertyControl,
     Table,
     description,
     rows_of,
@@ -71,6 +73,8 @@ class AliasAttributes(Dated, kw_only=True):
     ] = False
     def_priority: DefaultPriority = 0
     def_persistence: DefaultPersistence = True
+    expiry_cap: ExpiryCap = -1
+    property_control: PropertyControl = "COMPAT"
 
 
 class RemoteAttributes(Dated, kw_only=True):
@@ -103,6 +107,7 @@ class RemoteAttributes(Dated, kw_only=True):
     ] = False
     def_priority: DefaultPriority = 0
     def_persistence: DefaultPersistence = True
+    expiry_cap: ExpiryCap = -1
 
 
 class ProcessAttributes(Dated, kw_only=True):

@@ -17,6 +17,8 @@ from adapter.core.attributes.table import (
     DefaultPersistence,
     DefaultPriority,
     Description,
+    ExpiryCap,
+    PropertyControl,
     rows_of,
 )
 
@@ -182,6 +184,8 @@ class QueueAttributes(Dated, kw_only=True):
             "PROCESS", 2012, "the process that trigger messages name", length=NAME_LENGTH_MAX
         ),
     ] = ""
+    expiry_cap: ExpiryCap = -1
+    property_control: PropertyControl = "COMPAT"
     definition_type: Annotated[
         Literal["PREDEFINED", "PERMDYN", "TEMPDYN"],
         Attribute(

@@ -135,3 +135,17 @@ DefaultPriority = Annotated[
 DefaultPersistence = Annotated[
     bool, Attribute("DEFPSIST", 5, "persistence of a put that names none", words=("NO", "YES"))
 ]
+ExpiryCap = Annotated[
+    int,
+    Attribute(
+        "CAPEXPRY",
+        276,
+        "the longest expiry of what is put, tenths of a second; -1, 0: any",
+        low=-1,
+        high=999_999_999,
+    ),
+]
+PropertyControl = Annotated[
+    Literal["COMPAT", "NONE", "ALL", "FORCE", "V6COMPAT"],
+    Attribute("PROPCTL", 190, "how properties reach programs of the MQI that do not say"),
+]

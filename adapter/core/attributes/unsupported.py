@@ -83,9 +83,6 @@ CLUSTER = table(
     choice("DEFBIND", 61, "binding to a cluster queue", {"OPEN": 0, "NOTFIXED": 1, "GROUP": 2}),
 )
 ANY_QUEUE = table(
-    whole(
-        "CAPEXPRY", 276, "the longest expiry, tenths of a second; -1: any", -1, low=-1, promise=True
-    ),
     text("CUSTOM", 2119, "settings without an attribute of their own", CUSTOM_LENGTH),
     choice("DEFPRESP", 184, "response to puts by default", {"SYNC": 1, "ASYNC": 2}),
     choice(
@@ -104,13 +101,6 @@ ANY_QUEUE = table(
 )
 READING = table(
     choice("DEFREADA", 188, "read ahead by default", {"NO": 0, "YES": 1, "DISABLED": 2}),
-    choice(
-        "PROPCTL",
-        190,
-        "how properties reach programs that do not say",
-        {"COMPAT": 0, "NONE": 1, "ALL": 2, "FORCE": 3, "V6COMPAT": 4},
-        promise=True,
-    ),
 )
 STORED = table(
     choice("ACCTQ", 134, "accounting messages", AS_QMGR),

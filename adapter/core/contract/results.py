@@ -221,7 +221,8 @@ class Opened(Struct, array_like=True, tag=11, gc=False):
 
     is_made: it was made from a model, whose name was given. is_topic: it led to a topic, and queue
     is its whole topic string. queue_manager: of queue, if that is not local. is_transmission: it is
-    a transmission queue, where messages wait for other queue managers.
+    a transmission queue, where messages wait for other queue managers. property_control: of the
+    name that was opened (PROPCTL).
     """
 
     queue: str
@@ -229,6 +230,7 @@ class Opened(Struct, array_like=True, tag=11, gc=False):
     is_topic: bool = False
     queue_manager: str = ""
     is_transmission: bool = False
+    property_control: str = "COMPAT"
 
 
 class Subscribed(Struct, array_like=True, tag=12, gc=False):

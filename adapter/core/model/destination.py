@@ -20,6 +20,10 @@ class PutDefaults(Protocol):
     def def_persistence(self) -> bool:
         """Whether a message that does not say so is persistent."""
 
+    @property
+    def expiry_cap(self) -> int:
+        """The longest expiry of a message, in tenths of a second; -1, 0: any."""
+
 
 class DestinationAttributes(PutDefaults, Protocol):
     """The attributes of a destination that a message is checked against."""
@@ -51,6 +55,7 @@ class TopicDefaults(Struct, frozen=True):
     def_priority: int
     def_persistence: bool
     max_message_length: int = MESSAGE_LENGTH_MAX
+    expiry_cap: int = -1
 
 
 class TopicDestination(Struct, frozen=True):

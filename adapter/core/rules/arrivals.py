@@ -215,6 +215,7 @@ def _complete(qm: QueueManager, queue: LocalQueue | None, message: MessageData, 
     put.default(checked, message, checked.attributes)
     if not message.put_time_ms:
         put.resolve(qm, checked, message, now_ms)
+    put.cap_life(message, checked.attributes, now_ms)
     return 0
 
 

@@ -71,9 +71,11 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     result: Result = Done()
     if route is not None:
         result = Opened(route.transmission.queue, queue_manager=route.transmission.queue_manager)
-    elif queue.name != command.queue or queue.attributes.usage == remote.XMITQ:
+    else:
         is_transmission = queue.attributes.usage == remote.XMITQ
-        result = Opened(queue.name, found.is_made, is_transmission=is_transmission)
+        control = (found.alias or queue.attributes).property_control
+        opened = Opened(queue.name, found.is_made, False, "", is_transmission, control)
+        result = Done() if opened == Opened(command.queue) else opened
     return Decision(found.records, result, qm.entry_n, made=found.made)
 
 

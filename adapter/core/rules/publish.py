@@ -178,6 +178,7 @@ def deliver(
         reason = target.reason or undelivered.why_no_destination(qm, subscription.destination)
     elif not reason:
         copy.transmission = target.transmission
+        put.cap_life(copy, queue.attributes, now_ms)
         _add(copies, queue, copy)
         return
     if queue is not None and reason is Reason.QUEUE_FULL and not queue.is_known_full:

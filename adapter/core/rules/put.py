@@ -106,6 +106,7 @@ def _check_each(
         if message.delay_ms or message.deliver_at_ms:
             staging.check(qm, queue.name, message, request.now_ms)
         warning = default(queue, message, defaults) or warning
+        cap_expiry(message, defaults)
     return warning, is_cut
 
 
@@ -161,6 +162,21 @@ def default(destination: Destination, message: MessageData, defaults: PutDefault
     if message.persistence < 0:
         message.persistence = 0 if destination.is_temporary else int(defaults.def_persistence)
     return warning
+
+
+def cap_expiry(message: MessageData, limits: PutDefaults) -> None:
+    """Shorten the expiry of a message to what a name on its way allows (CAPEXPRY)."""
+    most_ms = limits.expiry_cap * 100
+    if most_ms > 0 and not 0 < message.expiry_ms <= most_ms:
+        message.expiry_ms = most_ms
+
+
+def cap_life(message: MessageData, limits: PutDefaults, now_ms: int) -> None:
+    """Do so for a message that was put before, elsewhere or as a publication: from now on."""
+    cap_expiry(message, limits)
+    end_ms = now_ms + limits.expiry_cap * 100
+    if limits.expiry_cap > 0 and not 0 < message.expires_at_ms <= end_ms:
+        message.expires_at_ms = end_ms
 
 
 def check(queue: Destination, message: MessageData) -> bool:
@@ -254,6 +270,7 @@ def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: 
     if message.reply_to and not message.reply_to_queue_manager:
         _resolve_reply_to(qm, message)
     message.put_time_ms = now_ms
+    cap_expiry(message, queue.attributes)
     message.expires_at_ms = now_ms + message.expiry_ms if message.expiry_ms > 0 else 0
     if message.delay_ms or message.deliver_at_ms or message.destination:
         staging.resolve(queue, message, now_ms)

@@ -101,8 +101,6 @@ def test_what_is_harmless_is_accepted_and_reported() -> None:
     "parameter",
     [
         "NPMCLASS(HIGH)",
-        "CAPEXPRY(100)",
-        "PROPCTL(NONE)",
         "CLUSTER(C)",
         "STREAMQ(B)",
     ],
@@ -111,6 +109,14 @@ def test_what_would_promise_something_is_refused_by_name(parameter: str) -> None
     word, _, _ = parameter.partition("(")
     with pytest.raises(UnsupportedError, match=f"{word} takes only the value"):
         given(f"DEF QL(A) {parameter}")
+
+
+@pytest.mark.parametrize("word", ["ALL", "COMPAT", "FORCE", "NONE", "V6COMPAT"])
+def test_finding_mq_propctl_and_capexpry_do_not_lose_a_queue(word: str) -> None:
+    found = given(f"DEF QL(A) PROPCTL({word}) CAPEXPRY(100)")
+    assert found.attributes == {"property_control": word, "expiry_cap": 100}
+    assert found.without_effect == []
+    assert given("DEF QL(A) CAPEXPRY(NOLIMIT)").attributes == {"expiry_cap": -1}
 
 
 def test_limits_of_the_queue_manager_stay_as_they_are() -> None:

@@ -289,3 +289,30 @@ def test_a_reply_comes_to_this_queue_manager_unless_another_is_named(
     client.put("x", reply_to=reply_to, reply_to_queue_manager=manager)
     (got,) = client.take()
     assert got.message.reply_to_queue_manager == resolved
+
+
+@pytest.mark.parametrize(("asked_ms", "found_ms"), [(-1, 5000), (9000, 5000), (300, 300)])
+def test_finding_mq_capexpry_caps_the_expiry_of_what_is_put(asked_ms: int, found_ms: int) -> None:
+    client = client_on(expiry_cap=50)
+    client.do(c.Put(1, [MessageData(body=b"a", expiry_ms=asked_ms)]))
+    (got,) = client.take()
+    assert got.message.expiry_ms == found_ms
+    assert got.message.expires_at_ms == START_MS + found_ms
+
+
+def test_finding_mq_the_lowest_capexpry_on_the_way_holds() -> None:
+    client = client_on(expiry_cap=50)
+    client.do(c.DefineObject("alias", "A", {"target": "Q", "expiry_cap": 20}))
+    client.do(c.Open(2, "A", c.OUTPUT))
+    client.do(c.Put(2, [MessageData(body=b"a")]))
+    (got,) = client.take()
+    assert got.message.expires_at_ms == START_MS + 2000
+
+
+def test_finding_mq_capexpry_caps_publications_too() -> None:
+    client = client_on(expiry_cap=50)
+    client.do(c.DefineObject("subscription", "S", {"topic_string": "a", "destination": "Q"}))
+    client.do(c.OpenTopic(2, "a"))
+    client.do(c.Put(2, [MessageData(body=b"a")]))
+    (got,) = client.take()
+    assert got.message.expires_at_ms == START_MS + 5000

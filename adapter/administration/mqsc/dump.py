@@ -35,6 +35,8 @@ ORDER = (
 )
 """Objects come before those that name them."""
 INDENT = "   "
+SEPARATOR = "\\"
+"""What only names of queues have that other faces define; MQ's have none."""
 HEADING = """\
 * Definitions of queue manager {name}, {which}.
 * To recreate them on another queue manager: mqk mqsc < THIS_FILE
@@ -61,6 +63,9 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
         for one in objects.find(qm, kind, "*"):
             if word == "QLOCAL" and one.values["definition_type"] != "PREDEFINED":
                 yield f"* queue {one.name} is dynamic, and is not written"
+                continue
+            if SEPARATOR in one.name:
+                yield f"* queue {one.name} is one of Service Broker, and is not written"
                 continue
             if one.name == DELAYED_QUEUE:  # it cannot be altered
                 continue

@@ -95,6 +95,17 @@ def test_a_new_queue_manager_has_no_definitions() -> None:
         assert len(dumped(manager).splitlines()) == 2
 
 
+def test_queues_of_service_broker_are_not_written() -> None:
+    """DEFINE would make queues of MQ of them: it is refused."""
+    with adapter.testing.queue_manager("QM1") as manager:
+        manager.connect_servicebroker().create_queue("Parts")
+        with manager.connect() as qm:
+            lines = [line for line in definitions(qm) if isinstance(line, str)]
+    assert [line for line in lines if "parts" in line] == [
+        "* queue broker$\\parts is one of Service Broker, and is not written"
+    ]
+
+
 @pytest.mark.parametrize("everything", [False, True])
 def test_what_is_written_is_read_again_and_is_the_same(everything: bool) -> None:
     with adapter.testing.queue_manager("QM1") as manager:

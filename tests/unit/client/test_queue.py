@@ -367,7 +367,7 @@ def test_administration(qm: adapter.Connection) -> None:
     assert [status.name for status in qm.queue_status("?")] == ["Q", "R"]
     assert qm.queues("NONE*") == []
     qm.put("R", b"1")
-    with pytest.raises(e.QueueNotEmpty, match="1 messages"):
+    with pytest.raises(e.QueueNotEmpty, match="1 message is on it"):
         qm.delete_queue("R")
     assert qm.queue("R").purge() == 1
     qm.put("R", b"2")

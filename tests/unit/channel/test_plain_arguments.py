@@ -23,7 +23,7 @@ ANY: Any = 3
         (lambda: servicebroker.connect(password=ANY), InvalidType, "password is a str or None"),
         (lambda: servicebroker.connect(connect_timeout_s=-1), InvalidValue, "connect_timeout_s is"),
         (lambda: Message("x", app_specific="y"), InvalidType, "app_specific is an int, not 'y'"),
-        (lambda: Message("x", colour="y"), InvalidOption, "a Message has no property 'colour'"),
+        (lambda: Message("x", colour="y"), InvalidOption, "a message has no property 'colour'"),
         (lambda: resolved(ANY, ANY), InvalidType, "transaction is a MessageQueueTransaction"),
     ],
 )

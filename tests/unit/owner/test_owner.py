@@ -397,7 +397,7 @@ def test_a_ledger_that_is_lost_ends_the_owner(what: str, monkeypatch: pytest.Mon
 
 
 def raiser(error: Exception) -> Callable[..., TakenOver]:
-    def fail(*_: object) -> TakenOver:
+    def fail(*_: object, **__: object) -> TakenOver:
         raise error
 
     return fail

@@ -157,7 +157,11 @@ def test_a_wait_ends_with_nothing(at: Site) -> None:
 
 
 def test_who_waits_for_one_conversation_does_not_count(at: Site) -> None:
-    waits(at.reader, group=uuid4().bytes)
+    group = uuid4().bytes
+    unit = at.reader.begin()
+    at.reader.do(b.BrokerBegin(unit, uuid4().bytes, SERVICE, "//forms", group=group))
+    at.reader.do(c.Commit(unit))
+    waits(at.reader, group=group)
     at.submit()
     assert at.raised() == 1
 

@@ -46,8 +46,8 @@ def topics(
     """List the topics of the queue manager's queues.
 
     The queue manager deletes the topic of a deleted queue by itself, once its messages have been
-    readable for kafka.consumed_retention_ms. `--orphaned --delete` does it now. A parked topic is
-    left, and named with the reason.
+    readable for kafka.consumed_retention_ms. `--orphaned --delete` does it now, also for topics
+    that are parked: the queue manager creates such a topic again, and writes the copies that wait.
     """
     if delete and not orphaned:
         raise click.UsageError("--delete goes with --orphaned")
@@ -67,7 +67,7 @@ def topics(
     if orphaned:
         found = [one for one in found if one.orphaned]
     if delete:
-        _delete(servers, client, [one.topic for one in found if not one.parked])
+        _delete(servers, client, [one.topic for one in found])
     _show(found, parked, delete, as_json)
 
 
@@ -86,15 +86,6 @@ def examined(
     return found
 
 
-def left(why: str) -> str:
-    """Say why a parked topic is not deleted, and what to do."""
-    return (
-        f"it is parked, copies for it wait ({why}). Correct what that names, and the copies are "
-        "written; or delete the topic with Kafka's own tools (kafka-topics --delete), if what it "
-        "holds is not needed"
-    )
-
-
 def _delete(servers: str, client: dict[str, str], listed: list[str]) -> None:
     try:
         TopicAdmin(servers, TopicSettings.for_brokers(1), client).delete(listed)
@@ -105,13 +96,16 @@ def _delete(servers: str, client: dict[str, str], listed: list[str]) -> None:
 def _show(found: list[QueueTopic], parked: Mapping[str, Any], deleted: bool, as_json: bool) -> None:
     if as_json:
         for one in found:
-            output.emit({**msgspec.structs.asdict(one), "deleted": deleted and not one.parked})
+            output.emit({**msgspec.structs.asdict(one), "deleted": deleted})
     elif deleted:
-        count = sum(not one.parked for one in found)
+        count = len(found)
         click.echo(f"{count} topic{'' if count == 1 else 's'} of deleted queues deleted")
         for one in found:
             if one.parked:
-                click.echo(f"{one.topic} was not deleted: {left(parked[one.topic])}")
+                click.echo(
+                    f"{one.topic} was parked ({parked[one.topic]}): the queue manager creates it "
+                    "again and writes the copies that wait, within about a minute"
+                )
     else:
         rows = [
             (

@@ -286,18 +286,14 @@ class Parking:
                 self._catch_up = self._begin_catch_up(topic)
             self._copy_slice(self._catch_up)
         except TopicError as trouble:
-            self._give_up(topic, str(trouble), retriable=trouble.retriable)
+            self._park(topic, str(trouble))
         except LedgerMismatch as gone:
-            self._give_up(topic, f"{GONE}; {gone}", retriable=False)
+            self.end_term()
+            if self._projection.is_defined(topic):
+                self._park(topic, f"{GONE}; {gone}")
+            else:
+                self._end(topic, "its queue was deleted; the topic stays without what it missed")
         self._trying = ""
-
-    def _give_up(self, topic: str, why: str, *, retriable: bool) -> None:
-        """Leave a topic parked; a deleted queue's for good, unless waiting may help it."""
-        if retriable or self._projection.is_defined(topic):
-            self._park(topic, why)
-            return
-        self.end_term()
-        self._end(topic, f"its queue was deleted; the topic stays without what it missed: {why}")
 
     def _begin_catch_up(self, topic: str) -> CatchUp:
         parked = self._writer.at.parked[topic]

@@ -58,8 +58,6 @@ class Stream:
         self._topics = TopicAdmin(there.bootstrap_servers, settings.topics, there.options)
         self._incarnations: dict[str, int] = {}
         self._names: dict[str, str] = {}
-        self._deleted: set[str] = set()
-        """Names of queues that were deleted since this term of the mover began."""
         self._written: set[str] = set()
         """Of those that are made when they are first written: whose topics there are."""
         self._missing: list[TopicSpec] = []
@@ -82,7 +80,6 @@ class Stream:
     @incarnations.setter
     def incarnations(self, incarnations: dict[str, int]) -> None:
         self._incarnations = incarnations
-        self._deleted.clear()
         self._names.clear()
         self._written.clear()
         self._missing.clear()
@@ -124,9 +121,7 @@ class Stream:
         self._names.pop(change.name, None)
         self._written.discard(change.name)
         self._incarnations.pop(change.name, None)
-        self._deleted.add(change.name)
         if isinstance(change, QueueDefined):
-            self._deleted.discard(change.name)
             if change.incarnation:
                 self._incarnations[change.name] = change.incarnation
             if not _is_made_late(change.name):
@@ -177,7 +172,7 @@ class Stream:
     def is_defined(self, topic: str) -> bool:
         """See the port. Of a name that was never used before it makes no difference."""
         _, queue, incarnation = names.parse_queue_topic(topic)
-        return queue not in self._deleted and self._incarnations.get(queue, 0) == incarnation
+        return self._incarnations.get(queue, 0) == incarnation
 
     def goes_to(self, record: list[Movable], topics: Collection[str]) -> str:
         """See the port."""

@@ -320,10 +320,10 @@ def test_a_restart_reads_a_snapshot_though_a_topic_is_parked(
     assert [one.value() for one in place.read(place.topic("Q"))] == bodies
 
 
-def test_finding_users_6_the_topic_of_a_deleted_queue_is_parked_no_more(
+def test_finding_users_6_a_deleted_topic_of_a_deleted_queue_is_parked_no_more(
     place: MoverPlace, movers: MoverThread
 ) -> None:
-    """It cannot be written, as another program made it; and nobody needs its copies any more."""
+    """It cannot be written, as another program made it: `mqk queue topics --orphaned --delete`."""
     spec = msgspec.structs.replace(queue_spec(place.topic("A"), LANES), partitions=1)
     place.topics.ensure([spec])
     place.define("A", "B")
@@ -333,6 +333,7 @@ def test_finding_users_6_the_topic_of_a_deleted_queue_is_parked_no_more(
     until(lambda: place.topic("A") in movers.parked)
     place.append(r.QueueDeleted("A"))
     copy(place, movers)
+    place.topics.delete([place.topic("A")])
     assert movers.none_parked(WAIT_S)
     place.append(place.unit(["B"]))
     copy(place, movers)

@@ -324,6 +324,7 @@ class Simulation(Steps):
         self._settle()
         self._mover_life()
         self._raise_what_broke()
+        self._settle()  # a page that a mover has ended the transactions before may serve a get
         self._look_at_topics()
         absent = {at for at in self._gone if topic_of(*at) not in self.kafka.topics}
         assert not self._undecided, f"never decided: {list(self._undecided.values())}"

@@ -26,6 +26,7 @@ Every method is called by the thread that leads, except lose().
 
 from __future__ import annotations
 
+import logging
 import time
 
 from adapter.channel.handshake import Handshake, Rejected, back_off_s, exchange, refusal_among
@@ -37,6 +38,8 @@ from adapter.channel.state import ChannelState
 from adapter.errors import ConnectionClosed
 from adapter.errors.refusals import refusal
 from adapter.wire.frames import ONE_WAY_VERSION
+
+log = logging.getLogger("adapter.client")
 
 
 class Recovery:
@@ -82,6 +85,9 @@ class Recovery:
             if not state.attempts:
                 self._lost_s = time.monotonic()
             state.outstanding.lost(why)
+        if not state.closing.is_set() and not state.attempts:
+            name = self._handshake.queue_manager or "the queue manager"
+            log.warning("connection to %s lost (%s): reconnecting", name, why)
         self._state.on_link(False)
 
     def close_dead(self) -> None:
@@ -112,6 +118,7 @@ class Recovery:
                 with state.lock:
                     state.outstanding.give_up(self._why_lost)
                 state.attempts, self._lost_s = 0, 0.0  # who asks again, waits as long again
+                log.warning("not reconnected within %g s: %s", timeout_s, self._why_lost)
                 return
             state.closing.wait(min(back_off_s(state.attempts), max(left_s, 0.0)))
             state.attempts += 1
@@ -137,6 +144,8 @@ class Recovery:
                 self._put_in_place(link)
                 state.traffic.reconnects += 1
                 self._resend(link)
+            after_s, name = time.monotonic() - self._lost_s, self._handshake.queue_manager
+            log.info("reconnected to %s after %.1f s", name, after_s)
             self._state.on_link(True)
         except BaseException:
             if state.link is not link:

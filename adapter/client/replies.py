@@ -68,7 +68,7 @@ class ReplyQueue:
             )
         if cancel is not None and cancel.is_cancelled:
             raise NoReply("the wait for a reply was cancelled", to.queue)
-        advice = f"see whether the program that serves {to.queue} runs"
+        advice = f"check that the program that serves {to.queue} runs, and its log for errors"
         raise NoReply(f"no reply came within {wait_ms} ms: {advice}", to.queue)
 
     def _await(

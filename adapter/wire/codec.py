@@ -174,6 +174,10 @@ def _length(data: Payload | bytearray) -> int:
     if len(data) < LENGTH_BYTES:
         return 0
     length = int.from_bytes(data[:LENGTH_BYTES], "big")
+    if data[:LENGTH_BYTES] == b"HTTP":
+        raise ProtocolError(
+            "an HTTP server answers at this address, and not a queue manager: check the port"
+        )
     if length > FRAME_BYTES_MAX:
         raise ProtocolError(
             f"a frame of {length} bytes was announced; {FRAME_BYTES_MAX} is the "

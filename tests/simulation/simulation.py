@@ -129,8 +129,7 @@ class Simulation(Steps):
         loses = self._spoils_topics and self.rng.random() < 0.5
         self._loses_topics = loses if loses_topics is None else loses_topics
         """Whether topics go: then all is in memory and in the ledger, for nobody else has it."""
-        self.kafka = t.Kafka(self)
-        self.kafka.ledger_end = lambda: self.owner.log.end
+        self.kafka = t.Kafka(self, lambda: self.owner.log.end)
         self._mover: Mover | None = None
         self._undecided: dict[tuple[int, int], tuple[Program, Op]] = {}
         """By connection and request, what waits for a page, or for what waits for one."""
@@ -322,9 +321,9 @@ class Simulation(Steps):
 
     def _check_at_rest(self) -> None:
         self._settle()
-        self._mover_life()
+        self._mover_life()  # it may end transactions that hide a page for which a get waits
         self._raise_what_broke()
-        self._settle()  # a page that a mover has ended the transactions before may serve a get
+        self._settle()
         self._look_at_topics()
         absent = {at for at in self._gone if topic_of(*at) not in self.kafka.topics}
         assert not self._undecided, f"never decided: {list(self._undecided.values())}"

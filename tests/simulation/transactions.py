@@ -140,8 +140,9 @@ class Partition:
 class Kafka:
     """All topics, and what is on its way to the transaction coordinator."""
 
-    def __init__(self, trouble: Trouble) -> None:
+    def __init__(self, trouble: Trouble, ledger_end: Callable[[], int] = lambda: 0) -> None:
         self.trouble = trouble
+        self.ledger_end = ledger_end
         self.topics: dict[str, list[Partition]] = {}
         self.refusing: set[str] = set()
         """Topics that may not be written."""
@@ -149,7 +150,6 @@ class Kafka:
         self._open: dict[str, Transaction] = {}
         self._late: list[tuple[str, int]] = []
         self._untold: dict[str, list[Transaction]] = {}
-        self.ledger_end: Callable[[], int] = lambda: 0
 
     def create(self, specs: Sequence[TopicSpec]) -> None:
         """Create the topics that are missing."""

@@ -163,3 +163,9 @@ def test_a_refusal_travels_as_its_number() -> None:
     read = codec.decode_server_frame(codec.encode(goodbye)[4:])
     assert isinstance(read, frames.Goodbye)
     assert Reason(read.reason.reason) is Reason.QUEUE_FULL
+
+
+def test_finding_users_section_4_an_http_server_is_called_one() -> None:
+    """It was taken for a frame of 1,213,486,160 bytes."""
+    with pytest.raises(frames.ProtocolError, match="an HTTP server answers at this address"):
+        list(codec.FrameBuffer().feed(b"HTTP/1.1 400 Bad Request\r\n"))

@@ -117,11 +117,19 @@ def _command_server_status(connected: list[ConnectionStatus]) -> str:
 
 def queue_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the open handles, by queue."""
-    clients = {one.number: _client(one) for one in qm.connections()}
+    found = qm.connections()
+    clients = {one.number: _client(one) for one in found}
+    of_senders = {one.number for one in found if one.application == SENDER}
     open_handles = sorted(qm.open_handles(), key=lambda one: one.queue)
     pattern = checked(pattern)
     return [
-        FoundObject(QUEUE_HANDLES, one.queue, clients[one.connection] | _open_for(one))
+        FoundObject(
+            QUEUE_HANDLES,
+            one.queue,
+            clients[one.connection]
+            | _open_for(one)
+            | ({"channel": senders.channel_of(one.queue)} if one.connection in of_senders else {}),
+        )
         for one in open_handles
         if one.connection in clients and fits(one.queue, pattern)
     ]

@@ -4,6 +4,7 @@ import pytest
 
 import adapter
 from adapter.administration.mqsc.execute import Script
+from adapter.testing import TestQueueManager
 
 
 def told(qm: adapter.Connection, text: str) -> list[str]:
@@ -23,6 +24,14 @@ def test_finding_mq_5_senders_are_stopped_started_and_shown(qm: adapter.Connecti
     for part in ("CHANNEL(TO.QM2)", "CHLTYPE(SDR)", "XMITQ(QM2)"):
         assert part in shown
     told(qm, "DELETE QLOCAL(QM2)")
+
+
+def test_finding_mq_7_the_handle_of_a_sender_names_its_channel(manager: TestQueueManager) -> None:
+    with manager.connect() as qm, manager.connect(application="mqk sender") as sender:
+        told(qm, "DEFINE QLOCAL(QM7) USAGE(XMITQ)")
+        sender.queue("QM7", open_for="input_exclusive").get()
+        shown = "".join(told(qm, "DISPLAY QSTATUS(QM7) TYPE(HANDLE) CHANNEL"))
+        assert "CHANNEL(TO.QM7)" in shown
 
 
 @pytest.mark.parametrize("kind", ["SDR", "RCVR", "RQSTR", "SVR", "CLUSSDR", "CLUSRCVR"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Unpack, get_args
 from weakref import WeakSet
 
@@ -28,7 +29,7 @@ from adapter.client.handles import QueueHandles
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
 from adapter.client.replies import ReplyQueue
-from adapter.client.work import UnitByUnit, UnitsAhead, Work, WorkSource, units
+from adapter.client.work import UnitByUnit, UnitsAhead, Work, WorkSource, units, until_cancelled
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, Details
 from adapter.core.contract.message import NO_ID
@@ -210,9 +211,8 @@ class Queue(AdministeredQueue, Closing):
         timeout: seconds; None: no limit. The request expires with it, so that no program does the
         work in vain: give expiry_s, which may be None, for another expiry. The reply is the message
         whose correlation id is the request's id: qm.reply() makes such. cancel: a token by which
-        another thread ends the wait, with NoReply; the request stays where it is. Inside a unit it
-        raises UnitInProgress.
-        Raises NoReply when none came in time, QueueFull, PutInhibited, ...
+        another thread ends the wait, with NoReply; the request stays where it is.
+        Raises UnitInProgress inside a unit, NoReply when none came in time, QueueFull, ...
         """
         token = a.as_cancel(cancel)
         message, wait_ms = outgoing(body, fields, self._context.application), a.as_wait_ms(timeout)
@@ -237,8 +237,7 @@ class Queue(AdministeredQueue, Closing):
             request = get_request(self._handle(self._input), command, inside)
             got = perform(self._channel, inside, [request], request, Messages).messages
         else:
-            handle = self._handle_to_cancel(command)
-            got = get_apart(self._channel, handle, command, inside, cancel)
+            got = get_apart(self._channel, self._handle_to_cancel(command), command, inside, cancel)
         if not got and self._channel.is_closed:
             raise ConnectionClosed("the connection was closed while the get waited", self.name)
         return incoming(got[0], self._context.schemas) if got else None
@@ -262,39 +261,41 @@ class Queue(AdministeredQueue, Closing):
         *,
         prefetch: int = 0,
         commits: int = 1,
+        cancel: CancelToken | None = None,
     ) -> Iterator[Work]:
         """Get messages in units: `for u in queue.units(): with u: for m in u.messages: ...`
 
         Each unit has 1 to size messages. Leaving the with statement commits it; an exception in it
         backs it out, is logged, and the loop goes on after retry_delay_s. A message that was backed
-        out before comes in a unit of its own; when its backout count has reached the queue's
-        backout_threshold it is moved to the backout_requeue_queue in that same unit, and not shown;
-        its properties say why (BackoutThresholdReached if that cannot be done; the message stays
-        where it is). On a queue with backout_action MOVE the backout itself moves it.
-        It ends when nothing comes within timeout, or when the queue or the connection is closed.
+        out before comes in a unit of its own; one whose backout count has reached the queue's
+        backout_threshold is moved to the backout_requeue_queue in that unit, and its properties say
+        why (BackoutThresholdReached: it cannot). With backout_action MOVE the backout does.
+        It ends when nothing comes within timeout, the queue or the connection is closed, or the
+        token cancel is cancelled, after the unit at hand; it has a handle of its own then.
         prefetch: get up to so many units ahead of the one shown, with bodies of about 1 MiB in all.
-        Messages that were not shown come back uncounted: at once when the loop is left or the queue
-        closed, and before the next get when a unit is backed out, so that the order stays. Other
-        programs cannot get them meanwhile, and a message of higher priority waits behind them.
+        Messages that were not shown come back uncounted: when the loop is left or the queue closed,
+        and before the next get when a unit is backed out. Other programs cannot get them meanwhile,
+        and a message of higher priority waits behind them.
         commits: leaving a with statement does not wait for the commit while fewer than so many are
         in flight. A commit that failed is raised by the next step of the loop, with units_failed;
         the loop's end waits for all, and after break the connection's next commit() or flush().
         """
         self._check_open()
+        if (token := a.as_cancel(cancel)) is not None:
+            own = Queue(self._context, self.name, None, self._replies, self._selection)
+            own._input = self._input
+            loop = own.units(size, timeout, retry_delay_s, prefetch=prefetch, commits=commits)
+            return until_cancelled(own, loop, token)
+        wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
         size = a.as_whole("size", size, 1, 10_000)
         ahead = a.as_whole("prefetch", prefetch, 0, PREFETCH_MAX)
         in_flight = a.as_whole("commits", commits, 1, COMMITS_MAX)
-        wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
-        source: WorkSource
+        handle = partial(self._handle, self._input)
+        source: WorkSource = UnitByUnit(self, self._context, handle, size)
         if ahead or in_flight > 1:
-            source = UnitsAhead(self, self._context, self._input_handle_of, size, ahead, in_flight)
+            source = UnitsAhead(self, self._context, handle, size, ahead, in_flight)
             self._loops.add(source)
-        else:
-            source = UnitByUnit(self, self._context, self._input_handle_of, size)
         return units(self, self._channel, source, wait_ms, delay_s)
-
-    def _input_handle_of(self) -> Handle:
-        return self._handle(self._input)
 
     def browse(
         self,

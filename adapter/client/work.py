@@ -13,6 +13,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Protocol
 
+from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
 from adapter.channel.requests import Handle, open_request
@@ -50,6 +51,14 @@ class WorkQueue(Protocol):
 
     def pause(self, seconds: float) -> bool:
         """Wait so long, or until it is closed; whether it was."""
+        ...
+
+
+class ClosableQueue(WorkQueue, Protocol):
+    """A queue object that one loop has for itself."""
+
+    def close(self) -> None:
+        """Close it, which ends the loop."""
         ...
 
 
@@ -249,6 +258,17 @@ def units(
         source.finish()
     finally:
         source.close()
+
+
+def until_cancelled(
+    queue: ClosableQueue, loop: Iterator[Work], cancel: CancelToken
+) -> Iterator[Work]:
+    """Yield the units of a loop until a token is cancelled. queue: the loop's own."""
+    try:
+        with cancel.ending(queue.close):
+            yield from loop
+    finally:
+        queue.close()
 
 
 def _taken(queue: WorkQueue, source: WorkSource, wait_ms: int, until_s: float) -> Work | None:

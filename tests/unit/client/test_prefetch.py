@@ -4,6 +4,7 @@ import gc
 import itertools
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -505,6 +506,6 @@ def test_the_queue_manager_may_go_while_the_loop_waits(
 
 
 @pytest.mark.parametrize("options", [{"prefetch": -1}, {"prefetch": 101}, {"commits": 0}])
-def test_options_have_bounds(queue: adapter.Queue, options: dict[str, int]) -> None:
+def test_options_have_bounds(queue: adapter.Queue, options: dict[str, Any]) -> None:
     with pytest.raises(e.InvalidOption):
         queue.units(**options)

@@ -1,6 +1,7 @@
 """queue.units(): the worker loop, its retries, and what becomes of poison messages."""
 
 import logging
+import signal
 import threading
 from collections.abc import Callable
 
@@ -327,3 +328,33 @@ def test_other_refusals_end_the_loop(
     server.qm.limits = structs.replace(server.qm.limits, units_per_connection=0)
     with pytest.raises(e.LimitReached, match="at most 0 units"):
         next(queue.units())
+
+
+@pytest.mark.parametrize("ahead", [{}, {"prefetch": 4}, {"commits": 3}])
+def test_finding_users_2_a_token_ends_units(queue: adapter.Queue, ahead: dict[str, int]) -> None:
+    """The unit at hand is finished; what was not shown is on the queue; the queue object lives."""
+    queue.put("a")
+    queue.put("b")
+    token = adapter.CancelToken()
+    shown = []
+    for work in queue.units(timeout=None, cancel=token, **ahead):
+        with work:
+            shown += [message.body for message in work.messages]
+            token.cancel()
+    assert shown == [b"a"]
+    left = queue.get()
+    assert left is not None
+    assert (left.body, left.backout_count) == (b"b", 0)
+
+
+def test_finding_users_2_a_signal_handler_ends_units_that_wait(queue: adapter.Queue) -> None:
+    token = adapter.CancelToken()
+    before = signal.signal(signal.SIGALRM, lambda *_: token.cancel())
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        assert list(queue.units(timeout=None, cancel=token)) == []
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    queue.put("still open")
+    assert queue.get() is not None

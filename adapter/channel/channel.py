@@ -8,6 +8,7 @@ requests; Recovery connects again when the link is lost. This module knows no ve
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import time
 from _thread import RLock
@@ -263,7 +264,7 @@ class Channel:
         with self._lock:
             self._outstanding.abandon(requests)
         if link is not None:
-            self._recovery.lose(link, "a thread that waited was interrupted")
+            self._recovery.lose(link, "a thread that waited was interrupted", logging.INFO)
         self._leadership.hand_over()
 
     def close(self, abrupt: bool = False) -> None:

@@ -72,8 +72,11 @@ class Recovery:
         self._receiver.begin(link)
         self._put_in_place(link)
 
-    def lose(self, link: Link, why: str) -> None:
-        """Settle what went with a link, and keep what is sent again. From any thread."""
+    def lose(self, link: Link, why: str, level: int = logging.WARNING) -> None:
+        """Settle what went with a link, and keep what is sent again. From any thread.
+
+        level: of the log line; a link that its own program gave up is nobody's trouble.
+        """
         state = self._state
         link.shutdown()  # first: a thread that is sending holds the lock
         with state.lock:
@@ -87,7 +90,7 @@ class Recovery:
             state.outstanding.lost(why)
         if not state.closing.is_set() and not state.attempts:
             name = self._handshake.queue_manager or "the queue manager"
-            log.warning("connection to %s lost (%s): reconnecting", name, why)
+            log.log(level, "connection to %s lost (%s): reconnecting", name, why)
         self._state.on_link(False)
 
     def close_dead(self) -> None:

@@ -2,6 +2,7 @@
 
 import contextvars
 import gc
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -337,7 +338,7 @@ class InterruptedLink:
 
 
 def test_an_interrupted_wait_takes_no_message_for_nobody(
-    qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
+    qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     queue = qm.queue("Q")
     assert queue.get() is None
@@ -349,6 +350,8 @@ def test_an_interrupted_wait_takes_no_message_for_nobody(
     message = queue.get()
     assert message is not None
     assert qm.statistics()["unanswered"] == 0
+    warned = [one for one in caplog.records if one.levelno >= logging.WARNING]
+    assert not warned, "Ctrl-C is no loss"
 
 
 def test_an_interrupted_leader_leaves_the_lead_to_others(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -94,6 +94,9 @@ def raw(command: Command | ServerCommand) -> Raw:
 
 def decode_client_frame(payload: Payload) -> ClientFrame:
     """Read what a client sent; ProtocolError if it is no frame."""
+    problem = decode_limits.problem_with_frame(payload)
+    if problem:
+        raise ProtocolError(f"malformed: {problem}")
     return _decoded(_client_frames, payload)
 
 
@@ -104,10 +107,12 @@ def decode_server_frame(payload: Payload) -> ServerFrame:
 
 def decode_command(command: Raw) -> Command | ServerCommand:
     """Read one operation's command; ProtocolError says what is wrong with it."""
-    problem = decode_limits.problem_with(command)
-    if problem:
-        raise ProtocolError(f"malformed: {problem}")
-    return _decoded(_commands, command)
+    if len(command) <= decode_limits.TRUSTED_BYTES:
+        return _decoded(_commands, command)
+    try:
+        return cast("Command | ServerCommand", decode_limits.decode_long(command, _commands))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ProtocolError(f"malformed: {error}") from error
 
 
 def _decoded(decoder: Decoder[Frame], payload: Payload | Raw) -> Frame:

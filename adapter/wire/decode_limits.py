@@ -1,83 +1,291 @@
-"""Looks at long commands before they are decoded, so that none decodes to far more than it weighs.
+"""Decodes long commands, so that none takes far more memory than it has bytes.
 
-The commands' own types bound every list and map in them but one kind: a property of a message may
-be text, bytes or a number, which is more than msgspec's decoder can be told to expect. Left to
-itself it would build whatever is there: a frame has room for sixteen million empty arrays.
+Decoding takes at most PER_BYTE times a frame, and ROOM_BYTES. The commands' own types bound every
+list and map in them but one kind: a property of a message may be text, bytes or a number, which is
+more than msgspec's decoder can be told to expect. Left to itself it would build whatever is there:
+a frame has room for a hundred million empty arrays. Texts have no bound either, and one with a
+character beyond U+FFFF takes four bytes for each of its characters, six while it is decoded.
 """
 
 from __future__ import annotations
 
+import re
 import typing
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 from msgspec.msgpack import Decoder
 
-from adapter.core.contract.bounds import ELEMENTS_MAX
+from adapter.core.contract.bounds import MESSAGES_MAX
+from adapter.core.contract.broker import BrokerSend
 from adapter.core.contract.commands import Put
 from adapter.core.contract.message import PROPERTIES_MAX, MessageData
 from adapter.core.contract.msmq import MsmqSend
 
-TRUSTED_BYTES = 2 * 1024 * 1024
-"""What a command of this size can be decoded to (64 times as much) is no matter, whatever it is.
-A look costs half as much as decoding: too much for what programs usually put at once."""
+PER_BYTE = 3
+"""Bytes of memory for each byte of a frame: what text takes that is not in Latin letters."""
+ROOM_BYTES = 16 * 1024 * 1024
+"""And so much for a frame of any size. The units that put_many() sends need it, up to 8,000 small
+messages, because each is an object with 28 fields: 700 bytes in memory for 60 in the frame."""
+TRUSTED_BYTES = 128 * 1024
+"""What so much decodes to is below ROOM_BYTES, whatever it is: nothing takes more than 80 times its
+size but empty messages, which MESSAGES_MAX bounds. What programs usually put at once is shorter, or
+is the body of a message."""
+TRUSTED_MESSAGE_BYTES = 16 * 1024
+"""Of one message among others, without its body: this is decoded before it is looked at."""
+PLAIN_BYTES_MAX = 4 * 1024 * 1024
+"""Of a command without the body of its message: the longest has an XML schema of a million
+characters. Six times as much is below the bound."""
+
+REQUESTS_TAG = 3
 PUT_TAG = Put.__struct_config__.tag
 SEND_TAG = MsmqSend.__struct_config__.tag
-CONTAINERS = frozenset([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
+BROKER_SEND_TAG = BrokerSend.__struct_config__.tag
+
+CONTAINER_HEADS = frozenset([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
 """How maps and arrays begin in msgpack."""
+CONTAINERS = frozenset([list, dict])
+TEXT_HEADS = {0xD9: 2, 0xDA: 3, 0xDB: 5}
+"""How long texts begin, and how many bytes that is."""
+SHORT_BYTES = 1024
+"""A text up to this length is taken for one that needs four bytes for each of its own."""
+
+MAP_HEADS = {0xDE: 3, 0xDF: 5}
+STRUCT_BYTES = 256
+NUMBER_BYTES = 40
+MESSAGE_BYTES = STRUCT_BYTES + 13 * NUMBER_BYTES
+"""A message and its numbers."""
+DICT_BYTES = 240
+PROPERTY_BYTES = 60
+"""The place of a property in its dict."""
+VALUE_BYTES = 80
+"""A text or bytes, without what is in it, or a number."""
+NO_CONTAINER = "a property is text, bytes or a number, and no array or map"
+HEADER_BYTES = 1_500
+"""What only programs of MQ, MSMQ or Service Broker say, without its texts."""
+
+_beyond_u_ffff = re.compile(rb"[\xf0-\xff]").search
+_NAMES = [name for name, kind in typing.get_type_hints(MessageData).items() if kind in (bytes, str)]
+_NAMES.remove("body")
+_HEADERS = ("details", "transmission", "msmq", "broker")
 
 
 class _Head(Struct, array_like=True):
-    """The first element of a command."""
+    """The first element of a frame or command."""
 
     tag: int
 
 
+NOTHING = Raw(b"\xc0")
+
+
+class _Body(Struct, array_like=True, gc=False):
+    """Of a message the body alone."""
+
+    body: Raw = NOTHING
+
+
+class _Sent(Struct, array_like=True, tag=BROKER_SEND_TAG):
+    """What Service Broker sends, not taken apart."""
+
+    unit: Raw
+    handles: Raw
+    message_type: Raw = NOTHING
+    body: Raw = NOTHING
+
+
+def _with(command: Any, name: str, kind: Any) -> Decoder[Any]:
+    """Make a decoder of a command whose messages are of another type."""
+    kinds = typing.get_type_hints(command)
+    fields = [
+        (field.name, kind) if field.name == name else (field.name, kinds[field.name], field.default)
+        for field in msgspec.structs.fields(command)
+    ]
+    fields[0] = (fields[0][0], int)
+    tag = command.__struct_config__.tag
+    return Decoder(msgspec.defstruct("Look", fields, array_like=True, tag=tag))
+
+
+def _list_of(kind: Any) -> Any:
+    return Annotated[list[kind], Meta(max_length=MESSAGES_MAX)]
+
+
 def _message_shape() -> Any:
-    """Make the type of a message that is taken apart no further than to its properties."""
+    """Make the type of a message of which only the numbers are read."""
     kinds = typing.get_type_hints(MessageData)
-    kinds["body"] = Raw
-    kinds["properties"] = Annotated[dict[str, Raw], Meta(max_length=PROPERTIES_MAX)] | None
-    fields_of = msgspec.structs.fields(MessageData)
-    return msgspec.defstruct(
-        "MessageShape",
-        [(field.name, kinds[field.name], None) for field in fields_of],
-        array_like=True,
-    )
-
-
-def _shape(name: str, tag: Any, messages: Any) -> Any:
-    """Make the type of a command that has messages behind its handle."""
-    fields = [("handle", Raw), ("messages", messages)]
-    return msgspec.defstruct(name, fields, array_like=True, tag=tag)
+    fields = [
+        (field.name, kinds[field.name], 0)
+        if kinds[field.name] in (int, bool)
+        else (field.name, Raw, NOTHING)
+        for field in msgspec.structs.fields(MessageData)
+    ]
+    return msgspec.defstruct("MessageShape", fields, array_like=True)
 
 
 _heads: Decoder[_Head] = Decoder(_Head)
-_message: Any = _message_shape()
-LOOKED_AT: dict[Any, Decoder[Any]] = {
-    PUT_TAG: Decoder(
-        _shape("PutShape", PUT_TAG, Annotated[list[_message], Meta(max_length=ELEMENTS_MAX)])
-    ),
-    SEND_TAG: Decoder(_shape("SendShape", SEND_TAG, _message)),
-}
-"""By tag: the commands that have messages."""
+_sent: Decoder[_Sent] = Decoder(_Sent)
+_bodies: Decoder[_Body] = Decoder(_Body)
+_shapes: Decoder[Any] = Decoder(_message_shape())
+_messages: Decoder[MessageData] = Decoder(MessageData)
+_values: Decoder[list[Raw]] = Decoder(list[Raw])
+_put_bodies = _with(Put, "messages", _list_of(_Body))
+_put_messages = _with(Put, "messages", _list_of(Raw))
+_send_body = _with(MsmqSend, "message", _Body)
+_send_message = _with(MsmqSend, "message", Raw)
 
 
-def problem_with(command: Raw) -> str:
-    """Say why a command is not to be decoded, or "". What else is wrong with it shows then."""
-    if len(command) <= TRUSTED_BYTES:
+def problem_with_frame(payload: bytes | memoryview) -> str:
+    """Say why a client's frame is not to be decoded, or ""."""
+    if len(payload) <= TRUSTED_BYTES:
         return ""
     try:
-        decoder = LOOKED_AT.get(_heads.decode(command).tag)
-        if decoder is None:
+        if _heads.decode(payload).tag == REQUESTS_TAG:
             return ""
-        messages = decoder.decode(command).messages
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         return str(error)
-    for message in messages if isinstance(messages, list) else [messages]:
-        for value in (message.properties or {}).values():
-            with memoryview(value) as view:
-                if view[0] in CONTAINERS:
-                    return "a property is text, bytes or a number, and no array or map"
-    return ""
+    return f"a frame of {len(payload)} bytes that has no requests"
+
+
+def decode_long(command: Raw, decoder: Decoder[Any]) -> Any:
+    """Decode a command of more than TRUSTED_BYTES, as the decoder does.
+
+    Raises msgspec.DecodeError also for what takes too much memory.
+    """
+    tag = _heads.decode(command).tag
+    length = len(command)
+    if tag == PUT_TAG:
+        plain = length - sum([len(one.body) for one in _put_bodies.decode(command).messages])
+        if plain > TRUSTED_BYTES:
+            put = _put_messages.decode(command)
+            messages = _decode_each(put.messages, length)
+            return Put(put.handle, messages, put.unit, put.options, put.level)
+    elif tag == SEND_TAG:
+        plain = length - len(_send_body.decode(command).message.body)
+        if plain > TRUSTED_BYTES:
+            send = _send_message.decode(command)
+            [message] = _decode_each([send.message], length)
+            return MsmqSend(send.handle, message, send.unit, send.single)
+    else:
+        plain = length - (len(_sent.decode(command).body) if tag == BROKER_SEND_TAG else 0)
+        if plain > PLAIN_BYTES_MAX:
+            text = f"a command of {plain} bytes; without a message {PLAIN_BYTES_MAX} is the most"
+            raise msgspec.ValidationError(text)
+    return decoder.decode(command)
+
+
+def _decode_each(messages: list[Raw], length: int) -> list[MessageData]:
+    """Decode the messages of a command, as long as they do not take too much memory.
+
+    length: of the command, in bytes.
+    """
+    most = PER_BYTE * length + ROOM_BYTES
+    needed = 0
+    exact = False
+    decoded: list[MessageData] = []
+    for one in messages:
+        if (
+            len(one) > TRUSTED_MESSAGE_BYTES
+            and len(one) - len(_bodies.decode(one).body) > TRUSTED_MESSAGE_BYTES
+        ):
+            _check(needed + _bound(one), most, length)
+        message = _messages.decode(one)
+        if message.properties and not CONTAINERS.isdisjoint(map(type, message.properties.values())):
+            raise msgspec.ValidationError(NO_CONTAINER)
+        decoded.append(message)
+        needed += _size(message) if exact else _guess(message, len(one))
+        if needed > most and not exact:
+            exact = True
+            needed = sum(map(_size, decoded))
+        _check(needed, most, length)
+    return decoded
+
+
+def _check(needed: int, most: int, length: int) -> None:
+    if needed > most:
+        raise msgspec.ValidationError(
+            f"{length} bytes would take {needed} bytes of memory or more, {most} is the most: put "
+            "fewer messages at once, and long texts in the body of a message"
+        )
+
+
+def _guess(message: MessageData, length: int) -> int:
+    """Bound what a message takes, in bytes, by how long it is. Much faster than _size()."""
+    body = len(message.body)
+    size = MESSAGE_BYTES + body + 9 * VALUE_BYTES + 4 * (length - body)
+    if message.properties:
+        size += DICT_BYTES + (2 * VALUE_BYTES + PROPERTY_BYTES) * len(message.properties)
+    if message.details or message.transmission or message.msmq or message.broker:
+        size += 4 * HEADER_BYTES
+    return size
+
+
+def _size(message: MessageData) -> int:
+    """Bound what a message takes, in bytes, by all that is in it."""
+    size = STRUCT_BYTES + _size_of_each(msgspec.structs.astuple(message))
+    if message.properties:
+        size += DICT_BYTES + PROPERTY_BYTES * len(message.properties)
+        size += _size_of_each(message.properties) + _size_of_each(message.properties.values())
+    for header in (message.details, message.transmission, message.msmq, message.broker):
+        if header is not None:
+            size += STRUCT_BYTES + _size_of_each(msgspec.structs.astuple(header))
+    return size
+
+
+def _size_of_each(values: Iterable[object]) -> int:
+    """Bound what values take beside those that Python has one object for."""
+    size = 0
+    for value in values:
+        if isinstance(value, str):
+            if not value.isascii():
+                size += VALUE_BYTES + 4 * len(value)
+            elif len(value) > 1:
+                size += VALUE_BYTES + len(value)
+        elif isinstance(value, bytes):
+            size += VALUE_BYTES + len(value) if len(value) > 1 else 0
+        elif type(value) is not int or not -5 <= value <= 256:
+            size += NUMBER_BYTES
+    return size
+
+
+def _bound(message: Raw) -> int:
+    """Bound the memory that a message takes while it is decoded, in bytes."""
+    shape = _shapes.decode(message)
+    bound = MESSAGE_BYTES + len(shape.body) + _bound_of_properties(shape.properties)
+    for name in _NAMES:
+        bound += _bound_of_value(getattr(shape, name))
+    for name in _HEADERS:
+        header = getattr(shape, name)
+        if header != NOTHING:
+            bound += HEADER_BYTES + 6 * len(header)
+    return bound
+
+
+def _bound_of_properties(properties: Raw) -> int:
+    if properties == NOTHING:
+        return 0
+    with memoryview(properties) as view:
+        head = MAP_HEADS.get(view[0], 1)
+        if head == 1:
+            count = view[0] - 0x80
+        else:
+            count = int.from_bytes(view[1:head], "big")
+        if not 0 <= count <= PROPERTIES_MAX:
+            raise msgspec.ValidationError(f"a message has at most {PROPERTIES_MAX} properties")
+        values = b"".join((b"\xdd", (2 * count).to_bytes(4, "big"), view[head:]))
+    return DICT_BYTES + count * PROPERTY_BYTES + sum(map(_bound_of_value, _values.decode(values)))
+
+
+def _bound_of_value(value: Raw) -> int:
+    length = len(value)
+    with memoryview(value) as view:
+        first = view[0]
+        if first in CONTAINER_HEADS:
+            raise msgspec.ValidationError(NO_CONTAINER)
+        if length <= SHORT_BYTES:
+            return VALUE_BYTES + 4 * length
+        text = bytes(view[TEXT_HEADS.get(first, length) :])
+    if text.isascii():  # or bytes
+        return VALUE_BYTES + length
+    return VALUE_BYTES + (6 if _beyond_u_ffff(text) else 3) * length

@@ -13,6 +13,8 @@ from msgspec import Meta
 ELEMENTS_MAX = 65_535
 """Far beyond what any rule allows. What has more is refused before it is taken apart."""
 ATTRIBUTES_MAX = 1_000
+MESSAGES_MAX = 16_384
+"""Of one put. A rule allows 10,000; an empty message, which is one byte, decodes to 256."""
 
 if TYPE_CHECKING:
     Value = Any  # what a program gives; what may arrive is said below

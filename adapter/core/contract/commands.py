@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from adapter.core.contract import broker, msmq
-from adapter.core.contract.bounds import ELEMENTS_MAX, Attributes
+from adapter.core.contract.bounds import ELEMENTS_MAX, MESSAGES_MAX, Attributes
 from adapter.core.contract.message import MessageData
 
 # Open modes, to be added up (MQOO_INPUT_SHARED, ... ; our own numbers).
@@ -120,7 +120,7 @@ class Put(Struct, array_like=True, tag=5):
     """
 
     handle: int
-    messages: Annotated[list[MessageData], Meta(max_length=ELEMENTS_MAX)]
+    messages: Annotated[list[MessageData], Meta(max_length=MESSAGES_MAX)]
     unit: bytes = b""
     options: int = 0
     level: int = 9

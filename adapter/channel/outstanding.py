@@ -14,10 +14,10 @@ from msgspec import Struct
 from adapter.channel import requests as rq
 from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
 from adapter.channel.requests import Handle, Operations, Pending, StartOver
-from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.results import Done, Refused
+from adapter.core.contract.traits import Direction, trait_of
 from adapter.errors import (
     BackedOut,
     ConnectionBroken,
@@ -31,26 +31,6 @@ from adapter.wire.frames import AskServer
 
 RESEND_BYTES = 4 * 1024 * 1024
 """What goes out again is cut into frames of about this size."""
-QUESTIONS = (
-    c.AskConnections,
-    c.AskConsumers,
-    c.AskLowest,
-    c.AskOutcome,
-    c.AskStatus,
-    c.Browse,
-    c.Inquire,
-    c.InquireObjects,
-    c.ReadBatches,
-    m.MsmqInquire,
-    m.MsmqLocate,
-    b.BrokerAwaitEvent,
-    b.BrokerBrowse,
-    b.BrokerInquire,
-    AskServer,
-)
-PUTS = (c.Put, m.MsmqSend, m.MsmqMove)
-GETS = (c.Get, m.MsmqReceive)
-"""Commands that change nothing that outlives the connection."""
 
 
 class UnitOnWire(Struct, eq=False):
@@ -115,7 +95,7 @@ class Outstanding:
             if isinstance(gone, UnitOnWire):
                 if self.holds(gone):
                     self.units.pop(gone.ident, None)
-                    requests.append(Pending(c.Backout(gone.ident), durable=True))
+                    requests.append(Pending(c.Backout(gone.ident)))
             elif self.handles.pop(gone.number, None) is not None:
                 requests.append(Pending(c.Close(gone.number), rq.FORGOTTEN, handle=gone))
         return requests
@@ -222,7 +202,7 @@ class Outstanding:
 
     def farewell(self) -> list[Pending]:
         """Return the requests that end what is open: units first, then handles (S4.46)."""
-        requests = [Pending(c.Backout(ident), durable=True) for ident in self.units]
+        requests = [Pending(c.Backout(ident)) for ident in self.units]
         return requests + [Pending(c.Close(number)) for number in self.handles]
 
     def leave(self, abrupt: bool) -> None:
@@ -271,15 +251,16 @@ class Outstanding:
                 "again, and do its work in a new unit",
                 command.unit.hex(),
             )
-        if isinstance(command, QUESTIONS):
+        trait = trait_of(command)
+        if trait.is_question or isinstance(command, AskServer):
             return error(
                 f"the connection is broken ({why}): check the queue manager, and ask again"
             )
         sent = request.sent and refused is None
         if sent and isinstance(command, c.Commit):
             return _in_doubt(command.unit, f"whether the unit was committed ({why})")
-        if sent and request.number and isinstance(command, PUTS + GETS):
-            verb = "the message was put" if isinstance(command, PUTS) else "a message was got"
+        if sent and request.number and trait.moves is not Direction.NOWHERE:
+            verb = "the message was put" if trait.moves is Direction.PUT else "a message was got"
             name = request.handle.queue if request.handle else ""
             ident = self.session.own_unit_id(request.number)
             return _in_doubt(ident, f"whether {verb} ({why})", name)

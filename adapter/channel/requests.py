@@ -16,6 +16,7 @@ from adapter.core.contract.commands import Command, Open, OpenConsumer, OpenTopi
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq import MsmqOpen
 from adapter.core.contract.results import Opened, Refused, Result, Subscribed
+from adapter.core.contract.traits import is_durable, is_part_of_unit
 from adapter.errors import Error, InvalidValue, MessageTooLong
 from adapter.wire.codec import LENGTH_BYTES
 from adapter.wire.frames import FRAME_BYTES_MAX, Figures, ServerCommand
@@ -71,8 +72,10 @@ RequestResult = Result | Figures | Error | StartOver
 class Pending(Struct, eq=False):
     """One request. request and number are given to it when it is submitted.
 
-    durable: it gets a number of the session. answer: None until there is one. wake: put to when the
-    thread that waits for it has something to do. wait_until_s: when a waiting get's time is over.
+    when_lost: what becomes of it, if it is not part of a unit: with that it is gone in any case,
+    unless nobody waits for it. durable: it gets a number of the session. answer: None until there
+    is one. wake: put to when the thread that waits for it has something to do. wait_until_s: when a
+    waiting get's time is over.
     not_now: it was refused because the queue manager is being stopped, and waits for the next one.
     unsure: it was sent before over a connection that was lost without an answer, and may have been
     carried out then, whatever is answered since. one_way: it has no request number and gets no
@@ -82,8 +85,8 @@ class Pending(Struct, eq=False):
 
     command: Command | ServerCommand
     when_lost: int = AGAIN
-    durable: bool = False
     handle: Handle | None = None
+    durable: bool = False
     request: int = 0
     number: int = 0
     answer: RequestResult | None = None
@@ -95,6 +98,11 @@ class Pending(Struct, eq=False):
     unsure: bool = False
     one_way: bool = False
     begins: UnitOnWire | None = None
+
+    def __post_init__(self) -> None:
+        self.durable = is_durable(self.command)
+        if self.when_lost == AGAIN and is_part_of_unit(self.command):
+            self.when_lost = WITH_UNIT
 
     def settle(self, answer: RequestResult) -> None:
         """Give the answer to the waiting call."""

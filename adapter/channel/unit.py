@@ -145,7 +145,7 @@ class AnyUnit:
         self._settle(commit, UnitState.BACKED_OUT)
 
     def _send_commit(self, meanwhile: UnitState) -> Pending:
-        request = Pending(c.Commit(self.id), durable=True)
+        request = Pending(c.Commit(self.id))
         self._state = meanwhile
         try:
             self.submit([request])
@@ -187,7 +187,7 @@ class AnyUnit:
         self._end(UnitState.BACKED_OUT)
         if self._enlisted.beginning is None:
             return
-        request = Pending(c.Backout(self.id), durable=True)
+        request = Pending(c.Backout(self.id))
         try:
             self._channel.ask([request], self._enlisted)
             self._channel.result(request, Done, self._enlisted)

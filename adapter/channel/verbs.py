@@ -63,19 +63,16 @@ def close_handles(channel: Channel, handles: list[Handle]) -> None:
 
 def put_request(handle: Handle, messages: list[MessageData], unit: AnyUnit | None) -> Pending:
     """Make a put, in a unit or durable by itself."""
-    if unit is None:
-        return Pending(c.Put(handle.number, messages), durable=True, handle=handle)
-    return Pending(c.Put(handle.number, messages, unit.id), rq.WITH_UNIT, handle=handle)
+    command = c.Put(handle.number, messages, b"" if unit is None else unit.id)
+    return Pending(command, handle=handle)
 
 
 def get_request(handle: Handle, command: c.Get, unit: AnyUnit | None) -> Pending:
     """Make a get, in a unit or durable by itself."""
     command.handle = handle.number
-    if unit is None:
-        request = Pending(command, durable=True, handle=handle)
-    else:
+    if unit is not None:
         command.unit = unit.id
-        request = Pending(command, rq.WITH_UNIT, handle=handle)
+    request = Pending(command, handle=handle)
     if command.wait_ms > 0:
         request.wait_until_s = time.monotonic() + command.wait_ms / 1000
     return request

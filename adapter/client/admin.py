@@ -60,7 +60,7 @@ class Description(Struct):
 
 def durable(channel: Channel, command: c.Command, handle: Handle | None = None) -> int:
     """Have a command done durably; return how many messages it concerned."""
-    request = Pending(command, durable=True, handle=handle)
+    request = Pending(command, handle=handle)
     channel.ask([request])
     return channel.result(request, Done).count
 

@@ -131,11 +131,7 @@ class Prefetch(Generic[UnitT]):
         """Back out every unit ahead and wait for it, so that the next get finds every message in
         its place."""
         units = [unit.on_wire for unit in self._take_all()]
-        backouts = [
-            Pending(c.Backout(unit.ident), durable=True)
-            for unit in units
-            if self._channel.holds(unit)
-        ]
+        backouts = [Pending(c.Backout(unit.ident)) for unit in units if self._channel.holds(unit)]
         for unit in units:
             self._channel.forget_unit(unit)
         with suppress(ConnectionBroken):  # they are gone with the connection

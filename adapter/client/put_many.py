@@ -12,7 +12,6 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
 from adapter.channel.outstanding import UnitOnWire
 from adapter.channel.requests import Handle, Pending
@@ -104,10 +103,8 @@ class Pipeline:
     def _start(self, messages: list[MessageData]) -> None:
         channel = self._channel
         unit = channel.enlist()
-        put = Pending(
-            c.Put(self._handle.number, messages, unit.ident), rq.WITH_UNIT, handle=self._handle
-        )
-        commit = Pending(c.Commit(unit.ident), durable=True)
+        put = Pending(c.Put(self._handle.number, messages, unit.ident), handle=self._handle)
+        commit = Pending(c.Commit(unit.ident))
         try:
             channel.ask([put], unit)
             channel.result(put, PutDone, unit)
@@ -159,7 +156,7 @@ class Pipeline:
         """End a unit whose puts were refused."""
         if unit.beginning is None:
             return
-        request = Pending(c.Backout(unit.ident), durable=True)
+        request = Pending(c.Backout(unit.ident))
         with suppress(Error):  # it is gone with the connection
             self._channel.ask([request], unit)
         self._channel.forget_unit(unit)

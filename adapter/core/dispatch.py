@@ -17,6 +17,7 @@ from adapter.core.contract import records as r
 from adapter.core.contract.message import first_n
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
+from adapter.core.contract.traits import is_durable
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.lane import PageNeeded
@@ -52,7 +53,7 @@ from adapter.core.rules import (
     waiting,
 )
 from adapter.core.rules.decision import Decision, refused
-from adapter.core.tables import APPLY, DECIDE, is_durable
+from adapter.core.tables import APPLY, DECIDE
 
 
 class Effects:

@@ -1,6 +1,6 @@
 """The tables of core: which rule decides a command, and which one applies a record.
 
-It also says which commands are durable. This module does not know what a step is.
+What else a command is: contract/traits. This module does not know what a step is.
 """
 
 from __future__ import annotations
@@ -153,49 +153,3 @@ APPLY: Final[dict[type, Callable[[QueueManager, Any], Removed | None]]] = {
     r.RowsRestored: broker_state.apply_conversation_rows,
     r.ReceiveNoted: broker_state.apply_receive_noted,
 }
-
-OUTSIDE_UNITS: Final[frozenset[type]] = frozenset(
-    (c.Put, c.Get, m.MsmqSend, m.MsmqReceive, m.MsmqMove)
-)
-"""Durable, unless they are part of a unit."""
-
-ALWAYS_DURABLE: Final[frozenset[type]] = frozenset(
-    (
-        c.Commit,
-        c.Backout,
-        c.DefineQueue,
-        c.AlterQueue,
-        c.DeleteQueue,
-        c.PurgeQueue,
-        c.SetAttributes,
-        c.DefineObject,
-        c.AlterObject,
-        c.DeleteObject,
-        c.SubscriptionRequest,
-        c.ClearRetained,
-        c.DeleteConsumer,
-        m.MsmqCreate,
-        m.MsmqAlter,
-        m.MsmqDelete,
-        m.MsmqPurge,
-        b.BrokerCreate,
-        b.BrokerAlter,
-        b.BrokerDrop,
-    )
-)
-
-
-def is_one_way(command: c.Command) -> bool:
-    """Say whether a command may come without a request number, and is not answered then."""
-    if isinstance(command, c.Put):
-        return bool(command.unit) and bool(command.options & c.DEFERRED)
-    return isinstance(command, (c.Begin, c.Touch))
-
-
-def is_durable(command: c.Command) -> bool:
-    """Say whether a command's outcome can be asked for again, so that it needs a number."""
-    kind = type(command)
-    if kind in OUTSIDE_UNITS:
-        unit: bytes = command.unit  # type: ignore[union-attr]
-        return not unit and not (isinstance(command, m.MsmqReceive) and command.peek)
-    return kind in ALWAYS_DURABLE

@@ -192,7 +192,7 @@ def set_attributes(
             attributes[row.name], chars = unpadded(chars[:length]), chars[length:]
         else:
             attributes[row.name] = _taken(row, left)
-    request = Pending(c.SetAttributes(handle.number, attributes), durable=True, handle=handle)
+    request = Pending(c.SetAttributes(handle.number, attributes), handle=handle)
     session.ask([request], request, Done)
 
 

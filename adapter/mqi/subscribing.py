@@ -174,7 +174,7 @@ def request_publications(session: MqiSession, hsub: int, action: int, sro: bytes
     if action != mq.MQSR_ACTION_PUBLICATION:
         raise MqiFailure(mq.MQRC_ACTION_ERROR)
     _, handle = session.subscription(hsub)
-    request = Pending(c.SubscriptionRequest(handle.number), durable=True, handle=handle)
+    request = Pending(c.SubscriptionRequest(handle.number), handle=handle)
     fields["NumPubs"] = session.ask([request], request, Done).count
     return structs.MQSRO.write(fields)
 

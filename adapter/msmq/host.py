@@ -76,14 +76,14 @@ class Host(Closing):
             attributes["label"] = a.as_text("label", label)
         route = self.computers.to(name)
         command = c.MsmqCreate(name, attributes, route.computer)
-        requests.ask(route.channel, command, Done, True, name)
+        requests.ask(route.channel, command, Done, name)
         return self.open(name)
 
     def delete(self, path: str) -> None:
         """Delete a queue with the messages on it. Raises MessageQueueException: QUEUE_NOT_FOUND."""
         name = here_as_dot(as_queue_name(path))
         route = self.computers.to(name)
-        requests.ask(route.channel, c.MsmqDelete(name, route.computer), Done, True, name)
+        requests.ask(route.channel, c.MsmqDelete(name, route.computer), Done, name)
 
     def exists(self, path: str) -> bool:
         """Whether there is a queue of this path.

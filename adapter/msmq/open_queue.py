@@ -134,7 +134,7 @@ class OpenMessageQueue(QueueProperties, Closing):
         handle = self._reading(peeks=True)
         number = next(self._cursor_numbers)
         command = c.MsmqCursor(handle.number, number)
-        requests.ask(self._reads.channel, command, Done, False, self.path)
+        requests.ask(self._reads.channel, command, Done, self.path)
         return MessageCursor(number, handle.number, self._close_cursor)
 
     def _close_cursor(self, cursor: MessageCursor) -> None:
@@ -143,7 +143,7 @@ class OpenMessageQueue(QueueProperties, Closing):
             return
         command = c.MsmqCursor(cursor.handle, cursor.number, close=True)
         with suppress(Error):  # it was lost with the connection
-            requests.ask(channel, command, Done, False, self.path)
+            requests.ask(channel, command, Done, self.path)
 
     def peek_ahead(self, command: c.MsmqReceive) -> Pending:
         """Send a peek, and return when the queue manager has it; the answer may come later."""

@@ -167,7 +167,7 @@ class QueueProperties(KnownProperties):
     def _alter(self, **attributes: bool | int | str | None) -> None:
         route = self._reads
         command = c.MsmqAlter(self._path, attributes, route.computer)
-        requests.ask(route.channel, command, Done, True, self._path)
+        requests.ask(route.channel, command, Done, self._path)
 
 
 def _quota(name: str, value: object) -> int:

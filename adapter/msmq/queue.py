@@ -107,7 +107,7 @@ class MessageQueue(QueueReader):
         """Remove every message that no transaction has received; returns how many."""
         handle = self._reading()
         command = c.MsmqPurge(handle.number)
-        return requests.ask(self._reads.channel, command, Done, True, self.path).count
+        return requests.ask(self._reads.channel, command, Done, self.path).count
 
     def __repr__(self) -> str:
         return f"<MessageQueue {self.path}>"

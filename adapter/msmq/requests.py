@@ -43,9 +43,9 @@ def open_handle(route: QueueRoute, name: str, access: int, deny_receive: bool) -
     return handle
 
 
-def ask(channel: Channel, command: Any, kind: type[ResultT], durable: bool, name: str) -> ResultT:
+def ask(channel: Channel, command: Any, kind: type[ResultT], name: str) -> ResultT:
     """Ask for something that is part of no transaction."""
-    request = Pending(command, durable=durable)
+    request = Pending(command)
     with errors_of(channel, name):
         channel.ask([request])
         return channel.result(request, kind)
@@ -54,19 +54,16 @@ def ask(channel: Channel, command: Any, kind: type[ResultT], durable: bool, name
 def inquire(route: QueueRoute, name: str) -> list[QueueDescription]:
     """Return the queues that a name or pattern names."""
     command = c.MsmqInquire(name, route.computer)
-    return ask(route.channel, command, Descriptions, False, name).queues
+    return ask(route.channel, command, Descriptions, name).queues
 
 
 def read_request(handle: Handle, command: c.MsmqReceive, unit: Unit | None) -> Pending:
     """Make a receive or peek. What a lost connection leaves of it: see Pending."""
     if unit is not None:
         command.unit = unit.id
-        request = Pending(command, rq.WITH_UNIT, handle=handle)
-    elif command.peek:
-        when_lost = rq.FROM_START if command.cursor else rq.AGAIN
-        request = Pending(command, when_lost, handle=handle)
-    else:
-        request = Pending(command, durable=True, handle=handle)
+    has_position = unit is None and command.peek and command.cursor
+    when_lost = rq.FROM_START if has_position else rq.AGAIN
+    request = Pending(command, when_lost, handle=handle)
     if command.wait_ms > 0:
         request.wait_until_s = time.monotonic() + command.wait_ms / 1000
     return request
@@ -99,11 +96,9 @@ def send(
     channel: Channel, handle: Handle, command: c.MsmqSend, unit: Unit | None, name: str
 ) -> bytes:
     """Send a message, and return its id; empty if the queue manager discarded the message."""
-    if unit is None:
-        request = Pending(command, durable=True, handle=handle)
-    else:
+    if unit is not None:
         command.unit = unit.id
-        request = Pending(command, rq.WITH_UNIT, handle=handle)
+    request = Pending(command, handle=handle)
     with errors_of(channel, name):
         done = perform(channel, unit, [request], request, SENT)
     return done.message_ids[0] if isinstance(done, PutDone) else b""
@@ -113,10 +108,8 @@ def perform_in(
     channel: Channel, handle: Handle, command: Any, unit: Unit | None, name: str
 ) -> None:
     """Ask for something that is done in a unit, or durably by itself."""
-    if unit is None:
-        request = Pending(command, durable=True, handle=handle)
-    else:
+    if unit is not None:
         command.unit = unit.id
-        request = Pending(command, rq.WITH_UNIT, handle=handle)
+    request = Pending(command, handle=handle)
     with errors_of(channel, name):
         perform(channel, unit, [request], request, Done)

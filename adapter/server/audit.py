@@ -7,27 +7,17 @@ messages are not administrative. This module knows what commands are called, not
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 import structlog
-from msgspec import Struct
 
 from adapter.core.attributes.objects import QUEUE_MANAGER
-from adapter.core.contract import broker, msmq
-from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused, Result
+from adapter.core.contract.traits import trait_of
 from adapter.core.model.connection import Party
 from adapter.core.model.manager import Reply
 from adapter.owner.inquiries import Inquiries
-
-QueueOf = Callable[[int], str]
-"""Names the queue that is open under a handle."""
-ObjectName = tuple[str, str]
-"""What a command is called, and the object that it is about."""
-Describe = Callable[[Any, QueueOf], ObjectName]
 
 OF_COMMANDS = "mqk "
 """What the application begins with that a command of mqk says it is."""
@@ -35,48 +25,6 @@ OF_COMMANDS = "mqk "
 log = structlog.get_logger("mqk.audit")
 
 
-def _of_queue(verb: str, kind: str = "queue") -> Describe:
-    return lambda command, _queue_of: (f"{verb} {kind}", command.name)
-
-
-def _of_object(verb: str) -> Describe:
-    def describe(command: Any, _queue_of: QueueOf) -> ObjectName:
-        kind = "queue manager" if command.kind == QUEUE_MANAGER else command.kind
-        return f"{verb} {kind}", command.name
-
-    return describe
-
-
-def _of_catalog(verb: str) -> Describe:
-    return lambda command, _queue_of: (f"{verb} Service Broker {command.kind}", command.name)
-
-
-def _of_handle(command: c.SetAttributes, queue_of: QueueOf) -> ObjectName:
-    return "set attributes of queue", queue_of(command.handle)
-
-
-AUDITED: Mapping[type[Struct], Describe] = {
-    c.DefineQueue: _of_queue("define"),
-    c.AlterQueue: _of_queue("alter"),
-    c.DeleteQueue: _of_queue("delete"),
-    c.PurgeQueue: _of_queue("purge"),
-    c.SetAttributes: _of_handle,
-    c.DefineObject: _of_object("define"),
-    c.AlterObject: _of_object("alter"),
-    c.DeleteObject: _of_object("delete"),
-    c.EndConnection: lambda command, _queue_of: ("end connection", str(command.connection)),
-    c.ClearRetained: lambda command, _queue_of: ("clear topic", command.topic_string),
-    c.DeleteConsumer: lambda command, _queue_of: (
-        "delete consumer", f"{command.queue}/{command.consumer}"
-    ),
-    msmq.MsmqCreate: lambda command, _queue_of: ("create MSMQ queue", command.path),
-    msmq.MsmqAlter: _of_queue("alter", "MSMQ queue"),
-    msmq.MsmqDelete: _of_queue("delete", "MSMQ queue"),
-    msmq.MsmqPurge: lambda command, queue_of: ("purge MSMQ queue", queue_of(command.handle)),
-    broker.BrokerCreate: _of_catalog("create"),
-    broker.BrokerAlter: _of_catalog("alter"),
-    broker.BrokerDrop: _of_catalog("drop"),
-}  # fmt: skip
 DETAILS = ("attributes", "replace", "purge")
 
 
@@ -90,10 +38,15 @@ class AuditTrail:
         self, inquiries: Inquiries, connection: int, request: int, command: Any, party: Party | None
     ) -> None:
         """Note a command, if it is administrative. inquiries: know what handles are open."""
-        describe = AUDITED.get(type(command))
-        if describe is None:
+        audit = trait_of(command).audit
+        if audit is None:
             return
-        what, name = describe(command, partial(inquiries.queue_of, connection))
+        words = {one: getattr(command, one) for one in command.__struct_fields__}
+        if "handle" in words:
+            words["queue_of"] = inquiries.queue_of(connection, command.handle)
+        if words.get("kind") == QUEUE_MANAGER:
+            words["kind"] = "queue manager"
+        what, name = audit.command.format_map(words), audit.of.format_map(words)
         details = {one: value for one in DETAILS if (value := getattr(command, one, None))}
         self._asked[connection, request] = {
             "command": what, "object": name, **by(connection, party), **details

@@ -111,10 +111,9 @@ class ServiceBroker(Closing, Poison, Subscribing):
         command: Any,
         kind: Any,
         *,
-        durable: bool = False,
         numbers: Mapping[Reason, int] | None = None,
     ) -> Any:
-        request = Pending(command, durable=durable)
+        request = Pending(command)
         with as_broker(numbers):
             self.channel.ask([request])
             return self.channel.result(request, kind)

@@ -57,21 +57,20 @@ class Catalog(ABC):
         command: Any,
         kind: Any,
         *,
-        durable: bool = False,
         numbers: Mapping[Reason, int] | None = None,
     ) -> Any: ...
 
     def _create(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
         command = b.BrokerCreate(kind, a.as_text("name", name), attributes)
         numbers = PRIORITY_NUMBERS if kind == kinds.PRIORITY else None
-        self._ask(command, Done, durable=True, numbers=numbers)
+        self._ask(command, Done, numbers=numbers)
 
     def _alter(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
         command = b.BrokerAlter(kind, a.as_text("name", name), attributes)
-        self._ask(command, Done, durable=True)
+        self._ask(command, Done)
 
     def _drop(self, kind: str, name: str) -> None:
-        self._ask(b.BrokerDrop(kind, a.as_text("name", name)), Done, durable=True)
+        self._ask(b.BrokerDrop(kind, a.as_text("name", name)), Done)
 
     def create_message_type(
         self, name: str, *, validation: str = "NONE", schema: str | None = None

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Pending
 from adapter.channel.unit import Unit, perform
@@ -75,7 +74,7 @@ class Statements(ABC):
             command.unit = unit.id
             if hasattr(command, "lock_ms"):
                 command.lock_ms = self.lock_timeout_ms
-            request = Pending(command, rq.WITH_UNIT)
+            request = Pending(command)
             return perform(channel, unit, [request], request, kind)
 
     def begin_dialog(

@@ -61,7 +61,7 @@ class Views(ABC):
     """The views."""
 
     @abstractmethod
-    def _ask(self, command: Any, kind: Any, *, durable: bool = False) -> Any: ...
+    def _ask(self, command: Any, kind: Any) -> Any: ...
 
     def browse(self, queue: str) -> list[Row]:
         """SELECT * FROM queue: rows in queuing order, retained ones last; also while it is OFF."""

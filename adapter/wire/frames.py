@@ -68,7 +68,7 @@ class Operation(Struct, array_like=True, gc=False):
     """One request. number: 0, or the number of a durable command in the client's session.
 
     request: the client's own number, by which it is answered; or 0 for an operation that gets no
-    answer, which core.tables.is_one_way allows.
+    answer, which core.contract.traits.is_one_way allows.
     """
 
     request: int

@@ -33,8 +33,8 @@ from adapter.core.contract.results import (
     Subscribed,
     UnitOutcome,
 )
+from adapter.core.contract.traits import is_durable, is_one_way
 from adapter.core.mq_layouts import dead_letter, trigger_message
-from adapter.core.tables import is_durable, is_one_way
 from tests.scenarios import broker, msmq, topics
 from tests.scenarios.arrivals import InboundTopic
 from tests.scenarios.beyond import (

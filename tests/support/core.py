@@ -10,12 +10,13 @@ from typing import Any
 
 import msgspec
 
-from adapter.core import dispatch, inputs, tables
+from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import Record, UnitCommitted
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
+from adapter.core.contract.traits import is_durable
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
@@ -243,7 +244,7 @@ class Client:
 
     def send(self, command: c.Command, number: int | None = None) -> int:
         """Send a command and return its request number; number: its number in the session."""
-        durable = tables.is_durable(command)
+        durable = is_durable(command)
         if not self.session and (durable or isinstance(command, c.Begin)):
             self.open_session(self.core.new_session_id())
         if number is None:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from adapter.core import tables
 from adapter.core.contract import commands as c
+from adapter.core.contract.traits import is_durable
 
 NUMBERS = (0, 1, 2, 3, -1, 9, 10, 255, 65_536, 2**31 - 1, 2**31, -(2**31), 2**63 - 1, -(2**63))
 HUGE = 2**64 - 1
@@ -55,7 +55,7 @@ class Nonsense:
         """Say whether a command that is well formed needs a number."""
         if isinstance(command, list):
             return bool(command) and command[0] == 5 and not (len(command) > 3 and command[3])
-        return tables.is_durable(command)
+        return is_durable(command)
 
     def _number(self) -> int:
         return self._chance.choice(NUMBERS)

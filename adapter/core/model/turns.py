@@ -10,25 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from adapter.core.contract.commands import (
-    Browse,
-    Close,
-    CloseSubscription,
-    Command,
-    Open,
-    OpenTopic,
-    Request,
-    Subscribe,
-)
-from adapter.core.contract.msmq import MsmqCursor, MsmqMove, MsmqOpen, MsmqReceive
+from adapter.core.contract.commands import Command, Request
+from adapter.core.contract.msmq import MsmqMove
+from adapter.core.contract.traits import trait_of
 
 Key = tuple[str, bytes | int]
-
-
-OPENING = (Open, Close, OpenTopic, Subscribe, CloseSubscription, MsmqOpen)
-
-
-WITH_CURSORS = (Browse, MsmqReceive, MsmqCursor)
 
 
 class Turns:
@@ -87,12 +73,13 @@ class Turns:
 def _uses(command: Command) -> tuple[list[Key], list[Key]]:
     """Say what a command must have for itself, and what it may use along with others."""
     alone: list[Key] = []
+    trait = trait_of(command)
     unit, handle = getattr(command, "unit", b""), getattr(command, "handle", 0)
     if unit:
         alone.append(("unit", unit))
-    if isinstance(command, OPENING):
+    if trait.opens:
         return [*alone, ("handle", handle)], []
-    if isinstance(command, WITH_CURSORS):
+    if trait.has_cursor:
         alone.append(("cursor", handle))
     if isinstance(command, MsmqMove):
         return alone, [("handle", handle), ("handle", command.target)]

@@ -8,76 +8,14 @@ known here; the server ends the connections that are left.
 
 from __future__ import annotations
 
-from adapter.core.contract.broker import (
-    BrokerAlter,
-    BrokerAwaitEvent,
-    BrokerCreate,
-    BrokerDrop,
-)
-from adapter.core.contract.commands import (
-    THROUGH_QUIESCE,
-    AlterObject,
-    AlterQueue,
-    Begin,
-    Browse,
-    ClaimBatch,
-    ClearRetained,
-    DefineObject,
-    DefineQueue,
-    DeleteConsumer,
-    DeleteObject,
-    DeleteQueue,
-    Get,
-    PurgeQueue,
-    Put,
-    Request,
-    SetAttributes,
-    Subscribe,
-    SubscriptionRequest,
-)
-from adapter.core.contract.msmq import (
-    MsmqAlter,
-    MsmqCreate,
-    MsmqDelete,
-    MsmqMove,
-    MsmqPurge,
-    MsmqReceive,
-    MsmqSend,
-)
+from adapter.core.contract.commands import THROUGH_QUIESCE, Browse, Get, Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Refused
+from adapter.core.contract.traits import OUTSIDE_UNITS, trait_of
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.rules import waiting
 from adapter.core.rules.decision import connection_of
-
-NEW_WORK = (
-    Begin,
-    Browse,
-    DefineQueue,
-    AlterQueue,
-    DeleteQueue,
-    PurgeQueue,
-    SetAttributes,
-    DefineObject,
-    AlterObject,
-    DeleteObject,
-    Subscribe,
-    SubscriptionRequest,
-    ClearRetained,
-    ClaimBatch,
-    DeleteConsumer,
-    MsmqCreate,
-    MsmqAlter,
-    MsmqDelete,
-    MsmqPurge,
-    BrokerCreate,
-    BrokerAlter,
-    BrokerDrop,
-    BrokerAwaitEvent,
-)
-IN_UNITS = (Put, Get, MsmqSend, MsmqReceive, MsmqMove)
-"""Outside a unit they are new work; verbs on conversations are always part of one."""
 
 
 def begin(qm: QueueManager) -> list[Reply]:
@@ -107,10 +45,10 @@ def check(qm: QueueManager, request: Request) -> None:
     command = request.command
     if isinstance(command, (Get, Browse)) and command.options & THROUGH_QUIESCE:
         return
-    if isinstance(command, IN_UNITS):
-        new = command.unit not in connection_of(qm, request).units
-    else:
-        new = isinstance(command, NEW_WORK)
+    trait = trait_of(command)
+    new = trait.is_new_work
+    if trait.durable is OUTSIDE_UNITS:  # verbs on conversations are always part of a unit
+        new = command.unit not in connection_of(qm, request).units  # type: ignore[union-attr]
     if new:
         raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
 

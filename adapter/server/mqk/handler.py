@@ -15,12 +15,12 @@ from adapter import addresses
 from adapter.core.contract.commands import OUTPUT, Command, Open, Request
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
+from adapter.core.contract.traits import is_one_way, trait_of
 from adapter.core.model.connection import Party
-from adapter.core.tables import is_one_way
 from adapter.owner.clock import Clock
 from adapter.owner.term import OwnerTerm
 from adapter.server.admission import Admission, Principal
-from adapter.server.audit import AUDITED, AuditTrail, by
+from adapter.server.audit import AuditTrail, by
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connections import ClientConnections
 from adapter.server.mqk.connection import ClientConnection
@@ -121,7 +121,7 @@ class MqkHandler:
         elif term is not None:
             if type(command) is Open and command.modes & OUTPUT:
                 self._look_at_open(term, command.queue)
-            if type(command) in AUDITED:
+            if trait_of(command).audit is not None:
                 self._audit.asked(
                     term.inquiries, client.number, operation.request, command, client.party
                 )

@@ -1,17 +1,20 @@
 """What is said of a request whose answer is not to be had."""
 
-from typing import get_args
+import pytest
 
-from adapter.channel.outstanding import QUESTIONS
+from adapter.channel.outstanding import Outstanding
+from adapter.channel.requests import Pending
+from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
-from adapter.core.tables import ALWAYS_DURABLE
-from adapter.wire.frames import ServerCommand
-
-ASKING = ("Ask", "Inquire", "Browse", "Locate", "ReadBatches", "AwaitEvent")
+from adapter.errors import ConnectionBroken
+from adapter.wire.frames import AskServer
 
 
-def test_finding_reliability_questions_every_command_that_writes_nothing_is_one() -> None:
-    commands = get_args(c.Command | ServerCommand)
-    asking = {one for one in commands if any(word in one.__name__ for word in ASKING)}
-    assert asking == set(QUESTIONS)
-    assert not asking & set(ALWAYS_DURABLE)
+@pytest.mark.parametrize("question", [c.AskLowest(1), b.BrokerAwaitEvent("s"), AskServer()])
+def test_finding_reliability_questions_are_asked_again(question: c.Command | AskServer) -> None:
+    outstanding = Outstanding()
+    asked = Pending(question)
+    outstanding.register(outstanding.prepare([asked], None), sent=True)
+    outstanding.give_up("it is cut")
+    assert isinstance(asked.answer, ConnectionBroken)
+    assert "ask again" in str(asked.answer)

@@ -505,7 +505,7 @@ def test_more_durable_commands_than_can_be_kept_are_refused_here(
 ) -> None:
     server.holds = (c.PurgeQueue,)
     channel = qm._channel
-    requests = [Pending(c.PurgeQueue("Q"), durable=True) for _ in range(UNANSWERED_MAX)]
+    requests = [Pending(c.PurgeQueue("Q")) for _ in range(UNANSWERED_MAX)]
     channel.submit(requests)
     with pytest.raises(e.LimitReached, match="use several connections"):
         qm.put("Q", b"x")

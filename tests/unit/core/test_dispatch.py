@@ -16,6 +16,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData, weight
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Done, Messages, Refused
+from adapter.core.contract.traits import is_durable
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
@@ -316,7 +317,7 @@ def test_every_command_has_a_rule_and_every_record_an_application() -> None:
     ],
 )
 def test_which_commands_are_durable(command: c.Command, durable: bool) -> None:
-    assert tables.is_durable(command) is durable
+    assert is_durable(command) is durable
 
 
 def test_a_request_of_a_connection_that_has_ended_is_not_executed() -> None:

@@ -1,0 +1,73 @@
+"""Every command has its traits, and they fit each other and the command's fields."""
+
+from typing import get_args
+
+import pytest
+
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import MessageData
+from adapter.core.contract.msmq import MsmqReceive
+from adapter.core.contract.traits import (
+    TRAITS,
+    Direction,
+    Durable,
+    is_durable,
+    is_one_way,
+    is_part_of_unit,
+    trait_of,
+)
+from adapter.wire.frames import AskServer
+
+COMMANDS = get_args(c.Command)
+ASKING = ("Ask", "Inquire", "Browse", "Locate", "ReadBatches", "AwaitEvent")
+CHANGING = ("Define", "Alter", "Delete", "Purge", "Clear", "Create", "Drop", "SetAttributes")
+
+
+def test_every_command_has_a_row_and_nothing_else_has() -> None:
+    assert set(TRAITS) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_traits_fit_each_other_and_the_fields(command: type) -> None:
+    trait = TRAITS[command]
+    fields = set(command.__struct_fields__)  # type: ignore[attr-defined]
+    assert not trait.is_question or (trait.durable is Durable.NEVER and not trait.audit)
+    assert (trait.durable is Durable.OUTSIDE_UNITS) == (trait.moves is not Direction.NOWHERE)
+    if trait.in_unit:
+        assert "unit" in fields
+    if trait.opens or trait.has_cursor:
+        assert "handle" in fields
+    if trait.audit:
+        words = {one: one for one in (*fields, *(["queue_of"] if "handle" in fields else []))}
+        assert trait.audit.command.format_map(words)
+        assert trait.audit.of.format_map(words)
+
+
+def test_every_command_that_asks_is_a_question_and_no_other() -> None:
+    asking = {one for one in COMMANDS if any(word in one.__name__ for word in ASKING)}
+    assert asking == {one for one in COMMANDS if TRAITS[one].is_question}
+
+
+def test_every_command_that_changes_objects_is_audited_and_no_other_but_one() -> None:
+    changing = {one for one in COMMANDS if any(word in one.__name__ for word in CHANGING)}
+    assert changing | {c.EndConnection} == {one for one in COMMANDS if TRAITS[one].audit}
+
+
+def test_the_unit_and_a_peek_decide_whether_a_verb_is_durable() -> None:
+    assert is_durable(c.Get(1))
+    assert not is_durable(c.Get(1, unit=b"u"))
+    assert not is_durable(MsmqReceive(1, peek=True))
+    assert not is_part_of_unit(c.Get(1))
+    assert is_part_of_unit(c.Get(1, unit=b"u"))
+    assert not is_part_of_unit(c.Commit(b"u"))  # it outlives the unit
+
+
+def test_a_deferred_put_in_a_unit_may_be_one_way() -> None:
+    messages = [MessageData(b"")]
+    assert is_one_way(c.Put(1, messages, b"u", c.DEFERRED))
+    assert not is_one_way(c.Put(1, messages, b"u"))
+    assert not is_one_way(c.Put(1, messages, b"", c.DEFERRED))
+
+
+def test_what_core_does_not_know_is_plain() -> None:
+    assert trait_of(AskServer()) == trait_of(c.ConsumeBatches(1, b"", 1))

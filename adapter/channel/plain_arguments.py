@@ -1,7 +1,7 @@
 """The checks of arguments, for faces that have no reason codes of IBM MQ.
 
-Each check is that of adapter.channel.arguments; the text of its error has no reason code. This
-module knows no verb.
+Each check is that of adapter.channel.arguments; its errors are those of programs that know no other
+ones. This module knows no verb.
 """
 
 from __future__ import annotations
@@ -21,20 +21,14 @@ ResultT = TypeVar("ResultT")
 class WrongArgumentType(InvalidType):
     """An argument has the wrong type."""
 
-    def __str__(self) -> str:
-        return self.text
-
 
 class WrongArgument(InvalidOption):
     """An argument, or a combination of arguments, is invalid."""
 
-    def __str__(self) -> str:
-        return self.text
-
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Have errors of arguments raised without reason code."""
+    """Have errors of arguments raised without the reason codes of single ones."""
     try:
         yield
     except InvalidType as error:

@@ -157,7 +157,8 @@ class Connection(Administration, Closing):
     def queue(self, name: str, *, open_for: OpenFor | None = None, selection: str = "") -> Queue:
         """Return a queue to work with. It is opened for what is done with it when that is done.
 
-        open_for: also open it now, for "input", "input_exclusive", "output" or "browse".
+        open_for: also open it now, for "input", "input_exclusive", "output" or "browse", so that a
+        missing queue or a wrong selection is found here, and not by the first verb.
         selection: gets, units and browses are given only what fits: an SQL condition over
         properties and fields, as "colour = 'red' AND Root.MQMD.Priority > 3".
         Raises QueueNotFound, QueueInUse, InvalidSelector.

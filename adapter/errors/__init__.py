@@ -53,7 +53,8 @@
     └── UnexpectedAnswer             the two ends do not understand each other
 
 An error's text says what happened, to which object, and what to do. The numbers are IBM MQ's
-reason codes. This room knows core's reasons; it knows neither the wire nor any verb.
+reason codes; the text of a mistake that is found before anything is sent has none. This room knows
+core's reasons; it knows neither the wire nor any verb.
 """
 
 # ruff: noqa: N818 -- these are published names
@@ -92,6 +93,7 @@ from adapter.errors.publishing import SubscriptionNotFound as SubscriptionNotFou
 from adapter.errors.publishing import TopicNotAlterable as TopicNotAlterable
 from adapter.errors.root import Error as Error
 from adapter.errors.root import UnitFailure as UnitFailure
+from adapter.errors.root import text_of_mistake
 from adapter.errors.routing import (
     DefaultTransmissionQueueTypeError as DefaultTransmissionQueueTypeError,
 )
@@ -121,11 +123,17 @@ class InvalidType(Error, TypeError):
 
     reason, reason_name = 2046, "MQRC_OPTIONS_ERROR"
 
+    def __str__(self) -> str:
+        return text_of_mistake(self)
+
 
 class InvalidValue(Error, ValueError):
     """An argument has an invalid value."""
 
     reason, reason_name = 2046, "MQRC_OPTIONS_ERROR"
+
+    def __str__(self) -> str:
+        return text_of_mistake(self)
 
 
 class InvalidOption(InvalidValue):

@@ -40,6 +40,11 @@ class Error(Exception):
         return f"{self.text} [{self.reason_name}]"
 
 
+def text_of_mistake(error: Error) -> str:
+    """Return the text of a wrong argument: it has a code only if the queue manager refused it."""
+    return error.text if error.refused is None else Error.__str__(error)
+
+
 class UnitFailure(Struct, frozen=True):
     """A unit whose commit failed after the program had gone on.
 

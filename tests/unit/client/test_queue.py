@@ -340,6 +340,43 @@ def test_queues_are_opened_for_what_is_done(qm: adapter.Connection, connect: Con
     qm.queue("Q", open_for="browse")
 
 
+def test_finding_users_18_a_queue_that_is_opened_now_must_exist(qm: adapter.Connection) -> None:
+    missing = qm.queue("MISSING")
+    wrong = qm.queue("Q", selection="a = = 1")
+    for mode in ("input", "output", "browse"):
+        with pytest.raises(e.QueueNotFound, match="MISSING"):
+            qm.queue("MISSING", open_for=mode)
+    with pytest.raises(e.InvalidSelector):
+        qm.queue("Q", open_for="input", selection="a = = 1")
+    with pytest.raises(e.QueueNotFound, match="MISSING"):
+        missing.get()
+    with pytest.raises(e.InvalidSelector):
+        wrong.get()
+
+
+def test_finding_users_19_a_mistake_of_the_program_has_no_code(queue: adapter.Queue) -> None:
+    mistakes: list[Callable[[], object]] = [
+        lambda: queue.put(5),  # type: ignore[arg-type]
+        lambda: queue.get(timeout=-1),
+        lambda: queue.put("x", priority=10),
+        lambda: queue.put("x", expiry_s=0),
+        lambda: queue.put("x", wait=False),
+        lambda: queue.put("x", properties={"a": []}),  # type: ignore[dict-item]
+    ]
+    for mistake in mistakes:
+        with pytest.raises((e.InvalidType, e.InvalidValue)) as raised:
+            mistake()
+        assert "MQRC" not in str(raised.value)
+        assert raised.value.reason
+
+
+def test_finding_users_19_what_the_queue_manager_refuses_has_its_code(
+    qm: adapter.Connection,
+) -> None:
+    with pytest.raises(e.InvalidSelector, match="MQRC_SELECTOR_SYNTAX_ERROR"):
+        qm.queue("Q", selection="a = = 1").get()
+
+
 def test_input_is_opened_as_the_queue_says(qm: adapter.Connection, connect: Connect) -> None:
     qm.define_queue("R", def_input_open_option="EXCLUSIVE")
     qm.define_queue("S", share=False)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Descriptions, Done
+from adapter.core.contract.results import Descriptions, Done, QueueDescription
 from adapter.servicebroker import arguments as a
 from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType
 
@@ -46,6 +46,36 @@ class ServiceQueue(Struct, frozen=True):
     activation: QueueActivation | None
     message_count: int
     receiving: int
+
+    @property
+    def is_receive_enabled(self) -> bool:
+        """Whether its status is ON."""
+        return self.status
+
+    @property
+    def is_enqueue_enabled(self) -> bool:
+        """Whether its status is ON."""
+        return self.status
+
+    @property
+    def is_retention_enabled(self) -> bool:
+        """Whether its retention is ON."""
+        return self.retention
+
+    @property
+    def is_activation_enabled(self) -> bool:
+        """Whether it has an activation procedure, and activation is ON."""
+        return self.activation is not None and self.activation.status
+
+    @property
+    def activation_procedure(self) -> str | None:
+        """What is started for its messages."""
+        return None if self.activation is None else self.activation.procedure
+
+    @property
+    def max_readers(self) -> int:
+        """How many readers run at once."""
+        return 0 if self.activation is None else self.activation.max_queue_readers
 
 
 class Catalog(ABC):
@@ -222,21 +252,25 @@ class Catalog(ABC):
     def queue(self, name: str) -> ServiceQueue:
         """Return a queue as it is now."""
         command = b.BrokerInquire(kinds.QUEUE, a.as_queue(name))
-        one = self._ask(command, Descriptions).queues[0]
-        shown = one.attributes
-        procedure = shown["activation_procedure"]
-        return ServiceQueue(
-            one.name,
-            shown["status"],
-            shown["retention"],
-            shown["poison_message_handling"],
-            shown["rollback_count"],
-            QueueActivation(procedure, shown["max_queue_readers"], shown["activation_status"])
-            if procedure
-            else None,
-            shown["message_count"],
-            shown["receiving"],
-        )
+        return service_queue(self._ask(command, Descriptions).queues[0])
+
+
+def service_queue(one: QueueDescription) -> ServiceQueue:
+    """Make a row of sys.service_queues."""
+    shown = one.attributes
+    procedure = shown["activation_procedure"]
+    return ServiceQueue(
+        one.name,
+        shown["status"],
+        shown["retention"],
+        shown["poison_message_handling"],
+        shown["rollback_count"],
+        QueueActivation(procedure, shown["max_queue_readers"], shown["activation_status"])
+        if procedure
+        else None,
+        shown["message_count"],
+        shown["receiving"],
+    )
 
 
 def joined(names: Iterable[str]) -> str:

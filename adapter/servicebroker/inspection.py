@@ -16,11 +16,12 @@ from msgspec import Struct
 from adapter.core.attributes.broker import ROLLBACKS_MAX
 from adapter.core.contract.broker_header import READY
 from adapter.servicebroker.catalog import Catalog
+from adapter.servicebroker.catalog_views import CatalogViews
 from adapter.servicebroker.errors import InvalidArgument, ServiceBrokerError
 from adapter.servicebroker.rows import Row
 from adapter.servicebroker.statements import Handle, Statements, as_guid
 from adapter.servicebroker.transaction import Transaction
-from adapter.servicebroker.views import EndpointRow, Views
+from adapter.servicebroker.views import EndpointRow
 
 NO_MESSAGE = "No message available."
 EMPTY = "Empty message."
@@ -70,7 +71,7 @@ LATIN_END = "\u0180"
 """Behind the last letter of Latin scripts that is common."""
 
 
-class Poison(Catalog, Views, Statements):
+class Poison(Catalog, CatalogViews, Statements):
     """Inspection and removal of poison messages."""
 
     @abstractmethod

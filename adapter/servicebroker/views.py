@@ -97,7 +97,10 @@ class Views(ABC):
 
     def transmission_queue(self) -> list[TransmissionRow]:
         """SELECT * FROM sys.transmission_queue."""
-        return [_transmission(one.attributes) for one in self._all(b.TRANSMISSION)]
+        return list(self._transmission())
+
+    def _transmission(self) -> Iterator[TransmissionRow]:
+        return (_transmission(one.attributes) for one in self._all(b.TRANSMISSION))
 
     def _all(self, kind: str) -> Iterator[QueueDescription]:
         after = ""

@@ -1,4 +1,4 @@
-"""mqk broker inspect, end, queue, alerts and activate: Service Broker for operators.
+"""mqk broker list, inspect, end, queue, alerts and activate: Service Broker for operators.
 
 What the statements mean is the queue manager's; here is how they are called and what is shown.
 """
@@ -12,6 +12,7 @@ import urllib.request
 from uuid import UUID
 
 import click
+import msgspec
 
 from adapter import launch
 from adapter.cli import output
@@ -33,6 +34,34 @@ PROGRAM_TIMEOUT_S = 300.0
 STOP_GRACE_S = 5.0
 
 
+LISTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "queues": (
+        "service_queues",
+        ("name", "status", "message_count", "receiving", "rollback_count", "activation_procedure"),
+    ),
+    "services": ("services", ("name", "service_queue")),
+    "contracts": (
+        "service_contract_message_usages",
+        ("service_contract", "message_type", "is_sent_by_initiator", "is_sent_by_target"),
+    ),
+    "message-types": ("service_message_types", ("name", "validation", "validation_desc")),
+    "routes": ("routes", ("name", "remote_service_name", "address")),
+    "priorities": (
+        "conversation_priorities",
+        ("name", "service_contract", "local_service", "remote_service_name", "priority"),
+    ),
+    "endpoints": (
+        "conversation_endpoints",
+        ("conversation_handle", "conversation_id", "state", "service_name", "far_service"),
+    ),
+    "transmission": (
+        "transmission_queue",
+        ("conversation_id", "to_service_name", "message_type_name", "transmission_status"),
+    ),
+}
+"""What `mqk broker list` shows: the view, and which of its columns are in the table."""
+
+
 def session(qmgr: str) -> ServiceBroker:
     """Open a session."""
     return connect(qmgr, application="mqk broker")
@@ -41,6 +70,27 @@ def session(qmgr: str) -> ServiceBroker:
 @click.group()
 def broker() -> None:
     """Service Broker: look at conversations and queues, end what cannot go on, watch queues."""
+
+
+@broker.command("list")
+@click.argument("kind", metavar="KIND", type=click.Choice(list(LISTS), case_sensitive=False))
+@options.json_output
+@options.queue_manager
+def show(kind: str, as_json: bool, qmgr: str) -> None:
+    """List the objects of a KIND, conversations' endpoints, or messages in transmission.
+
+    KIND is queues, services, contracts, message-types, routes, priorities, endpoints or
+    transmission. With --json each line has all columns of the view. A contract has a row for each
+    of its message types; transmission has, for each message, why it waits.
+    """
+    view, columns = LISTS[kind]
+    with session(qmgr) as opened:
+        rows = getattr(opened, view)()
+    if as_json:
+        for row in rows:
+            output.emit(msgspec.structs.asdict(row))
+    else:
+        output.table(columns, ([getattr(row, one) for one in columns] for row in rows))
 
 
 @broker.command()
@@ -118,7 +168,12 @@ def _activation_rows(activation: QueueActivation | None) -> dict[str, object]:
 @broker.command()
 @click.option("--run", "program", help="A program: it is given the event's name and the queue's.")
 @click.option("--webhook", help="A URL that the event is posted to, as JSON.")
-@click.option("--event", default=QUEUE_DISABLED, show_default=True, type=click.Choice(EVENTS))
+@click.option(
+    "--event",
+    default=QUEUE_DISABLED,
+    show_default=True,
+    type=click.Choice(EVENTS, case_sensitive=False),
+)
 @options.queue_manager
 def alerts(program: str | None, webhook: str | None, event: str, qmgr: str) -> None:
     """Start a program, or call a webhook, for each event of a queue, until SIGTERM or Ctrl-C.

@@ -35,6 +35,11 @@ as_unit_id = _checked(a.as_unit_id)
 as_whole = _checked(a.as_whole)
 
 
+def as_option(option: str, value: str) -> str:
+    """Check a word of an option, which is written in upper or lower case, as in Transact-SQL."""
+    return as_text(option, value).upper()
+
+
 def as_queue(name: str) -> str:
     """Check the name of a queue, which may be written as in Transact-SQL: in brackets, with dbo.
 

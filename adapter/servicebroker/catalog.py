@@ -108,17 +108,17 @@ class Catalog(ABC):
         """CREATE MESSAGE TYPE. validation: NONE, EMPTY, WELL_FORMED_XML, or VALID_XML by an XML
         schema.
         """
-        self._create(kinds.MESSAGE_TYPE, name, {"validation": validation, "schema": schema or ""})
+        self._create(kinds.MESSAGE_TYPE, name, _validation(validation, schema))
 
     def alter_message_type(self, name: str, *, validation: str, schema: str | None = None) -> None:
         """ALTER MESSAGE TYPE."""
-        self._alter(kinds.MESSAGE_TYPE, name, {"validation": validation, "schema": schema or ""})
+        self._alter(kinds.MESSAGE_TYPE, name, _validation(validation, schema))
 
     def create_contract(self, name: str, message_types: Mapping[str, str]) -> None:
         """CREATE CONTRACT: who sends each message type, INITIATOR, TARGET or ANY."""
         attributes = dict.fromkeys(SENDERS.values(), "")
         for message_type, sender in message_types.items():
-            field = SENDERS.get(sender)
+            field = SENDERS.get(a.as_option("SENT BY", sender))
             if field is None:
                 raise InvalidArgument(f"SENT BY is INITIATOR, TARGET or ANY, not {sender!r}")
             attributes[field] = joined([*attributes[field].split("\n"), message_type])
@@ -218,7 +218,11 @@ class Catalog(ABC):
         """CREATE EVENT NOTIFICATION: put a message about an event to a queue. on_queue: the queue
         that the event is about; empty: any.
         """
-        attributes = {"event": event, "queue": a.as_queue(queue), "object": a.as_queue(on_queue)}
+        attributes = {
+            "event": a.as_option("event", event),
+            "queue": a.as_queue(queue),
+            "object": a.as_queue(on_queue),
+        }
         self._create(kinds.NOTIFICATION, name, attributes)
 
     def drop_message_type(self, name: str) -> None:
@@ -291,4 +295,8 @@ def _activation(activation: QueueActivation | None) -> dict[str, Any]:
 
 
 def _address(address: str) -> str:
-    return "" if address == "LOCAL" else a.as_text("address", address)
+    return "" if a.as_option("address", address) == "LOCAL" else address
+
+
+def _validation(validation: str, schema: str | None) -> dict[str, Any]:
+    return {"validation": a.as_option("validation", validation), "schema": schema or ""}

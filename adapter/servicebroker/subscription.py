@@ -21,6 +21,7 @@ from adapter.channel.closing import Closing
 from adapter.core.contract import broker as b
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.errors import ConnectionBroken, Error
+from adapter.servicebroker import arguments as a
 from adapter.servicebroker.catalog import Catalog
 from adapter.servicebroker.errors import InvalidArgument, InvalidArgumentType
 
@@ -70,6 +71,7 @@ class Subscribing(Catalog):
 
         event: BROKER_QUEUE_DISABLED or QUEUE_ACTIVATION.
         """
+        event = a.as_option("event", event)
         if event not in b.EVENTS:
             raise InvalidArgument(f"event is one of {', '.join(b.EVENTS)}, not {event!r}")
         if (callback is None) == (queue is None):

@@ -40,6 +40,16 @@ def as_option(option: str, value: str) -> str:
     return as_text(option, value).upper()
 
 
+def as_name(kind: str, name: str) -> str:
+    """Check the name of an object that is no queue; it may be in brackets, as in Transact-SQL.
+
+    >>> as_name("service", "[//parts/Store]"), as_name("service", "//parts/[a]")
+    ('//parts/Store', '//parts/[a]')
+    """
+    found = BRACKETED.fullmatch(as_text(kind, name))
+    return name if found is None else _unescaped(found[1])
+
+
 def as_queue(name: str) -> str:
     """Check the name of a queue, which may be written as in Transact-SQL: in brackets, with dbo.
 

@@ -91,16 +91,16 @@ class Catalog(ABC):
     ) -> Any: ...
 
     def _create(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
-        command = b.BrokerCreate(kind, a.as_text("name", name), attributes)
+        command = b.BrokerCreate(kind, _named(kind, name), attributes)
         numbers = PRIORITY_NUMBERS if kind == kinds.PRIORITY else None
         self._ask(command, Done, numbers=numbers)
 
     def _alter(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
-        command = b.BrokerAlter(kind, a.as_text("name", name), attributes)
+        command = b.BrokerAlter(kind, _named(kind, name), attributes)
         self._ask(command, Done)
 
     def _drop(self, kind: str, name: str) -> None:
-        self._ask(b.BrokerDrop(kind, a.as_text("name", name)), Done)
+        self._ask(b.BrokerDrop(kind, _named(kind, name)), Done)
 
     def create_message_type(
         self, name: str, *, validation: str = "NONE", schema: str | None = None
@@ -121,7 +121,7 @@ class Catalog(ABC):
             field = SENDERS.get(a.as_option("SENT BY", sender))
             if field is None:
                 raise InvalidArgument(f"SENT BY is INITIATOR, TARGET or ANY, not {sender!r}")
-            attributes[field] = joined([*attributes[field].split("\n"), message_type])
+            attributes[field] = joined([attributes[field], a.as_name("message type", message_type)])
         self._create(kinds.CONTRACT, name, dict(attributes))
 
     def create_queue(
@@ -139,7 +139,7 @@ class Catalog(ABC):
             "retention": retention,
             "poison_message_handling": poison_message_handling,
         }
-        self._create(kinds.QUEUE, a.as_queue(name), attributes | _activation(activation))
+        self._create(kinds.QUEUE, name, attributes | _activation(activation))
 
     def alter_queue(
         self,
@@ -159,13 +159,13 @@ class Catalog(ABC):
         attributes = {name: value for name, value in given.items() if value is not None}
         if activation is not None:
             attributes |= _activation(activation)
-        self._alter(kinds.QUEUE, a.as_queue(name), attributes)
+        self._alter(kinds.QUEUE, name, attributes)
 
     def create_service(self, name: str, queue: str, *, contracts: Iterable[str] = ()) -> None:
         """CREATE SERVICE. contracts: by which others begin dialogs with it; without any it only
         begins dialogs itself.
         """
-        attributes = {"queue": a.as_queue(queue), "contracts": joined(contracts)}
+        attributes = {"queue": a.as_queue(queue), "contracts": _contracts(contracts)}
         self._create(kinds.SERVICE, name, attributes)
 
     def alter_service(
@@ -176,12 +176,16 @@ class Catalog(ABC):
         if queue is not None:
             attributes["queue"] = a.as_queue(queue)
         if contracts is not None:
-            attributes["contracts"] = joined(contracts)
+            attributes["contracts"] = _contracts(contracts)
         self._alter(kinds.SERVICE, name, attributes)
 
     def create_route(self, name: str, *, service: str = "", address: str = "LOCAL") -> None:
         """CREATE ROUTE: a service (empty: any) is at a queue manager; LOCAL: at this one."""
-        self._create(kinds.ROUTE, name, {"service": service, "address": _address(address)})
+        self._create(
+            kinds.ROUTE,
+            name,
+            {"service": a.as_name("service", service), "address": _address(address)},
+        )
 
     def alter_route(
         self, name: str, *, service: str | None = None, address: str | None = None
@@ -189,7 +193,7 @@ class Catalog(ABC):
         """ALTER ROUTE: what is not given stays."""
         attributes = {}
         if service is not None:
-            attributes["service"] = service
+            attributes["service"] = a.as_name("service", service)
         if address is not None:
             attributes["address"] = _address(address)
         self._alter(kinds.ROUTE, name, attributes)
@@ -205,9 +209,9 @@ class Catalog(ABC):
     ) -> None:
         """CREATE BROKER PRIORITY: of the conversations that begin from now on; empty: any."""
         attributes = {
-            "contract": contract,
-            "local_service": local_service,
-            "remote_service": remote_service,
+            "contract": a.as_name("contract", contract),
+            "local_service": a.as_name("local_service", local_service),
+            "remote_service": a.as_name("remote_service", remote_service),
             "level": level,
         }
         self._create(kinds.PRIORITY, name, attributes)
@@ -235,7 +239,7 @@ class Catalog(ABC):
 
     def drop_queue(self, name: str) -> None:
         """DROP QUEUE: not while a service uses it."""
-        self._drop(kinds.QUEUE, a.as_queue(name))
+        self._drop(kinds.QUEUE, name)
 
     def drop_service(self, name: str) -> None:
         """DROP SERVICE: not while it has conversations."""
@@ -279,9 +283,17 @@ def service_queue(one: QueueDescription) -> ServiceQueue:
 
 def joined(names: Iterable[str]) -> str:
     """Write a list of names."""
+    return "\n".join(name for name in names if name)
+
+
+def _contracts(names: Iterable[str]) -> str:
     if isinstance(names, str):
         raise InvalidArgumentType(f"give a list of names, not the str {names!r}")
-    return "\n".join(name for name in names if name)
+    return joined(a.as_name("contract", name) for name in names)
+
+
+def _named(kind: str, name: str) -> str:
+    return a.as_queue(name) if kind == kinds.QUEUE else a.as_name("name", name)
 
 
 def _activation(activation: QueueActivation | None) -> dict[str, Any]:

@@ -101,9 +101,9 @@ class Statements(ABC):
             b.BrokerBegin(
                 b"",
                 handle.bytes,
-                a.as_text("from_service", from_service),
-                a.as_text("to_service", to_service),
-                a.as_text("contract", contract),
+                a.as_name("from_service", from_service),
+                a.as_name("to_service", to_service),
+                a.as_name("contract", contract),
                 lifetime * SECOND_MS,
                 related,
                 uuid4().bytes if group is None else as_guid(group),
@@ -131,7 +131,7 @@ class Statements(ABC):
             b.BrokerSend(
                 b"",
                 [as_guid(one) for one in given],
-                a.as_text("message_type", message_type),
+                a.as_name("message_type", message_type),
                 as_body(body),
             ),
             Done,

@@ -1,4 +1,4 @@
-"""Words of options are written as in Transact-SQL: in upper or lower case."""
+"""Arguments are written as in Transact-SQL: words in upper or lower case, names in brackets."""
 
 import adapter.testing
 

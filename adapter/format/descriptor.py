@@ -24,8 +24,9 @@ from adapter.format.msmq_header import MsmqHeaderReader
 from adapter.format.schemas import Codec, UnreadableError
 
 HEADER = "mqmd"
-VERSION = 5
-"""1 knew no details, 2 no delays, 3 neither transmissions nor MSMQ, 4 no Service Broker."""
+VERSION = 6
+"""1 knew no details, 2 no delays, 3 neither transmissions nor MSMQ, 4 no Service Broker, 5 no dates
+and times that programs set."""
 
 _codec = Codec("descriptor", VERSION)
 _older = tuple(Codec(f"descriptor.{old}", old, old) for old in range(1, VERSION))
@@ -200,6 +201,7 @@ def _detailed(details: Details) -> bytes:
             avro.long(details.flags),
             avro.long(details.original_length),
             avro.long(details.priority_asked),
+            avro.text(details.put_date_time),
         )
     )
 

@@ -1,7 +1,8 @@
 """Message context: who put a message, as the queue manager says, or as a program may say instead.
 
-Identity is the user, the accounting token and the identity data; origin is the application and its
-data. A program says them itself (SET), or passes on those of a message it got (PASS).
+Identity is the user, the accounting token and the identity data; origin is the application, its
+data, and the date and time of the put. A program says them itself (SET), or passes on those of a
+message it got (PASS).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from adapter import mq_constants as mq
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import MessageData
 from adapter.core.mq_layouts.blank_padded import unpadded
+from adapter.core.mq_layouts.mqmd import given_date_time, put_date_time
 from adapter.mqi.reasons import MqiFailure
 from adapter.mqi.session import MqiSession, Object
 
@@ -75,6 +77,7 @@ def _set(message: MessageData, details: Details, md: dict[str, Any], everything:
         details.appl_type = md["PutApplType"]
         message.application = unpadded(md["PutApplName"])
         details.origin_data = unpadded(md["ApplOriginData"])
+        details.put_date_time = given_date_time(md["PutDate"], md["PutTime"])
 
 
 def _saved(session: MqiSession, number: int) -> MessageData:
@@ -95,3 +98,4 @@ def _pass(message: MessageData, details: Details, source: MessageData, everythin
     if everything:
         details.appl_type, details.origin_data = known.appl_type, known.origin_data
         message.application = source.application
+        details.put_date_time = "".join(put_date_time(source.details, source.put_time_ms))

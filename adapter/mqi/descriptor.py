@@ -5,7 +5,6 @@ This module knows no verb, and not where a message lies.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from adapter import mq_constants as mq
@@ -14,6 +13,7 @@ from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.core.mq_layouts.md_extension import IN_PARTS, flags_of
+from adapter.core.mq_layouts.mqmd import put_date_time
 from adapter.mqi import structs
 from adapter.mqi.reasons import MqiFailure
 
@@ -91,14 +91,12 @@ def tell_put(md: dict[str, Any], message: MessageData, done: PutDone) -> None:
     if md["Version"] >= mq.MQMD_VERSION_2 and any(done.group_id):
         md["GroupId"], md["MsgSeqNumber"] = done.group_id, done.group_seq
     if done.put_time_ms:
-        _tell_time(md, done.put_time_ms)
+        _tell_time(md, message.details, done.put_time_ms)
 
 
-def _tell_time(md: dict[str, Any], put_time_ms: int) -> None:
-    seconds, rest_ms = divmod(put_time_ms, 1000)
-    moment = time.gmtime(seconds)
-    md["PutDate"] = b"%04d%02d%02d" % moment[:3]
-    md["PutTime"] = b"%02d%02d%02d%02d" % (*moment[3:6], rest_ms // 10)
+def _tell_time(md: dict[str, Any], details: Details | None, put_time_ms: int) -> None:
+    put_date, put_time = put_date_time(details, put_time_ms)
+    md["PutDate"], md["PutTime"] = padded(put_date, 8), padded(put_time, 8)
 
 
 def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
@@ -122,7 +120,7 @@ def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
     md["PutApplType"] = details.appl_type if m.application or m.user else mq.MQAT_NO_CONTEXT
     md["PutApplName"] = padded(m.application, 28)
     md["ApplOriginData"] = padded(details.origin_data, 4)
-    _tell_time(md, m.put_time_ms)
+    _tell_time(md, m.details, m.put_time_ms)
     if md["Version"] >= mq.MQMD_VERSION_2:
         md["GroupId"] = m.group_id or NO_ID
         md["MsgSeqNumber"], md["MsgFlags"] = m.group_seq, flags_of(m)

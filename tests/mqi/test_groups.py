@@ -146,6 +146,60 @@ def test_a_context_is_passed_on(qmgr: ibmmq.QueueManager) -> None:
     assert found.PutApplName.rstrip() == b"elsewhere"
 
 
+@pytest.mark.parametrize(
+    ("day", "hour", "kept_day", "kept_hour"),
+    [
+        ("20010203", "04050607", b"20010203", b"04050607"),
+        ("", "", b" " * 8, b" " * 8),
+        ("no day", "later\0on", b"no day  ", b"later   "),
+    ],
+)
+def test_finding_mq_differences_set_all_context_keeps_date_and_time(
+    qmgr: ibmmq.QueueManager, day: str, hour: str, kept_day: bytes, kept_hour: bytes
+) -> None:
+    options = EVERYTHING | CMQC.MQOO_SET_ALL_CONTEXT | CMQC.MQOO_SAVE_ALL_CONTEXT
+    queue = ibmmq.Queue(qmgr, "ORDERS", options)
+    said = ibmmq.MD(PutDate=day, PutTime=hour)
+    queue.put("a", said, ibmmq.PMO(Options=CMQC.MQPMO_SET_ALL_CONTEXT))
+    assert (said.PutDate, said.PutTime) == (kept_day, kept_hour)
+    found = ibmmq.MD()
+    queue.get(None, found)
+    assert (found.PutDate, found.PutTime) == (kept_day, kept_hour)
+    target = ibmmq.Queue(qmgr, "REPLIES", CMQC.MQOO_OUTPUT | CMQC.MQOO_PASS_ALL_CONTEXT)
+    passing = ibmmq.PMO(Options=CMQC.MQPMO_PASS_ALL_CONTEXT, Context=queue.get_handle())
+    passed = ibmmq.MD()
+    target.put("b", passed, passing)
+    assert (passed.PutDate, passed.PutTime) == (kept_day, kept_hour)
+    last = ibmmq.MD()
+    ibmmq.Queue(qmgr, "REPLIES").get(None, last)
+    assert (last.PutDate, last.PutTime) == (kept_day, kept_hour)
+
+
+def test_finding_mq_differences_pass_all_context_passes_the_time_of_the_put(
+    qmgr: ibmmq.QueueManager,
+) -> None:
+    source = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING | CMQC.MQOO_SAVE_ALL_CONTEXT)
+    target = ibmmq.Queue(qmgr, "REPLIES", CMQC.MQOO_OUTPUT | CMQC.MQOO_PASS_ALL_CONTEXT)
+    source.put("a")
+    got = ibmmq.MD()
+    source.get(None, got)
+    passing = ibmmq.PMO(Options=CMQC.MQPMO_PASS_ALL_CONTEXT, Context=source.get_handle())
+    passed = ibmmq.MD(PutDate="20010203", PutTime="04050607")
+    target.put("b", passed, passing)
+    assert (passed.PutDate, passed.PutTime) == (got.PutDate, got.PutTime)
+
+
+def test_finding_mq_differences_set_identity_context_sets_no_date(
+    qmgr: ibmmq.QueueManager,
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING | CMQC.MQOO_SET_ALL_CONTEXT)
+    said = ibmmq.MD(PutDate="20010203", PutTime="04050607")
+    queue.put("a", said, ibmmq.PMO(Options=CMQC.MQPMO_SET_IDENTITY_CONTEXT))
+    found = ibmmq.MD()
+    queue.get(None, found)
+    assert found.PutDate > b"2020"
+
+
 def test_no_context_is_none(qmgr: ibmmq.QueueManager) -> None:
     queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
     queue.put("a", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_NO_CONTEXT))

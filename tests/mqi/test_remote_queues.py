@@ -338,3 +338,22 @@ def test_finding_mq_3_an_expiry_on_a_transmission_queue_is_reported(
     assert (report.CorrelId, report.Format) == (md.MsgId, CMQC.MQFMT_STRING)
     assert "CURDEPTH(0)" in manager.mqsc("DISPLAY QLOCAL(QMB) CURDEPTH")
     a.disconnect()
+
+
+def test_finding_mq_differences_a_date_that_was_set_arrives_elsewhere(
+    managers: tuple[TestQueueManager, TestQueueManager], site: Site
+) -> None:
+    """Through a remote queue, and as a dead letter."""
+    a, b = site
+    own, other = managers
+    other.mqsc("DEFINE QLOCAL(DEAD)")
+    other.mqsc("ALTER QMGR DEADQ(DEAD)")
+    own.mqsc("DEFINE QREMOTE(NOWHERE) RNAME(MISSING) RQMNAME(QMB)")
+    set_all = CMQC.MQOO_OUTPUT | CMQC.MQOO_SET_ALL_CONTEXT
+    for name in ("TO.B", "NOWHERE"):
+        said = ibmmq.MD(PutDate="20010203", PutTime="04050607")
+        pmo = ibmmq.PMO(Options=CMQC.MQPMO_SET_ALL_CONTEXT)
+        ibmmq.Queue(a, name, set_all).put(b"old", said, pmo)
+    for name in ("WORK", "DEAD"):
+        _, found = got(b, name)
+        assert (found.PutDate, found.PutTime) == (b"20010203", b"04050607"), name

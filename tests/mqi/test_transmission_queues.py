@@ -218,6 +218,20 @@ def test_what_was_got_can_be_put_on_another_transmission_queue(
     assert named(ibmmq.XQH().get_header(got(qmgr, "OTHER")[0])) == (b"WORK", b"QMB")
 
 
+def test_finding_mq_differences_a_header_has_the_date_that_was_set(
+    qmgr: ibmmq.QueueManager,
+) -> None:
+    said = ibmmq.MD(PutDate="20010203", PutTime="04050607")
+    queue = ibmmq.Queue(qmgr, "TO.B", OUTPUT | CMQC.MQOO_SET_ALL_CONTEXT)
+    queue.put(b"body", said, ibmmq.PMO(Options=CMQC.MQPMO_SET_ALL_CONTEXT))
+    body, separate = got(qmgr)
+    assert separate.PutDate > b"2020"  # when it was put on the transmission queue
+    put_there(qmgr, body)
+    for header in (body, got(qmgr, "OTHER")[0]):
+        embedded = ibmmq.XQH().get_embedded_md(header)
+        assert (embedded.PutDate, embedded.PutTime) == (b"20010203", b"04050607")
+
+
 def test_what_has_no_valid_header_stays_as_it_is(qmgr: ibmmq.QueueManager) -> None:
     put(qmgr, b"body")
     body, _ = got(qmgr)

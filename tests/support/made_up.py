@@ -48,6 +48,7 @@ DETAILS = st.builds(
     flags=st.integers(0, FLAGS),
     original_length=st.integers(-1, 2**31 - 1),
     priority_asked=st.integers(-1, 2**31 - 1),
+    put_date_time=texts(16),
 )
 TRANSMISSIONS = st.builds(
     Transmission, queue=texts(124), queue_manager=texts(48), computer=texts(255)

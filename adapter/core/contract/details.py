@@ -1,6 +1,6 @@
 """What only programs of MQ say of a message: origin, flags and segments. Most messages have none.
 
-One optional struct instead of eight fields, so that the others neither carry nor pay for it. This
+One optional struct instead of nine fields, so that the others neither carry nor pay for it. This
 module does not know what a rule makes of it.
 """
 
@@ -31,6 +31,8 @@ class Details(Struct, array_like=True, gc=False):
     of its group stands in Message.last_in_group too. offset: of a segment's first byte in the
     logical message. original_length: of the message that a report is about. priority_asked: what a
     put asked for beyond the highest priority there is (MQRC_PRIORITY_EXCEEDS_MAXIMUM).
+    put_date_time: MQMD.PutDate and PutTime, 8 characters each with their blanks, if a program said
+    them; else empty, and they are those of Message.put_time_ms.
     """
 
     accounting_token: bytes = b""
@@ -41,3 +43,4 @@ class Details(Struct, array_like=True, gc=False):
     flags: int = 0
     original_length: int = LENGTH_UNDEFINED
     priority_asked: int = NONE_ASKED
+    put_date_time: str = ""

@@ -12,6 +12,7 @@ from typing import Any
 
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import MessageData
+from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.core.mq_layouts.dead_letter import stamps
 
 _NONE = Details()
@@ -24,6 +25,23 @@ def _detail(name: str) -> Field:
 
 def _expiry(message: MessageData) -> int:
     return -1 if message.expiry_ms < 0 else -(-message.expiry_ms // 100)
+
+
+def given_date_time(put_date: bytes, put_time: bytes) -> str:
+    """Return the two fields as Details keeps them: 16 characters, never empty."""
+    return f"{unpadded(put_date):8}{unpadded(put_time):8}"
+
+
+def put_date_time(details: Details | None, put_time_ms: int) -> tuple[str, str]:
+    """Return PutDate (YYYYMMDD) and PutTime (HHMMSSTH, UTC) of a message: as a program set them,
+    with whatever characters it gave, or when the message was put.
+    """
+    given = details.put_date_time if details is not None else ""
+    return (given[:8], given[8:]) if given else stamps(put_time_ms)
+
+
+def _put_date_time(part: int) -> Field:
+    return lambda message: put_date_time(message.details, message.put_time_ms)[part]
 
 
 FIELDS: dict[str, Field] = {
@@ -45,8 +63,8 @@ FIELDS: dict[str, Field] = {
     "ApplIdentityData": _detail("identity_data"),
     "PutApplType": _detail("appl_type"),
     "PutApplName": attrgetter("application"),
-    "PutDate": lambda message: stamps(message.put_time_ms)[0],
-    "PutTime": lambda message: stamps(message.put_time_ms)[1],
+    "PutDate": _put_date_time(0),
+    "PutTime": _put_date_time(1),
     "ApplOriginData": _detail("origin_data"),
     "GroupId": attrgetter("group_id"),
     "MsgSeqNumber": attrgetter("group_seq"),

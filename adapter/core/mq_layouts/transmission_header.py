@@ -15,7 +15,7 @@ from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.transmission import Transmission
 from adapter.core.mq_layouts import md_extension
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
-from adapter.core.mq_layouts.mqmd import FIELDS
+from adapter.core.mq_layouts.mqmd import FIELDS, given_date_time
 
 FORMAT = "MQXMIT"
 """MQFMT_XMIT_Q_HEADER: the format of a message whose body begins with this header."""
@@ -147,5 +147,6 @@ def _message(md: dict[str, Any], body: bytes) -> MessageData:
             identity_data=unpadded(md["ApplIdentityData"]),
             appl_type=md["PutApplType"],
             origin_data=unpadded(md["ApplOriginData"]),
+            put_date_time=given_date_time(md["PutDate"], md["PutTime"]),
         ),
     )

@@ -21,7 +21,7 @@ from adapter.core.contract.message import PRIORITY_MAX, MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.destination import Destination
 
-TEXT_LENGTHS = (("identity_data", 32), ("origin_data", 4))
+TEXT_LENGTHS = (("identity_data", 32), ("origin_data", 4), ("put_date_time", 16))
 NUMBERS = ("appl_type", "original_length", "priority_asked")
 
 

@@ -105,8 +105,8 @@ def test_what_was_written_without_delays_is_read(
 
 def test_a_newer_version_is_told() -> None:
     whole = descriptor.encode(Placed("Q", 0, 1, 0, 0, 0, 1, admitted()), bytes(24), 1)
-    with pytest.raises(UnreadableError, match="schema version 6, this release reads version 5"):
-        descriptor.decode(b"\x06" + whole[1:], b"")
+    with pytest.raises(UnreadableError, match="schema version 7, this release reads version 6"):
+        descriptor.decode(b"\x07" + whole[1:], b"")
 
 
 @FAST
@@ -117,8 +117,19 @@ def test_what_was_written_without_other_queue_managers_is_read(
     value = descriptor.value_of(placed, unit, unit_size)
     del value["transmission"], value["msmq"], value["broker"]
     old = Codec("descriptor.3", 3, 3).encode(value)
-    alone = structs.replace(placed.message, transmission=None, msmq=None, broker=None)
+    alone = structs.replace(undated(placed.message), transmission=None, msmq=None, broker=None)
     assert descriptor.decode(old, placed.message.body)[0] == alone
+
+
+@FAST
+@given(PLACED, IDS, COUNTS)
+def test_what_was_written_without_dates_that_programs_set_is_read(
+    placed: Placed, unit: bytes, unit_size: int
+) -> None:
+    value = descriptor.value_of(placed, unit, unit_size)
+    old = Codec("descriptor.5", 5, 5).encode(value)
+    assert old[:1] == b"\x05"
+    assert descriptor.decode(old, placed.message.body)[0] == undated(placed.message)
 
 
 def test_a_transmission_and_what_msmq_says_are_read_as_written() -> None:
@@ -132,8 +143,15 @@ def test_a_transmission_and_what_msmq_says_are_read_as_written() -> None:
 def at_once_and_here(message: MessageData) -> MessageData:
     """What the first releases knew of a message."""
     return structs.replace(
-        message, deliver_at_ms=0, destination="", transmission=None, msmq=None, broker=None
+        undated(message), deliver_at_ms=0, destination="", transmission=None, msmq=None, broker=None
     )
+
+
+def undated(message: MessageData) -> MessageData:
+    """A message of which no program said when it was put."""
+    if message.details is None:
+        return message
+    return structs.replace(message, details=structs.replace(message.details, put_date_time=""))
 
 
 def admitted() -> MessageData:

@@ -45,6 +45,7 @@ messages = st.builds(
         identity_data=text(32),
         appl_type=numbers,
         origin_data=text(4),
+        put_date_time=st.builds(lambda day, time: f"{day:8}{time:8}", text(8), text(8)),
     ),
     transmission=st.builds(Transmission, text(48), text(48)),
 )

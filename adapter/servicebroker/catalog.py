@@ -242,7 +242,7 @@ class Catalog(ABC):
         self._drop(kinds.QUEUE, name)
 
     def drop_service(self, name: str) -> None:
-        """DROP SERVICE: not while it has conversations."""
+        """DROP SERVICE: its conversations end, and the other sides get an Error (-8470)."""
         self._drop(kinds.SERVICE, name)
 
     def drop_route(self, name: str) -> None:

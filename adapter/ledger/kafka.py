@@ -77,8 +77,8 @@ from adapter.ledger.port import (
     Known,
     LastRecord,
     LedgerClosed,
+    LedgerError,
     LedgerFull,
-    LedgerUnavailable,
     Position,
     RefusedByKafka,
     TakenOver,
@@ -108,11 +108,15 @@ Doubt = Callable[[str], None]
 class LedgerWriter:
     """One producer and the term it writes."""
 
-    def __init__(self, settings: LedgerSettings, owner: bytes) -> None:
+    def __init__(
+        self, settings: LedgerSettings, owner: bytes, given_up: threading.Event | None = None
+    ) -> None:
+        """given_up: the owner wants no take-over any more."""
         self.promised_n = 0
         self.doubted = False
         self._settings = settings
         self._owner = owner
+        self._given_up = given_up or threading.Event()
         self._last_error = LastError()
         self._failure = ""  # why the term is over
         self._ended = False
@@ -148,6 +152,7 @@ class LedgerWriter:
         deadline_s = time.monotonic() + settings.take_over_timeout_s
         asks = ASKS_MAX
         while not reports and time.monotonic() < deadline_s:
+            check_wanted(settings, self._given_up)
             producer.poll(ASK_AGAIN_S if asks else POLL_S)
             if asks and not reports:
                 asks -= 1
@@ -246,12 +251,25 @@ class LedgerWriter:
                 self._wanted.wait(POLL_S)
                 self._wanted.clear()
             with self._polling:
-                if not self._unread:
-                    producer.poll(0.0 if self._rests else POLL_S)
+                if not self._unread and not self._take_reports(producer):
+                    break
                 if self._unread and not self._failure:
                     self._read_gaps(term)
                 self._promise(term)
         self._tell_doubt()
+
+    def _take_reports(self, producer: Producer) -> bool:
+        """Poll; False if the producer is of no more use, which ends the term."""
+        try:
+            producer.poll(0.0 if self._rests else POLL_S)
+        except KafkaException as error:
+            self._fail(
+                f"{self._settings.topic}: the producer of the ledger failed for good: "
+                f"{describe(error)}; what is not acknowledged is in doubt, and the ledger is taken "
+                "over again. If this is repeated, check the topic and the brokers that keep it"
+            )
+            return False
+        return True
 
     def _promise(self, term: Term) -> None:
         if term.durable_n > self.promised_n and not self._stopped:
@@ -284,7 +302,7 @@ class LedgerWriter:
         self._wanted.set()
 
     def _broke(self, what: str) -> None:
-        """Doubt, when the thread has ended: a fatal error of the producer is raised by poll."""
+        """Doubt, when the thread has ended."""
         self._fail(f"{self._settings.topic}: {what}")
         self._tell_doubt()
 
@@ -339,12 +357,19 @@ class LedgerWriter:
                 continue
             try:
                 values = read_values(self._settings, term.gap(offset))
-            except LedgerUnavailable as error:
+            except LedgerError as error:
                 doubt = f"n {step.n} is doubtful, for the records before it are unread: {error}"
             else:
                 doubt = term.judge_gap(step, offset, values)
             if doubt:
                 self._fail(doubt)
+
+
+def check_wanted(settings: LedgerSettings, given_up: threading.Event) -> None:
+    """Raise LedgerUnavailable if the owner does not want the ledger any more."""
+    if given_up.is_set():
+        why = "the queue manager was told to stop"
+        raise unavailable(settings, "taking it over", why, Failure.RETRY)
 
 
 class KafkaLedger:
@@ -361,7 +386,17 @@ class KafkaLedger:
         self._confirmed: Position | None = None
         """The last entry of our last term that Kafka confirmed."""
         self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
+        self._given_up = threading.Event()
         self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
+
+    @property
+    def place(self) -> str:
+        """See the port."""
+        return f"{self._settings.topic} on {self._settings.bootstrap_servers}"
+
+    def give_up(self) -> None:
+        """See the port."""
+        self._given_up.set()
 
     def take_over(
         self,
@@ -376,12 +411,13 @@ class KafkaLedger:
         self.close()
         with LedgerSource(self._settings) as source:
             source.check_topic()
-            writer = LedgerWriter(self._settings, owner)
+            writer = LedgerWriter(self._settings, owner, self._given_up)
             try:
                 scan = Scan(self._settings.topic, after)
                 self._read(source, scan, replay)
                 if again:
                     scan.require_ours(self._attempted)
+                check_wanted(self._settings, self._given_up)
                 replaced = scan.validity.owner
                 self._attempted.append(owner)
                 offset = writer.change_owner(who, replaced)
@@ -471,6 +507,7 @@ class KafkaLedger:
         scan.check_bounds(first, end)
         source.start(scan.next_offset)
         while scan.next_offset < end:
+            check_wanted(self._settings, self._given_up)
             for entry in take_all(scan, source.take_some()):
                 replay(entry)
         scan.require_confirmed(self._confirmed)
@@ -485,6 +522,7 @@ class KafkaLedger:
     ) -> None:
         """Read up to our own record, which must be there."""
         while True:
+            check_wanted(self._settings, self._given_up)
             batch = source.take_some()
             before = [one for one in batch if offset_of(one) < offset]
             for entry in take_all(scan, before):

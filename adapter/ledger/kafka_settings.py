@@ -20,7 +20,7 @@ TIMINGS: Mapping[str, Any] = {
     "retry.backoff.ms": 10,
     "retry.backoff.max.ms": 100,
     "reconnect.backoff.ms": 10,
-    "reconnect.backoff.max.ms": 200,
+    "reconnect.backoff.max.ms": 1000,
     "topic.metadata.refresh.fast.interval.ms": 20,
     "socket.nagle.disable": True,
 }

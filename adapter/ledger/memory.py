@@ -168,7 +168,17 @@ class MemoryLedger:
         self._reports: deque[DeliveryReport] = deque()
         self._slow = False
         self._late = False
+        self._given_up = False
         self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
+
+    @property
+    def place(self) -> str:
+        """See the port."""
+        return self.log.topic
+
+    def give_up(self) -> None:
+        """See the port."""
+        self._given_up = True
 
     def take_over(
         self,
@@ -190,6 +200,8 @@ class MemoryLedger:
         scan.require_confirmed(self._confirmed)
         if again:
             scan.require_ours(self._attempted)
+        if self._given_up:
+            raise LedgerUnavailable(f"{log.topic} was not taken over: this was given up")
         replaced = scan.validity.owner
         self._attempted.append(owner)
         offset = log.write(encode_change(owner, replaced, who.encode()))

@@ -138,6 +138,11 @@ class TakenOver(Struct, gc=False):
 class Ledger(Protocol):
     """The log of one queue manager, for its one owner."""
 
+    @property
+    def place(self) -> str:
+        """Where the ledger is, for people: its topic, and on which Kafka."""
+        ...
+
     on_durable: Callable[[int], None]
     """Set before take_over. Called from any thread, even before append has returned that n; n
     strictly increasing within a term; all n' <= n are durable and valid."""
@@ -223,6 +228,13 @@ class Ledger(Protocol):
 
         They must be known to every reader: to the owner by a snapshot, to tailing ones by their
         positions, whose own records must stay.
+        """
+
+    def give_up(self) -> None:
+        """Let a take-over that is under way write nothing any more, and end; for any thread.
+
+        It raises LedgerUnavailable, at once or when the call to Kafka is over in which it is. For
+        good: no other take-over succeeds.
         """
 
     def close(self) -> None:

@@ -264,7 +264,7 @@ class Housekeeping:
         left = cut.look_again(self._progress.moved_n, copied.parked)
         return cut if left <= bounds.last_carried_bytes else None
 
-    async def finish(self) -> None:
-        """Wait for what is being written."""
+    async def finish(self, within_s: float | None = None) -> None:
+        """Wait for what is being written, for so long at most."""
         if self._working is not None:
-            await asyncio.wait({self._working})
+            await asyncio.wait({self._working}, timeout=within_s)

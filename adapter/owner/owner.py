@@ -35,9 +35,10 @@ from adapter.owner.figures import OwnerFigures
 from adapter.owner.lifecycle import Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
-from adapter.owner.replay import LedgerUnreadableError, Replayed, take_over
-from adapter.owner.stall import Stall
+from adapter.owner.replay import LedgerUnreadableError, Replayed
+from adapter.owner.stall import Stall, not_written
 from adapter.owner.storage import Storage
+from adapter.owner.taking_over import GIVE_UP_S, TakeOvers
 from adapter.owner.term import OwnerTerm
 
 RECOVERY_PAUSES_S = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)
@@ -84,11 +85,12 @@ class Owner:
             serves=lambda: self.running,
             moves=self._moves,
         )
+        self.taking = TakeOvers(name, self._parts, self._settings)
         self._term: OwnerTerm | None = None
         self._terms = 0
+        self._cut_off = False  # a stop could not write what it had to
         self._heartbeat: asyncio.TimerHandle | None = None
         self._recovery: asyncio.Task[None] | None = None
-        self._replaying: asyncio.Future[Replayed] | None = None
         self._attempts = 0
         """To take over again, since the ledger was last without doubt for a while."""
         self._taken_over_s = 0.0
@@ -125,6 +127,12 @@ class Owner:
         return self.failure or self.trouble or why_not(self.lifecycle.state)
 
     @property
+    def is_cut_off(self) -> bool:
+        """Whether Kafka cannot be reached, as far as is known, so that nothing can be written."""
+        in_doubt = self.lifecycle.state in (OwnerState.DOUBTFUL, OwnerState.TAKING_OVER)
+        return self._cut_off or in_doubt or bool(self._stall.text(self._waits_ms))
+
+    @property
     def term(self) -> OwnerTerm:
         """The current term; only while running."""
         assert self._term is not None
@@ -142,20 +150,13 @@ class Owner:
         """
         try:
             if not take_over:
-                await self._check_free()
+                await self.taking.check_free()
             await self._take_over(None)
         except Exception as error:
             self.failure = str(error)
             self.lifecycle.to(OwnerState.FAILED)
             raise
         self._beat()
-
-    async def _check_free(self) -> None:
-        ledger, heartbeat_s = self._parts.ledger, self._settings.heartbeat_s
-        looking = asyncio.get_running_loop().run_in_executor(
-            None, liveness.check_free, self.name, ledger, heartbeat_s
-        )
-        await asyncio.shield(looking)
 
     async def quiesce(self, grace_s: float = QUIESCE_S) -> None:
         """Take no new work, and give units in flight some time to end; stop() comes next."""
@@ -174,10 +175,12 @@ class Owner:
         if self._recovery is not None:
             self._recovery.cancel()
         was_running = self.running
+        self._cut_off = self.is_cut_off
         self.lifecycle.to(OwnerState.STOPPING)
         if was_running:
             deadline_s = self._calls.now_s() + self._settings.drain_s
             await self.term.drain(self._settings.drain_s)
+            self._cut_off = not self.loop.idle and (self._cut_off or not self._moves.hurried)
             refused = await self.term.write_last(deadline_s - self._calls.now_s())
             if refused:
                 self.failure = (
@@ -185,7 +188,15 @@ class Owner:
                     f"refused: {refused}; restore it from a backup (mqk ledger restore)"
                 )
                 log.error("stopped without a snapshot", reason=self.failure)
+        if self._cut_off and not self.failure:
+            self.failure = self.not_written
         await self._end()
+
+    @property
+    def not_written(self) -> str:
+        """Say what a stop without Kafka leaves."""
+        pending = self._term.replies_pending if self._term is not None else 0
+        return not_written(self.name, self._parts.ledger.place, pending)
 
     async def abandon(self) -> None:
         """End as a crash would: nothing more is decided, written or answered. For tests."""
@@ -201,13 +212,8 @@ class Owner:
         if self._heartbeat is not None:
             self._heartbeat.cancel()
         if self._term is not None:
-            await self._term.finish()
-        if self._replaying is not None:
-            await asyncio.wait({self._replaying})  # a ledger is not closed while it is taken over
-        run = asyncio.get_running_loop().run_in_executor
-        await run(None, self._parts.ledger.close)
-        if self._parts.storage is not None:
-            await run(None, self._parts.storage.pages.close)
+            await self._term.finish(GIVE_UP_S if self._cut_off else None)
+        await self.taking.close()
         self.lifecycle.to(OwnerState.STOPPED)
         self.ended.set()
 
@@ -294,18 +300,11 @@ class Owner:
         )
 
     async def _replay(self, term: int, owner_id: bytes, *, again: bool) -> Replayed:
-        """Become the owner and read what the ledger holds, in another thread.
-
-        again: replace only this process; else compare the ledger with what others know of it.
-        """
+        """Become the owner and read what the ledger holds; see TakeOvers."""
         ledger = self._parts.ledger
         ledger.on_durable = partial(self._from_ledger, self._durable, term)
         ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
-        limits, storage = self._settings.limits, self._parts.storage
-        of = self.name, owner_id, liveness.announcement(self.name), ledger, limits, storage
-        work = partial(take_over, *of, check=not again, again=again)
-        self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
-        return await asyncio.shield(self._replaying)
+        return await self.taking.replay(owner_id, again=again)
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""

@@ -11,6 +11,21 @@ ledger decides when an append is in doubt."""
 log = structlog.get_logger("mqk.owner")
 
 
+def not_written(queue_manager: str, ledger: str, pending: int) -> str:
+    """Say what a stop without Kafka leaves. pending: requests whose outcome is unknown."""
+    clients = (
+        f"requests whose outcome is unknown: {pending}, and their clients learn it when they "
+        "connect again after the next start"
+        if pending
+        else "no client waits for an outcome"
+    )
+    return (
+        f"queue manager {queue_manager} has stopped without Kafka: {ledger} acknowledges no "
+        "writes, so the last entries and a snapshot were not written there. Nothing that was "
+        f"acknowledged is lost; {clients}. Start it again when Kafka can be reached"
+    )
+
+
 class Stall:
     """Kafka that does not confirm, or a ledger that cannot be taken over."""
 

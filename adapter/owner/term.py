@@ -105,11 +105,11 @@ class OwnerTerm:
             return ""
         return await self.housekeeping.write_last(within_s)
 
-    async def finish(self) -> None:
+    async def finish(self, within_s: float | None = None) -> None:
         """Do nothing more by itself, and wait for what housekeeping is writing."""
         self._stop_timers()
         if self.housekeeping is not None:
-            await self.housekeeping.finish()
+            await self.housekeeping.finish(within_s)
 
     # Time.
 
@@ -184,6 +184,11 @@ class OwnerTerm:
     def request(self, request: Request) -> None:
         """Execute a client's request."""
         self.loop.request(request)
+
+    @property
+    def replies_pending(self) -> int:
+        """How many requests are decided and wait for Kafka to acknowledge what they have done."""
+        return self.loop.statistics()["replies_pending"]
 
     def note_parked(self, parked: dict[str, ParkedQueue]) -> None:
         """Take in which queues' topics cannot be written; idempotent."""

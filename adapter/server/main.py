@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import sys
 from contextlib import AsyncExitStack
 from importlib import metadata
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 import msgspec
 import structlog
 import uvloop
 from msgspec import Struct
 
-from adapter import addresses, compiled, logs, memory
+from adapter import addresses, compiled, logs, memory, watched
 from adapter.config import WITH_PASSWORD, Config
 from adapter.core.model.limits import Limits
 from adapter.errors import StartError
@@ -42,6 +43,9 @@ SWITCH_INTERVAL_S = 0.0001
 commit beside a busy thread was up to 12 ms, with 0.1 ms about 2 ms."""
 GC_THRESHOLD = 100_000
 """Messages make no cycles: looking for some every 700 allocations costs more than it frees."""
+LOOK_S = 0.2
+WITHOUT_KAFKA_S = 4.0
+"""How long a stop may take when Kafka does not answer; the movers' process has ended by then."""
 START_ERRORS = (
     LedgerError,
     LedgerUnreadableError,
@@ -129,6 +133,7 @@ def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
 async def _serve(settings: ServerSettings, out: TextIO) -> None:
     loop = asyncio.get_running_loop()
     name = settings.queue_manager
+    server: Server | None = None
     async with AsyncExitStack() as ends:
         try:
             wired = await loop.run_in_executor(
@@ -147,6 +152,8 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 settings.host, settings.port, take_over=settings.take_over
             )
         except START_ERRORS as error:
+            if server is not None and server.stopping.is_set():
+                leave(str(error))
             raise StartError(str(error), name) from error
         except OSError as error:
             address = f"{settings.host}:{settings.port}"
@@ -169,9 +176,32 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
         supervisor.serves(f"queue manager {name} at {addresses.written(host, port)}")
         failure = await server.run()
         supervisor.stops()
-        await server.stop(settings.quiesce_ms / 1000)
+        await stop(server, settings.quiesce_ms / 1000)
+    failure = failure or server.failure
     if failure:
         raise StartError(failure, name)
+
+
+async def stop(server: Server, quiesce_s: float) -> None:
+    """Stop a server; if Kafka does not answer, end the process when that has taken long enough."""
+    stopping = watched.task("the stop", server.stop(quiesce_s), server.owner.broke)
+    while not stopping.done() and not server.owner.is_cut_off:
+        await asyncio.wait({stopping}, timeout=LOOK_S)
+    await asyncio.wait({stopping}, timeout=WITHOUT_KAFKA_S if server.owner.is_cut_off else None)
+    if server.owner.is_cut_off:
+        leave(server.failure or server.owner.not_written)
+    await stopping
+
+
+def leave(failure: str) -> NoReturn:
+    """End the process and say why, without waiting for threads that wait for Kafka.
+
+    Python would wait for them at its end, and each may be in a call of half a minute. As after a
+    crash, nothing that was acknowledged is lost.
+    """
+    logs.tell(f"mqk: {failure}")
+    sys.stdout.flush()
+    os._exit(1)
 
 
 async def _monitor(

@@ -34,6 +34,10 @@ from adapter.server.mqk.handler import MqkHandler
 from adapter.server.network import Network, NetworkLink
 from adapter.server.settings import ServerSettings
 
+START_GRACE_S = 3.0
+"""How long a start may go on that was told to stop: what it has begun is soon done, if Kafka
+answers."""
+
 log = structlog.get_logger("mqk.server")
 
 
@@ -141,8 +145,14 @@ class Server:
         """Let run() return, so that stop() follows. Told twice: stop without waiting."""
         if self.stopping.is_set():
             self.owner.hurry()
+        if self._watch is None:  # it is starting
+            asyncio.get_running_loop().call_later(START_GRACE_S, self._give_up_start)
         self._immediate = self._immediate or immediate
         self.stopping.set()
+
+    def _give_up_start(self) -> None:
+        if self._watch is None:
+            self.owner.taking.give_up()
 
     async def stop(self, quiesce_s: float = 0.0) -> None:
         """Refuse new work, back out what is open, write what is decided, and close.
@@ -151,6 +161,8 @@ class Server:
         """
         text = "the queue manager is stopping"
         log.info("stopping", queue_manager=self.name, immediate=self._immediate)
+        run = asyncio.get_running_loop().run_in_executor
+        without_kafka = run(None, self._movers.stop) if self.owner.is_cut_off else None
         if self._watch is not None:
             self._watch.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -158,12 +170,12 @@ class Server:
         await self._commands.stop()
         if self._network is not None:
             await self._network.stop()
-        if quiesce_s and not self._immediate:
+        if quiesce_s and not self._immediate and without_kafka is None:
             await self.owner.quiesce(quiesce_s)
         await self.owner.stop()
         self._admission.close()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
-        await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
+        await (without_kafka or run(None, self._movers.stop))
         log.info("stopped", queue_manager=self.name, failure=self.owner.failure)
 
     async def crash(self) -> None:

@@ -272,7 +272,7 @@ class SteppedHousekeeping(Housekeeping):
             failure = error
         self._worked(done, housekeeping.SNAPSHOT_FAILED, cast("Any", Ended(failure)))
 
-    async def finish(self) -> None:
+    async def finish(self, within_s: float | None = None) -> None:
         """See Keeping."""
         self.go_on()
 

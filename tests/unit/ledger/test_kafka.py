@@ -337,11 +337,24 @@ def test_a_producer_that_is_of_no_more_use_ends_the_term(stage: Stage) -> None:
 FATAL = KafkaException(KafkaError(KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, "out of order"))
 
 
-@pytest.mark.parametrize("problem", [FATAL, SystemError("a callback"), SystemExit(1)])
+def test_finding_reliability_d10_a_fatal_error_of_the_producer_is_a_sentence(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is told like every other loss, and not as a fault of mqk with a traceback."""
+    stage.append(1)
+    stage.producer.fatal = FATAL
+    doubt = str(stage.wait(1)[0])
+    assert doubt.startswith("the ledger: the producer of the ledger failed for good: out of order")
+    assert "check the topic and the brokers" in doubt
+    assert len(stage.ended()) == 1
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("problem", [SystemError("a callback"), SystemExit(1)])
 def test_whatever_ends_the_thread_that_hears_reports_is_a_doubt(
     stage: Stage, problem: BaseException
 ) -> None:
-    """poll raises an error that is fatal to the producer; nobody else would hear of it."""
+    """Nobody else would hear of it."""
     stage.append(1)
     stage.producer.play((1, 11))
     assert stage.wait(1) == [1]

@@ -6,10 +6,14 @@ from functools import partial
 import pytest
 
 from adapter.core.contract.reasons import Reason
-from adapter.ledger.port import RefusedByKafka
+from adapter.ledger.memory import MemoryLog
+from adapter.ledger.port import LedgerUnavailable, RefusedByKafka
 from adapter.owner import owner as owner_module
+from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import OwnerState
-from tests.unit.owner.test_owner import Bench, put, raiser, run, until
+from adapter.owner.owner import Owner
+from adapter.owner.parts import OwnerSettings
+from tests.unit.owner.test_owner import WAIT_S, Bench, Front, Slow, put, raiser, run, until
 
 
 def test_a_recovery_that_breaks_ends_the_owner_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,3 +102,68 @@ def test_pauses_grow_while_doubts_follow_each_other(monkeypatch: pytest.MonkeyPa
 
     run(test)
     assert pauses == [*owner_module.RECOVERY_PAUSES_S, 5.0, 5.0, 0.0]
+
+
+GONE = "has stopped without Kafka"
+
+
+def test_finding_reliability_kafka_gone_a_stop_gives_a_take_over_up() -> None:
+    """It may be in a call that takes half a minute; when it comes back it writes nothing."""
+
+    async def main() -> None:
+        ledger = Slow(MemoryLog())
+        ledger.go.set()
+        owner = Owner("QM1", ledger, SystemClock(), Front())
+        await owner.start()
+        ledger.go.clear()
+        ledger.on_doubt("Kafka did not answer")
+        await until(lambda: ledger.taking)
+        end = ledger.log.end
+        async with asyncio.timeout(WAIT_S / 2):
+            await owner.stop()
+        assert owner.lifecycle.state is OwnerState.STOPPED
+        assert GONE in owner.failure
+        assert ledger.place in owner.failure
+        assert not ledger.closed_meanwhile
+        ledger.go.set()
+        await until(lambda: not ledger.taking)
+        assert ledger.log.end == end
+
+    asyncio.run(main())
+
+
+def test_finding_reliability_kafka_gone_a_start_gives_a_take_over_up() -> None:
+    async def main() -> None:
+        ledger = Slow(MemoryLog())
+        owner = Owner("QM1", ledger, SystemClock(), Front())
+        starting = asyncio.create_task(owner.start())
+        await until(lambda: ledger.taking)
+        owner.taking.give_up()
+        with pytest.raises(LedgerUnavailable, match="told to stop before"):
+            await starting
+        assert owner.lifecycle.state is OwnerState.FAILED
+        ledger.go.set()
+
+    asyncio.run(main())
+
+
+def test_finding_reliability_kafka_gone_a_stop_says_what_was_not_written() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        bench.log.arm("slow durable")
+        bench.send(put(), durable=True)
+        await bench.owner.stop()
+        assert GONE in bench.owner.failure
+        assert "requests whose outcome is unknown: 1," in bench.owner.failure
+
+    run(test, settings=OwnerSettings(drain_s=0.05))
+
+
+def test_finding_reliability_kafka_gone_a_stop_that_wrote_everything_says_nothing() -> None:
+    async def test(bench: Bench) -> None:
+        await bench.begin()
+        await bench.ask(put(), durable=True)
+        await bench.owner.stop()
+        assert not bench.owner.failure
+
+    run(test)

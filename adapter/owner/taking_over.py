@@ -1,0 +1,89 @@
+"""Taking the ledger over, in other threads, until it is given up.
+
+What a thread does may be in a call to Kafka that nothing interrupts, for half a minute. So whoever
+waits for it stops waiting when it is given up, and the ledger writes nothing any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any, TypeVar
+
+from adapter import watched
+from adapter.ledger.port import LedgerUnavailable
+from adapter.owner import liveness
+from adapter.owner.parts import OwnerSettings, TermParts
+from adapter.owner.replay import Replayed, take_over
+
+GIVE_UP_S = 1.0
+"""How long a stop waits for a take-over that it has given up."""
+
+T = TypeVar("T")
+
+
+class TakeOvers:
+    """The take-overs of one owner, one at a time. All methods are called on its thread."""
+
+    def __init__(self, name: str, parts: TermParts, settings: OwnerSettings) -> None:
+        self._name = name
+        self._parts = parts
+        self._settings = settings
+        self._given_up = asyncio.Event()
+        self._replaying: asyncio.Future[Replayed] | None = None
+
+    async def check_free(self) -> None:
+        """Refuse to take over from an owner that is alive; see liveness."""
+        heartbeat_s = self._settings.heartbeat_s
+        look = partial(liveness.check_free, self._name, self._parts.ledger, heartbeat_s)
+        await self._wait_for(asyncio.get_running_loop().run_in_executor(None, look))
+
+    async def replay(self, owner_id: bytes, *, again: bool) -> Replayed:
+        """Become the owner and read what the ledger holds.
+
+        again: replace only this process; else compare the ledger with what others know of it.
+        """
+        ledger, storage = self._parts.ledger, self._parts.storage
+        of = self._name, owner_id, liveness.announcement(self._name), ledger
+        work = partial(take_over, *of, self._settings.limits, storage, check=not again, again=again)
+        self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
+        return await self._wait_for(self._replaying)
+
+    def give_up(self) -> None:
+        """Take over no more; who waits for it gets a LedgerUnavailable."""
+        self._parts.ledger.give_up()
+        self._given_up.set()
+
+    async def close(self) -> None:
+        """Give up, and close the ledger and what reads pages: not while they are in use."""
+        self.give_up()
+        if self._replaying is not None:
+            await asyncio.wait({self._replaying}, timeout=GIVE_UP_S)
+            if not self._replaying.done():
+                return
+        run = asyncio.get_running_loop().run_in_executor
+        await run(None, self._parts.ledger.close)
+        if self._parts.storage is not None:
+            await run(None, self._parts.storage.pages.close)
+
+    async def _wait_for(self, work: asyncio.Future[T]) -> T:
+        broke = self._parts.calls.broke
+        told = watched.task("wait for the end", self._given_up.wait(), broke)
+        waited: set[asyncio.Future[Any]] = {work, told}
+        watched.when_done("taking the ledger over", work, _hear, broke)
+        try:
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            told.cancel()
+        if work.done():
+            return work.result()
+        raise LedgerUnavailable(
+            f"queue manager {self._name} was told to stop before it had taken its ledger over, "
+            f"{self._parts.ledger.place}: start it again when Kafka answers"
+        )
+
+
+def _hear(work: asyncio.Future[T]) -> None:
+    """Take the failure of what nobody waits for any more."""
+    if not work.cancelled():
+        work.exception()

@@ -24,7 +24,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 HERE = Path(__file__).resolve().parent
 SCHEMAS = (HERE.parent / "schemas", HERE.parent.parent / "schemas")  # as installed; in a checkout
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 HEADER = "mqmd"
 LANES = 10
 UNIT_SIZE = 100

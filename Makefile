@@ -15,10 +15,10 @@ IN_FOUR := --numprocesses=4 --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
 COMPILED := build/compiled
 IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py,$(wildcard tests/spec/test_*.py))
-COMPILED_ROOMS := core format ledger owner server/mqk wire channel client mqi services
+COMPILED_ROOMS := format ledger wire
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
     $(addprefix tests/unit/,$(COMPILED_ROOMS)) tests/golden tests/scenarios $(IN_MEMORY_SPEC) tests/compiled
-BY_FILE := --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
+BY_FILE := --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 
 # What Python compiles is kept, whatever the environment says: else half of the time of a short run
 # would be compiling tests.
@@ -60,7 +60,8 @@ check: lint ## tidy, lint, types, unit and scenario tests with fewer examples; n
 short: $(STAMP)
 	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(IN_FOUR) $(addprefix --ignore=,$(WAITING)) $(CHECKED)
 
-# First what needs no broker; then, in two processes with a broker each, all the rest.
+# First what needs no broker; then, in three processes with a broker each, all the rest: such tests
+# wait for a third of their time, on two cores.
 test: lint types schemas-check ## everything, on a real Kafka
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_TWO) $(CHECKED) tests/simulation
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(BY_FILE) tests $(addprefix --ignore=,$(CHECKED) tests/simulation)
@@ -74,7 +75,7 @@ mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test
 compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if there is a C compiler
 	$(BIN)/python -m native $(if $(OPTIMIZE),--optimize $(OPTIMIZE))
 
-compiled-test: compiled ## unit tests, transcripts, requirements and simulations on the compiled modules
+compiled-test: compiled ## transcripts, requirements, codecs and simulations on the compiled modules
 	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(ON_COMPILED)
 	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 1-40
 

@@ -23,6 +23,7 @@ from adapter.core.model.connection import ConnectionState
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.report import MsmqExpiry, ReportDue
 from adapter.core.model.undo import Removed
 from adapter.core.rules import (
     arrivals,
@@ -32,12 +33,13 @@ from adapter.core.rules import (
     broker_events,
     broker_poison,
     broker_release,
+    closing,
     consumer_timeouts,
     consumers,
     deferred,
     delays,
-    handles,
     lifetime,
+    msmq_delivery,
     naming,
     pages,
     parking,
@@ -104,7 +106,7 @@ def _disconnect(qm: QueueManager, effects: Effects, given: inputs.Disconnected) 
     """End a connection, wanted or lost: units are backed out, then handles closed."""
     known = qm.connections.get(given.connection)
     if known is not None:
-        ended = handles.end_connection(qm, known, given.now_ms)
+        ended = closing.end_connection(qm, known, given.now_ms)
         _apply(qm, effects, ended.records)
         effects.replies += ended.replies
         _serve(qm, effects, given.now_ms)
@@ -247,7 +249,7 @@ def _pass_time(qm: QueueManager, effects: Effects, given: inputs.Tick) -> None:
     tick.expire_pages(qm, now_ms)
     tick.expire_marks(qm)
     _serve(qm, effects, now_ms)
-    effects.replies += waiting.time_out(qm)
+    effects.replies += tick.end_waits(qm)
     _serve(qm, effects, now_ms)
     _apply(qm, effects, statistics.raise_due(qm, now_ms))
 
@@ -398,9 +400,15 @@ def _apply(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
         elif left.moves_due:
             _apply_each(qm, effects, backout.decide(qm, left.moves_due.popleft()))
         elif left.reports_due:
-            _apply_each(qm, effects, report.decide(qm, left.reports_due.popleft()))
+            _apply_each(qm, effects, _report(qm, left.reports_due.popleft()))
         else:
             _apply_each(qm, effects, broker_events.decide_due(qm, left.broker_due.popleft()))
+
+
+def _report(qm: QueueManager, work: ReportDue | MsmqExpiry) -> list[r.Record]:
+    if isinstance(work, MsmqExpiry):
+        return msmq_delivery.expire(qm, work.stored)
+    return report.decide(qm, work)
 
 
 def _apply_each(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:

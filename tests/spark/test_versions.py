@@ -54,9 +54,7 @@ def install(version: str, folder: Path) -> None:
 
 
 @pytest.mark.timeout(2 * DONE_S)
-@pytest.mark.parametrize(
-    ("version", "has_connectors"), [("4.1.1", True), ("4.3.0", False)]
-)
+@pytest.mark.parametrize(("version", "has_connectors"), [("4.1.1", True), ("4.3.0", False)])
 def test_another_spark_reads_queues(
     version: str,
     has_connectors: bool,

@@ -8,11 +8,12 @@ changed, and nothing else. This module does not know what a verb means.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from msgspec import Struct, structs
 
 from adapter.core.contract.message import MessageData
-from adapter.core.contract.records import ConversationSet
+from adapter.core.contract.records import ConversationSet, Record
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.conversations import ConversationGroup
 from adapter.core.model.waiters import Waiter
@@ -34,12 +35,14 @@ class BrokerWork:
     states: endpoints that the unit has begun or changed, by handle, as they will be. sends: what it
     sends, in order. received: the queues it has received from. locked: the groups it has locked.
     undo: what takes back what it did to groups. cleaned: endpoints that it ends with cleanup.
-    waits: its verbs that wait, and some that did.
+    waits: its verbs that wait, and some that did. on_backout(qm, work, unit id, now_ms): ends it
+    with a unit that is rolled back, and returns what to record.
     """
 
     __slots__ = (
         "cleaned",
         "locked",
+        "on_backout",
         "received",
         "savepoints",
         "sends",
@@ -48,7 +51,8 @@ class BrokerWork:
         "waits",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, on_backout: Callable[[Any, BrokerWork, bytes, int], list[Record]]) -> None:
+        self.on_backout = on_backout
         self.states: dict[bytes, ConversationSet] = {}
         self.sends: list[MessageData] = []
         self.received: dict[str, BrokerQueue] = {}

@@ -15,6 +15,7 @@ from adapter.core.model.conversations import ConversationGroup
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
+from adapter.core.rules.broker_poison import rolled_back
 
 LockKey = tuple[str, bytes]
 """What waits for a lock waits for: the queue's name, and the group."""
@@ -37,7 +38,7 @@ class LockNeeded(Exception):  # noqa: N818 -- it is a request, not an error
 def work_of(unit: UnitOfWork) -> BrokerWork:
     """Return what a unit does to conversations."""
     if unit.broker is None:
-        unit.broker = BrokerWork()
+        unit.broker = BrokerWork(rolled_back)
     return unit.broker
 
 
@@ -53,15 +54,6 @@ def lock(queue: BrokerQueue, group: ConversationGroup, unit: UnitOfWork) -> None
         work = work_of(unit)
         queue.groups.lock(group, unit.ident, work.waits)
         work.locked.append((queue, group))
-
-
-def release(qm: QueueManager, work: BrokerWork) -> None:
-    """Unlock the groups of a unit that ends; waiting verbs may go on."""
-    for queue, group in work.locked:
-        queue.groups.unlock(group)
-        qm.waiters.wake((queue.name, group.ident))
-        qm.wake(queue)
-    work.locked = []
 
 
 def note_wait(unit: UnitOfWork, waiter: Waiter) -> None:

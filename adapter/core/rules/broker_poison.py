@@ -15,7 +15,6 @@ from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.broker_unit import BrokerWork
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker_activation import note_unit_end
-from adapter.core.rules.broker_locks import release
 
 
 def end_committed(
@@ -28,7 +27,7 @@ def end_committed(
         if queue.attributes.rollback_count and queue.name in received:
             records.append(QueueAltered(queue.name, {"rollback_count": 0}))
     note_unit_end(qm, work, now_ms)
-    release(qm, work)
+    _unlock(qm, work)
     return records
 
 
@@ -39,8 +38,17 @@ def rolled_back(qm: QueueManager, work: BrokerWork, unit: bytes, now_ms: int) ->
     for queue in _known(qm, work):
         records += count(qm, queue, unit, now_ms)
     note_unit_end(qm, work, now_ms)
-    release(qm, work)
+    _unlock(qm, work)
     return records
+
+
+def _unlock(qm: QueueManager, work: BrokerWork) -> None:
+    """Unlock the groups of a unit that ends; waiting verbs may go on."""
+    for queue, group in work.locked:
+        queue.groups.unlock(group)
+        qm.waiters.wake((queue.name, group.ident))
+        qm.wake(queue)
+    work.locked = []
 
 
 def _known(qm: QueueManager, work: BrokerWork) -> list[BrokerQueue]:

@@ -1,6 +1,6 @@
 """Connections as an operator sees them: who is there, which units are stuck, and ending one.
 
-Ending a connection is what losing it is: core has one way to end it, in core.rules.handles.
+Ending a connection is what losing it is: core has one way to end it, in core.rules.closing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from adapter.core.model.handles import Handle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqSender
 from adapter.core.model.unit import UnitOfWork
-from adapter.core.rules import handles
+from adapter.core.rules import closing
 from adapter.core.rules.decision import Decision
 
 
@@ -95,7 +95,7 @@ def decide_end_connection(qm: QueueManager, request: Request, command: EndConnec
     if connection is None:
         raise Refusal(Reason.CONNECTION_NOT_FOUND, str(number))
     count = len(connection.units)
-    decision = handles.end_connection(qm, connection, request.now_ms)
+    decision = closing.end_connection(qm, connection, request.now_ms)
     decision.result, decision.after = Done(count), qm.entry_n
     decision.closed = {number: Refused(Reason.CONNECTION_ENDED, str(number))}
     return decision

@@ -51,7 +51,7 @@ from adapter.core.model.handles import ConsumerHandle
 from adapter.core.model.lane import PageNeeded, bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.rules import backout, consumer_timeouts, handles, matching, naming, resolve
+from adapter.core.rules import backout, consumer_timeouts, matching, naming, opening, resolve
 from adapter.core.rules.decision import Decision, connection_of, done, queue_of
 
 CONSUMERS_MAX = 100
@@ -84,7 +84,7 @@ class _Found(Struct):
 def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenConsumer) -> Decision:
     """Open a queue as its consumer of this name; at most one program has it open."""
     connection = connection_of(qm, request)
-    handles.check_numbers(qm, connection, command.queue, command.handle)
+    opening.check_numbers(qm, connection, command.queue, command.handle)
     naming.check_name(command.consumer)
     if not TIMEOUT_MIN_MS <= command.timeout_ms <= TIMEOUT_MAX_MS:
         text = f"a timeout is {TIMEOUT_MIN_MS} to {TIMEOUT_MAX_MS} ms, not {command.timeout_ms}"
@@ -102,7 +102,7 @@ def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenCo
         found.alias,
         may_break_off=command.may_break_off,
     )
-    handles.open_queue(qm, connection, handle, request.now_ms)
+    opening.open_queue(qm, connection, handle, request.now_ms)
     consumer_timeouts.note_open(connection, handle)
     return Decision(records, state, qm.entry_n)
 

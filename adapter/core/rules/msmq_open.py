@@ -28,7 +28,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender, ReadCursor
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.waiters import Waiter
-from adapter.core.rules import handles, msmq_computers, msmq_queues, waiting
+from adapter.core.rules import msmq_computers, msmq_queues, opening, waiting
 from adapter.core.rules.decision import Decision, connection_of
 
 EVERY_ACCESS = RECEIVE_ACCESS | SEND_ACCESS | MOVE_ACCESS | PEEK_ACCESS
@@ -44,7 +44,7 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
         raise Refusal(Reason.ILLEGAL_QUEUE_PATH, command.name, text)
     names = parse_all(command.name, computer)
     _check_access(command, names)
-    handles.check_numbers(qm, connection, command.name, command.handle)
+    opening.check_numbers(qm, connection, command.name, command.handle)
     if command.access == SEND_ACCESS:
         for name in names:
             _check_target(qm, name)
@@ -185,7 +185,7 @@ def decide_cursor(qm: QueueManager, request: Request, command: MsmqCursor) -> De
         cancelled = [one for one in waiters if _waits_with(one, command)]
         replies = [waiting.answer(qm, one, waiting.cancellation(one)) for one in cancelled]
         return Decision([], Done(), replies=replies)
-    if known is not None or not 0 < command.cursor <= handles.HANDLE_MAX:
+    if known is not None or not 0 < command.cursor <= opening.HANDLE_MAX:
         raise Refusal(Reason.HANDLE_IN_USE, handle.name, f"cursor {command.cursor}")
     if len(handle.cursors) >= CURSORS_MAX:
         text = f"a handle has at most {CURSORS_MAX} cursors"

@@ -34,7 +34,7 @@ from adapter.core.model.report import made as made_report
 from adapter.core.model.routes import Made
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules import msmq_delivery, remote, undelivered
+from adapter.core.rules import remote, undelivered
 from adapter.core.rules.admit import hold, put_records
 
 LOST = "report_lost"
@@ -101,10 +101,8 @@ def note_expiry(qm: QueueManager, message: MessageData) -> None:
         qm.step.reports_due.append(ReportDue(message))
 
 
-def decide(qm: QueueManager, work: ReportDue | MsmqExpiry) -> list[Record]:
+def decide(qm: QueueManager, work: ReportDue) -> list[Record]:
     """Report an expiry, or the arrival of a message that was delayed, in no unit."""
-    if isinstance(work, MsmqExpiry):
-        return msmq_delivery.expire(qm, work.stored)
     message = work.message
     time_ms = work.time_ms or message.expires_at_ms
     sent = due(qm, [message], work.kind, time_ms, None)

@@ -11,7 +11,7 @@ from adapter.core.contract.records import Record, SessionExpired, SessionOpened
 from adapter.core.contract.results import Done, Refused, Result, Resumed
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.session import WINDOW, Session
-from adapter.core.rules import handles
+from adapter.core.rules import closing
 from adapter.core.rules.decision import (
     OWN_UNIT,
     SESSION_ID_LENGTH,
@@ -70,7 +70,7 @@ def _attach(qm: QueueManager, request: Request, ident: bytes) -> Decision:
     closed = {}
     other = qm.connections.get(qm.attached.get(ident, 0))
     if other is not None and other.number != request.connection:
-        ended = handles.end_connection(qm, other, request.now_ms)
+        ended = closing.end_connection(qm, other, request.now_ms)
         records, replies = ended.records, ended.replies
         text = "another connection has taken this session over"
         closed = {other.number: Refused(Reason.OUT_OF_ORDER, "", text)}

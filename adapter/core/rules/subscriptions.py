@@ -17,7 +17,7 @@ from adapter.core.attributes.objects import (
     SubscriptionAttributes,
 )
 from adapter.core.contract import commands as c
-from adapter.core.contract.commands import Close, CloseSubscription, DefineObject, DeleteObject
+from adapter.core.contract.commands import DefineObject, DeleteObject
 from adapter.core.contract.message import ID_LENGTH, NO_ID
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted, Record
@@ -29,10 +29,10 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import Made
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.rules import (
-    handles,
     managed,
     matching,
     naming,
+    opening,
     publish,
     remote,
     resolve,
@@ -54,7 +54,7 @@ def decide_subscribe(qm: QueueManager, request: c.Request, command: c.Subscribe)
     """MQSUB: the subscription there is of this name, or a new one, as the options say."""
     connection = connection_of(qm, request)
     numbers = [command.handle, *([command.queue_handle] if command.queue_handle else [])]
-    handles.check_numbers(qm, connection, command.name, *numbers)
+    opening.check_numbers(qm, connection, command.name, *numbers)
     _check(command)
     known = qm.topics.named.get(command.name) if command.name else None
     if known is None and not command.options & c.CREATE:
@@ -205,7 +205,7 @@ def _open(
             text = "its queue is of another queue manager: nothing can be got by it"
             raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, subscription.destination, text)
         handle = QueueHandle(command.queue_handle, queue, QUEUE_MODES)
-        handles.open_queue(qm, connection, handle, now_ms)
+        opening.open_queue(qm, connection, handle, now_ms)
     subscription.connection = connection.number
     connection.handles[command.handle] = SubscriptionHandle(command.handle, subscription)
 
@@ -296,26 +296,15 @@ def _alteration(command: c.Subscribe, known: SubscriptionState) -> dict[str, Any
     return altered
 
 
-def decide_close_subscription(
-    qm: QueueManager, request: c.Request, command: CloseSubscription
-) -> Decision:
-    """MQCLOSE of a subscription; a durable one stays, unless it is to be removed."""
-    subscription = _of_handle(qm, request, command.handle)
-    decision = handles.decide_close(qm, request, Close(command.handle))
-    if command.remove and subscription.is_durable:
-        decision.records += _removal(qm, subscription, decision.replies)
-        decision.after = qm.entry_n
-    return decision
-
-
-def _of_handle(qm: QueueManager, request: c.Request, number: int) -> SubscriptionState:
+def of_handle(qm: QueueManager, request: c.Request, number: int) -> SubscriptionState:
+    """Return the subscription that is open under a handle."""
     handle = connection_of(qm, request).handles.get(number)
     if not isinstance(handle, SubscriptionHandle):
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not of a subscription")
     return handle.subscription
 
 
-def _removal(
+def removal(
     qm: QueueManager, subscription: SubscriptionState, replies: list[Reply]
 ) -> list[Record]:
     """Say that a durable subscription goes, with its queue if that is managed."""
@@ -328,7 +317,7 @@ def decide_subscription_request(
     qm: QueueManager, request: c.Request, command: c.SubscriptionRequest
 ) -> Decision:
     """MQSUBRQ: what is retained for its topics is put to its queue; how many is the answer."""
-    subscription = _of_handle(qm, request, command.handle)
+    subscription = of_handle(qm, request, command.handle)
     copies = publish.retained_copies(qm, subscription, request.now_ms)
     if not copies.puts:
         reason = Reason.RETAINED_NOT_DELIVERED if copies.lost else Reason.NO_RETAINED_MESSAGE
@@ -419,5 +408,5 @@ def decide_delete(qm: QueueManager, request: c.Request, command: DeleteObject) -
         text = "a program has it open"
         raise Refusal(Reason.SUBSCRIPTION_IN_USE, command.name, text)
     replies: list[Reply] = []
-    records = _removal(qm, subscription, replies)
+    records = removal(qm, subscription, replies)
     return done(qm, request, records, 0, replies)

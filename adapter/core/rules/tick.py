@@ -6,8 +6,9 @@ from itertools import islice
 
 from adapter.core.contract.message import Place
 from adapter.core.contract.records import Record
-from adapter.core.model.manager import QueueManager
-from adapter.core.rules import get, marks, pages, session
+from adapter.core.model.broker_queue import BrokerQueue
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.rules import broker_activation, get, marks, pages, session, waiting
 
 EXPIRIES_PER_TICK = 1000  # so that one tick stays short; the rest is due at once
 SESSIONS_EVERY_MS = 60_000
@@ -44,3 +45,14 @@ def expire_sessions(qm: QueueManager) -> list[Record]:
         return []
     qm.due.sessions_ms = qm.elapsed_ms + SESSIONS_EVERY_MS
     return session.expire_sessions(qm)
+
+
+def end_waits(qm: QueueManager) -> list[Reply]:
+    """End the waits whose time is over, with no message."""
+    replies = []
+    for _, _, waiter in qm.due.deadlines.due(qm.elapsed_ms):
+        if not waiter.ended:
+            if isinstance(waiter.key, BrokerQueue):
+                broker_activation.note_empty(qm, waiter.key, waiter.command)
+            replies.append(waiting.answer(qm, waiter, waiting.unserved(waiter)))
+    return replies

@@ -27,7 +27,7 @@ from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.selector import parse
 from adapter.core.model.topics import SubscriptionState
-from adapter.core.rules import handles
+from adapter.core.rules import opening
 from adapter.core.rules.decision import Decision, connection_of
 
 TOPIC = "topic"
@@ -51,7 +51,7 @@ class EffectiveAttributes(Struct):
 def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) -> Decision:
     """MQOPEN of a topic for output. Whether publications are taken is seen at each put."""
     connection = connection_of(qm, request)
-    handles.check_numbers(qm, connection, command.topic_string, command.handle)
+    opening.check_numbers(qm, connection, command.topic_string, command.handle)
     topic = full_string(qm, command.topic_object, command.topic_string)
     connection.handles[command.handle] = TopicHandle(command.handle, topic, OUTPUT)
     opened = Opened(topic, is_topic=True) if command.topic_object else Done()
@@ -63,9 +63,9 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     name = command.queue
     alias = qm.objects.get(("alias", name))
     if not isinstance(alias, AliasAttributes) or alias.target_type != "TOPIC":
-        return handles.decide_open(qm, request, command)
+        return opening.decide_open(qm, request, command)
     connection = connection_of(qm, request)
-    handles.check_numbers(qm, connection, name, command.handle)
+    opening.check_numbers(qm, connection, name, command.handle)
     if (TOPIC, alias.target) not in qm.objects:
         raise Refusal(
             Reason.UNKNOWN_ALIAS_BASE, name, f"its target topic {alias.target!r} does not exist"

@@ -43,7 +43,7 @@ from adapter.core.model.session import Session
 from adapter.core.model.trigger_event import TriggerPut
 from adapter.core.model.undo import Removed
 from adapter.core.model.unit import UnitOfWork
-from adapter.core.rules import broker_poison, staging, waiting
+from adapter.core.rules import staging, waiting
 from adapter.core.rules.decision import (
     OWN_UNIT,
     SESSION_ID_LENGTH,
@@ -318,7 +318,7 @@ def backout_records(
             qm.add_expiry(queue, stored)
     records = [] if unit.ahead else _count_records(qm, unit, returned, outcome, now_ms)
     if unit.broker is not None:
-        records += broker_poison.rolled_back(qm, unit.broker, unit.ident, now_ms)
+        records += unit.broker.on_backout(qm, unit.broker, unit.ident, now_ms)
     return records if unit.ahead else records + _threshold_events(unit, now_ms)
 
 

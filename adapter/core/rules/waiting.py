@@ -9,13 +9,12 @@ from adapter.core.contract.commands import THROUGH_QUIESCE, Browse, Get, Request
 from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Descriptions, Messages, Refused, Result
-from adapter.core.model.broker_queue import PREFIX, BrokerQueue
+from adapter.core.model.broker_queue import PREFIX
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter
-from adapter.core.rules.broker_activation import note_empty
 from adapter.core.rules.decision import connection_of
 
 
@@ -120,24 +119,13 @@ def cancellation(waiter: Waiter) -> Result:
     return Messages([])
 
 
-def time_out(qm: QueueManager) -> list[Reply]:
-    """End the waits whose time is over, with no message."""
-    replies = []
-    for _, _, waiter in qm.due.deadlines.due(qm.elapsed_ms):
-        if not waiter.ended:
-            if isinstance(waiter.key, BrokerQueue):
-                note_empty(qm, waiter.key, waiter.command)
-            replies.append(answer(qm, waiter, _unserved(waiter)))
-    return replies
-
-
 def nothing(command: object) -> Result:
     """Return the result of a command that has found no message, group or event."""
     is_of_messages = not isinstance(command, (BrokerGetGroup, BrokerAwaitEvent))
     return Messages([]) if is_of_messages else Descriptions([])
 
 
-def _unserved(waiter: Waiter) -> Result:
+def unserved(waiter: Waiter) -> Result:
     """Return the result of a wait that ends without what it waited for."""
     if isinstance(waiter.key, tuple) and not isinstance(waiter.command, BrokerAwaitEvent):
         return lock_timeout(waiter.key[0])
@@ -163,4 +151,4 @@ def end_unit_waits(qm: QueueManager, connection: ConnectionState, unit: bytes) -
         for waiter in connection.waiters.values()
         if not isinstance(waiter.command, Browse) and getattr(waiter.command, "unit", b"") == unit
     ]
-    return [answer(qm, waiter, _unserved(waiter)) for waiter in waiters]
+    return [answer(qm, waiter, unserved(waiter)) for waiter in waiters]

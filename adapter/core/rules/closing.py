@@ -1,24 +1,21 @@
-"""Handles: opening and closing queues, and the end of a connection."""
+"""Closing handles of every kind, and the end of a connection.
+
+This module knows what each kind of handle holds; what becomes of that is in the kind's own family.
+"""
 
 from __future__ import annotations
 
 from adapter.core.contract.commands import (
-    BROWSE,
-    CO_OP,
     DELETE,
-    EXCLUSIVE,
     INPUT,
-    INQUIRE,
-    OUTPUT,
     PURGE,
-    SET,
     Close,
-    Open,
+    CloseSubscription,
     Request,
 )
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, Record
-from adapter.core.contract.results import Done, Opened, Result
+from adapter.core.contract.results import Done
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import (
     ConsumerHandle,
@@ -28,7 +25,6 @@ from adapter.core.model.handles import (
 )
 from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
-from adapter.core.model.queue import LocalQueue
 from adapter.core.rules import (
     consumer_timeouts,
     cursor,
@@ -38,100 +34,14 @@ from adapter.core.rules import (
     matching,
     msmq_queues,
     naming,
+    opening,
     pages,
-    remote,
-    resolve,
-    staging,
+    subscriptions,
     trigger_events,
     unit,
     waiting,
 )
 from adapter.core.rules.decision import Decision, connection_of
-
-MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET | CO_OP
-HANDLE_MAX = 2**31 - 1
-
-
-def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
-    """MQOPEN: existence, sharing and the number of handles are checked here, once."""
-    connection = connection_of(qm, request)
-    if not command.modes or command.modes & ~MODES:
-        raise Refusal(Reason.OPTIONS_ERROR, command.queue, f"modes {command.modes}")
-    if command.modes & CO_OP and not command.modes & BROWSE:
-        raise Refusal(Reason.OPTIONS_ERROR, command.queue, "CO_OP goes with BROWSE")
-    check_numbers(qm, connection, command.queue, command.handle)
-    found = resolve.find(qm, command)
-    queue = found.queue
-    route = found.route
-    handle = QueueHandle(command.handle, queue, command.modes, found.alias, found.is_made, route)
-    fits = matching.selection_for(queue, command.selection) if command.selection else None
-    open_queue(qm, connection, handle, request.now_ms)
-    if fits is not None:
-        matching.select_by(handle, command.selection, fits)
-    result: Result = Done()
-    if route is not None:
-        result = Opened(route.transmission.queue, queue_manager=route.transmission.queue_manager)
-    else:
-        is_transmission = queue.attributes.usage == remote.XMITQ
-        control = (found.alias or queue.attributes).property_control
-        opened = Opened(queue.name, found.is_made, False, "", is_transmission, control)
-        result = Done() if opened == Opened(command.queue) else opened
-    return Decision(found.records, result, qm.entry_n, made=found.made)
-
-
-def check_numbers(qm: QueueManager, connection: ConnectionState, name: str, *numbers: int) -> None:
-    """Refuse handle numbers that are in use, or more handles than a connection may have."""
-    for number in numbers:
-        if number in connection.handles or not 0 < number <= HANDLE_MAX:
-            raise Refusal(Reason.HANDLE_IN_USE, name, f"handle {number}")
-    most = qm.limits.handles_per_connection
-    if len(connection.handles) + len(numbers) > most:
-        raise Refusal(Reason.LIMIT_REACHED, name, f"a connection has at most {most} handles")
-
-
-def open_queue(
-    qm: QueueManager, connection: ConnectionState, handle: QueueHandle, now_ms: int
-) -> None:
-    """Open a queue by a handle, or refuse for the sake of others who have it open."""
-    queue = handle.queue
-    if handle.modes & ~(BROWSE | INQUIRE | CO_OP):
-        staging.check_own(queue.name)
-    handle.modes = _input_modes(queue, handle.modes)
-    _count(queue, handle.modes, 1)
-    if handle.modes & INPUT:
-        trigger_events.note_open(qm, queue, now_ms)
-    connection.handles[handle.number] = handle
-
-
-def _input_modes(queue: LocalQueue, modes: int) -> int:
-    """Settle shared or exclusive input, or refuse (MQRC_OBJECT_IN_USE)."""
-    if modes & EXCLUSIVE:
-        modes |= INPUT
-    if not modes & INPUT:
-        return modes
-    attributes = queue.attributes
-    if not attributes.share or attributes.def_input_open_option == "EXCLUSIVE":
-        modes |= EXCLUSIVE  # as the queue says (MQOO_INPUT_AS_Q_DEF)
-    if queue.opens.exclusive or (modes & EXCLUSIVE and queue.opens.input):
-        raise Refusal(
-            Reason.QUEUE_IN_USE,
-            queue.name,
-            "it is open for exclusive input, or is "
-            "open for input and exclusive input was asked for",
-        )
-    return modes
-
-
-def _count(queue: LocalQueue, modes: int, step: int) -> None:
-    opens = queue.opens
-    if modes & INPUT:
-        opens.input += step
-        opens.exclusive = bool(modes & EXCLUSIVE) and step > 0
-    if modes & OUTPUT:
-        opens.output += step
-    if modes & CO_OP:
-        opens.cooperating += step
-    opens.handles += step
 
 
 def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision:
@@ -199,7 +109,7 @@ def _close_queue(
     cursor.release(qm, handle, now_ms)
     if handle.selection:
         matching.deselect(handle)
-    _count(queue, handle.modes, -1)
+    opening.count(queue, handle.modes, -1)
     if isinstance(handle, ConsumerHandle):
         consumer_timeouts.note_close(qm, handle, broke_off)
     marks.forget_handle(handle)
@@ -208,6 +118,18 @@ def _close_queue(
     if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
         return []
     return [managed.removal(qm, queue, replies)]
+
+
+def decide_close_subscription(
+    qm: QueueManager, request: Request, command: CloseSubscription
+) -> Decision:
+    """MQCLOSE of a subscription; a durable one stays, unless it is to be removed."""
+    subscription = subscriptions.of_handle(qm, request, command.handle)
+    decision = decide_close(qm, request, Close(command.handle))
+    if command.remove and subscription.is_durable:
+        decision.records += subscriptions.removal(qm, subscription, decision.replies)
+        decision.after = qm.entry_n
+    return decision
 
 
 def end_connection(qm: QueueManager, connection: ConnectionState, now_ms: int) -> Decision:

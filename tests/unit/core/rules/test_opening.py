@@ -6,7 +6,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done
 from adapter.core.model.limits import Limits
-from adapter.core.rules.handles import HANDLE_MAX
+from adapter.core.rules.opening import HANDLE_MAX
 from tests.support.core import IN_OUT, Client, client_on
 
 

@@ -143,9 +143,9 @@ class Channel:
         """Sleep, but not beyond close(); return whether that came."""
         return self._closing.wait(seconds)
 
-    def enlist(self) -> UnitOnWire:
-        """Draw a unit id; the unit is begun with its first verb."""
-        return self._outstanding.enlist()
+    def enlist(self, *, ahead: bool = False) -> UnitOnWire:
+        """Draw a unit id; the unit is begun, ahead or not, with its first verb."""
+        return self._outstanding.enlist(ahead=ahead)
 
     def forget_unit(self, unit: UnitOnWire) -> None:
         """The unit has ended."""

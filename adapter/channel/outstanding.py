@@ -34,10 +34,14 @@ RESEND_BYTES = 4 * 1024 * 1024
 
 
 class UnitOnWire(Struct, eq=False):
-    """A unit as the connection sees it: begun with its first verb, gone with its TCP connection."""
+    """A unit as the connection sees it: begun with its first verb, gone with its TCP connection.
+
+    ahead: it is begun ahead.
+    """
 
     ident: bytes
     session: SessionNumbers
+    ahead: bool = False
     epoch: int = -1
     beginning: Pending | None = None
 
@@ -77,9 +81,9 @@ class Outstanding:
         answer = opening.answer if opening is not None else None
         return answer if isinstance(answer, Refused) else None
 
-    def enlist(self) -> UnitOnWire:
-        """Draw a unit id; the unit is begun with its first verb."""
-        return UnitOnWire(self.session.new_unit_id(), self.session)
+    def enlist(self, *, ahead: bool = False) -> UnitOnWire:
+        """Draw a unit id; the unit is begun, ahead or not, with its first verb."""
+        return UnitOnWire(self.session.new_unit_id(), self.session, ahead)
 
     def new_handle(self, queue: str, modes: int) -> Handle:
         """Draw a handle number."""
@@ -160,7 +164,8 @@ class Outstanding:
     def _beginning(self, unit: UnitOnWire, one_way: bool) -> Pending:
         if unit.epoch >= 0 or unit.session is not self.session:
             raise _lost_unit(unit)
-        return Pending(c.Begin(unit.ident), rq.FORGOTTEN, one_way=one_way, begins=unit)
+        begin = c.Begin(unit.ident, unit.ahead)
+        return Pending(begin, rq.FORGOTTEN, one_way=one_way, begins=unit)
 
     def _opening(self, requests: list[Pending]) -> Pending | None:
         """Return what opens a session: the first one, or another if its opening was refused."""

@@ -62,9 +62,10 @@ _ambient: ContextVar[tuple[AnyUnit, ...]] = ContextVar("units", default=())
 class AnyUnit:
     """A unit of work on one connection: everything put and got in it takes effect together."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: Channel, *, ahead: bool = False) -> None:
+        """ahead: what it gets is shown to nobody, and comes back uncounted if it is backed out."""
         self._channel = channel
-        self._enlisted = channel.enlist()
+        self._enlisted = channel.enlist(ahead=ahead)
         self._state = UnitState.NEW
         self._begun_by_hand = False
         self._deferred: DeferredPuts | None = None

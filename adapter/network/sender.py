@@ -203,7 +203,7 @@ class SenderSession:
 
     def _send_some(self, handle: Handle) -> None:
         """Send the next units, one at least, when there is one."""
-        unit = AnyUnit(self._channel)
+        unit = AnyUnit(self._channel, ahead=True)  # a message that waits has not been backed out
         unit.begin()
         got = self._get(handle, unit, -1, self.limit)
         if not got:

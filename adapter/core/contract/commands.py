@@ -180,7 +180,7 @@ class Begin(Struct, array_like=True, tag=18):
     A unit that ended with its connection is not begun again by a later verb: that is refused.
     ahead: nobody has been shown what the unit gets. Until it is touched, backing it out raises no
     backout count, whatever ends it. A get from a queue with harden_get_backout touches it, because
-    it counts what it gives.
+    it counts what it gives, unless that is a transmission queue: senders get ahead there.
     """
 
     unit: bytes

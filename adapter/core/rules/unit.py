@@ -352,9 +352,11 @@ def delivery_records(unit: UnitOfWork, queue: LocalQueue, found: list[Stored]) -
     """HARDENBO: count what is handed out to a unit before anybody sees it.
 
     A message that is not persistent does not outlive the owner, nor does its count. What is counted
-    is not ahead any more, nor is what its unit got besides.
+    is not ahead any more, nor is what its unit got besides. What is got ahead of a transmission
+    queue is not counted: its sender shows it to nobody.
     """
-    if not queue.attributes.harden_get_backout:
+    attributes = queue.attributes
+    if not attributes.harden_get_backout or (unit.ahead and attributes.usage == "XMITQ"):
         return []
     unit.ahead = False
     hard = [stored for stored in found if not stored.place[2]]

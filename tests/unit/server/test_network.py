@@ -158,6 +158,23 @@ def test_a_destination_that_is_not_there_is_named(two: Two) -> None:
     assert bodies(b, 1) == [b"1"]
 
 
+@pytest.mark.parametrize("hardened", ["HARDENBO", "NOHARDENBO"])
+def test_finding_mq_1_waiting_for_a_destination_is_no_backout(two: Two, hardened: str) -> None:
+    a, b = two
+    b.stop()
+    transport_of(a).topics.pop("mq.QMB.in.QMA", None)
+    assert "No command failed" in a.mqsc(f"ALTER QLOCAL(QMB) {hardened}")
+    with a.connect() as here:
+        send(here, "QMB", "ORDERS", [b"1", b"2"])
+        await_that(lambda: int(str(sender(a).get("failures", 0))) > 3)
+        waiting = here.queue("QMB")
+        await_that(lambda: [one.backout_count for one in waiting.browse()] == [0, 0])
+    b.start()
+    with b.connect() as there:
+        found = [there.get("ORDERS", timeout=WITHIN_S) for _ in range(2)]
+    assert [one.backout_count for one in found if one is not None] == [0, 0]
+
+
 def test_finding_msmq_d6_a_destination_that_nobody_knows_is_asked_for_seldom() -> None:
     pauses, waited_s = sending.Pauses(), 0.0
     attempts = 0

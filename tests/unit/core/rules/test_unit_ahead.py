@@ -151,6 +151,21 @@ def test_a_get_of_a_hardened_queue_touches_the_unit() -> None:
     assert counts(client) == [1]
 
 
+@pytest.mark.parametrize("hardened", [False, True])
+@pytest.mark.parametrize("end", [0, 1], ids=["backout", "lost"])
+def test_finding_mq_1_what_a_sender_gets_of_a_transmission_queue_comes_back_uncounted(
+    end: int, hardened: bool
+) -> None:
+    client = with_two(usage="XMITQ", harden_get_backout=hardened)
+    for _ in range(3):
+        unit = client.begin(ahead=True)
+        assert len(client.take(unit, limit=2)) == 2
+        ends(client)[end](unit)
+        client = client.core.connect()
+        client.open()
+    assert counts(client) == [0, 0]
+
+
 def test_a_one_way_begin_is_begun_without_an_answer() -> None:
     client = with_two()
     unit = client.new_unit()

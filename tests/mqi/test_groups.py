@@ -200,6 +200,28 @@ def test_finding_mq_differences_set_identity_context_sets_no_date(
     assert found.PutDate > b"2020"
 
 
+def test_finding_mq_differences_a_subscriber_sees_the_date_that_was_set(
+    qmgr: ibmmq.QueueManager,
+) -> None:
+    sd = ibmmq.SD(Options=CMQC.MQSO_CREATE | CMQC.MQSO_MANAGED | CMQC.MQSO_NON_DURABLE)
+    sd.set_vs("ObjectString", "dates/set")
+    subscription = ibmmq.Subscription(qmgr)
+    subscription.sub(sub_desc=sd)
+    od = ibmmq.OD(ObjectType=CMQC.MQOT_TOPIC, Version=CMQC.MQOD_VERSION_4)
+    od.set_vs("ObjectString", "dates/set")
+    topic = ibmmq.Topic(qmgr)
+    topic.open(topic_desc=od, open_opts=CMQC.MQOO_OUTPUT | CMQC.MQOO_SET_ALL_CONTEXT)
+    given = ibmmq.MD(PutDate="20010203", PutTime="04050607")
+    topic.pub("news", given, ibmmq.PMO(Options=CMQC.MQPMO_SET_ALL_CONTEXT))
+    shown = ibmmq.MD()
+    assert subscription.get(None, shown) == b"news"
+    assert (shown.PutDate, shown.PutTime) == (b"20010203", b"04050607")
+    topic.pub("more", ibmmq.MD(PutDate="20010203", PutTime="04050607"))
+    shown = ibmmq.MD()
+    subscription.get(None, shown)
+    assert shown.PutDate > b"2020"
+
+
 def test_no_context_is_none(qmgr: ibmmq.QueueManager) -> None:
     queue = ibmmq.Queue(qmgr, "ORDERS", EVERYTHING)
     queue.put("a", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_NO_CONTEXT))

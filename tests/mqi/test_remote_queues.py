@@ -212,6 +212,25 @@ def test_finding_mq_5_a_sender_is_stopped_and_started(
     assert got(b, "WORK")[0] == b"waits"
 
 
+def test_finding_mq_7_what_is_too_long_on_arrival_is_a_dead_letter(
+    managers: tuple[TestQueueManager, TestQueueManager], site: Site
+) -> None:
+    """Nothing is segmented on arrival, as by a receiving channel of IBM MQ; the next goes on."""
+    (_, manager), (a, b) = managers, site
+    manager.mqsc("DEFINE QLOCAL(DEAD)\nALTER QMGR DEADQ(DEAD)\nALTER QLOCAL(WORK) MAXMSGL(10)")
+    queue = ibmmq.Queue(a, "TO.B", CMQC.MQOO_OUTPUT)
+    md = ibmmq.MD(Version=CMQC.MQMD_VERSION_2, MsgFlags=CMQC.MQMF_SEGMENTATION_ALLOWED)
+    queue.put(b"x" * 100, md)
+    queue.put(b"next")
+    assert got(b, "WORK")[0] == b"next"
+    letter = got(b, "DEAD")[0]
+    header = ibmmq.DLH()
+    header.unpack(letter[:172])
+    assert header.Reason == CMQC.MQRC_MSG_TOO_BIG_FOR_Q
+    assert header.DestQName.strip() == b"WORK"
+    assert letter[172:].endswith(b"x" * 100)
+
+
 def shown_with(manager: TestQueueManager, command: str, part: str) -> str:
     """Return the answer to a command once it has a part."""
     until_s = time.monotonic() + 20.0

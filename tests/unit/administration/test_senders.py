@@ -34,6 +34,16 @@ def test_finding_mq_7_the_handle_of_a_sender_names_its_channel(manager: TestQueu
         assert "CHANNEL(TO.QM7)" in shown
 
 
+@pytest.mark.parametrize("verb", ["DEFINE", "ALTER"])
+@pytest.mark.parametrize("attribute", ["PROPCTL(NONE)", "NPMSPEED(FAST)", "NPMSPEED(NORMAL)"])
+def test_finding_mq_7_attributes_of_a_sender_are_read(
+    qm: adapter.Connection, verb: str, attribute: str
+) -> None:
+    answers = told(qm, f"{verb} CHANNEL(A.TO.B) CHLTYPE(SDR) XMITQ(B) {attribute}")
+    number = {"DEFINE": "AMQ8014W", "ALTER": "AMQ8016W"}[verb]
+    assert answers[0].startswith(f"{number}: channel A.TO.B accepted without effect")
+
+
 @pytest.mark.parametrize("kind", ["SDR", "RCVR", "RQSTR", "SVR", "CLUSSDR", "CLUSRCVR"])
 def test_finding_mq_5_channels_between_queue_managers_are_read(
     qm: adapter.Connection, kind: str

@@ -339,7 +339,7 @@ class Outstanding:
         size = 0
         for request in list(self.pending.values()):
             command = request.command
-            if request.wait_until_s and isinstance(command, c.Get | m.MsmqReceive):
+            if request.wait_until_s and isinstance(command, c.Get | c.Browse | m.MsmqReceive):
                 command.wait_ms = max(int((request.wait_until_s - now_s) * 1000), 0)
             request.resent += request.sent
             request.unsure |= request.sent and request.not_now is None

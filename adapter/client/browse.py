@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
+
+from msgspec import Struct
 
 from adapter.channel import requests as rq
 from adapter.channel.channel import Channel
@@ -11,10 +14,12 @@ from adapter.channel.requests import Handle, Pending, StartOver
 from adapter.channel.unit import AnyUnit, NoUnit
 from adapter.channel.verbs import close_handles, open_handle
 from adapter.client.context import Context
+from adapter.client.handles import QueueHandles
 from adapter.client.message import Message, got, readable
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages
+from adapter.errors import InvalidOption, NotOpen
 
 BATCH = 100  # messages a request: a slow reader is shown what was there a batch ago
 
@@ -37,21 +42,41 @@ class BrowsedMessage(Message, kw_only=True):
         self.unmarker()
 
 
-def browsed(
-    context: Context,
-    name: str,
-    wanted: tuple[bytes, bytes, bytes],
-    remover: Remove,
-    is_closed: Callable[[], bool],
-    selection: str,
-) -> Iterator[BrowsedMessage]:
+class Browsing(Struct, frozen=True):
+    """What is browsed: a queue, the ids that are wanted, and the selection.
+
+    handles: those of the queue object. remover: gets a message that was shown.
+    """
+
+    context: Context
+    handles: QueueHandles
+    name: str
+    wanted: tuple[bytes, bytes, bytes]
+    remover: Remove
+    selection: str
+
+    def is_closed(self) -> bool:
+        """Whether the queue object, or its connection, has been closed."""
+        return self.handles.closing.is_set() or self.context.channel.is_closed
+
+
+def choose(of: Browsing, wait_ms: int, is_shared: bool) -> Iterator[BrowsedMessage]:
+    """Browse in one of three ways; -1: wait without limit."""
+    if not wait_ms:
+        return shared(of) if is_shared else browsed(of)
+    if is_shared:
+        raise InvalidOption("a browse with cooperate=True takes no timeout", of.name)
+    return followed(of, wait_ms)
+
+
+def browsed(of: Browsing) -> Iterator[BrowsedMessage]:
     """Iterate over a queue's messages, under a handle of its own."""
-    channel = context.channel
-    handle = open_handle(channel, name, c.BROWSE, selection=selection)
+    channel = of.context.channel
+    handle = open_handle(channel, of.name, c.BROWSE, selection=of.selection)
     last: tuple[int, int, int] | None = None
     try:
-        while not is_closed():
-            found = _ask(channel, handle, c.Browse(handle.number, False, BATCH, *wanted))
+        while not of.is_closed():
+            found = _ask(channel, handle, c.Browse(handle.number, False, BATCH, *of.wanted))
             if found is None:
                 continue  # the cursor is before the first message again; what was shown is not
             if not found:
@@ -61,39 +86,79 @@ def browsed(
                 if last is None or place > last:
                     last = place
                     place = (delivered.lane, delivered.seq, delivered.n)
-                    this = partial(remover, place, delivered.message.message_id)
+                    this = partial(of.remover, place, delivered.message.message_id)
                     shown = BrowsedMessage(remover=this, **got(delivered))
-                    yield readable(shown, context.schemas)
+                    yield readable(shown, of.context.schemas)
         channel.check_process()
     finally:
         close_handles(channel, [handle])
 
 
-def shared(
-    context: Context,
-    name: str,
-    wanted: tuple[bytes, bytes, bytes],
-    remover: Remove,
-    is_closed: Callable[[], bool],
-    selection: str,
-) -> Iterator[BrowsedMessage]:
-    """Iterate over the messages that no other program that cooperates was shown."""
-    channel = context.channel
-    handle = open_handle(channel, name, c.BROWSE | c.CO_OP, selection=selection)
+def followed(of: Browsing, wait_ms: int) -> Iterator[BrowsedMessage]:
+    """Iterate over a queue's messages, and wait for each further one; -1: without limit.
+
+    It has a position for each lane, so that what arrives with a higher priority is shown too.
+    Closing the queue object ends the wait.
+    """
+    channel = of.context.channel
+    handle = open_handle(channel, of.name, c.BROWSE, selection=of.selection)
+    of.handles.add(handle)
+    seen: dict[int, tuple[int, int, int]] = {}
     try:
-        while not is_closed():
+        while not of.handles.closing.is_set():
+            positions = list(seen.values())
+            command = c.Browse(
+                handle.number, False, BATCH, *of.wanted, wait_ms=wait_ms, seen=positions
+            )
+            found = _await(channel, handle, command, of.handles)
+            if not found:
+                return
+            for delivered in found:
+                place = (delivered.lane, delivered.seq, delivered.n)
+                seen[delivered.lane] = place
+                this = partial(of.remover, place, delivered.message.message_id)
+                shown = BrowsedMessage(remover=this, **got(delivered))
+                yield readable(shown, of.context.schemas)
+        channel.check_process()
+    finally:
+        of.handles.forget(handle)
+        close_handles(channel, [handle])
+
+
+def _await(
+    channel: Channel, handle: Handle, command: c.Browse, handles: QueueHandles
+) -> list[Delivered]:
+    """Browse, also over another connection; nothing if the queue object is closed meanwhile."""
+    request = Pending(command, handle=handle)
+    if command.wait_ms > 0:
+        request.wait_until_s = time.monotonic() + command.wait_ms / 1000
+    try:
+        channel.ask([request])
+        return channel.result(request, Messages).messages
+    except NotOpen:
+        if handles.closing.is_set():
+            return []
+        raise
+
+
+def shared(of: Browsing) -> Iterator[BrowsedMessage]:
+    """Iterate over the messages that no other program that cooperates was shown."""
+    channel = of.context.channel
+    handle = open_handle(channel, of.name, c.BROWSE | c.CO_OP, selection=of.selection)
+    try:
+        while not of.is_closed():
             options = c.UNMARKED | c.MARK_CO_OP
-            command = c.Browse(handle.number, True, 1, *wanted, options=options)
+            command = c.Browse(handle.number, True, 1, *of.wanted, options=options)
             found = _ask(channel, handle, command)
             if found is None:
                 continue  # what it had marked may be shown again
             if not found:
                 return
             place = (found[0].lane, found[0].seq, found[0].n)
-            this = partial(remover, place, found[0].message.message_id)
+            this = partial(of.remover, place, found[0].message.message_id)
             unmark = partial(_unmark, channel, handle, place)
             shown = BrowsedMessage(remover=this, unmarker=unmark, **got(found[0]))
-            yield readable(shown, context.schemas)
+            yield readable(shown, of.context.schemas)
         channel.check_process()
     finally:
         close_handles(channel, [handle])

@@ -55,6 +55,14 @@ class QueueHandles:
             self.check_open(name)
         return handle
 
+    def add(self, handle: Handle) -> None:
+        """Have close() close a handle that a browse which waits has opened for itself."""
+        self._open[-handle.number] = handle
+
+    def forget(self, handle: Handle) -> None:
+        """Leave the closing of such a handle to the browse."""
+        self._open.pop(-handle.number, None)
+
     def make_input(self, name: str) -> Handle:
         """Make a handle for one get, which opens it."""
         handle = self._channel.new_handle(name, c.INPUT)

@@ -23,7 +23,7 @@ from adapter.channel.verbs import (
     wanted_ids,
 )
 from adapter.client.administered import AdministeredQueue
-from adapter.client.browse import BrowsedMessage, browsed, shared
+from adapter.client.browse import BrowsedMessage, Browsing, choose
 from adapter.client.context import Context
 from adapter.client.handles import QueueHandles
 from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
@@ -304,23 +304,21 @@ class Queue(AdministeredQueue, Closing):
         correlation_id: a.Identifier | None = None,
         group_id: a.Identifier | None = None,
         cooperate: bool = False,
+        timeout: float | timedelta | None = 0.0,
     ) -> Iterator[BrowsedMessage]:
         """Iterate over the messages that are there, in the order of delivery, removing nothing.
 
         Messages that units hold are left out. A message has .remove(unit=None). cooperate: each is
         shown to one of the programs that browse so (MQOO_CO_OP), and to another only when the queue
         manager's mark_interval_ms is over, by .unmark(), or when all of them have ended.
+        timeout: wait so many seconds for each further message; None: without limit. Then a message
+        that arrives is shown whatever its priority, each one once; closing the queue object ends
+        the iteration. It does not go with cooperate.
         """
         self._check_open()
-        iterate = shared if a.as_flag("cooperate", cooperate) else browsed
-        return iterate(
-            self._context,
-            self.name,
-            wanted_ids(message_id, correlation_id, group_id),
-            self.take,
-            lambda: self.is_closed,
-            self._selection,
-        )
+        wanted = wanted_ids(message_id, correlation_id, group_id)
+        of = Browsing(self._context, self._handles, self.name, wanted, self.take, self._selection)
+        return choose(of, a.as_wait_ms(timeout), a.as_flag("cooperate", cooperate))
 
     def close(self) -> None:
         """Give its handles back; a get that waits ends with None, units() ends.

@@ -15,6 +15,8 @@ ELEMENTS_MAX = 65_535
 ATTRIBUTES_MAX = 1_000
 MESSAGES_MAX = 16_384
 """Of one put. A rule allows 10,000; an empty message, which is one byte, decodes to 256."""
+LANES_MAX = 256
+"""Of a queue."""
 
 if TYPE_CHECKING:
     Value = Any  # what a program gives; what may arrive is said below

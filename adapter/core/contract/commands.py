@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from adapter.core.contract import broker, msmq
-from adapter.core.contract.bounds import ELEMENTS_MAX, MESSAGES_MAX, Attributes
+from adapter.core.contract.bounds import ELEMENTS_MAX, LANES_MAX, MESSAGES_MAX, Attributes
 from adapter.core.contract.message import MessageData
 
 # Open modes, to be added up (MQOO_INPUT_SHARED, ... ; our own numbers).
@@ -158,6 +158,9 @@ class Browse(Struct, array_like=True, tag=7):
     options: with any of them, one message. UNLOCK shows none. BOUNDED: the cursor stays before a
     message that is longer than length_max. wait_ms: as of a get, for a message behind the cursor.
     UNMARK_HANDLE and UNMARK_CO_OP: of the message at a place, as of a get; the cursor stays.
+    seen: in place of the cursor, which stays: for each lane the place (lane, seq, n) behind which
+    its messages are shown; a lane that is not named is shown from its first message. Without
+    options.
     """
 
     handle: int
@@ -172,6 +175,7 @@ class Browse(Struct, array_like=True, tag=7):
     length_max: int = 0
     wait_ms: int = 0
     place: tuple[int, int, int] | None = None
+    seen: Annotated[list[tuple[int, int, int]], Meta(max_length=LANES_MAX)] | None = None
 
 
 class Begin(Struct, array_like=True, tag=18):

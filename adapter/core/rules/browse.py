@@ -36,7 +36,8 @@ BROWSE_OPTIONS = matching.BROWSE_OPTIONS | marks.OPTIONS
 def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decision:
     """MQGET with MQGMO_BROWSE_FIRST or _NEXT: the next messages behind the cursor.
 
-    A message of higher priority that arrived behind the cursor is not seen until a restart. What
+    A message of higher priority that arrived behind the cursor is not seen until a restart; with
+    seen, which has a position for each lane in place of the cursor, it is. What
     other units have put is not seen before their commit; what they have got is not seen at all.
     """
     handle = handle_of(qm, request, command.handle, BROWSE, Reason.NOT_OPEN_FOR_BROWSE)
@@ -46,6 +47,8 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     matching.check(command, queue, BROWSE_OPTIONS)
     if command.options & marks.OPTIONS or command.place is not None:
         marks.check(handle, command)
+    if command.seen is not None and (command.options or command.restart):
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "seen goes with no option and no restart")
     if command.options & LOCK and not handle.modes & INPUT:
         raise Refusal(Reason.NOT_OPEN_FOR_INPUT, queue.name)
     if command.options & UNLOCK:
@@ -117,6 +120,9 @@ def _select_beside_lock(
 
 def _select(handle: QueueHandle, command: Browse, now_ms: int) -> list[Stored]:
     options = command.options
+    if command.seen is not None:
+        unseen = matching.behind_each(handle, command, command.seen)
+        return selection.first_of(unseen, command.limit, now_ms, [])
     if options & UNDER_CURSOR:
         return [cursor.under(handle, now_ms)]
     in_order = bool(options & LOGICAL_ORDER)

@@ -6,7 +6,7 @@ message that fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from adapter.core.contract.commands import (
@@ -83,6 +83,25 @@ def candidates(
     if not ids(command) and not command.options & MATCH:
         return selection(handle).in_order(queue.name, after)
     return (stored for stored in _choose(queue, command, after) if fits(stored.message))
+
+
+def behind_each(
+    handle: QueueHandle, command: Browse, seen: Iterable[tuple[int, int, int]]
+) -> Iterator[Stored]:
+    """Iterate over the available messages that fit, of each lane those behind its place in seen."""
+    queue = handle.queue
+    places = {lane: (-lane, seq, n) for lane, seq, n in seen}
+    is_plain = handle.fits is None and not ids(command)
+    for lane in reversed(queue.lanes):
+        after = places.get(lane.number, (-lane.number, 0, 0))
+        fitting = (
+            lane.in_order(queue.name, after) if is_plain else candidates(handle, command, after)
+        )
+        for stored in fitting:
+            if stored.place[0] > -lane.number:
+                break
+            if stored.place > after and stored.place[0] == -lane.number:
+                yield stored
 
 
 def selection(handle: QueueHandle) -> View:

@@ -1,13 +1,18 @@
 """Browse: the cursor, what it shows and what it does not."""
 
+from typing import Any
+
 import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages
+from adapter.core.model.limits import Limits
 from adapter.core.rules.selection import BYTES_MAX
 from adapter.wire import codec, frames
 from tests.support.core import Client, client_on
+
+Seen = tuple[int, int, int]
 
 
 def test_the_cursor_goes_from_the_first_to_the_last() -> None:
@@ -100,6 +105,8 @@ def test_a_batch_of_messages_with_properties_still_is_one_frame() -> None:
         (c.Browse(1, limit=0), Reason.OPTIONS_ERROR),
         (c.Browse(1, limit=10_001), Reason.OPTIONS_ERROR),
         (c.Browse(1, message_id=b"short"), Reason.IDENTIFIER_ERROR),
+        (c.Browse(1, restart=True, seen=[]), Reason.OPTIONS_ERROR),
+        (c.Browse(1, options=c.LOGICAL_ORDER, seen=[]), Reason.OPTIONS_ERROR),
     ],
 )
 def test_what_is_refused(command: c.Browse, reason: Reason) -> None:
@@ -186,3 +193,59 @@ def test_a_lock_stays_when_the_next_message_is_too_long() -> None:
     client.do(c.Browse(1, options=c.LOCK))
     client.do(c.Browse(1, options=c.BOUNDED, length_max=1))
     assert client.get() == ["long"], "the first is locked still"
+
+
+def following(client: Client, seen: dict[int, Seen], **options: Any) -> list[str]:
+    """Browse behind what was seen, and note what is shown."""
+    answer = client.do(c.Browse(1, limit=100, seen=list(seen.values()), **options))
+    assert isinstance(answer, Messages)
+    seen.update({one.lane: (one.lane, one.seq, one.n) for one in answer.messages})
+    return [one.message.body.decode() for one in answer.messages]
+
+
+def test_with_a_position_for_each_lane_what_arrives_is_seen_whatever_its_priority() -> None:
+    client = client_on()
+    seen: dict[int, Seen] = {}
+    client.put("low", priority=1)
+    assert client.browse() == ["low"]
+    assert following(client, seen) == ["low"]
+    client.put("low too", priority=1)
+    client.put("high", priority=9)
+    client.put("soft", priority=9, persistence=0)
+    assert following(client, seen) == ["high", "soft", "low too"]
+    assert following(client, seen) == []
+    assert client.browse(limit=10) == ["low too"], "the cursor stayed"
+    waiting = client.send(c.Browse(1, limit=10, wait_ms=-1, seen=list(seen.values())))
+    client.put("middle", priority=5)
+    assert shown(client, waiting) == ["middle"]
+
+
+def test_with_a_position_for_each_lane_ids_and_selections_count() -> None:
+    client = client_on()
+    client.do(c.Open(3, "Q", c.BROWSE, "", "Root.MQMD.Priority > 3"))
+    for priority in (1, 5, 9):
+        client.put(f"a{priority}", correlation_id=b"a" * 24, priority=priority)
+        client.put(f"b{priority}", priority=priority)
+    seen: dict[int, Seen] = {9: (9, 1, 0)}
+    assert following(client, dict(seen), correlation_id=b"a" * 24) == ["a5", "a1"]
+    answer = client.do(c.Browse(3, limit=10, seen=list(seen.values())))
+    assert isinstance(answer, Messages)
+    assert [one.message.body for one in answer.messages] == [b"b9", b"a5", b"b5"]
+
+
+@pytest.mark.parametrize("selection", ["", "Root.MQMD.Priority >= 0"])
+def test_with_a_position_for_each_lane_a_queue_that_is_paged_out_is_seen_whole(
+    selection: str,
+) -> None:
+    client = client_on(limits=Limits(window_messages=4))
+    client.do(c.Open(3, "Q", c.BROWSE, "", selection))
+    for number in range(60):
+        client.put(f"{number:02}", priority=number % 3)
+    seen: dict[int, Seen] = {}
+    bodies: list[str] = []
+    for _ in range(60):
+        answer = client.do(c.Browse(3, limit=3, seen=list(seen.values())))
+        assert isinstance(answer, Messages)
+        bodies += [one.message.body.decode() for one in answer.messages]
+        seen.update({one.lane: (one.lane, one.seq, one.n) for one in answer.messages})
+    assert bodies == [f"{n:02}" for first in (2, 1, 0) for n in range(first, 60, 3)]

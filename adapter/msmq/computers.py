@@ -19,7 +19,7 @@ from adapter.channel.link.lookup import LookUpDialer
 from adapter.channel.link.port import Dialer, HostNotReached
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import Timeouts
-from adapter.core.contract.format_names import parse
+from adapter.core.contract.format_names import parse, same_computer
 from adapter.core.contract.msmq import MsmqLocate
 from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.results import ComputerFound
@@ -112,6 +112,12 @@ class ComputerConnections:
         with as_msmq():
             self.own.channel.ask([request])
             return self.own.channel.result(request, ComputerFound)
+
+    def is_known(self, computer: str) -> bool:
+        """Whether a queue manager is known to have a computer: the own one, or another."""
+        if self.locate(computer).queue_manager != self.own.channel.queue_manager:
+            return True
+        return same_computer(computer, self.locate("").computer)
 
     def close(self) -> None:
         """End all connections."""

@@ -11,14 +11,13 @@ from adapter.channel.closing import Closing
 from adapter.channel.requests import Pending
 from adapter.core.contract import commands
 from adapter.core.contract import msmq as c
-from adapter.core.contract.format_names import same_computer
 from adapter.core.contract.results import Done, UnitOutcome, UnitState
 from adapter.msmq import identifiers, requests
 from adapter.msmq.computers import ComputerConnections, QueueRoute
 from adapter.msmq.enumerations import QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
 from adapter.msmq.errors import InvalidOperationError, MessageQueueException
-from adapter.msmq.names import as_queue_name, here_as_dot, is_public
+from adapter.msmq.names import as_queue_name, here_as_dot, is_public, means_here
 from adapter.msmq.queue import MessageQueue
 
 PRIVATE_QUEUES = r"private$\*"
@@ -61,7 +60,7 @@ class Host(Closing):
 
         Raises MessageQueueException: QUEUE_EXISTS, ILLEGAL_QUEUE_PATHNAME, ...
         """
-        name = here_as_dot(as_queue_name(path))
+        name = self._named(path)
         if is_public(name):
             raise MessageQueueException(
                 Code.UNSUPPORTED_FORMATNAME_OPERATION,
@@ -81,7 +80,7 @@ class Host(Closing):
 
     def delete(self, path: str) -> None:
         """Delete a queue with the messages on it. Raises MessageQueueException: QUEUE_NOT_FOUND."""
-        name = here_as_dot(as_queue_name(path))
+        name = self._named(path)
         route = self.computers.to(name)
         requests.ask(route.channel, c.MsmqDelete(name, route.computer), Done, name)
 
@@ -90,7 +89,7 @@ class Host(Closing):
 
         Raises InvalidOperationError for a format name, as System.Messaging does.
         """
-        name = here_as_dot(as_queue_name(path))
+        name = self._named(path)
         if "=" in name:
             raise InvalidOperationError(
                 f"exists() takes a path such as .\\private$\\orders, not the format name {name}"
@@ -116,7 +115,7 @@ class Host(Closing):
         """
         return MessageQueue(
             self.computers,
-            here_as_dot(as_queue_name(path)),
+            self._named(path),
             access,
             a.as_flag("deny_receive", deny_receive),
         )
@@ -134,16 +133,23 @@ class Host(Closing):
             for one in found
         ]
 
+    def _named(self, path: str) -> str:
+        """Return a name as it is sent: with a dot for this machine."""
+        return here_as_dot(as_queue_name(path), self.computers.is_known)
+
     def _at(self, computer: str) -> QueueRoute:
         """Return how queues of a computer are read."""
         name = a.as_name(computer, "computer")
+        if means_here(name, self.computers.is_known):
+            return self.computers.own
         route = self.computers.at(name)
-        own = self.computers.locate("").computer
-        if route is self.computers.own and not same_computer(name, own):
+        if route is self.computers.own and not self.computers.is_known(name):
+            others = ", ".join(self.computers.locate(name).others)
             raise MessageQueueException(
                 Code.MACHINE_NOT_FOUND,
-                f"no queue manager in the directory has the queues of computer {name}: check the "
-                "name, or start its queue manager on the same Kafka",
+                f"no queue manager in the directory has the queues of computer {name}; known "
+                f"computers: {others}: check the name, or start its queue manager on the same "
+                "Kafka",
                 name,
             )
         return route

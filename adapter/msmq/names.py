@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Callable
 from ipaddress import ip_address
 
 from adapter.channel.plain_arguments import WrongArgument, WrongArgumentType
@@ -27,15 +28,34 @@ def absolute(name: str, computer: str) -> str:
     return DOT.sub(lambda found: found[1] + computer, name) if computer else name
 
 
-def here_as_dot(name: str) -> str:
-    """Return a name with a leading . in place of localhost, or of an address of this machine."""
+def here_as_dot(name: str, is_known: Callable[[str], bool]) -> str:
+    """Return a name with a leading . in place of what means this machine.
+
+    is_known: whether a queue manager has a computer, which its name means then.
+    """
     found = HOST.match(name)
-    if found is None or "," in name or not _is_this_machine(found[2]):
+    if found is None or "," in name or not means_here(found[2], is_known):
         return name
     return f"{'DIRECT=OS:' if found[1] else ''}.{name[found.end() :]}"
 
 
-def _is_this_machine(host: str) -> bool:
+def means_here(host: str, is_known: Callable[[str], bool]) -> bool:
+    """Whether this machine is meant: by localhost, an address, or its name with domain or without,
+    unless a computer is known by this name.
+    """
+    return _is_local_address(host) or (_is_host_name(host) and not is_known(host))
+
+
+def _is_host_name(host: str) -> bool:
+    said, own = host.casefold(), socket.gethostname().casefold()
+    short = own.partition(".")[0]
+    if said in (own, short):
+        return True
+    # Only names that may be this machine's are worth asking the resolver, which may take seconds.
+    return said.startswith(f"{short}.") and said == socket.getfqdn().casefold()
+
+
+def _is_local_address(host: str) -> bool:
     try:
         address = ip_address(host.strip("[]"))
     except ValueError:

@@ -324,13 +324,15 @@ class ComputerFound(Struct, array_like=True, tag=40, gc=False):
 
     computer: its name. queue_manager, address: of the queue manager that has its queues; the one
     that answers, if no other is known to have them. level: the version of MSMQ that the queue
-    manager which answers behaves as.
+    manager which answers behaves as. others: if no queue manager has the computer, some that have
+    one, and how many more there are.
     """
 
     computer: str
     queue_manager: str
     address: str
     level: int
+    others: list[str] = []
 
 
 Result = (

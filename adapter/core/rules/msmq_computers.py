@@ -19,6 +19,9 @@ from adapter.core.model.computers import KnownComputer
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.decision import Decision
 
+EXAMPLES_MAX = 5
+"""Computers that an error names."""
+
 
 def computer_of(qm: QueueManager) -> str:
     """Return the computer that the queue manager is, in names of MSMQ."""
@@ -54,13 +57,21 @@ def is_kept_here(qm: QueueManager, name: FormatName) -> bool:
     return is_here(qm, name) or (name.queue in SYSTEM_QUEUES and key_of(qm, name) in qm.queues)
 
 
+def examples(qm: QueueManager) -> list[str]:
+    """Return names of computers that have queue managers, for who has given another one."""
+    names = sorted({computer_of(qm).upper(), *map(str.upper, qm.known_computers)})
+    more = len(names) - EXAMPLES_MAX
+    return names[:EXAMPLES_MAX] + ([f"{more} more"] if more > 0 else [])
+
+
 def not_here(qm: QueueManager, name: FormatName, text: str) -> Refusal:
     """Make the refusal to read a queue of another computer. text: its name as it was given."""
     other = known(qm, name.computer)
     if other is not None:
         why = f"connect to queue manager {other.queue_manager}, which has its queues"
     else:
-        why = "no queue manager in the directory has this computer's queues"
+        why = "no queue manager in the directory has this computer's queues; known computers: "
+        why += ", ".join(examples(qm))
     return Refusal(Reason.COMPUTER_NOT_REACHABLE, text, why)
 
 
@@ -69,7 +80,10 @@ def decide_locate(qm: QueueManager, request: Request, command: MsmqLocate) -> De
     them.
     """
     computer = command.computer or computer_of(qm)
-    other = None if same_computer(computer, computer_of(qm)) else known(qm, computer)
+    is_own = same_computer(computer, computer_of(qm))
+    other = None if is_own else known(qm, computer)
     found = other or KnownComputer(qm.name, "")
+    others = [] if is_own or other is not None else examples(qm)
     level = qm.attributes.msmq_level
-    return Decision([], ComputerFound(computer, found.queue_manager, found.address, level))
+    answer = ComputerFound(computer, found.queue_manager, found.address, level, others)
+    return Decision([], answer)

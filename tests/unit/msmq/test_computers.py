@@ -1,5 +1,6 @@
 """Queues of a computer that is another queue manager: read over a connection to that one."""
 
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -90,6 +91,23 @@ def test_a_computer_that_nobody_knows(at: Computers) -> None:
         at.client.open(r"NOWHERE\private$\q", access=QueueAccessMode.RECEIVE)
     assert code_of(unknown) is MessageQueueErrorCode.MACHINE_NOT_FOUND
     assert "no queue manager in the directory" in str(unknown.value)
+
+
+def test_finding_msmq_d10_a_computer_may_have_the_name_of_this_machine(
+    at: Computers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: "server")
+    queue = own(at.server, "orders")
+    at.client.open(REMOTE, access=QueueAccessMode.SEND).send("x")
+    assert queue.receive(WAIT_S).body == "x"
+    assert [one.path for one in at.client.get_private_queues("SERVER")] == [REMOTE]
+
+
+def test_finding_msmq_d10_an_error_names_computers_that_are_known(at: Computers) -> None:
+    with pytest.raises(MessageQueueException, match="known computers: CLIENT, SERVER: check"):
+        at.client.get_private_queues("NOWHERE")
+    with pytest.raises(MessageQueueException, match=r"known computers: CLIENT, SERVER\): check"):
+        at.client.open(r"NOWHERE\private$\q", access=QueueAccessMode.RECEIVE)
 
 
 @pytest.mark.parametrize("single", [True, False])

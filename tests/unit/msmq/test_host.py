@@ -1,5 +1,7 @@
 """Host: creating, finding and opening queues."""
 
+import socket
+
 import pytest
 
 import adapter.testing
@@ -96,6 +98,22 @@ def test_finding_msmq_d10_this_machine_is_the_own_computer(at: MsmqSite, name: s
     queue = at.home.open(name)
     assert queue.receive(0).body == "x"
     assert (queue.machine_name, at.home.exists(r"localhost\private$\orders")) == (".", True)
+
+
+@pytest.mark.parametrize("own", ["Mini", "mini.example.com"])
+@pytest.mark.parametrize("host", ["MINI", "mini.example.com", "DIRECT=OS:mini", "DIRECT=TCP:Mini"])
+def test_finding_msmq_d10_the_name_of_this_machine_is_the_own_computer(
+    at: MsmqSite, monkeypatch: pytest.MonkeyPatch, own: str, host: str
+) -> None:
+    monkeypatch.setattr(socket, "gethostname", lambda: own)
+    monkeypatch.setattr(socket, "getfqdn", lambda: "mini.example.com")
+    at.create().send("x")
+    assert at.home.open(rf"{host}\private$\orders").receive(0).body == "x"
+    if "=" not in host:
+        assert [one.path for one in at.home.get_private_queues(host)] == [path("orders")]
+    with pytest.raises(MessageQueueException) as other:
+        at.home.open(r"mini.example.org\private$\orders", access=msmq.QueueAccessMode.RECEIVE)
+    assert code_of(other) is MessageQueueErrorCode.MACHINE_NOT_FOUND
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,15 @@ def test_where_computers_are() -> None:
     assert client.do(m.MsmqLocate()) == ComputerFound("QM1", "QM1", "", 3)
     assert client.do(m.MsmqLocate("qm1")) == ComputerFound("qm1", "QM1", "", 3)
     assert client.do(m.MsmqLocate("x")) == ComputerFound("x", "QMX", "host:1", 3)
-    assert client.do(m.MsmqLocate("y")) == ComputerFound("y", "QM1", "", 3)
+    assert client.do(m.MsmqLocate("y")) == ComputerFound("y", "QM1", "", 3, ["QM1", "X"])
+
+
+def test_finding_msmq_d10_five_computers_are_named_at_most() -> None:
+    client = client_of_msmq()
+    know(client, **dict.fromkeys("abcde", "QMX"))
+    found = client.do(m.MsmqLocate("y"))
+    assert isinstance(found, ComputerFound)
+    assert found.others == ["A", "B", "C", "D", "E", "1 more"]
 
 
 @pytest.mark.parametrize("computer", ["a\\b", "a;b", "x" * 125, "ü" * 40, "a\nb"])

@@ -25,36 +25,19 @@ from adapter.core.model.manager import QueueManager, Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import MsmqExpiry, ReportDue
 from adapter.core.model.undo import Removed
-from adapter.core.rules import (
-    arrivals,
-    backout,
-    broker_activation,
-    broker_commit,
-    broker_events,
-    broker_poison,
-    broker_release,
-    closing,
-    consumer_timeouts,
-    consumers,
-    deferred,
-    delays,
-    lifetime,
-    msmq_delivery,
-    naming,
-    pages,
-    parking,
-    quiesce,
-    report,
-    restore,
-    serving,
-    session,
-    statistics,
-    system,
-    tick,
-    trigger,
-    waiting,
-)
-from adapter.core.rules.decision import Decision, refused
+from adapter.core.rules.broker import activation as broker_activation
+from adapter.core.rules.broker import commit as broker_commit
+from adapter.core.rules.broker import events as broker_events
+from adapter.core.rules.broker import poison as broker_poison
+from adapter.core.rules.broker import release as broker_release
+from adapter.core.rules.consumers import batches
+from adapter.core.rules.consumers import timeouts as consumer_timeouts
+from adapter.core.rules.drive import arrivals, restore, serving, tick, trigger
+from adapter.core.rules.messages import backout, deferred, delays, pages, report
+from adapter.core.rules.msmq import delivery as msmq_delivery
+from adapter.core.rules.objects import closing, quiesce, session, statistics, system
+from adapter.core.rules.primitives import lifetime, naming, parking, waiting
+from adapter.core.rules.primitives.decision import Decision, refused
 from adapter.core.tables import APPLY, DECIDE
 
 
@@ -242,7 +225,7 @@ def _pass_time(qm: QueueManager, effects: Effects, given: inputs.Tick) -> None:
     _apply(qm, effects, delays.release_due(qm, now_ms))
     _apply(qm, effects, tick.expire_messages(qm, now_ms))
     _apply(qm, effects, tick.expire_sessions(qm))
-    _apply(qm, effects, consumers.end_lost_claims(qm, now_ms))
+    _apply(qm, effects, batches.end_lost_claims(qm, now_ms))
     _pass_time_of_conversations(qm, effects, now_ms)
     broker_activation.note_due(qm, now_ms)
     _apply(qm, effects, [])

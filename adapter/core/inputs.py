@@ -19,7 +19,7 @@ from adapter.core.model.computers import KnownComputer
 from adapter.core.model.connection import Party
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue
-from adapter.core.rules.pages import Paged
+from adapter.core.rules.messages.pages import Paged
 
 
 class Connected(Struct):

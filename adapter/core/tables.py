@@ -14,40 +14,27 @@ from adapter.core.contract import msmq as m
 from adapter.core.contract import records as r
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.undo import Removed
-from adapter.core.rules import (
-    arrivals,
-    broker_catalog,
-    broker_commit,
-    broker_drop,
-    broker_end,
-    broker_events,
-    broker_state,
-    broker_verbs,
-    broker_views,
-    browse,
-    closing,
-    connections,
-    consumers,
-    definitions,
-    delays,
-    get,
-    msmq_computers,
-    msmq_move,
-    msmq_open,
-    msmq_queues,
-    msmq_receive,
-    msmq_remove,
-    msmq_send,
-    objects,
-    publish,
-    restore,
-    retained,
-    session,
-    subscriptions,
-    topics,
-    unit,
-)
-from adapter.core.rules.decision import Decision
+from adapter.core.rules.broker import catalog as broker_catalog
+from adapter.core.rules.broker import commit as broker_commit
+from adapter.core.rules.broker import drop as broker_drop
+from adapter.core.rules.broker import end as broker_end
+from adapter.core.rules.broker import events as broker_events
+from adapter.core.rules.broker import state as broker_state
+from adapter.core.rules.broker import verbs as broker_verbs
+from adapter.core.rules.broker import views as broker_views
+from adapter.core.rules.consumers import batches
+from adapter.core.rules.drive import arrivals, restore
+from adapter.core.rules.messages import browse, delays, get, unit
+from adapter.core.rules.msmq import computers as msmq_computers
+from adapter.core.rules.msmq import move as msmq_move
+from adapter.core.rules.msmq import opening as msmq_open
+from adapter.core.rules.msmq import queues as msmq_queues
+from adapter.core.rules.msmq import receive as msmq_receive
+from adapter.core.rules.msmq import remove as msmq_remove
+from adapter.core.rules.msmq import send as msmq_send
+from adapter.core.rules.objects import closing, connections, definitions, queues, session
+from adapter.core.rules.primitives.decision import Decision
+from adapter.core.rules.pubsub import publish, retained, subscriptions, topics
 
 Rule = Callable[[QueueManager, c.Request, Any], Decision]
 
@@ -64,13 +51,13 @@ DECIDE: Final[dict[type, Rule]] = {
     c.Commit: broker_commit.decide,
     c.Backout: unit.decide_backout,
     c.AskOutcome: unit.decide_ask_outcome,
-    c.DefineQueue: objects.decide_define,
-    c.AlterQueue: objects.decide_alter,
-    c.DeleteQueue: objects.decide_delete,
-    c.PurgeQueue: objects.decide_purge,
-    c.Inquire: objects.decide_inquire,
-    c.AskStatus: objects.decide_status,
-    c.SetAttributes: objects.decide_set,
+    c.DefineQueue: queues.decide_define,
+    c.AlterQueue: queues.decide_alter,
+    c.DeleteQueue: queues.decide_delete,
+    c.PurgeQueue: queues.decide_purge,
+    c.Inquire: queues.decide_inquire,
+    c.AskStatus: queues.decide_status,
+    c.SetAttributes: queues.decide_set,
     c.AskConnections: connections.decide_ask_connections,
     c.EndConnection: connections.decide_end_connection,
     c.DefineObject: definitions.decide_define_object,
@@ -82,12 +69,12 @@ DECIDE: Final[dict[type, Rule]] = {
     c.CloseSubscription: closing.decide_close_subscription,
     c.SubscriptionRequest: subscriptions.decide_subscription_request,
     c.ClearRetained: retained.decide_clear_retained,
-    c.OpenConsumer: consumers.decide_open_consumer,
-    c.ClaimBatch: consumers.decide_claim,
-    c.ReadBatches: consumers.decide_read,
-    c.ConsumeBatches: consumers.decide_consume,
-    c.AskConsumers: consumers.decide_ask_consumers,
-    c.DeleteConsumer: consumers.decide_delete_consumer,
+    c.OpenConsumer: batches.decide_open_consumer,
+    c.ClaimBatch: batches.decide_claim,
+    c.ReadBatches: batches.decide_read,
+    c.ConsumeBatches: batches.decide_consume,
+    c.AskConsumers: batches.decide_ask_consumers,
+    c.DeleteConsumer: batches.decide_delete_consumer,
     c.AskLowest: arrivals.decide_lowest,
     m.MsmqOpen: msmq_open.decide_open,
     m.MsmqSend: msmq_send.decide_send,
@@ -116,8 +103,8 @@ APPLY: Final[dict[type, Callable[[QueueManager, Any], Removed | None]]] = {
     r.UnitCommitted: unit.apply_unit_committed,
     r.BackoutCounted: unit.apply_backout_counted,
     r.DeliveryCounted: unit.apply_delivery_counted,
-    r.MessagesDiscarded: objects.apply_messages_discarded,
-    r.QueuePurged: objects.apply_queue_purged,
+    r.MessagesDiscarded: queues.apply_messages_discarded,
+    r.QueuePurged: queues.apply_queue_purged,
     r.QueueRestored: restore.apply_queue_restored,
     r.LaneRestored: restore.apply_lane_restored,
     r.MessageRestored: restore.apply_message_restored,
@@ -126,23 +113,23 @@ APPLY: Final[dict[type, Callable[[QueueManager, Any], Removed | None]]] = {
     r.ConsumedRestored: restore.apply_consumed_restored,
     r.SessionRestored: restore.apply_session_restored,
     r.OutcomeRestored: restore.apply_outcome_restored,
-    r.QueueDefined: objects.apply_queue_defined,
-    r.QueueAltered: objects.apply_queue_altered,
-    r.QueueDeleted: objects.apply_queue_deleted,
+    r.QueueDefined: queues.apply_queue_defined,
+    r.QueueAltered: queues.apply_queue_altered,
+    r.QueueDeleted: queues.apply_queue_deleted,
     r.SessionOpened: session.apply_session_opened,
     r.SessionExpired: session.apply_session_expired,
     r.UnitFenced: unit.apply_unit_fenced,
-    r.OutcomeRecorded: objects.apply_outcome_recorded,
-    r.EventRaised: objects.apply_event_raised,
+    r.OutcomeRecorded: queues.apply_outcome_recorded,
+    r.EventRaised: queues.apply_event_raised,
     r.ObjectDefined: definitions.apply_object_defined,
     r.ObjectAltered: definitions.apply_object_altered,
     r.ObjectDeleted: definitions.apply_object_deleted,
-    r.ConsumerSet: consumers.apply_consumer_set,
-    r.BatchClaimed: consumers.apply_batch_claimed,
-    r.BatchDelivered: consumers.apply_batch_delivered,
-    r.BatchesConsumed: consumers.apply_batches_consumed,
-    r.BatchReturned: consumers.apply_batch_returned,
-    r.ConsumerDeleted: consumers.apply_consumer_deleted,
+    r.ConsumerSet: batches.apply_consumer_set,
+    r.BatchClaimed: batches.apply_batch_claimed,
+    r.BatchDelivered: batches.apply_batch_delivered,
+    r.BatchesConsumed: batches.apply_batches_consumed,
+    r.BatchReturned: batches.apply_batch_returned,
+    r.ConsumerDeleted: batches.apply_consumer_deleted,
     r.DelayedExpired: delays.apply_delayed_expired,
     r.DelaysRestored: delays.apply_delays_restored,
     r.UnitArrived: arrivals.apply_unit_arrived,

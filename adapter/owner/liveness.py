@@ -16,7 +16,7 @@ from pathlib import Path
 import structlog
 
 from adapter.core.contract.records import EventRaised
-from adapter.core.rules.lifetime import STOPPED
+from adapter.core.rules.primitives.lifetime import STOPPED
 from adapter.format import entries
 from adapter.format.schemas import VERSION, UnreadableError
 from adapter.ledger.port import LastRecord, Ledger

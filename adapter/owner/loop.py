@@ -20,7 +20,7 @@ from adapter.core.contract.records import Record
 from adapter.core.inputs import Disconnected, Input, PageLoaded, PageMissing, Timed
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager, Reply
-from adapter.core.rules.restore import Unmoved
+from adapter.core.rules.drive.restore import Unmoved
 from adapter.format import entries
 from adapter.ledger.port import Ledger
 from adapter.owner.appends import Appends

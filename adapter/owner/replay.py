@@ -16,7 +16,7 @@ from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
-from adapter.core.rules.unit import unit_number
+from adapter.core.rules.messages.unit import unit_number
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import (

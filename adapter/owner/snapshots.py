@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from adapter.core.contract.message import weight
 from adapter.core.contract.records import Record
-from adapter.core.rules.restore import Unmoved, still_unmoved, whole
+from adapter.core.rules.drive.restore import Unmoved, still_unmoved, whole
 from adapter.format import entries
 from adapter.ledger.port import Position
 from adapter.ledger.snapshots import Snapshot, SnapshotLog

@@ -24,7 +24,7 @@ from adapter.core.dispatch import idle_connections, restart
 from adapter.core.model.connection import Party
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import ParkedQueue
-from adapter.core.rules.objects import statuses
+from adapter.core.rules.objects.queues import statuses
 from adapter.owner.audit import TopicAudit
 from adapter.owner.clock import ManualClock
 from adapter.owner.figures import TermFigures

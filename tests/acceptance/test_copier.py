@@ -26,7 +26,7 @@ from msgspec import Struct
 import adapter
 from adapter import launch
 from adapter.core.model.session import UNIT_RANGES_MAX
-from adapter.core.rules.decision import SESSION_ID_LENGTH
+from adapter.core.rules.primitives.decision import SESSION_ID_LENGTH
 from adapter.demo.proxy import Proxy
 from adapter.format import names
 from adapter.localkafka import LocalKafka

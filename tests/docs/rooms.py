@@ -48,10 +48,13 @@ def between_rooms(files: Iterable[Source]) -> Arrows:
 
 
 def within_core(files: Iterable[Source]) -> Arrows:
-    """The arrows between the folders and single files of core."""
+    """The arrows between the folders and single files of core, and the families of rules."""
 
     def place_of(module: str) -> str | None:
-        return module.removeprefix(CORE).split(".")[0] if module.startswith(CORE) else None
+        first, *rest = module.removeprefix(CORE).split(".")
+        if not module.startswith(CORE):
+            return None
+        return f"{first}.{rest[0]}" if first == "rules" and rest else first
 
     core = [source for source in files if source.module.startswith(CORE)]
     return _arrows(core, lambda source: place_of(source.module), place_of)

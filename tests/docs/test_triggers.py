@@ -1,7 +1,7 @@
 """docs/triggers.md shows the conditions that core has."""
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
-from adapter.core.rules.trigger_conditions import CONDITIONS, WAYS
+from adapter.core.rules.drive.trigger_conditions import CONDITIONS, WAYS
 from tests.docs.triggers import BEGIN, END, PAGE, conditions, written
 
 

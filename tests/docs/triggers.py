@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
-from adapter.core.rules.trigger_conditions import CONDITIONS, WAYS
+from adapter.core.rules.drive.trigger_conditions import CONDITIONS, WAYS
 
 PAGE = Path(__file__).parents[2] / "docs" / "triggers.md"
 BEGIN = "<!-- Written by `python -m tests.docs.triggers` from the table of conditions. -->\n"

@@ -37,9 +37,9 @@ REFUSALS = "spec/test_refusals.py"
 """It finds most of what transcripts let live, in a second."""
 WITH_KAFKA = (
     "unit/owner/test_retention.py",
-    "unit/core/rules/test_parking.py",
-    "unit/core/rules/test_consumers.py",
-    "unit/core/rules/test_statistics.py",
+    "unit/core/rules/primitives/test_parking.py",
+    "unit/core/rules/consumers/test_batches.py",
+    "unit/core/rules/objects/test_statistics.py",
 )
 """What no program can bring about or see without one: consumed messages that are still on their
 topics, topics that cannot be written, batches of what is on a topic, and events."""

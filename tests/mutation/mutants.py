@@ -16,7 +16,7 @@ from msgspec import Struct
 
 TOP = Path(__file__).parents[2]
 ROOM = TOP / "adapter" / "core"
-FILES = ("rules/*.py", "dispatch.py")
+FILES = ("rules/*/*.py", "dispatch.py")
 SWITCHED_OFF = (
     *("apply_", "check", "_check", "written_later", "_acknowledge", "restarted"),
     *("note_put", "opened", "closed", "altered", "_release"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adapter.core.rules.trigger_conditions import WAYS
+from adapter.core.rules.drive.trigger_conditions import WAYS
 from tests.mutation.mutants import ROOM, mutants, mutants_of
 
 LEAST = 100
@@ -15,7 +15,7 @@ def test_every_refusal_and_every_decision_is_switched_off_once() -> None:
     found = mutants()
     names = [(one.module, one.name) for one in found]
     assert len(set(names)) == len(names) >= LEAST
-    source = "".join(path.read_text() for path in ROOM.glob("rules/*.py"))
+    source = "".join(path.read_text() for path in ROOM.glob("rules/*/*.py"))
     refusals = [one for one in found if ": " in one.name]
     assert len(refusals) == source.count("raise Refusal")
     for one in found:
@@ -23,7 +23,7 @@ def test_every_refusal_and_every_decision_is_switched_off_once() -> None:
 
 
 def test_every_condition_and_every_way_to_a_trigger_message_is_switched_off() -> None:
-    path = ROOM / "rules" / "trigger_conditions.py"
+    path = ROOM / "rules" / "drive" / "trigger_conditions.py"
     text = path.read_text()
     found = {one.name: one.text for one in mutants_of(path)}
     assert len([name for name in found if name.endswith(" holds")]) == text.count(") -> bool:\n")

@@ -15,7 +15,7 @@ from adapter.core.contract.broker_header import READY, RETAINED_RECEIVED, RETAIN
 from adapter.core.contract.commands import Command
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import QueueDescription
-from adapter.core.rules.broker_texts import shown
+from adapter.core.rules.broker.texts import shown
 from tests.scenarios.language import Call
 from tests.scenarios.values import duration_ms, value_of
 

@@ -17,7 +17,7 @@ from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import LowestPlaces
 from adapter.core.model.computers import KnownComputer
 from adapter.core.model.limits import Limits
-from adapter.core.rules.msmq_queues import OUTGOING
+from adapter.core.rules.msmq.queues import OUTGOING
 from adapter.format import transfer
 from adapter.format.transfer import Transfer
 from adapter.network.collecting import InboundCollector

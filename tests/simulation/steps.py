@@ -21,8 +21,8 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter
-from adapter.core.rules import waiting
-from adapter.core.rules.matching import candidates
+from adapter.core.rules.primitives import waiting
+from adapter.core.rules.primitives.matching import candidates
 from adapter.movers.mover import Mover
 from adapter.owner.storage import CopyStatus
 from adapter.server.movers import copied

@@ -19,7 +19,7 @@ from adapter.core.contract.records import MessageRestored
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.pages import Paged
+from adapter.core.rules.messages.pages import Paged
 from adapter.format import chunks, descriptor, entries, names
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable

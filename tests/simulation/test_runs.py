@@ -8,7 +8,7 @@ import pytest
 from adapter.core import tables
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Done
-from adapter.core.rules.decision import Decision
+from adapter.core.rules.primitives.decision import Decision
 from tests.simulation.simulation import Simulation
 from tests.support.core import client_on
 from tests.support.runs import Recorder

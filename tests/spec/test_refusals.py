@@ -24,7 +24,7 @@ from adapter.core.contract.results import (
 )
 from adapter.core.model.limits import Limits
 from adapter.core.model.session import WINDOW
-from adapter.core.rules.matching import SELECTIONS_MAX
+from adapter.core.rules.primitives.matching import SELECTIONS_MAX
 from adapter.format import entries
 from adapter.owner.loop import ENTRY_BYTES
 from tests.support.by_hand import ByHand

@@ -21,8 +21,8 @@ from adapter.core.model.lane import PageNeeded
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.rules.pages import Paged
-from adapter.core.rules.restore import whole
+from adapter.core.rules.drive.restore import whole
+from adapter.core.rules.messages.pages import Paged
 from adapter.format import entries
 
 START_MS = 1_700_000_000_000

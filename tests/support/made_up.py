@@ -10,8 +10,8 @@ from adapter.core.contract.details import FLAGS, OFFSET_MAX, Details
 from adapter.core.contract.message import ID_LENGTH, MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.transmission import Transmission
-from adapter.core.rules.put import EXPIRY_MAX_MS, GROUP_SEQ_MAX
-from adapter.core.rules.session import NUMBER_MAX
+from adapter.core.rules.messages.put import EXPIRY_MAX_MS, GROUP_SEQ_MAX
+from adapter.core.rules.objects.session import NUMBER_MAX
 
 TIME_MAX_MS = 2**53
 LONG_MAX = 2**63 - 1

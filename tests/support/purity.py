@@ -15,7 +15,7 @@ from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.results import Refused
 from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules import serving
+from adapter.core.rules.drive import serving
 from tests.support.digest import Digest, changed, digest
 
 

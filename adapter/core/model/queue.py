@@ -83,7 +83,7 @@ class LocalQueue(Store):
 
     @property
     def moves_backouts(self) -> bool:
-        """Whether the queue manager moves what came back too often; see core.rules.backout."""
+        """Whether the queue manager moves what came back too often."""
         attributes = self.attributes
         return attributes.backout_action == "MOVE" and attributes.backout_threshold > 0
 

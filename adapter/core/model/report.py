@@ -1,7 +1,7 @@
 """Reports: which of them a message asks for (MQMD.Report), and what they look like.
 
 It knows messages and no queue: where a report goes, and whose unit it belongs to, is said in
-core.rules.report.
+core.rules.messages.report.
 """
 
 from __future__ import annotations

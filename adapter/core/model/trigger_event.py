@@ -1,7 +1,7 @@
 """What may cause a trigger message, and a trigger message on its way to its initiation queue.
 
 Both are soft, and noted for as long as a decision takes, or a unit. This module does not know the
-conditions: they are in core.rules.trigger_conditions.
+conditions: they are in core.rules.drive.trigger_conditions.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from adapter.core.contract import records as r
 from adapter.core.contract.message import MessageData, weight
 from adapter.core.model.limits import Limits
 from adapter.core.model.session import WINDOW
-from adapter.core.rules.put import PROPERTIES_MAX
-from adapter.core.rules.unit import DISCARDED_PER_RECORD
+from adapter.core.rules.messages.put import PROPERTIES_MAX
+from adapter.core.rules.messages.unit import DISCARDED_PER_RECORD
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import PAYLOAD_BYTES_MAX

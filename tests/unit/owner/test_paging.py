@@ -7,7 +7,7 @@ import pytest
 
 from adapter.core.contract.message import MessageData
 from adapter.core.model.lane import PageNeeded
-from adapter.core.rules.pages import Paged
+from adapter.core.rules.messages.pages import Paged
 from adapter.owner.paging import PAGE_TIMINGS, PageTimings, Paging
 from adapter.topics.port import MessageMissingError, Page, PagesUnavailableError
 

@@ -1,0 +1,1 @@
+"""Service Broker: its catalog, conversations, their delivery, and activation."""

@@ -1,0 +1,451 @@
+"""The catalog of Service Broker: creating, altering and dropping its objects, and looking them up.
+
+Names are compared by their characters, but those of queues without regard to case. This module does
+not know what becomes of a message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from msgspec import Struct, structs
+
+from adapter.core.attributes import broker as kinds
+from adapter.core.attributes.broker import (
+    CONTRACT,
+    MESSAGE_TYPE,
+    NOTIFICATION,
+    PRIORITY,
+    QUEUE,
+    ROUTE,
+    SERVICE,
+    TABLES,
+    ContractAttributes,
+    MessageTypeAttributes,
+    NotificationAttributes,
+    PriorityAttributes,
+    RouteAttributes,
+    ServiceAttributes,
+    names,
+)
+from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
+from adapter.core.contract.broker import (
+    DEFAULT,
+    EVENT_NOTIFICATION,
+    EVENTS,
+    NOTIFICATION_CONTRACT,
+    QUEUE_ACTIVATION,
+    SYSTEM_TYPES,
+    BrokerAlter,
+    BrokerCreate,
+    BrokerDrop,
+)
+from adapter.core.contract.broker_header import RETAINED_SENT
+from adapter.core.contract.commands import Request
+from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import (
+    ConversationSet,
+    ObjectAltered,
+    ObjectDefined,
+    ObjectDeleted,
+    QueueAltered,
+    QueueDefined,
+    QueueDeleted,
+    Record,
+)
+from adapter.core.model.broker_events import ActivationCheck, HeldRelease
+from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue, key_of
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.unit import UnitOfWork
+from adapter.core.rules.primitives import naming
+from adapter.core.rules.primitives.decision import Decision, done
+
+VALIDATIONS = {"NONE": "N", "EMPTY": "E", "WELL_FORMED_XML": "X", "VALID_XML": "X"}
+ADDRESS = (
+    "the address of a route is a queue manager's name, which has 1 to 48 characters of "
+    "A-Z a-z 0-9 . _ / %"
+)
+CONVERSATIONS_MAX = 1_000_000
+ACTIVATION = {"activation_procedure", "activation_status", "max_queue_readers"}
+
+SYSTEM: dict[tuple[str, str], Struct] = {
+    (MESSAGE_TYPE, DEFAULT): MessageTypeAttributes(),
+    (MESSAGE_TYPE, EVENT_NOTIFICATION): MessageTypeAttributes(validation="WELL_FORMED_XML"),
+    (CONTRACT, DEFAULT): ContractAttributes(by_any=DEFAULT),
+    (CONTRACT, NOTIFICATION_CONTRACT): ContractAttributes(by_initiator=EVENT_NOTIFICATION),
+}
+"""What every queue manager has; not in its ledger."""
+
+
+def lookup(qm: QueueManager, kind: str, name: str) -> Struct | None:
+    """Return an object that is no queue, if there is one."""
+    return qm.objects.get((kinds.PREFIX + kind, name)) or SYSTEM.get((kind, name))
+
+
+def _require(qm: QueueManager, kind: str, name: str) -> Any:
+    found = lookup(qm, kind, name)
+    if found is None:
+        raise Refusal(Reason.OBJECT_NOT_FOUND, name, f"{_a(kind)} of this name does not exist")
+    return found
+
+
+def _a(kind: str) -> str:
+    word = kind.replace("_", " ")
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
+def service(qm: QueueManager, name: str) -> ServiceAttributes:
+    """Return a service of this queue manager, or refuse."""
+    found: ServiceAttributes = _require(qm, SERVICE, name)
+    return found
+
+
+def contract(qm: QueueManager, name: str) -> ContractAttributes:
+    """Return a contract, or refuse."""
+    found: ContractAttributes = _require(qm, CONTRACT, name)
+    return found
+
+
+def check_type(qm: QueueManager, name: str) -> str:
+    """Return the letter of how a message type is validated, or refuse."""
+    if name in SYSTEM_TYPES:
+        return "N"
+    found: MessageTypeAttributes = _require(qm, MESSAGE_TYPE, name)
+    return VALIDATIONS[found.validation]
+
+
+def is_sendable(found: ContractAttributes, message_type: str, *, from_initiator: bool) -> bool:
+    """Whether a side sends messages of a type by a contract."""
+    own = found.by_initiator if from_initiator else found.by_target
+    return message_type in names(own) or message_type in names(found.by_any)
+
+
+def check_sendable(qm: QueueManager, name: str, message_type: str, *, from_initiator: bool) -> None:
+    """Refuse a message type that a side does not send by a contract."""
+    found = contract(qm, name)
+    if not is_sendable(found, message_type, from_initiator=from_initiator):
+        side = "initiator" if from_initiator else "target"
+        text = f"contract {name} does not have messages of this type"
+        if is_sendable(found, message_type, from_initiator=not from_initiator):
+            text = f"by contract {name} the {side} does not send messages of this type"
+        raise Refusal(Reason.MESSAGE_TYPE_ERROR, message_type, text)
+
+
+def check_length(body: bytes) -> None:
+    """Refuse a body that is too long for a message."""
+    if len(body) > MESSAGE_LENGTH_MAX:
+        text = f"the body has {len(body)} bytes, of {MESSAGE_LENGTH_MAX}"
+        raise Refusal(Reason.MESSAGE_TOO_LONG, detail=text)
+
+
+def check_room(qm: QueueManager, more: int) -> None:
+    """Refuse more conversations than there is room for."""
+    if len(qm.conversations.endpoints) + more >= CONVERSATIONS_MAX:
+        text = f"{CONVERSATIONS_MAX} conversations at most: end those that are over"
+        raise Refusal(Reason.LIMIT_REACHED, detail=text)
+
+
+def queue_named(qm: QueueManager, name: str) -> BrokerQueue:
+    """Return a queue by the name that programs say, or refuse."""
+    queue = qm.queues.get(key_of(name))
+    if not isinstance(queue, BrokerQueue) or queue.is_part:
+        raise Refusal(Reason.QUEUE_NOT_FOUND, name)
+    return queue
+
+
+def that_queue(qm: QueueManager, key: str) -> BrokerQueue:
+    """Return the queue of an endpoint: it exists as long as the endpoint does."""
+    queue = qm.queues[key]
+    assert isinstance(queue, BrokerQueue), "an endpoint is on a queue of Service Broker"
+    return queue
+
+
+def check_on(queue: BrokerQueue) -> None:
+    """Refuse a queue that is OFF."""
+    if not queue.attributes.status:
+        raise Refusal(Reason.QUEUE_DISABLED, queue.attributes.display_name, "its status is OFF")
+
+
+def retained_of(qm: QueueManager, queue: BrokerQueue) -> BrokerQueue:
+    """Return the queue of what a queue retains."""
+    return that_queue(qm, queue.name + RETAINED)
+
+
+def retain_sent(
+    qm: QueueManager,
+    queue: BrokerQueue,
+    unit: UnitOfWork,
+    message: MessageData,
+    state: ConversationSet,
+) -> None:
+    """Keep a copy of what is sent, until the conversation ends."""
+    assert message.broker is not None, "it was made with one"
+    header = structs.replace(message.broker, status=RETAINED_SENT, handle=state.handle)
+    copy = structs.replace(message, broker=header)
+    unit.hold_put(retained_of(qm, queue), copy, weight(copy))
+
+
+def queue_manager_of(qm: QueueManager, name: str) -> str:
+    """Say at which queue manager a service is; empty: at this one.
+
+    A route for the service counts before one for any service, and of several the first by name.
+    Without a route, it is here.
+    """
+    address = _address(qm, name)
+    if address is None:
+        address = "" if lookup(qm, SERVICE, name) is not None else _address(qm, "")
+    return "" if address is None or address == qm.name else address
+
+
+def _address(qm: QueueManager, service: str) -> str | None:
+    """Return where a route leads; None if there is no route."""
+    name = qm.references.first((ROUTE, service))
+    if name is None:
+        return None
+    route: RouteAttributes = _require(qm, ROUTE, name)
+    return route.address
+
+
+def priority(qm: QueueManager, by: str, local: str, remote: str) -> int:
+    """Return the priority of a conversation: of what fits best, contract before local service
+    before remote service.
+    """
+    for parties in product((by, ""), (local, ""), (remote, "")):
+        name = qm.references.first((PRIORITY, *parties))
+        if name is not None:
+            found: PriorityAttributes = _require(qm, PRIORITY, name)
+            return found.level
+    return kinds.PRIORITY_DEFAULT
+
+
+def decide_create(qm: QueueManager, request: Request, command: BrokerCreate) -> Decision:
+    """CREATE QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, BROKER PRIORITY, EVENT NOTIFICATION."""
+    kind, name = command.kind, command.name
+    _check_name(kind, name)
+    if kind == QUEUE:
+        return done(qm, request, _new_queue(qm, request, command))
+    if lookup(qm, kind, name) is not None:
+        raise Refusal(Reason.OBJECT_EXISTS, name, f"{_a(kind)} of this name exists")
+    attributes = command.attributes
+    _check_attributes(qm, kind, name, attributes, {})
+    dates = {"created_ms": request.now_ms, "altered_ms": request.now_ms}
+    record = ObjectDefined(kinds.PREFIX + kind, name, attributes | dates)
+    _note_changed(qm, kind, name, request, attributes)
+    return done(qm, request, [record])
+
+
+def _note_changed(
+    qm: QueueManager, kind: str, name: str, request: Request, *attributes: dict[str, Any]
+) -> None:
+    """Note what may be delivered, or activated, when an object has these attributes, or had."""
+    if kind == SERVICE:
+        note_release(qm, name, request.now_ms)
+    for one in attributes:
+        if kind == ROUTE:
+            note_release(qm, one.get("service", ""), request.now_ms)
+        elif kind == NOTIFICATION:
+            key = key_of(one["object"]) if one.get("object") else ""
+            qm.step.broker_due.append(ActivationCheck(key, request.now_ms, is_altered=True))
+
+
+def _check_name(kind: str, name: str) -> None:
+    if kind not in TABLES:
+        raise Refusal(Reason.OBJECT_TYPE_ERROR, name, f"{kind!r} is a kind that does not exist")
+    bad = any(c < " " or c == "\x7f" for c in name) or (kind == QUEUE and set(name) & set(";\\"))
+    if not 0 < len(name) <= kinds.NAME_LENGTH_MAX or bad:
+        text = (
+            f"a name has 1 to {kinds.NAME_LENGTH_MAX} characters, none of them a control character"
+        )
+        raise Refusal(Reason.NAME_ERROR, name, text)
+    if name in SYSTEM_TYPES and kind == MESSAGE_TYPE:
+        raise Refusal(Reason.OBJECT_EXISTS, name, "a message type of this name exists")
+
+
+def _new_queue(qm: QueueManager, request: Request, command: BrokerCreate) -> list[Record]:
+    name = command.name
+    key = key_of(name)
+    if key in qm.queues:
+        raise Refusal(Reason.OBJECT_EXISTS, name, "a queue of this name exists")
+    if len(qm.queues) + 2 > qm.limits.queues:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
+    naming.check_attributes(TABLES[QUEUE], "a queue", name, command.attributes)
+    attributes = command.attributes | {
+        "kind": kinds.KIND,
+        "display_name": name.removeprefix("dbo."),
+        "created_ms": request.now_ms,
+        "altered_ms": request.now_ms,
+    }
+    records: list[Record] = [QueueDefined(key, naming.incarnation_of(qm, key), attributes)]
+    if command.attributes.get("retention"):
+        records.append(part(qm, key, RETAINED, name))
+    return records
+
+
+def notifications(qm: QueueManager, event: str, key: str) -> Iterator[NotificationAttributes]:
+    """Iterate over the notifications of an event of a queue. One of QUEUE_ACTIVATION is not about
+    the queue that it is put to, which each of its own messages would activate again.
+    """
+    for about in (key, ""):
+        for one in qm.references.find((NOTIFICATION, event, about)).values():
+            assert isinstance(one, NotificationAttributes), "the key is theirs"
+            if event != QUEUE_ACTIVATION or key_of(one.queue) != key:
+                yield one
+
+
+def note_release(qm: QueueManager, name: str, now_ms: int) -> None:
+    """Note that held messages may be delivered now. name: of the queue that is turned on, or of a
+    service; empty: of any service.
+    """
+    keys = [name + HELD] if name.startswith(PREFIX) else [PREFIX + HELD + name]
+    if not name:
+        keys = [key for key in qm.queues if key.startswith(PREFIX + HELD)]
+    for key in keys:
+        qm.step.broker_due.append(HeldRelease(key, now_ms))
+
+
+def part(qm: QueueManager, key: str, which: str, name: str) -> QueueDefined:
+    """Define a queue that belongs to another one."""
+    whole = key + which
+    attributes = {"kind": kinds.KIND, "display_name": name}
+    return QueueDefined(whole, naming.incarnation_of(qm, whole), attributes)
+
+
+def _check_attributes(
+    qm: QueueManager, kind: str, name: str, given: dict[str, Any], before: dict[str, Any]
+) -> None:
+    naming.check_attributes(TABLES[kind], _a(kind), name, given)
+    attributes = before | given
+    if kind == MESSAGE_TYPE:
+        _check_message_type(qm, name, attributes)
+    elif kind == CONTRACT:
+        _check_contract(qm, name, attributes)
+    elif kind == SERVICE:
+        queue_named(qm, attributes.get("queue", ""))
+        for one in names(attributes.get("contracts", "")):
+            contract(qm, one)
+    elif kind == NOTIFICATION:
+        queue_named(qm, attributes.get("queue", ""))
+        if attributes.get("event") not in EVENTS:
+            text = f"an event is one of {', '.join(EVENTS)}"
+            raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+    elif kind == ROUTE and attributes.get("address"):
+        naming.check_name(attributes["address"], ADDRESS)
+    elif kind == PRIORITY:
+        _check_priority(qm, name, attributes)
+
+
+def _check_priority(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    parties = (attributes.get(one, "") for one in ("contract", "local_service", "remote_service"))
+    others = qm.references.find((PRIORITY, *parties)).keys() - {name}
+    if others:
+        text = f"broker priority {min(others)} is for the same contract and services"
+        raise Refusal(Reason.OBJECT_EXISTS, name, text)
+
+
+def _check_message_type(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    validation, schema = attributes.get("validation", "NONE"), attributes.get("schema", "")
+    if validation not in VALIDATIONS:
+        text = f"validation is one of {', '.join(VALIDATIONS)}, not {validation!r}"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+    if (validation == "VALID_XML") != bool(schema):
+        text = "VALID_XML needs an XML schema, and no other validation has one"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+    problem = qm.xml.why_no_schema(schema) if schema else ""
+    if problem:
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
+
+
+def _check_contract(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    listed = {by: names(attributes.get(by, "")) for by in ("by_initiator", "by_target", "by_any")}
+    every = [one for found in listed.values() for one in found]
+    for one in every:
+        check_type(qm, one)
+    if len(set(every)) < len(every):
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, "a message type is in a contract once")
+    if not listed["by_initiator"] and not listed["by_any"]:
+        text = "by a contract the initiator, or both sides, send at least one message type"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
+
+
+def decide_alter(qm: QueueManager, request: Request, command: BrokerAlter) -> Decision:
+    """ALTER QUEUE, SERVICE, MESSAGE TYPE, ROUTE, BROKER PRIORITY."""
+    kind, name = command.kind, command.name
+    _check_name(kind, name)
+    dates = {"altered_ms": request.now_ms}
+    if kind == QUEUE:
+        return _alter_queue(qm, request, command, dates)
+    if kind == CONTRACT or (kind, name) in SYSTEM:
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, f"{_a(kind)} of this name is not altered")
+    before = structs.asdict(_require(qm, kind, name))
+    _check_attributes(qm, kind, name, command.attributes, before)
+    record = ObjectAltered(kinds.PREFIX + kind, name, command.attributes | dates)
+    _note_changed(qm, kind, name, request, before, before | command.attributes)
+    return done(qm, request, [record])
+
+
+def _alter_queue(
+    qm: QueueManager, request: Request, command: BrokerAlter, dates: dict[str, Any]
+) -> Decision:
+    """Alter a queue. That it is turned on resets its count; that it is turned off ends waits."""
+    queue = queue_named(qm, command.name)
+    given = command.attributes
+    naming.check_attributes(TABLES[QUEUE], "a queue", command.name, given)
+    reset: dict[str, Any] = {"rollback_count": 0} if given.get("status") else {}
+    records: list[Record] = []
+    if given.get("retention") and queue.name + RETAINED not in qm.queues:
+        records.append(part(qm, queue.name, RETAINED, queue.attributes.display_name))
+    records.append(QueueAltered(queue.name, given | reset | dates))
+    if given.get("status"):
+        note_release(qm, queue.name, request.now_ms)
+    if "status" in given or given.keys() & ACTIVATION:
+        qm.step.broker_due.append(ActivationCheck(queue.name, request.now_ms, is_altered=True))
+    decision = done(qm, request, records)
+    if given.get("status") is False:
+        qm.wake(queue)
+    return decision
+
+
+def decide_drop(qm: QueueManager, request: Request, command: BrokerDrop) -> Decision:
+    """DROP ...: not while another object needs it, or a conversation uses it. What a dropped
+    service causes, see broker_drop.
+    """
+    kind, name = command.kind, command.name
+    _check_name(kind, name)
+    if kind == QUEUE:
+        return done(qm, request, _drop_queue(qm, name))
+    if (kind, name) in SYSTEM:
+        raise Refusal(Reason.OBJECT_IN_USE, name, "it belongs to the queue manager")
+    found = _require(qm, kind, name)
+    user = _user_of(qm, kind, name)
+    if user:
+        raise Refusal(Reason.OBJECT_IN_USE, name, user)
+    if kind in (NOTIFICATION, ROUTE):
+        _note_changed(qm, kind, name, request, structs.asdict(found))
+    return done(qm, request, [ObjectDeleted(kinds.PREFIX + kind, name)])
+
+
+def _drop_queue(qm: QueueManager, name: str) -> list[Record]:
+    queue = queue_named(qm, name)
+    user = qm.references.first((QUEUE, queue.name))
+    if user is not None:
+        raise Refusal(Reason.OBJECT_IN_USE, name, f"service {user} uses it: drop that first")
+    if any(group.endpoints or group.locked_by for group in queue.groups):
+        raise Refusal(Reason.OBJECT_IN_USE, name, "conversations are on it: end them first")
+    keys = [queue.name, queue.name + HELD, queue.name + RETAINED]
+    qm.wake(queue)
+    return [QueueDeleted(key) for key in keys if key in qm.queues]
+
+
+def _user_of(qm: QueueManager, kind: str, name: str) -> str:
+    """Say what needs an object; empty: nothing does."""
+    user = qm.references.first((kind, name)) if kind in (MESSAGE_TYPE, CONTRACT) else None
+    if user is not None:
+        if kind == MESSAGE_TYPE:
+            return f"contract {user} has this message type: drop that first"
+        return f"service {user} has this contract: drop that first"
+    if kind == CONTRACT and qm.conversations.of_contract[name]:
+        return "conversations by it have not ended: end them first"
+    return ""

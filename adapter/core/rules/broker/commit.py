@@ -1,0 +1,184 @@
+"""The end of a unit that has worked with conversations; and what else is delivered by itself.
+
+With the commit, endpoints change, messages are delivered and those of ended conversations removed,
+all in one step. This module does not know what a verb has noted in the unit, nor what is counted
+when one is rolled back.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from adapter.core.contract.broker import DIALOG_TIMER
+from adapter.core.contract.broker_header import BrokerHeader
+from adapter.core.contract.commands import Commit, Request
+from adapter.core.contract.message import Stored, weight
+from adapter.core.contract.records import (
+    ConversationSet,
+    Record,
+    Taken,
+)
+from adapter.core.model.broker_queue import HELD, RETAINED, BrokerQueue, place_of
+from adapter.core.model.broker_unit import BrokerWork
+from adapter.core.model.conversations import OPEN, Endpoint, seq_of
+from adapter.core.model.manager import QueueManager
+from adapter.core.rules.broker import catalog, poison
+from adapter.core.rules.broker.delivery import (
+    LIFETIME_OVER,
+    BrokerDelivery,
+    deliver,
+    put_error,
+    send,
+)
+from adapter.core.rules.broker.dialogs import message_of
+from adapter.core.rules.messages import deferred
+from adapter.core.rules.messages.unit import (
+    commit_records,
+    decide_commit,
+    discard_records,
+    unit_of,
+)
+from adapter.core.rules.primitives.decision import Decision
+
+DUE_PER_TICK = 500
+
+
+def decide(qm: QueueManager, request: Request, command: Commit) -> Decision:
+    """COMMIT: what the unit did to conversations takes effect with what it put and got."""
+    unit = unit_of(qm, request, command.unit)
+    if unit.refusal is not None:
+        return deferred.back_out(qm, request, unit, unit.refusal)
+    work = unit.broker
+    if work is None:
+        return decide_commit(qm, request, command)
+    d = BrokerDelivery(qm, request.now_ms)
+    for handle, state in work.states.items():
+        endpoint = qm.conversations.endpoints.get(handle)
+        far = endpoint.state.far if endpoint is not None else OPEN
+        d.set(structs.replace(state, far=far))
+    for message in work.sends:
+        send(d, message)
+    discarded = _end(d, work)
+    gets = {(queue.name, stored.place) for queue, stored in unit.gets}
+    discarded = [one for one in discarded if (one.queue, (-one.lane, one.seq, one.n)) not in gets]
+    _drop_puts_of_ended(d, work)
+    for queue, message in d.puts:
+        unit.hold_put(queue, message, weight(message))
+    decision = decide_commit(qm, request, command)
+    decision.records = [
+        *d.records_before(),
+        *decision.records,
+        *discard_records(discarded, "purged"),
+        *d.records_after(),
+        *poison.end_committed(qm, work, unit.ident, {name for name, _ in gets}, request.now_ms),
+    ]
+    decision.made = decision.made | d.all_made()
+    return decision
+
+
+def _end(d: BrokerDelivery, work: BrokerWork) -> list[Taken]:
+    """Remove the messages of the endpoints that a unit has ended, and endpoints that are over."""
+    gone: list[Taken] = []
+    for handle, changed in work.states.items():
+        state = d.gone.get(handle) or d.states.get(handle)
+        if state is None or not changed.is_ended:
+            continue
+        gone += rows_of(d.qm, state)
+        tells_nobody = state.sent == 0 and state.is_initiator
+        if handle not in d.gone and (handle in work.cleaned or state.far != OPEN or tells_nobody):
+            d.remove(state)
+    return gone
+
+
+def rows_of(qm: QueueManager, state: ConversationSet) -> list[Taken]:
+    """Name the messages of an endpoint, on its queue and on that of what is retained."""
+    endpoint = qm.conversations.endpoints.get(state.handle)
+    if endpoint is None:
+        return []
+    queue = catalog.that_queue(qm, state.queue)
+    rows = {seq_of(row) for row in endpoint.rows}
+    found = [
+        Taken(queue.name, 0, seq, 0, state.priority - 1) for seq in rows if queue.is_there(seq)
+    ]
+    retained = qm.queues.get(state.queue + RETAINED)
+    if isinstance(retained, BrokerQueue):
+        found += [
+            Taken(retained.name, 0, seq, 0, _priority(retained, seq, state))
+            for seq in endpoint.retained
+            if retained.is_there(seq)
+        ]
+    return found
+
+
+def _priority(queue: BrokerQueue, seq: int, state: ConversationSet) -> int:
+    stored: Stored | None = queue.stored.get(place_of(seq))
+    return stored.message.priority if stored is not None else state.priority - 1
+
+
+def _drop_puts_of_ended(d: BrokerDelivery, work: BrokerWork) -> None:
+    """Keep nothing for an endpoint that ends in the same step, and nothing that waits for the far
+    service of one that is gone.
+    """
+    ended = {handle for handle, state in work.states.items() if state.is_ended}
+    if ended:
+        d.puts = [
+            (queue, message)
+            for queue, message in d.puts
+            if message.broker is None
+            or message.broker.handle not in (d.gone if HELD in queue.name else ended)
+        ]
+
+
+def put_alone(d: BrokerDelivery) -> list[Record]:
+    """Record what is delivered outside any unit of a program."""
+    puts = commit_records(d.qm.numbers.new_message_id(), d.puts, [], "commit", None)
+    d.qm.step.made.update(d.all_made())
+    return [*d.records_before(), *(puts if d.puts else []), *d.records_after()]
+
+
+def pass_time(qm: QueueManager, now_ms: int) -> list[Record] | None:
+    """Put what the next timer or lifetime that is over puts; None if there is no other.
+
+    One at a time: what it changes of the far side must be applied before the next one is looked at.
+    """
+    handle = next((entry[1] for entry in qm.due.conversations.due(now_ms)), None)
+    if handle is None:
+        return None
+    endpoint = qm.conversations.endpoints.get(handle)
+    return _due(qm, endpoint, now_ms) if endpoint is not None else []
+
+
+def _due(qm: QueueManager, endpoint: Endpoint, now_ms: int) -> list[Record]:
+    """Put what an endpoint's lifetime and timer put, if they are over."""
+    d = BrokerDelivery(qm, now_ms)
+    state = d.side(endpoint.state.conversation, endpoint.state.is_initiator)
+    assert state is not None, "the endpoint is known"
+    lives_on = not 0 < state.lifetime_ms <= now_ms
+    rings = 0 < state.timer_ms <= now_ms
+    if lives_on and not rings:
+        return []
+    if not lives_on:
+        state.lifetime_ms = 0
+        if state.is_ended:
+            d.remove(state)
+            rings = False
+        elif state.far == OPEN:
+            put_error(d, state, LIFETIME_OVER, "The dialog has exceeded the specified LIFETIME.")
+            rings = False
+    if rings:
+        state.timer_ms = 0
+        put_timer(d, state)
+    return put_alone(d)
+
+
+def put_timer(d: BrokerDelivery, state: ConversationSet) -> None:
+    """Put a DialogTimer message to an endpoint's own queue."""
+    message = message_of(structs.replace(state), DIALOG_TIMER, b"", "E")
+    assert message.broker is not None, "it was made with one"
+    header: BrokerHeader = structs.replace(
+        message.broker,
+        service=state.service,
+        from_service=state.far_service,
+        from_initiator=not state.is_initiator,
+    )
+    deliver(d, structs.replace(message, broker=header))

@@ -1,0 +1,463 @@
+"""Delivery: from a message that was sent to the queue of the endpoint that it is for.
+
+The target's endpoint is made by the first message. What cannot be delivered yet, because the
+queue is OFF, the service does not exist, or its route leads to a queue manager that is not known,
+is held on a queue of its own, in order, and delivered when that has changed. So the route of a
+dialog counts as it is when its first message leaves; then all others go the same way. What must not
+be delivered is answered with an Error. What is for another queue manager leaves by a transmission
+queue. This module does not know when a unit commits.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field, structs
+
+from adapter.core.attributes import broker as kinds
+from adapter.core.contract.broker import END_DIALOG, ERROR, SCHEMA_PREFIX, SYSTEM_TYPES
+from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader
+from adapter.core.contract.message import GUID_LENGTH, MessageData
+from adapter.core.contract.records import (
+    ConversationGone,
+    ConversationSet,
+    QueueDefined,
+    Record,
+    Taken,
+)
+from adapter.core.contract.transmission import Transmission
+from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, key_of
+from adapter.core.model.conversations import BROKEN, ENDED, OPEN
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import LocalQueue
+from adapter.core.model.routes import Made
+from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker.activation import note_arrival
+from adapter.core.rules.broker.dialogs import message_of, message_with
+from adapter.core.rules.broker.texts import error_body
+from adapter.core.rules.messages.unit import Puts, discard_records
+from adapter.core.rules.network import remote
+
+END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
+"""Between queue managers only: the far side knows that a conversation was ended."""
+
+NO_CONTRACT = -8408
+ENDPOINT_GONE = -8462
+NOT_SENDABLE = -8431
+NOT_VALID = -9615
+LIFETIME_OVER = -8489
+
+
+class BrokerDelivery(Struct):
+    """What the delivery of messages causes.
+
+    states: endpoints that are changed or new, by handle. gone: those that cease to be. puts: to
+    queues, in order. made: transmission queues that are made; parts: other queues. releasing:
+    the queue whose held messages these are; taken: their seqs. held: queues that messages are held
+    on; waiting: endpoints here whose messages wait for their far service.
+    """
+
+    qm: QueueManager
+    now_ms: int
+    states: dict[bytes, ConversationSet] = field(default_factory=dict)
+    gone: dict[bytes, ConversationSet] = field(default_factory=dict)
+    puts: Puts = field(default_factory=list)
+    made: Made = field(default_factory=dict)
+    parts: dict[str, BrokerQueue] = field(default_factory=dict)
+    new: dict[tuple[bytes, bool], bytes] = field(default_factory=dict)
+    releasing: str = ""
+    taken: set[int] = field(default_factory=set)
+    held: set[str] = field(default_factory=set)
+    waiting: set[bytes] = field(default_factory=set)
+
+    def side(self, conversation: bytes, is_initiator: bool) -> ConversationSet | None:
+        """Return one side of a conversation as it will be, to be changed; None: it is not here."""
+        handle = self.new.get((conversation, is_initiator))
+        if handle is None:
+            handle = self.qm.conversations.by_side.get((conversation, is_initiator), b"")
+        if handle in self.gone:
+            return None
+        if handle not in self.states:
+            endpoint = self.qm.conversations.endpoints.get(handle)
+            if endpoint is None:
+                return None
+            self.states[handle] = structs.replace(endpoint.state)
+        return self.states[handle]
+
+    def holds(self, name: str | None) -> bool:
+        """Whether messages are held on a queue, or will be."""
+        if name is None:
+            return False
+        queue = self.qm.queues.get(name)
+        return name in self.held or (queue is not None and queue.available_count > 0)
+
+    def waits(self, state: ConversationSet) -> bool:
+        """Whether messages of an endpoint wait for its far service, or will."""
+        endpoint = self.qm.conversations.endpoints.get(state.handle)
+        queue = self.qm.queues.get(waiting_queue(state.far_service))
+        has_rows = (
+            endpoint is not None
+            and isinstance(queue, BrokerQueue)
+            and endpoint.waits(queue.is_there)
+        )
+        return has_rows or state.handle in self.waiting
+
+    def set(self, state: ConversationSet) -> None:
+        """Note what becomes of an endpoint."""
+        self.states[state.handle] = state
+        self.new[state.conversation, state.is_initiator] = state.handle
+
+    def remove(self, state: ConversationSet) -> None:
+        """Let an endpoint cease to be."""
+        self.states.pop(state.handle, None)
+        self.gone[state.handle] = state
+
+    def records_before(self) -> list[Record]:
+        """Return what is recorded before messages are put: definitions and endpoints."""
+        records = remote.definitions(self.made)
+        for queue in self.parts.values():
+            attributes = {"kind": kinds.KIND, "display_name": queue.attributes.display_name}
+            records.append(QueueDefined(queue.name, queue.incarnation, attributes))
+        known = self.qm.conversations.endpoints
+        changed = (
+            state
+            for handle, state in self.states.items()
+            if handle not in known or known[handle].state != state
+        )
+        return [*records, *changed]
+
+    def records_after(self) -> list[Record]:
+        """Return what is recorded when messages are removed: nothing of an endpoint that is gone
+        waits for its far service any more.
+        """
+        known = self.qm.conversations.endpoints
+        gone = [state for handle, state in self.gone.items() if handle in known]
+        places = [one for state in gone for one in self._waiting_rows(state)]
+        return [
+            *discard_records(places, "purged"),
+            *(ConversationGone(state.handle) for state in gone),
+        ]
+
+    def _waiting_rows(self, state: ConversationSet) -> list[Taken]:
+        queue = self.qm.queues.get(waiting_queue(state.far_service))
+        if not isinstance(queue, BrokerQueue):
+            return []
+        taken = self.taken if self.releasing == queue.name else set()
+        return [
+            Taken(queue.name, 0, seq, 0, state.priority - 1)
+            for seq in self.qm.conversations.endpoints[state.handle].waiting
+            if seq not in taken and queue.is_there(seq)
+        ]
+
+    def all_made(self) -> dict[str, LocalQueue]:
+        """Return the queues that are made."""
+        return {**self.made, **self.parts}
+
+
+def waiting_queue(service: str) -> str:
+    """Return the queue on which messages wait for a service."""
+    return PREFIX + HELD + service
+
+
+def is_own(d: BrokerDelivery, header: BrokerHeader) -> bool:
+    """Whether a message is of an initiator here."""
+    return header.from_initiator and header.from_queue_manager in ("", d.qm.name)
+
+
+def send(d: BrokerDelivery, message: MessageData) -> bool:
+    """Send a message of an endpoint here, as far as is known where its service is. Whether it is
+    delivered, or answered, at once.
+
+    For the first message of an initiator the routes count as they are now.
+    """
+    header = _header_of(message)
+    sender = d.side(header.conversation, header.from_initiator)
+    if sender is None or header.from_queue_manager not in ("", d.qm.name):
+        return deliver(d, message)
+    key = waiting_queue(header.service)
+    if header.from_initiator and d.releasing != key and d.waits(sender):
+        _hold(d, key, message)
+        return False
+    if header.from_initiator and not header.sequence:
+        sender.far_queue_manager = catalog.queue_manager_of(d.qm, header.service)
+    far = sender.far_queue_manager
+    if header.from_initiator and far and not remote.is_known(d.qm, far):
+        _hold(d, key, message)
+        return False
+    return dispatch_message(d, message, far)
+
+
+def may_leave(d: BrokerDelivery, header: BrokerHeader) -> bool:
+    """Whether a message that waits for a service need not wait any more."""
+    sender = d.side(header.conversation, True) if is_own(d, header) else None
+    if is_own(d, header) and sender is None:
+        return True  # it is dropped
+    far = sender.far_queue_manager if sender is not None else ""
+    if sender is not None and not header.sequence:
+        far = catalog.queue_manager_of(d.qm, header.service)
+    if far:
+        return remote.is_known(d.qm, far)
+    return catalog.lookup(d.qm, kinds.SERVICE, header.service) is not None
+
+
+def dispatch_message(d: BrokerDelivery, message: MessageData, queue_manager: str) -> bool:
+    """Send a message on its way: to a queue here, or to another queue manager. Whether it is
+    delivered, or answered, at once.
+    """
+    if not queue_manager:
+        return deliver(d, message)
+    queue = remote.leaving_queue(d.qm, queue_manager, d.made)
+    header = structs.replace(_header_of(message), handle=b"", from_queue_manager=d.qm.name)
+    leaving = structs.replace(
+        message,
+        broker=header,
+        transmission=Transmission("", queue_manager),
+        message_id=d.qm.numbers.new_message_id(),
+        put_time_ms=d.now_ms,
+    )
+    d.puts.append((queue, leaving))
+    return False
+
+
+def is_valid(message: MessageData) -> bool:
+    """Whether a message from elsewhere is one of Service Broker as a queue manager sends it."""
+    header = message.broker
+    return (
+        header is not None
+        and len(header.conversation) == GUID_LENGTH
+        and not header.handle
+        and header.sequence >= 0
+        and header.from_queue_manager != ""
+    )
+
+
+def deliver(d: BrokerDelivery, message: MessageData) -> bool:
+    """Deliver a message that is for an endpoint here. Whether it is no longer held."""
+    header = _header_of(message)
+    state = d.side(header.conversation, not header.from_initiator)
+    if header.message_type == END_ACKNOWLEDGED:
+        if state is not None and state.is_ended:
+            d.remove(state)
+        return True
+    if state is None and (not header.from_initiator or _is_over(d, header)):
+        _answer_for_gone(d, header)
+        return True
+    held = _held_at(d, header, state)
+    is_first = header.sequence == 0 and header.message_type != ERROR
+    if state is None and not is_first and not d.holds(held):
+        _answer_for_gone(d, header)  # the endpoint is over, as its first message is not held
+        return True
+    if held is not None:
+        _hold(d, held, message)
+        return False
+    if state is not None and (
+        state.is_ended or (header.message_type == ERROR and state.far != OPEN)
+    ):
+        acknowledge(d, header)
+        return True
+    code, text = _why_not(d, header, state, message.body)
+    if code:
+        _answer(d, header, state, code, text)
+        return True
+    state = state or _new_endpoint(d, header)
+    _put(d, state, message)
+    acknowledge(d, header)
+    return True
+
+
+def _header_of(message: MessageData) -> BrokerHeader:
+    assert message.broker is not None, "it is a message of Service Broker"
+    return message.broker
+
+
+def _is_over(d: BrokerDelivery, header: BrokerHeader) -> bool:
+    """Whether the lifetime of a conversation is over that has not begun here."""
+    return 0 < header.lifetime_ms <= d.now_ms
+
+
+def _answer_for_gone(d: BrokerDelivery, header: BrokerHeader) -> None:
+    """Answer a message for an endpoint that was cleaned up, or is over: its sender gets an Error,
+    unless it has ended the conversation with this message.
+    """
+    acknowledge(d, header)
+    if header.message_type in SYSTEM_TYPES or _is_over(d, header):
+        return
+    text = (
+        "The remote conversation endpoint is either in a state where no more messages can be "
+        "exchanged, or it has been dropped."
+    )
+    _answer(d, header, None, ENDPOINT_GONE, text)
+
+
+def _held_at(d: BrokerDelivery, header: BrokerHeader, state: ConversationSet | None) -> str | None:
+    """Say on which queue a message is held; None: it can be delivered.
+
+    Behind messages that are held, others are held too, so that their order is kept.
+    """
+    if state is not None:
+        key = state.queue
+    else:
+        found = catalog.lookup(d.qm, kinds.SERVICE, header.service)
+        if found is None:
+            return waiting_queue(header.service)
+        key = key_of(catalog.service(d.qm, header.service).queue)
+        waiting = d.qm.queues.get(waiting_queue(header.service))
+        if waiting is not None and waiting.name != d.releasing and waiting.available_count:
+            return waiting.name
+    queue = catalog.that_queue(d.qm, key)
+    if not queue.attributes.status:
+        return key + HELD
+    held = d.qm.queues.get(key + HELD)
+    if held is None or held.name == d.releasing or not held.available_count:
+        return None
+    return held.name
+
+
+def _hold(d: BrokerDelivery, key: str, message: MessageData) -> None:
+    qm = d.qm
+    queue = qm.queues.get(key) or d.parts.get(key)
+    if queue is None:
+        record = catalog.part(qm, key, "", key.removeprefix(PREFIX))
+        queue = d.parts[key] = BrokerQueue(
+            key, record.incarnation, kinds.BrokerAttributes(**record.attributes)
+        )
+        queue.begin_term(qm.numbers.first_n)
+    header = structs.replace(_header_of(message), status=WAITING, handle=b"")
+    sender = d.side(header.conversation, True) if is_own(d, header) else None
+    if sender is not None and key == waiting_queue(header.service):
+        header.handle = sender.handle
+        d.waiting.add(sender.handle)
+    held = structs.replace(message, broker=header, transmission=None)
+    _stamp(d, held)
+    d.held.add(key)
+    d.puts.append((queue, held))
+
+
+def _stamp(d: BrokerDelivery, message: MessageData) -> None:
+    message.message_id = d.qm.numbers.new_message_id()
+    message.put_time_ms = d.now_ms
+
+
+def acknowledge(d: BrokerDelivery, header: BrokerHeader) -> None:
+    """Let the side that ended a conversation know that its end has come: it ceases to be."""
+    if header.message_type not in (END_DIALOG, ERROR):
+        return
+    if header.from_queue_manager in ("", d.qm.name):
+        far = d.side(header.conversation, header.from_initiator)
+        if far is not None and far.is_ended:
+            d.remove(far)
+        return
+    answer = structs.replace(
+        header,
+        message_type=END_ACKNOWLEDGED,
+        validation="E",
+        service=header.from_service,
+        from_service=header.service,
+        from_initiator=not header.from_initiator,
+        sequence=header.sequence + 1,
+    )
+    dispatch_message(d, message_with(answer), header.from_queue_manager)
+
+
+def _why_not(
+    d: BrokerDelivery, header: BrokerHeader, state: ConversationSet | None, body: bytes
+) -> tuple[int, str]:
+    """Say why a message must not be delivered: an error code of the system, and its text."""
+    qm = d.qm
+    if header.message_type in SYSTEM_TYPES:
+        return 0, ""
+    by = header.contract
+    found = catalog.lookup(qm, kinds.CONTRACT, by)
+    if state is None:
+        accepted = kinds.names(catalog.service(qm, header.service).contracts)
+        if found is None or by not in accepted:
+            text = f"Target service '{header.service}' does not support contract '{by}'."
+            return NO_CONTRACT, text
+    wanted = catalog.lookup(qm, kinds.MESSAGE_TYPE, header.message_type)
+    sendable = isinstance(found, kinds.ContractAttributes) and catalog.is_sendable(
+        found, header.message_type, from_initiator=header.from_initiator
+    )
+    if not isinstance(wanted, kinds.MessageTypeAttributes) or not sendable:
+        text = f"The message type '{header.message_type}' is not part of the service contract."
+        return NOT_SENDABLE, text
+    problem = qm.xml.why_invalid(wanted.validation, wanted.schema, body)
+    if not problem:
+        return 0, ""
+    text = (
+        f"A message of type '{header.message_type}' failed XML validation on the target service. "
+        f"{problem}"
+    )
+    return NOT_VALID, text[:3_000]
+
+
+def _answer(
+    d: BrokerDelivery,
+    header: BrokerHeader,
+    state: ConversationSet | None,
+    code: int,
+    text: str,
+) -> None:
+    """Break a conversation off: both sides learn of it by an Error."""
+    if state is not None:
+        put_error(d, state, code, text)
+    answer = BrokerHeader(
+        conversation=header.conversation,
+        sequence=header.sequence,
+        message_type=ERROR,
+        validation="X",
+        service=header.from_service,
+        contract=header.contract,
+        from_service=header.service,
+        from_initiator=not header.from_initiator,
+    )
+    message = message_with(answer, error_body(code, text))
+    far = header.from_queue_manager
+    dispatch_message(d, message, "" if far == d.qm.name else far)
+
+
+def put_error(d: BrokerDelivery, state: ConversationSet, code: int, text: str) -> None:
+    """Put an Error of the system to an endpoint's own queue, or where messages for it wait."""
+    message = message_of(structs.replace(state), ERROR, error_body(code, text), "X")
+    header = structs.replace(
+        _header_of(message),
+        service=state.service,
+        from_service=state.far_service,
+        from_initiator=not state.is_initiator,
+    )
+    deliver(d, structs.replace(message, broker=header))
+
+
+def _new_endpoint(d: BrokerDelivery, header: BrokerHeader) -> ConversationSet:
+    """Make the target's side of a conversation, in a group of its own."""
+    qm = d.qm
+    handle, group = qm.numbers.new_guid(), qm.numbers.new_guid()
+    state = ConversationSet(
+        handle,
+        header.conversation,
+        group,
+        key_of(catalog.service(qm, header.service).queue),
+        header.service,
+        header.from_service,
+        "" if header.from_queue_manager == qm.name else header.from_queue_manager,
+        header.contract,
+        False,
+        catalog.priority(qm, header.contract, header.service, header.from_service),
+        lifetime_ms=header.lifetime_ms,
+    )
+    d.set(state)
+    return state
+
+
+def _put(d: BrokerDelivery, state: ConversationSet, message: MessageData) -> None:
+    header = _header_of(message)
+    validation = header.validation
+    if header.message_type not in SYSTEM_TYPES:
+        validation = catalog.check_type(d.qm, header.message_type)
+    here = structs.replace(header, handle=state.handle, status=READY, validation=validation)
+    put = structs.replace(message, broker=here, transmission=None, priority=state.priority - 1)
+    _stamp(d, put)
+    queue = catalog.that_queue(d.qm, state.queue)
+    note_arrival(d.qm, queue, d.now_ms)
+    d.puts.append((queue, put))
+    if header.message_type == END_DIALOG:
+        state.far = ENDED
+    elif header.message_type == ERROR:
+        state.far, state.timer_ms = BROKEN, 0

@@ -1,0 +1,256 @@
+"""BEGIN DIALOG, SEND, MOVE CONVERSATION and BEGIN CONVERSATION TIMER: what a unit does to its side.
+
+All of it is noted in the unit, and takes effect when that commits. This module does not know where
+a message goes.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from adapter.core.attributes import broker as kinds
+from adapter.core.contract.broker import (
+    SYSTEM_TYPES,
+    BrokerBegin,
+    BrokerMove,
+    BrokerSend,
+    BrokerTimer,
+)
+from adapter.core.contract.broker_header import BrokerHeader
+from adapter.core.contract.commands import Request
+from adapter.core.contract.message import GUID_LENGTH, ID_LENGTH, NO_ID, MessageData, weight
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import ConversationSet
+from adapter.core.contract.results import Done
+from adapter.core.model.broker_queue import BrokerQueue
+from adapter.core.model.conversations import BROKEN, ENDED, Endpoint
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.unit import UnitOfWork
+from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker.locks import check, lock, work_of
+from adapter.core.rules.broker.texts import shown
+from adapter.core.rules.messages.unit import unit_with_room
+from adapter.core.rules.primitives.decision import Decision
+
+TIMEOUT_MAX_MS = 2_147_483_647 * 1_000
+CONVERSATIONS_PER_SEND = 1_000
+
+
+def check_guid(value: bytes, what: str) -> None:
+    """Refuse what is not 16 bytes."""
+    if len(value) != GUID_LENGTH:
+        raise Refusal(Reason.IDENTIFIER_ERROR, detail=f"{what} is {len(value)} bytes, and not 16")
+
+
+def begin(qm: QueueManager, request: Request, command: BrokerBegin, unit: UnitOfWork) -> Decision:
+    """BEGIN DIALOG CONVERSATION: the far side learns of it with the first message."""
+    check_guid(command.handle, "the conversation handle")
+    service = catalog.service(qm, command.from_service)
+    catalog.contract(qm, command.contract)
+    queue = catalog.queue_named(qm, service.queue)
+    work = work_of(unit)
+    if command.handle in qm.conversations.endpoints or command.handle in work.states:
+        raise Refusal(Reason.IDENTIFIER_ERROR, shown(command.handle), "the handle is in use")
+    if not command.to_service or len(command.to_service) > kinds.NAME_LENGTH_MAX:
+        raise Refusal(Reason.NAME_ERROR, command.to_service, "a service has 1 to 128 characters")
+    if not 0 <= command.lifetime_ms <= TIMEOUT_MAX_MS:
+        text = f"a lifetime of {command.lifetime_ms} ms: it is 1 to 2147483647 seconds"
+        raise Refusal(Reason.OPTIONS_ERROR, detail=text)
+    if command.encryption:
+        text = "messages are not encrypted: begin the dialog with ENCRYPTION = OFF"
+        raise Refusal(Reason.OPTIONS_ERROR, detail=text)
+    catalog.check_room(qm, len(work.states))
+    ident = _group_of(qm, queue, command, unit)
+    check_guid(ident, "the conversation group")
+    group = queue.groups.get(ident)
+    check(queue, group, unit)
+    lock(queue, group or queue.groups.need(ident), unit)
+    work.states[command.handle] = ConversationSet(
+        command.handle,
+        command.handle,
+        ident,
+        queue.name,
+        command.from_service,
+        command.to_service,
+        catalog.queue_manager_of(qm, command.to_service),
+        command.contract,
+        True,
+        catalog.priority(qm, command.contract, command.from_service, command.to_service),
+        lifetime_ms=request.now_ms + command.lifetime_ms if command.lifetime_ms else 0,
+    )
+    return Decision([], Done(), qm.entry_n)
+
+
+def _group_of(
+    qm: QueueManager, queue: BrokerQueue, command: BrokerBegin, unit: UnitOfWork
+) -> bytes:
+    """Return the group that a new conversation joins."""
+    if not command.related:
+        return command.group
+    related = state_of(qm, command.related, unit)
+    if related.queue != queue.name:
+        text = f"it is not a conversation of the queue of service {command.from_service}"
+        raise Refusal(Reason.CONVERSATION_NOT_FOUND, shown(command.related), text)
+    return related.group
+
+
+def state_of(
+    qm: QueueManager, handle: bytes, unit: UnitOfWork, *, may_be_ended: bool = False
+) -> ConversationSet:
+    """Return an endpoint as the unit sees it, or refuse: it is not known, or was ended by its side.
+
+    What the far side has done counts at once.
+    """
+    own = unit.broker.states.get(handle) if unit.broker is not None else None
+    endpoint = qm.conversations.endpoints.get(handle)
+    state = own or (endpoint.state if endpoint is not None else None)
+    if state is None:
+        raise Refusal(Reason.CONVERSATION_NOT_FOUND, shown(handle))
+    if state.is_ended and not may_be_ended:
+        text = "this side has ended the conversation, and the other side does not know it yet (DO)"
+        raise Refusal(Reason.CONVERSATION_STATE_ERROR, shown(handle), text)
+    return state
+
+
+def endpoint_to_change(
+    qm: QueueManager, handle: bytes, unit: UnitOfWork, *, may_be_ended: bool = False
+) -> ConversationSet:
+    """Return an endpoint for the unit to change, with its group locked; may raise LockNeeded."""
+    check_lock(qm, handle, unit, may_be_ended=may_be_ended)
+    state = state_of(qm, handle, unit, may_be_ended=may_be_ended)
+    queue = catalog.that_queue(qm, state.queue)
+    lock(queue, queue.groups.need(state.group), unit)
+    states = work_of(unit).states
+    if handle not in states:
+        states[handle] = structs.replace(state)
+    return states[handle]
+
+
+def check_lock(
+    qm: QueueManager, handle: bytes, unit: UnitOfWork, *, may_be_ended: bool = False
+) -> None:
+    """Refuse an endpoint that does not exist; raise LockNeeded if another unit has its group."""
+    state = state_of(qm, handle, unit, may_be_ended=may_be_ended)
+    queue = catalog.that_queue(qm, state.queue)
+    check(queue, queue.groups.get(state.group), unit)
+
+
+def far_of(qm: QueueManager, handle: bytes) -> int:
+    """Say what has come of the far side of a conversation."""
+    endpoint = qm.conversations.endpoints.get(handle)
+    return endpoint.state.far if endpoint is not None else 0
+
+
+def send(qm: QueueManager, request: Request, command: BrokerSend, unit: UnitOfWork) -> Decision:
+    """SEND ON CONVERSATION: on all of the handles, or on none."""
+    handles = command.handles
+    if not 0 < len(handles) <= CONVERSATIONS_PER_SEND or len(set(handles)) < len(handles):
+        text = f"{len(handles)} conversations: 1 to {CONVERSATIONS_PER_SEND}, each once"
+        raise Refusal(Reason.OPTIONS_ERROR, detail=text)
+    validation = catalog.check_type(qm, command.message_type)
+    body = command.body or b""
+    catalog.check_length(body)
+    for handle in handles:
+        _check_send(qm, handle, command.message_type, unit)
+    unit_with_room(qm, request, command.unit, len(handles), len(handles) * (len(body) + 2_048))
+    for handle in handles:
+        state = endpoint_to_change(qm, handle, unit)
+        message = message_of(state, command.message_type, body, validation)
+        queue = catalog.that_queue(qm, state.queue)
+        if queue.attributes.retention:
+            catalog.retain_sent(qm, queue, unit, message, state)
+        hold(unit, message)
+    return Decision([], Done(len(handles)), qm.entry_n)
+
+
+def _check_send(qm: QueueManager, handle: bytes, message_type: str, unit: UnitOfWork) -> None:
+    check_lock(qm, handle, unit)
+    state = state_of(qm, handle, unit)
+    far = far_of(qm, handle)
+    if far in (ENDED, BROKEN):
+        how = "has ended it" if far == ENDED else "has ended with an error"
+        text = f"the far side of the conversation {how}: no message can be sent"
+        raise Refusal(Reason.CONVERSATION_STATE_ERROR, shown(handle), text)
+    if message_type in SYSTEM_TYPES:
+        text = f"{message_type} is a type of system messages, which programs do not send"
+        raise Refusal(Reason.MESSAGE_TYPE_ERROR, message_type, text)
+    catalog.check_sendable(qm, state.contract, message_type, from_initiator=state.is_initiator)
+
+
+def message_of(
+    state: ConversationSet, message_type: str, body: bytes, validation: str
+) -> MessageData:
+    """Make the next message of an endpoint; counts it."""
+    header = BrokerHeader(
+        conversation=state.conversation,
+        sequence=state.sent,
+        message_type=message_type,
+        validation=validation,
+        service=state.far_service,
+        contract=state.contract,
+        from_service=state.service,
+        from_initiator=state.is_initiator,
+        lifetime_ms=state.lifetime_ms,
+    )
+    state.sent += 1
+    message = message_with(header, body)
+    message.group_seq = header.sequence + 1
+    message.priority = state.priority - 1
+    return message
+
+
+def message_with(header: BrokerHeader, body: bytes = b"") -> MessageData:
+    """Make the message of a header. Its conversation is its group, for readers of the topic."""
+    return MessageData(
+        body=body,
+        message_id=NO_ID,
+        correlation_id=NO_ID,
+        group_id=header.conversation + bytes(ID_LENGTH - GUID_LENGTH),
+        priority=0,
+        persistence=1,
+        broker=header,
+    )
+
+
+def hold(unit: UnitOfWork, message: MessageData) -> None:
+    """Keep a message until the unit ends."""
+    work_of(unit).sends.append(message)
+    unit.hold_send(message, weight(message))
+
+
+def move(qm: QueueManager, request: Request, command: BrokerMove, unit: UnitOfWork) -> Decision:
+    """MOVE CONVERSATION: both groups are locked."""
+    check_guid(command.group, "the conversation group")
+    check_lock(qm, command.handle, unit)
+    state = state_of(qm, command.handle, unit)
+    queue = catalog.that_queue(qm, state.queue)
+    check(queue, queue.groups.get(command.group), unit)
+    target = queue.groups.need(command.group)
+    lock(queue, target, unit)
+    state = endpoint_to_change(qm, command.handle, unit)
+    state.group = command.group
+    endpoint = qm.conversations.endpoints.get(command.handle)
+    if endpoint is not None:
+        _place_in(queue, endpoint, command.group, unit)
+    return Decision([], Done(), qm.entry_n)
+
+
+def _place_in(queue: BrokerQueue, endpoint: Endpoint, ident: bytes, unit: UnitOfWork) -> None:
+    """Let an endpoint be received from its new group; whoever backs out takes it back."""
+    before = endpoint.group.ident
+    queue.groups.move(endpoint, ident)
+    work_of(unit).undo.append(lambda: queue.groups.move(endpoint, before))
+
+
+def set_timer(
+    qm: QueueManager, request: Request, command: BrokerTimer, unit: UnitOfWork
+) -> Decision:
+    """BEGIN CONVERSATION TIMER: one a conversation; setting it again sets it anew."""
+    if not 1_000 <= command.timeout_ms <= TIMEOUT_MAX_MS:
+        text = f"a timeout of {command.timeout_ms} ms: it is 1 to 2147483647 seconds"
+        raise Refusal(Reason.OPTIONS_ERROR, shown(command.handle), text)
+    if far_of(qm, command.handle) == BROKEN:
+        text = "the conversation has ended with an error"
+        raise Refusal(Reason.CONVERSATION_STATE_ERROR, shown(command.handle), text)
+    endpoint_to_change(qm, command.handle, unit).timer_ms = request.now_ms + command.timeout_ms
+    return Decision([], Done(), qm.entry_n)

@@ -1,0 +1,80 @@
+"""DROP SERVICE: its endpoints and their messages are gone, and the far sides get an Error.
+
+This module does not know what becomes of other objects that are dropped.
+"""
+
+from __future__ import annotations
+
+from adapter.core.attributes.broker import SERVICE
+from adapter.core.contract.broker import ERROR, BrokerDrop
+from adapter.core.contract.commands import Request
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import ConversationSet, Record, Taken
+from adapter.core.model.conversations import OPEN, Endpoint
+from adapter.core.model.manager import QueueManager
+from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker.commit import rows_of
+from adapter.core.rules.broker.delivery import BrokerDelivery, send
+from adapter.core.rules.broker.dialogs import message_of
+from adapter.core.rules.broker.texts import error_body
+from adapter.core.rules.messages.unit import commit_records, discard_records
+from adapter.core.rules.primitives.decision import Decision
+
+SERVICE_DROPPED = -8470
+CONVERSATIONS_PER_DROP = 10_000
+"""So that one step stays short, and its entry is not much larger than that of the largest unit."""
+
+
+def decide(qm: QueueManager, request: Request, command: BrokerDrop) -> Decision:
+    """DROP ...; a service is dropped with its conversations."""
+    dropped = catalog.decide_drop(qm, request, command)
+    if command.kind == SERVICE and qm.conversations.of_service[command.name]:
+        dropped.records = [*_end_all(qm, command.name, request.now_ms), *dropped.records]
+    return dropped
+
+
+def _end_all(qm: QueueManager, service: str, now_ms: int) -> list[Record]:
+    """End every conversation of a service."""
+    count = qm.conversations.of_service[service]
+    if count > CONVERSATIONS_PER_DROP:
+        text = f"it has {count} conversations, of {CONVERSATIONS_PER_DROP}: end some of them first"
+        raise Refusal(Reason.OBJECT_IN_USE, service, text)
+    found = [one for one in qm.conversations.endpoints.values() if one.state.service == service]
+    if any(endpoint.group.locked_by for endpoint in found):
+        text = "a transaction uses conversations of it: commit or roll back that first"
+        raise Refusal(Reason.OBJECT_IN_USE, service, text)
+    d = BrokerDelivery(qm, now_ms)
+    rows: list[Taken] = []
+    for endpoint in found:
+        rows += rows_of(qm, endpoint.state)
+        state = d.side(endpoint.state.conversation, endpoint.state.is_initiator)
+        if state is not None:
+            if _has_far_side(d, endpoint, service):
+                _report(d, state)
+            d.remove(state)
+    puts = commit_records(qm.numbers.new_message_id(), d.puts, [], "commit", None)
+    qm.step.made.update(d.all_made())
+    return [
+        *d.records_before(),
+        *(puts if d.puts else []),
+        *discard_records(rows, "purged"),
+        *d.records_after(),
+    ]
+
+
+def _has_far_side(d: BrokerDelivery, endpoint: Endpoint, service: str) -> bool:
+    """Whether there is another side, which goes on: it knows of the conversation, has not ended it,
+    and belongs to another service.
+    """
+    state = endpoint.state
+    if state.is_ended or state.far != OPEN or d.waits(state):
+        return False
+    if state.is_initiator and not state.sent:
+        return False
+    return bool(state.far_queue_manager) or state.far_service != service
+
+
+def _report(d: BrokerDelivery, state: ConversationSet) -> None:
+    """Send an Error of the system to the far side."""
+    body = error_body(SERVICE_DROPPED, "The remote service has been dropped.")
+    send(d, message_of(state, ERROR, body, "X"))

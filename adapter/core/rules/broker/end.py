@@ -1,0 +1,123 @@
+"""END CONVERSATION: plainly, with an error, or with cleanup; and savepoints of a unit.
+
+With the commit the messages of the conversation on this side's queue are gone, and the far side
+learns of the end behind everything that was sent before; of an error, instead of what has not left
+yet. This module does not know how a message reaches the far side.
+"""
+
+from __future__ import annotations
+
+from adapter.core.contract.broker import (
+    END_DIALOG,
+    ERROR,
+    BrokerEnd,
+    BrokerRollbackTo,
+    BrokerSave,
+)
+from adapter.core.contract.commands import Request
+from adapter.core.contract.message import MessageData
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import ConversationSet
+from adapter.core.contract.results import Done
+from adapter.core.model.conversations import OPEN, ConversationGroups, Endpoint
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.unit import UnitOfWork
+from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker.dialogs import (
+    check_lock,
+    endpoint_to_change,
+    far_of,
+    hold,
+    message_of,
+    state_of,
+)
+from adapter.core.rules.broker.locks import work_of
+from adapter.core.rules.broker.texts import error_body, shown
+from adapter.core.rules.messages.unit import unit_of
+from adapter.core.rules.primitives.decision import Decision
+
+DESCRIPTION_LENGTH_MAX = 3_000
+ERROR_MAX = 2_147_483_647
+SAVEPOINTS_MAX = 1_000
+SAVEPOINT_NAME_MAX = 32
+
+
+def end(qm: QueueManager, request: Request, command: BrokerEnd, unit: UnitOfWork) -> Decision:
+    """END CONVERSATION."""
+    _check(command)
+    check_lock(qm, command.handle, unit, may_be_ended=command.cleanup)
+    before = state_of(qm, command.handle, unit, may_be_ended=command.cleanup)
+    tells = (
+        not command.cleanup
+        and far_of(qm, command.handle) == OPEN
+        and (before.sent > 0 or not before.is_initiator)
+    )
+    state = endpoint_to_change(qm, command.handle, unit, may_be_ended=command.cleanup)
+    if tells and command.error is None:
+        hold(unit, message_of(state, END_DIALOG, b"", "E"))
+    elif tells:
+        work = work_of(unit)
+        work.sends = [one for one in work.sends if not _is_sent_by(one, state)]
+        body = error_body(command.error or 0, command.description)
+        hold(unit, message_of(state, ERROR, body, "X"))
+    state.is_ended, state.timer_ms = True, 0
+    if command.cleanup:
+        work_of(unit).cleaned.add(command.handle)
+    endpoint = qm.conversations.endpoints.get(command.handle)
+    if endpoint is not None:
+        _hide(catalog.that_queue(qm, state.queue).groups, endpoint, unit)
+    return Decision([], Done(), qm.entry_n)
+
+
+def _is_sent_by(message: MessageData, state: ConversationSet) -> bool:
+    header = message.broker
+    assert header is not None, "it was made with one"
+    side = header.conversation, header.from_initiator
+    return side == (state.conversation, state.is_initiator)
+
+
+def _check(command: BrokerEnd) -> None:
+    handle = shown(command.handle)
+    if command.error is not None and not 0 < command.error <= ERROR_MAX:
+        text = f"error {command.error}: it is 1 to {ERROR_MAX}; negative ones are the system's own"
+        raise Refusal(Reason.OPTIONS_ERROR, handle, text)
+    if len(command.description) > DESCRIPTION_LENGTH_MAX:
+        text = f"a description has at most {DESCRIPTION_LENGTH_MAX} characters"
+        raise Refusal(Reason.OPTIONS_ERROR, handle, text)
+    if command.error is not None and command.cleanup:
+        raise Refusal(Reason.OPTIONS_ERROR, handle, "an error does not go with cleanup")
+
+
+def _hide(groups: ConversationGroups, endpoint: Endpoint, unit: UnitOfWork) -> None:
+    """Let no message of an endpoint be received; whoever backs out takes it back."""
+    groups.hide(endpoint)
+    work_of(unit).undo.append(lambda: groups.show(endpoint))
+
+
+def decide_save(qm: QueueManager, request: Request, command: BrokerSave) -> Decision:
+    """SAVE TRANSACTION."""
+    unit = unit_of(qm, request, command.unit)
+    work = work_of(unit)
+    if not 0 < len(command.name) <= SAVEPOINT_NAME_MAX:
+        text = f"a savepoint has 1 to {SAVEPOINT_NAME_MAX} characters"
+        raise Refusal(Reason.NAME_ERROR, command.name, text)
+    if len(work.savepoints) >= SAVEPOINTS_MAX:
+        raise Refusal(Reason.LIMIT_REACHED, command.name, f"{SAVEPOINTS_MAX} savepoints at most")
+    work.save(command.name, len(unit.puts), len(unit.gets))
+    return Decision([], Done(), qm.entry_n)
+
+
+def decide_rollback_to(qm: QueueManager, request: Request, command: BrokerRollbackTo) -> Decision:
+    """ROLLBACK TRANSACTION to a savepoint: messages come back, and groups stay locked.
+
+    It counts as no rollback of the transaction.
+    """
+    unit = unit_of(qm, request, command.unit)
+    work = work_of(unit)
+    savepoint = work.savepoints.get(command.name)
+    if savepoint is None:
+        text = "the transaction has no savepoint of this name"
+        raise Refusal(Reason.NAME_ERROR, command.name, text)
+    unit.return_to(savepoint.puts, savepoint.gets, work.sends[savepoint.sends :])
+    work.return_to(savepoint)
+    return Decision([], Done(), qm.entry_n)

@@ -1,0 +1,143 @@
+"""Events of Service Broker's queues: who waits for them is answered, and notifications are put.
+
+This module does not know what causes an event.
+"""
+
+from __future__ import annotations
+
+from adapter.core.attributes import broker as kinds
+from adapter.core.attributes.broker import NotificationAttributes
+from adapter.core.contract.broker import (
+    EVENT_NOTIFICATION,
+    EVENTS,
+    NOTIFICATION_CONTRACT,
+    BrokerAwaitEvent,
+)
+from adapter.core.contract.broker_header import BrokerHeader
+from adapter.core.contract.commands import Request
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import ConversationSet, Record
+from adapter.core.contract.results import Descriptions, QueueDescription
+from adapter.core.model.broker_events import (
+    ActivationCheck,
+    BrokerDue,
+    BrokerEvent,
+    HeldRelease,
+    LostUnit,
+)
+from adapter.core.model.broker_queue import BrokerQueue, key_of
+from adapter.core.model.conversations import ENDED
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.waiters import Waiter
+from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker.activation import check
+from adapter.core.rules.broker.commit import put_alone
+from adapter.core.rules.broker.delivery import BrokerDelivery, deliver
+from adapter.core.rules.broker.dialogs import message_with
+from adapter.core.rules.broker.poison import count
+from adapter.core.rules.broker.release import release
+from adapter.core.rules.broker.texts import event_body
+from adapter.core.rules.primitives import waiting
+from adapter.core.rules.primitives.decision import Decision
+from adapter.core.rules.primitives.selection import WAIT_MAX_MS
+
+KEY = ("events of Service Broker", b"")
+"""What those wait for who wait for events."""
+
+
+def decide_await(qm: QueueManager, request: Request, command: BrokerAwaitEvent) -> Decision:
+    """Return the events since a number, or wait for the next one."""
+    if command.event not in EVENTS:
+        text = f"an event is one of {', '.join(EVENTS)}"
+        raise Refusal(Reason.OPTIONS_ERROR, command.event, text)
+    if not -1 <= command.wait_ms <= WAIT_MAX_MS:
+        raise Refusal(Reason.WAIT_INTERVAL_ERROR, command.event, f"{command.wait_ms} ms")
+    found = _found(qm, command)
+    if found or command.wait_ms == 0:
+        return Decision([], _shown(qm, found), qm.entry_n)
+    if command.after < 0:
+        command.after = qm.broker_events.latest
+    waiting.begin_for(qm, request, KEY, command.wait_ms)
+    return Decision([])
+
+
+def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
+    """Give who waits what has happened, if anything has."""
+    command = waiter.request.command
+    assert isinstance(command, BrokerAwaitEvent), "a wait for events"
+    found = _found(qm, command)
+    return Decision([], _shown(qm, found), qm.entry_n) if found else None
+
+
+def _found(qm: QueueManager, command: BrokerAwaitEvent) -> list[BrokerEvent]:
+    if command.after < 0:
+        return []
+    return qm.broker_events.after(command.after, command.event)
+
+
+def _shown(qm: QueueManager, found: list[BrokerEvent]) -> Descriptions:
+    """Describe events; without any, a description of none says the number to go on from."""
+    described = [
+        QueueDescription(
+            one.name,
+            0,
+            {"event": one.event, "number": one.number, "time_ms": one.time_ms}
+            | {"details": one.details},
+        )
+        for one in found
+    ]
+    latest = {"event": "", "number": qm.broker_events.latest}
+    return Descriptions(described or [QueueDescription("", 0, latest)])
+
+
+def decide_due(qm: QueueManager, due: BrokerDue) -> list[Record]:
+    """Do what follows from an event, count a unit that was lost, deliver what was held, or check
+    whether a queue needs activation.
+    """
+    if isinstance(due, HeldRelease):
+        held = qm.queues.get(due.queue)
+        return release(qm, held, due.time_ms) if isinstance(held, BrokerQueue) else []
+    if isinstance(due, ActivationCheck):
+        check(qm, due)
+        return []
+    if isinstance(due, LostUnit):
+        queue = qm.queues.get(due.queue)
+        return count(qm, queue, due.unit, due.time_ms) if isinstance(queue, BrokerQueue) else []
+    qm.broker_events.add(due)
+    qm.waiters.wake(KEY)
+    d = BrokerDelivery(qm, due.time_ms)
+    for one in catalog.notifications(qm, due.event, key_of(due.name)):
+        _notify(d, one, due)
+    return put_alone(d) if d.states else []
+
+
+def _notify(d: BrokerDelivery, one: NotificationAttributes, event: BrokerEvent) -> None:
+    """Put a message about an event to a queue, in a conversation that has only this message."""
+    qm = d.qm
+    queue = qm.queues.get(key_of(one.queue))
+    if not isinstance(queue, BrokerQueue):
+        return
+    conversation, handle, group = (qm.numbers.new_guid() for _ in range(3))
+    d.set(
+        ConversationSet(
+            handle,
+            conversation,
+            group,
+            queue.name,
+            "",
+            "",
+            "",
+            NOTIFICATION_CONTRACT,
+            False,
+            kinds.PRIORITY_DEFAULT,
+            far=ENDED,
+        )
+    )
+    header = BrokerHeader(
+        conversation=conversation,
+        message_type=EVENT_NOTIFICATION,
+        validation="X",
+        contract=NOTIFICATION_CONTRACT,
+        from_initiator=True,
+    )
+    deliver(d, message_with(header, event_body(qm.name, event)))

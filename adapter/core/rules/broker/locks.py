@@ -1,0 +1,94 @@
+"""Locks of conversation groups: taken by every verb on a conversation, held until the unit ends.
+
+A verb that needs a group which another unit has locked waits for it. When that would make units
+wait for each other in a circle, the one whose verb closes the circle is the victim: its unit is
+backed out. This module does not know what a verb does with a group.
+"""
+
+from __future__ import annotations
+
+from adapter.core.contract.broker import BrokerReceive
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.model.broker_queue import BrokerQueue
+from adapter.core.model.broker_unit import BrokerWork
+from adapter.core.model.conversations import ConversationGroup
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.unit import UnitOfWork
+from adapter.core.model.waiters import Waiter
+from adapter.core.rules.broker.poison import rolled_back
+
+LockKey = tuple[str, bytes]
+"""What waits for a lock waits for: the queue's name, and the group."""
+
+
+class LockNeeded(Exception):  # noqa: N818 -- it is a request, not an error
+    """Another unit has the group locked. Raised before anything is changed."""
+
+    def __init__(self, queue: BrokerQueue, group: ConversationGroup) -> None:
+        super().__init__(queue.name, group.ident)
+        self.queue = queue
+        self.group = group
+
+    @property
+    def key(self) -> LockKey:
+        """What to wait for."""
+        return self.queue.name, self.group.ident
+
+
+def work_of(unit: UnitOfWork) -> BrokerWork:
+    """Return what a unit does to conversations."""
+    if unit.broker is None:
+        unit.broker = BrokerWork(rolled_back)
+    return unit.broker
+
+
+def check(queue: BrokerQueue, group: ConversationGroup | None, unit: UnitOfWork) -> None:
+    """Raise LockNeeded if another unit has a group locked."""
+    if group is not None and group.locked_by not in (b"", unit.ident):
+        raise LockNeeded(queue, group)
+
+
+def lock(queue: BrokerQueue, group: ConversationGroup, unit: UnitOfWork) -> None:
+    """Lock a group that no other unit has locked until the unit ends."""
+    if not group.locked_by:
+        work = work_of(unit)
+        queue.groups.lock(group, unit.ident, work.waits)
+        work.locked.append((queue, group))
+
+
+def note_wait(unit: UnitOfWork, waiter: Waiter) -> None:
+    """Know that a verb of a unit waits."""
+    waits = work_of(unit).waits
+    waits[:] = [one for one in waits if not one.ended]
+    waits.append(waiter)
+
+
+def check_circle(qm: QueueManager, unit: UnitOfWork, needed: LockNeeded) -> None:
+    """Refuse to wait for a unit that waits, maybe through others, for this one."""
+    met: set[bytes] = set()
+    held = [needed.group]
+    while held:
+        group = held.pop()
+        if group.locked_by == unit.ident:
+            text = "its transaction and another one wait for each other's conversation groups"
+            raise Refusal(Reason.DEADLOCK_VICTIM, needed.queue.attributes.display_name, text)
+        if group.locked_by and group.locked_by not in met:
+            met.add(group.locked_by)
+            wanted = (_group_of(qm, waiter) for waiter in group.waits if not waiter.ended)
+            held += (one for one in wanted if one is not None)
+
+
+def _group_of(qm: QueueManager, waiter: Waiter) -> ConversationGroup | None:
+    """Return the group that a verb waits for. A receive within WAITFOR waits for messages, and for
+    the group that they are to be from.
+    """
+    command = waiter.command
+    if isinstance(waiter.key, tuple):
+        queue = qm.queues.get(waiter.key[0])
+        return queue.groups.get(waiter.key[1]) if isinstance(queue, BrokerQueue) else None
+    if not isinstance(waiter.key, BrokerQueue) or not isinstance(command, BrokerReceive):
+        return None
+    endpoint = qm.conversations.endpoints.get(command.conversation)
+    if endpoint is not None:
+        return endpoint.group
+    return waiter.key.groups.get(command.group) if command.group else None

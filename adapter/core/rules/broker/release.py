@@ -1,0 +1,115 @@
+"""Held messages: delivered in their order when their queue is turned on, or their service exists,
+here or at another queue manager.
+
+A step delivers some of them; the rest is due at once. This module does not know why one was held.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from adapter.core.contract.broker_header import BrokerHeader
+from adapter.core.contract.message import Stored
+from adapter.core.contract.records import Record
+from adapter.core.model.broker_events import HeldRelease
+from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.manager import QueueManager
+from adapter.core.rules.broker.delivery import (
+    BrokerDelivery,
+    is_own,
+    may_leave,
+    send,
+    waiting_queue,
+)
+from adapter.core.rules.messages.unit import Gets, commit_records
+
+RELEASED_PER_STEP = 500
+
+
+def note_due(qm: QueueManager, now_ms: int) -> None:
+    """Note the queues whose messages are to be delivered further, for the step to see to."""
+    for name in dict.fromkeys(one[1] for one in qm.due.releases.due(now_ms)):
+        qm.step.broker_due.append(HeldRelease(name, now_ms))
+
+
+def release(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> list[Record]:
+    """Deliver the first messages of a queue, as far as they are in memory and are held no longer.
+
+    Where one is not, its page is asked for, and this is called again when it has come.
+    """
+    if HELD not in queue.name or not is_open(qm, queue):
+        return []
+    d = BrokerDelivery(qm, now_ms, releasing=queue.name)
+    found = _first(qm, d, queue, now_ms)
+    if not found:
+        return []
+    d.taken = {stored.place[1] for stored in found}
+    for stored in found:
+        header = stored.message.broker
+        assert header is not None, "every message of the queue has one"
+        if _is_dropped(d, header):
+            continue
+        send(d, structs.replace(stored.message, broker=structs.replace(header, handle=b"")))
+    gets: Gets = [(queue, stored) for stored in found]
+    ident = qm.numbers.new_message_id()
+    puts = commit_records(ident, d.puts, gets, "commit", None)
+    qm.step.made.update(d.all_made())
+    return [*d.records_before(), *puts, *d.records_after()]
+
+
+def _first(qm: QueueManager, d: BrokerDelivery, queue: BrokerQueue, now_ms: int) -> list[Stored]:
+    """Return the first messages of a queue that may leave it. All of a conversation go the way of
+    its first one.
+    """
+    found: list[Stored] = []
+    stays: dict[tuple[bytes, bool], bool] = {}
+    waits_for_service = queue.name.startswith(PREFIX + HELD)
+    try:
+        for stored in queue.in_order():
+            if len(found) >= RELEASED_PER_STEP:
+                qm.due.releases.push((now_ms, queue.name), lambda one: one[1] in qm.queues)
+                break
+            header = stored.message.broker
+            assert header is not None, "every message of the queue has one"
+            side = header.conversation, header.from_initiator
+            if side not in stays:
+                stays[side] = waits_for_service and not may_leave(d, header)
+            if not stays[side]:
+                found.append(stored)
+    except PageNeeded as needed:
+        if found or not stays:  # else the same messages would be read without end
+            qm.want_page(needed)
+    return found
+
+
+def _is_dropped(d: BrokerDelivery, header: BrokerHeader) -> bool:
+    """Whether the endpoint here that has sent a message is over."""
+    return (
+        d.releasing == waiting_queue(header.service)
+        and is_own(d, header)
+        and d.side(header.conversation, True) is None
+    )
+
+
+def note_known(qm: QueueManager) -> None:
+    """Deliver with the next tick what waits for services: other queue managers are known."""
+    for name in qm.queues:
+        if name.startswith(PREFIX + HELD):
+            qm.due.releases.push((0, name), lambda one: one[1] in qm.queues)
+
+
+def note_restart(qm: QueueManager, now_ms: int) -> None:
+    """Release what was to be released when the queue manager died, with the next step."""
+    for queue in qm.queues.values():
+        if isinstance(queue, BrokerQueue) and HELD in queue.name and is_open(qm, queue):
+            qm.step.broker_due.append(HeldRelease(queue.name, now_ms))
+
+
+def is_open(qm: QueueManager, queue: BrokerQueue) -> bool:
+    """Whether messages that a queue holds can be delivered."""
+    owner, _, service = queue.name.rpartition(HELD)
+    if service:
+        return queue.available_count > 0
+    target = qm.queues.get(owner)
+    return isinstance(target, BrokerQueue) and target.attributes.status

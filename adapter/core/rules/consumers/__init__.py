@@ -1,0 +1,1 @@
+"""Durable consumers: batches that are claimed, read and consumed."""

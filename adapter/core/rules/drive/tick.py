@@ -1,0 +1,61 @@
+"""Tick: what the passing of time does. Time comes in; no clock is read here."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from adapter.core.contract.message import Place
+from adapter.core.contract.records import Record
+from adapter.core.model.broker_queue import BrokerQueue
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.rules.broker import activation as broker_activation
+from adapter.core.rules.messages import get, pages
+from adapter.core.rules.objects import session
+from adapter.core.rules.primitives import marks, waiting
+
+EXPIRIES_PER_TICK = 1000  # so that one tick stays short; the rest is due at once
+SESSIONS_EVERY_MS = 60_000
+
+
+def expire_messages(qm: QueueManager, now_ms: int) -> list[Record]:
+    """Discard messages whose time is over; one held by a unit is looked at when it returns."""
+    records: list[Record] = []
+    met: set[tuple[str, Place]] = set()  # what came back when its time was over is noted twice
+    for _, name, incarnation, place in islice(qm.due.expiries.due(now_ms), EXPIRIES_PER_TICK):
+        queue = qm.that_queue(name, incarnation)
+        stored = queue.stored.get(place) if queue else None
+        if queue is None or stored is None or stored.locked or (name, place) in met:
+            continue
+        met.add((name, place))
+        records += get.discard(queue, [stored])
+    return records
+
+
+def expire_pages(qm: QueueManager, now_ms: int) -> None:
+    """Ask for the pages of messages that have expired out of memory: they are discarded there."""
+    for _, name, incarnation, lane in qm.due.paged_ends.due(now_ms):
+        pages.look_for_expired(qm, name, incarnation, lane, now_ms)
+
+
+def expire_marks(qm: QueueManager) -> None:
+    """Let what has been marked for long enough be browsed again."""
+    marks.tick(qm)
+
+
+def expire_sessions(qm: QueueManager) -> list[Record]:
+    """Look for expired sessions, not more than once a minute."""
+    if qm.elapsed_ms < qm.due.sessions_ms:
+        return []
+    qm.due.sessions_ms = qm.elapsed_ms + SESSIONS_EVERY_MS
+    return session.expire_sessions(qm)
+
+
+def end_waits(qm: QueueManager) -> list[Reply]:
+    """End the waits whose time is over, with no message."""
+    replies = []
+    for _, _, waiter in qm.due.deadlines.due(qm.elapsed_ms):
+        if not waiter.ended:
+            if isinstance(waiter.key, BrokerQueue):
+                broker_activation.note_empty(qm, waiter.key, waiter.command)
+            replies.append(waiting.answer(qm, waiter, waiting.unserved(waiter)))
+    return replies

@@ -1,0 +1,187 @@
+"""Backout threshold: where a message goes that came back as often as its queue allows.
+
+backout_action says who moves it. PROGRAM, as on MQ: the program that gets it;
+of durable consumers the queue manager, for they get no single messages. MOVE: the queue manager, in
+the entry that records the backout, whether a program asked for that backout, a connection was lost,
+or a batch was returned. Counts that a crash has raised (harden_get_backout) are looked at when the
+queue manager is back, and what is not in memory when it is read: nobody gets such a message first.
+
+It goes to the backout_requeue_queue, with properties that say why; if that is not there, is the
+queue itself, or cannot take it (full, inhibited, shorter messages), to the dead-letter queue, under
+a header with MQRC_BACKOUT_THRESHOLD_REACHED. If neither takes it, it stays: it is given to gets
+again, and the next backout tries again. An event says what became of it. The segments of one
+message go together. A message keeps its id, its put time and its expiry.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+import msgspec
+from msgspec import Struct
+
+from adapter.core.contract import backout
+from adapter.core.contract.message import MessageData, Stored, weight
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import EventRaised, Record
+from adapter.core.model.groups import is_segment
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.moves import MoveDue
+from adapter.core.model.queue import LocalQueue
+from adapter.core.mq_layouts.reason_codes import code_of
+from adapter.core.rules.messages.admit import put_records
+from adapter.core.rules.messages.unit import Puts
+from adapter.core.rules.network import undelivered
+from adapter.core.rules.primitives import matching
+
+MOVED_BYTES = 4 * 1024 * 1024
+"""What one record moves, or one message: what is left is moved by the next."""
+
+
+class _Moves(Struct):
+    """What is moved by one record. planned: how many messages each queue is to take."""
+
+    puts: Puts = []
+    gets: list[tuple[LocalQueue, Stored]] = []
+    events: list[Record] = []
+    planned: Counter[str] = msgspec.field(default_factory=Counter)
+    size: int = 0
+
+
+def is_due(queue: LocalQueue, stored: Stored) -> bool:
+    """Whether a message came back as often as its queue allows."""
+    return 0 < queue.attributes.backout_threshold <= stored.backout_count
+
+
+def note_restart(qm: QueueManager, now_ms: int) -> None:
+    """Note what a crash has left on queues that had come back too often."""
+    for queue in qm.queues.values():
+        if queue.moves_backouts:
+            places = [one.place for one in queue.loaded() if is_due(queue, one)]
+            qm.note_backouts(queue, places, now_ms, and_paged=True)
+
+
+def decide(qm: QueueManager, due: MoveDue) -> list[Record]:
+    """Say what becomes of messages that were noted, as far as they are still there."""
+    queue = due.queue
+    if queue.is_deleted or not queue.moves_backouts:
+        return []
+    if due.and_paged:
+        _want_pages(qm, queue)
+    there = [stored for place in due.places if (stored := queue.stored.get(place)) is not None]
+    found = [
+        one
+        for one in there
+        if is_due(queue, one) and not one.locked and not matching.is_over(one, due.now_ms)
+    ]
+    return move(qm, queue, found, due.now_ms)
+
+
+def _want_pages(qm: QueueManager, queue: LocalQueue) -> None:
+    """Ask for the first page of each lane that has such a message; the others follow it."""
+    threshold = queue.attributes.backout_threshold
+    for lane in queue.lanes:
+        seqs = [seq for seq, count in lane.counts.items() if count >= threshold]
+        if seqs:
+            qm.want_page(PageNeeded(queue.name, lane.number, min(seqs)))
+
+
+def move(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int) -> list[Record]:
+    """Move messages to where there is room for them; those that nobody takes stay.
+
+    What is more than one record moves is noted, to be moved next.
+    """
+    moves = _Moves()
+    parts = list(_messages(found))
+    for at, message in enumerate(parts):
+        moves.size += sum(weight(part.message) for part in message)
+        if moves.gets and moves.size > MOVED_BYTES:
+            left = [part.place for one in parts[at:] for part in one]
+            qm.step.moves_due.append(MoveDue(queue, left, now_ms))
+            break
+        _plan_move(qm, queue, message, moves, now_ms)
+    if not moves.gets:
+        return moves.events
+    ident = qm.numbers.new_message_id()
+    return moves.events + put_records(qm, ident, moves.puts, now_ms, moves.gets, "commit")
+
+
+def _messages(found: list[Stored]) -> Iterator[list[Stored]]:
+    """Put the segments together that are of one message, and each other message by itself."""
+
+    def of(one: Stored) -> tuple[bytes, int]:
+        message = one.message
+        return (message.group_id, message.group_seq) if is_segment(message) else (b"", id(one))
+
+    return (list(parts) for _, parts in groupby(found, of))
+
+
+def _plan_move(
+    qm: QueueManager, queue: LocalQueue, parts: list[Stored], moves: _Moves, now_ms: int
+) -> None:
+    """Add the moves of a message to the others, and what is to be told of it."""
+    reason: Reason | None = None
+    for target, puts in _ways(qm, queue, parts, now_ms):
+        obstacle = _why_undeliverable(qm, target, puts, moves.planned)
+        if target is not None and obstacle is None:
+            moves.puts += [(target, put) for put in puts]
+            moves.gets += [(queue, part) for part in parts]
+            moves.planned[target.name] += len(puts)
+            moves.events += [_event(queue, part, target.name, reason, now_ms) for part in parts]
+            return
+        reason = reason or obstacle
+    threshold = queue.attributes.backout_threshold
+    moves.events += [
+        _event(queue, part, "", reason, now_ms)
+        for part in parts
+        if part.backout_count == threshold and queue.moves_backouts
+    ]
+
+
+def _ways(
+    qm: QueueManager, queue: LocalQueue, parts: list[Stored], now_ms: int
+) -> Iterator[tuple[LocalQueue | None, list[MessageData]]]:
+    """Say where a message may go, and what is put there: the best way first."""
+    told = [_explain(queue, part) for part in parts]
+    name = queue.attributes.backout_requeue_queue
+    target = undelivered.destination(qm, name)
+    if name and target is not queue:
+        yield target, told
+    dead = undelivered.dead_letter_queue(qm)
+    if queue.moves_backouts and dead is not None and dead is not queue:
+        code = backout.MQRC_BACKOUT_THRESHOLD_REACHED
+        yield dead, [undelivered.as_dead_letter(qm, one, queue.name, code, now_ms) for one in told]
+
+
+def _explain(queue: LocalQueue, stored: Stored) -> MessageData:
+    message = stored.message
+    told = backout.explained(message.properties, queue.name, stored.backout_count)
+    return msgspec.structs.replace(message, properties=told)
+
+
+def _why_undeliverable(
+    qm: QueueManager, target: LocalQueue | None, puts: Iterable[MessageData], planned: Counter[str]
+) -> Reason | None:
+    """Return the reason for which a queue cannot take all of these, or None."""
+    before = planned[target.name] if target is not None else 0
+    for at, put in enumerate(puts):
+        reason = undelivered.why_undeliverable(qm, target, put, before + at)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _event(
+    queue: LocalQueue, stored: Stored, target: str, reason: Reason | None, now_ms: int
+) -> EventRaised:
+    """Report where a message went, or that it stays; reason: why not to the backout queue."""
+    details = {
+        "message_id": stored.message.message_id.hex(),
+        "backout_count": str(stored.backout_count),
+        "moved_to": target,
+        "reason": str(code_of(reason)) if reason is not None else "",
+    }
+    return EventRaised(backout.THRESHOLD_REACHED, queue.name, now_ms, details)

@@ -1,0 +1,57 @@
+"""Deferred puts, and other one-way operations: what becomes of a refusal that nobody waits for.
+
+A unit keeps the first refusal of its deferred puts. Its commit is refused for it, and backs the
+unit out: so a unit takes effect with all of its puts, or not at all. This module does not know when
+a put is refused, nor what reaches a client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adapter.core.contract.commands import DEFERRED, Begin, Put, Request
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Refused
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.unit import UnitOfWork
+from adapter.core.rules.messages.unit import backout_records, unit_of
+from adapter.core.rules.primitives import waiting
+from adapter.core.rules.primitives.decision import Decision, connection_of
+
+PutRule = Callable[[QueueManager, Request, Put], Decision]
+
+
+def decide_put(qm: QueueManager, request: Request, command: Put, rule: PutRule) -> Decision:
+    """Put as the rule says, unless an earlier deferred put of the unit was refused."""
+    if request.request or not command.unit:
+        text = "a deferred put is a one-way operation in a unit"
+        raise Refusal(Reason.OPTIONS_ERROR, detail=text)
+    unit = unit_of(qm, request, command.unit)
+    if unit.refusal is not None:
+        return Decision([], unit.refusal)
+    command.options &= ~DEFERRED
+    try:
+        return rule(qm, request, command)
+    finally:
+        command.options |= DEFERRED  # it may be decided again, when a page has come
+
+
+def note_refused(qm: QueueManager, request: Request, refusal: Refused) -> None:
+    """Remember why a one-way operation was refused: later verbs of its unit are answered with it.
+
+    If the unit is not there, the commit is refused anyway.
+    """
+    command, connection = request.command, connection_of(qm, request)
+    if isinstance(command, Begin):
+        connection.refused_begin = command.unit, refusal
+    elif isinstance(command, Put):
+        unit = connection.units.get(command.unit)
+        if unit is not None and unit.refusal is None:
+            unit.refusal = refusal
+
+
+def back_out(qm: QueueManager, request: Request, unit: UnitOfWork, refusal: Refused) -> Decision:
+    """Back out a unit that was to be committed, and refuse the commit."""
+    replies = waiting.end_unit_waits(qm, connection_of(qm, request), unit.ident)
+    records = backout_records(qm, unit, None, request.now_ms)
+    return Decision(records, refusal, qm.entry_n, replies=replies)

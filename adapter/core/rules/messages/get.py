@@ -1,0 +1,302 @@
+"""Get: what becomes of the messages that a get finds, and what happens when it finds none yet.
+
+A get outside a unit is a unit of its own. Which messages are found:
+core.rules.primitives.selection. Gets that wait are served in the order of their arrival. This
+module does not know how a wait ends.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from adapter.core.contract.commands import (
+    BOUNDED,
+    BROWSE,
+    COMPLETE,
+    IF_PERSISTENT,
+    INPUT,
+    LOGICAL_ORDER,
+    UNDER_CURSOR,
+    Browse,
+    Get,
+    Request,
+)
+from adapter.core.contract.message import (
+    NO_ID,
+    Delivered,
+    MessageData,
+    Place,
+    Stored,
+    delivered,
+)
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import Record
+from adapter.core.contract.results import Messages
+from adapter.core.model import segments
+from adapter.core.model.handles import QueueHandle
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import LocalQueue
+from adapter.core.model.report import CONFIRM_ON_DELIVERY
+from adapter.core.model.unit import UnitOfWork
+from adapter.core.mq_layouts import transmission_header
+from adapter.core.rules.messages import pages, report
+from adapter.core.rules.messages.admit import put_records
+from adapter.core.rules.messages.unit import (
+    commit_records,
+    delivery_records,
+    discard_records,
+    taken_from,
+    unit_of,
+    unit_with_room,
+)
+from adapter.core.rules.primitives import cursor, groups, matching, selection, waiting
+from adapter.core.rules.primitives.decision import (
+    Decision,
+    handle_of,
+    outcome_of,
+    own_unit,
+    session_of,
+)
+
+
+def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
+    """MQGET. The messages are the answer, [] if none fits and the get does not wait."""
+    handle = handle_of(qm, request, command.handle, INPUT, Reason.NOT_OPEN_FOR_INPUT)
+    _check(qm, request, command, handle)
+    if command.options:
+        _check_options(command, handle)
+    records: list[Record] = []
+    given = give(qm, request, command, handle, records)
+    if given is not None:
+        return given
+    if command.wait_ms == 0:
+        return Decision(records, Messages([]), qm.entry_n)
+    waiting.begin(qm, request, command, handle)
+    return Decision(records)
+
+
+def _check(qm: QueueManager, request: Request, command: Get, handle: QueueHandle) -> None:
+    queue = handle.queue
+    check_allowed(handle)
+    matching.check(command, queue, matching.GET_OPTIONS)
+    selection.check_bounds(command, queue)
+    if command.unit:
+        unit_with_room(qm, request, command.unit, 1, 0)
+    elif command.limit != 1:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a get takes one message")
+
+
+def check_allowed(handle: QueueHandle) -> None:
+    """Refuse to get from, or browse, what is inhibited (MQRC_GET_INHIBITED)."""
+    if handle.queue.attributes.inhibit_get or (handle.alias and handle.alias.inhibit_get):
+        raise Refusal(Reason.GET_INHIBITED, handle.queue.name)
+
+
+def _check_options(command: Get, handle: QueueHandle) -> None:
+    if command.options & LOGICAL_ORDER and not command.options & IF_PERSISTENT:
+        groups.check_get(command, handle)
+    if command.options & IF_PERSISTENT and not command.unit:
+        text = "the option to get persistent messages in a unit needs a unit"
+        raise Refusal(Reason.OPTIONS_ERROR, handle.queue.name, text)
+    if command.options & UNDER_CURSOR and not handle.modes & BROWSE:
+        raise Refusal(Reason.NOT_OPEN_FOR_BROWSE, handle.queue.name)
+
+
+def give(
+    qm: QueueManager, request: Request, command: Get, handle: QueueHandle, records: list[Record]
+) -> Decision | None:
+    """Give a get what there is now, or None: select, settle the options, take.
+
+    records: takes what has expired on the way.
+    """
+    unit = unit_of(qm, request, command.unit) if command.unit else None
+    found = _select(qm, request, command, handle, unit, records)
+    if not found:
+        return None
+    if command.options:
+        stays = _settle_options(qm, request, command, handle, found)
+        if stays is not None:
+            return Decision(records, stays, qm.entry_n)
+        if command.options & IF_PERSISTENT and not any(one.message.persistence for one in found):
+            unit = None
+    warning = _follow_group(qm, request, command, handle, unit, found)
+    pages.look_ahead(qm, handle.queue, -found[-1].place[0])
+    if unit is None:
+        decision = _take_alone(qm, request, command, handle.queue, found)
+    else:
+        decision = _take_in_unit(qm, request, command, handle.queue, unit, found)
+    decision.records = records + decision.records
+    decision.warning = warning
+    return decision
+
+
+def _select(
+    qm: QueueManager,
+    request: Request,
+    command: Get,
+    handle: QueueHandle,
+    unit: UnitOfWork | None,
+    records: list[Record],
+) -> list[Stored]:
+    """Choose what to give; records: takes the messages met whose time is over."""
+    queue, options = handle.queue, command.options
+    most = qm.limits.unit_messages
+    limit = command.limit if unit is None else min(command.limit, _room(unit, command.alone, most))
+    if not limit:
+        return []
+    if options & UNDER_CURSOR:
+        found = [cursor.under(handle, request.now_ms)]
+    elif command.place is not None:
+        found = _at_place(queue, command, command.place, request.now_ms, records)
+    else:
+        found = _first(handle, command, limit, unit, request.now_ms, records)
+    if found and options & COMPLETE:
+        found = groups.parts(queue, found[0])
+        if len(found) > most - (len(unit) if unit else 0):
+            return []
+    return found
+
+
+def _first(
+    handle: QueueHandle,
+    command: Get,
+    limit: int,
+    unit: UnitOfWork | None,
+    now_ms: int,
+    records: list[Record],
+) -> list[Stored]:
+    """Choose the first messages that fit."""
+    queue = handle.queue
+    expired: list[Stored] = []
+    incomplete = partial(selection.is_incomplete, queue) if command.options & COMPLETE else None
+    found = selection.first_of(
+        selection.source(handle, command, handle.get_group),
+        limit,
+        now_ms,
+        expired,
+        incomplete,
+        alone=command.alone,
+        beside=unit is not None and bool(unit.gets),
+    )
+    if expired:
+        records += discard(queue, expired)
+    return found
+
+
+def _follow_group(
+    qm: QueueManager,
+    request: Request,
+    command: Get,
+    handle: QueueHandle,
+    unit: UnitOfWork | None,
+    found: list[Stored],
+) -> int:
+    """Note where in a group the handle is after this get; returns the reason of a warning, or 0."""
+    last = _last(command, found)
+    if handle.get_group is None and last.group_id == NO_ID:
+        return 0
+    warning = 0 if command.options & LOGICAL_ORDER else groups.unfinished(handle.get_group)
+    held = command.unit if unit is not None else b""
+    groups.move_handle(qm, request, handle, "get_group", last, held)
+    return warning
+
+
+def _last(command: Get, found: list[Stored]) -> MessageData:
+    """Return the last message that is given: segments that were asked for whole are one."""
+    return segments.joined(found).message if command.options & COMPLETE else found[-1].message
+
+
+def _take_in_unit(
+    qm: QueueManager,
+    request: Request,
+    command: Get,
+    queue: LocalQueue,
+    unit: UnitOfWork,
+    found: list[Stored],
+) -> Decision:
+    """Lock messages until their unit ends; they are counted as delivered."""
+    for stored in found:
+        unit.lock(queue, stored)
+    records = delivery_records(unit, queue, found)
+    last = _last(command, found)
+    if last.report or len(found) > 1:
+        asking = [last] if command.options else [one.message for one in found]
+        sent = report.due(qm, asking, CONFIRM_ON_DELIVERY, request.now_ms, unit)
+        records += sent.records
+    after = qm.entry_n if records else max(stored.entry_n for stored in found)
+    return Decision(records, Messages(show(command, found)), after)
+
+
+def _take_alone(
+    qm: QueueManager, request: Request, command: Get, queue: LocalQueue, found: list[Stored]
+) -> Decision:
+    """Take messages for good: this get is a unit of its own.
+
+    A get in a unit that takes a non-persistent message outside of it is answered at once: no
+    record carries its outcome.
+    """
+    ident = qm.numbers.new_message_id()  # of no command that is asked for again
+    if request.number:
+        ident = own_unit(request, session_of(qm, request).ident)
+    pairs, outcome = [(queue, stored) for stored in found], outcome_of(qm, request)
+    last = _last(command, found)
+    if last.report & CONFIRM_ON_DELIVERY:
+        now_ms = request.now_ms
+        sent = report.due(qm, [last], CONFIRM_ON_DELIVERY, now_ms, None)
+        put = put_records(qm, ident, sent.puts, now_ms, pairs, "get", outcome)
+        records = sent.records + put
+    else:
+        records = commit_records(ident, [], pairs, "get", outcome)
+    shown = Messages(show(command, found)) if command.unit else None
+    return Decision(records, shown, qm.entry_n)
+
+
+def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:
+    """Show what was found: the segments of a message that was asked for whole as that message."""
+    if found and command.options & COMPLETE:
+        return [segments.joined(found)]
+    return [delivered(stored) for stored in found]
+
+
+def shown_length(message: Delivered) -> int:
+    """Return how long a message is for programs of MQ: with its transmission-queue header."""
+    return len(message.message.body) + transmission_header.length_before(message.message)
+
+
+def discard(queue: LocalQueue, expired: list[Stored]) -> list[Record]:
+    """Say which messages are gone because their time is over."""
+    return discard_records([taken_from(queue, stored) for stored in expired], "expired")
+
+
+def _settle_options(
+    qm: QueueManager, request: Request, command: Get, handle: QueueHandle, found: list[Stored]
+) -> Messages | None:
+    """Do what options ask for before a message is taken; or say what stays, for it is too long."""
+    shown = show(command, found)
+    if command.options & BOUNDED and shown_length(shown[0]) > command.length_max:
+        return Messages(shown, Reason.MESSAGE_TRUNCATED)
+    if found[0] is handle.locked:
+        cursor.release(qm, handle, request.now_ms)
+    return None
+
+
+def _room(unit: UnitOfWork, alone: bool, messages_max: int) -> int:
+    """Say how many more messages a unit may be given; none beside one that came back before."""
+    if alone and unit.holds_returned:
+        return 0
+    return max(0, messages_max - len(unit))
+
+
+def _at_place(
+    queue: LocalQueue, command: Get, place: Place, now_ms: int, records: list[Record]
+) -> list[Stored]:
+    """Find the message at a place; with ids, only if it has them, for places begin anew when a
+    queue is deleted and defined again.
+    """
+    stored = matching.at_place(queue, (-place[0], *place[1:]))
+    if stored is None or stored.locked or not matching.has(stored, matching.ids(command)):
+        return []
+    if matching.is_over(stored, now_ms):
+        records += discard(queue, [stored])
+        return []
+    return [stored]

@@ -1,0 +1,1 @@
+"""MSMQ: its queues, sends, receives, moves, journals and dead letters."""

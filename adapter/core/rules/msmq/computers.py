@@ -1,0 +1,89 @@
+"""Computers of MSMQ: which one this queue manager is, and where the queues of others are read.
+
+Another computer's queues are read over a connection to its queue manager, which the directory
+names. A computer without a queue manager of its own, like a dependent client of MSMQ, depends on
+the queue managers that its programs connect to: each has the dead-letter queues and the journal of
+that computer for what its programs send there. They are made with the first message that may need
+them, and it is by them, and not by the directory alone, that a message finds its way: after a
+restart the directory is read only when messages may have expired already.
+"""
+
+from __future__ import annotations
+
+from adapter.core.contract.commands import Request
+from adapter.core.contract.format_names import SYSTEM_QUEUES, FormatName, same_computer
+from adapter.core.contract.msmq import MsmqLocate
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import ComputerFound
+from adapter.core.model.computers import KnownComputer
+from adapter.core.model.manager import QueueManager
+from adapter.core.rules.primitives.decision import Decision
+
+EXAMPLES_MAX = 5
+"""Computers that an error names."""
+
+
+def computer_of(qm: QueueManager) -> str:
+    """Return the computer that the queue manager is, in names of MSMQ."""
+    return qm.attributes.msmq_computer or qm.name
+
+
+def is_here(qm: QueueManager, name: FormatName) -> bool:
+    """Whether a name means a queue of this queue manager."""
+    return same_computer(name.computer, computer_of(qm))
+
+
+def known(qm: QueueManager, computer: str) -> KnownComputer | None:
+    """Return another computer, if it has a queue manager in the directory."""
+    return qm.known_computers.get(computer.casefold())
+
+
+def depends_on(qm: QueueManager, computer: str) -> bool:
+    """Whether a computer is another one, and no queue manager is known to have its queues."""
+    return not same_computer(computer, computer_of(qm)) and known(qm, computer) is None
+
+
+def key_of(qm: QueueManager, name: FormatName) -> str:
+    """Return the key under which this queue manager has a queue, if it has it."""
+    if is_here(qm, name) or name.queue not in SYSTEM_QUEUES:
+        return name.queue
+    return f"{name.computer.lower()}\\{name.queue}"
+
+
+def is_kept_here(qm: QueueManager, name: FormatName) -> bool:
+    """Whether a name means a queue of this queue manager, or one of a computer that depends on
+    it.
+    """
+    return is_here(qm, name) or (name.queue in SYSTEM_QUEUES and key_of(qm, name) in qm.queues)
+
+
+def examples(qm: QueueManager) -> list[str]:
+    """Return names of computers that have queue managers, for who has given another one."""
+    names = sorted({computer_of(qm).upper(), *map(str.upper, qm.known_computers)})
+    more = len(names) - EXAMPLES_MAX
+    return names[:EXAMPLES_MAX] + ([f"{more} more"] if more > 0 else [])
+
+
+def not_here(qm: QueueManager, name: FormatName, text: str) -> Refusal:
+    """Make the refusal to read a queue of another computer. text: its name as it was given."""
+    other = known(qm, name.computer)
+    if other is not None:
+        why = f"connect to queue manager {other.queue_manager}, which has its queues"
+    else:
+        why = "no queue manager in the directory has this computer's queues; known computers: "
+        why += ", ".join(examples(qm))
+    return Refusal(Reason.COMPUTER_NOT_REACHABLE, text, why)
+
+
+def decide_locate(qm: QueueManager, request: Request, command: MsmqLocate) -> Decision:
+    """Say where the queues of a computer are read: here, if no queue manager is known to have
+    them.
+    """
+    computer = command.computer or computer_of(qm)
+    is_own = same_computer(computer, computer_of(qm))
+    other = None if is_own else known(qm, computer)
+    found = other or KnownComputer(qm.name, "")
+    others = [] if is_own or other is not None else examples(qm)
+    level = qm.attributes.msmq_level
+    answer = ComputerFound(computer, found.queue_manager, found.address, level, others)
+    return Decision([], answer)

@@ -1,0 +1,124 @@
+"""Moving messages of MSMQ between a queue and its subqueues, and rejecting them.
+
+A move is a receive from one queue and a put to the other, in one unit. The message keeps its id and
+the transaction that sent it; its abort count begins again.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from adapter.core.contract.commands import Request
+from adapter.core.contract.message import Stored, weight
+from adapter.core.contract.msmq import MOVE_ACCESS, RECEIVE_ACCESS, MsmqMove, MsmqReject
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Done
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_handles import MsmqReader
+from adapter.core.model.msmq_queue import MsmqQueue, place_of
+from adapter.core.model.unit import UnitOfWork
+from adapter.core.rules.messages.admit import hold, put_records
+from adapter.core.rules.messages.unit import Gets, Puts, unit_of, unit_with_room
+from adapter.core.rules.msmq import delivery as msmq_delivery
+from adapter.core.rules.msmq.delivery import RECEIVE_REJECTED, RECEIVED
+from adapter.core.rules.msmq.opening import reader_of
+from adapter.core.rules.msmq.receive import lock
+from adapter.core.rules.primitives import matching
+from adapter.core.rules.primitives.decision import Decision, done, own_unit, session_of
+
+
+def decide_move(qm: QueueManager, request: Request, command: MsmqMove) -> Decision:
+    """MQMoveMessage."""
+    source = reader_of(qm, request, command.handle, RECEIVE_ACCESS | MOVE_ACCESS)
+    target = reader_of(qm, request, command.target, MOVE_ACCESS)
+    _check_kinship(source, target)
+    stored = _there(source.msmq, command.lookup_id)
+    if command.unit and not source.msmq.attributes.transactional:
+        raise Refusal(Reason.TRANSACTION_USAGE, source.name, "the queue is not transactional")
+    header = msmq_delivery.sent_in(stored)
+    moved = structs.replace(
+        stored.message, msmq=structs.replace(header, move_count=header.move_count + 1)
+    )
+    if command.unit:
+        unit = unit_with_room(qm, request, command.unit, 2, weight(moved))
+        lock(qm, unit, source.msmq, stored)
+        hold(qm, unit, [(target.msmq, moved)], [weight(moved)], request.now_ms)
+        return Decision([], Done(1), qm.entry_n)
+    ident = own_unit(request, session_of(qm, request).ident)
+    puts: Puts = [(target.msmq, moved)]
+    gets: Gets = [(source.msmq, stored)]
+    records = put_records(qm, ident, puts, request.now_ms, gets)
+    return done(qm, request, records, 1)
+
+
+def _check_kinship(source: MsmqReader, target: MsmqReader) -> None:
+    """Refuse to move between queues that are not a queue and its subqueues."""
+    one, other = source.msmq, target.msmq
+    parts = all(not queue.part or queue.is_subqueue for queue in (one, other))
+    if one is other or one.base != other.base or not parts:
+        text = "messages move between a queue and its subqueues"
+        raise Refusal(Reason.OPTIONS_ERROR, target.name, text)
+
+
+def _there(queue: MsmqQueue, lookup_id: int) -> Stored:
+    """Return the message to be moved, or refuse."""
+    stored = matching.at_place(queue, place_of(lookup_id)) if lookup_id >= 0 else None
+    if stored is None:
+        raise Refusal(Reason.MESSAGE_NOT_FOUND, queue.name, f"lookup id {lookup_id}")
+    if stored.locked:
+        raise Refusal(Reason.MESSAGE_LOCKED, queue.name, f"lookup id {lookup_id}")
+    return stored
+
+
+def decide_reject(qm: QueueManager, request: Request, command: MsmqReject) -> Decision:
+    """MQMarkMessageRejected: with the commit the message is reported as rejected, and not as
+    received.
+    """
+    handle = reader_of(qm, request, command.handle, RECEIVE_ACCESS)
+    queue = handle.msmq
+    if not command.unit:
+        text = "messages are rejected in the transaction that received them"
+        raise Refusal(Reason.TRANSACTION_USAGE, queue.name, text)
+    unit = unit_of(qm, request, command.unit)
+    place = place_of(command.lookup_id) if command.lookup_id >= 0 else None
+    stored = next((one for of, one in unit.gets if of is queue and one.place == place), None)
+    if stored is None or _is_moved(unit, stored):
+        raise Refusal(Reason.MESSAGE_NOT_FOUND, queue.name, f"lookup id {command.lookup_id}")
+    if _is_rejected(unit, stored):
+        return Decision([], Done(1), qm.entry_n)
+    _take_back(unit, queue, stored)
+    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
+    msmq_delivery.leave_unreceived(delivery, stored, RECEIVE_REJECTED)
+    puts = delivery.puts
+    hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)
+    return Decision(delivery.new.records, Done(1), qm.entry_n, made=delivery.new.made)
+
+
+def _is_moved(unit: UnitOfWork, stored: Stored) -> bool:
+    """Whether a unit moves a message, and has not received it."""
+    ident, count = stored.message.message_id, msmq_delivery.header_of(stored.message).move_count
+    return any(
+        message.message_id == ident and msmq_delivery.header_of(message).move_count > count
+        for _, message in unit.puts
+    )
+
+
+def _is_rejected(unit: UnitOfWork, stored: Stored) -> bool:
+    """Whether a unit has rejected a message already."""
+    ident = stored.message.message_id
+    return any(
+        message.message_id == ident
+        and msmq_delivery.header_of(message).message_class == RECEIVE_REJECTED
+        for _, message in unit.puts
+    )
+
+
+def _take_back(unit: UnitOfWork, queue: MsmqQueue, stored: Stored) -> None:
+    """Drop what the receive had put: the copy for the journal, and the acknowledgment."""
+    ident = stored.message.message_id
+    for of, message in list(unit.puts):
+        is_copy = message.message_id == ident and of.name == f"{queue.base};journal"
+        kind = msmq_delivery.header_of(message).message_class
+        is_receipt = message.correlation_id == ident and kind == RECEIVED
+        if is_copy or is_receipt:
+            unit.drop_put(of, message)

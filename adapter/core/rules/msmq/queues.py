@@ -1,0 +1,246 @@
+"""Queues of MSMQ: creating, altering and finding them; which the queue manager makes by itself.
+
+The dead-letter queues and the journal of the computer are made with the first queue, a queue's
+journal when journaling begins, a subqueue when it is opened; a subqueue goes when it is empty and
+nobody has it open. This module does not know what becomes of a message.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+from adapter.core.attributes.msmq import KIND, MSMQ_ATTRIBUTES, MsmqAttributes
+from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
+from adapter.core.attributes.table import DESCRIPTION_LENGTH_MAX, without_dates
+from adapter.core.contract.commands import Request
+from adapter.core.contract.format_names import (
+    JOURNAL,
+    SYSTEM,
+    SYSTEM_QUEUES,
+    TRANSACTIONAL_DEAD_LETTERS,
+    FormatName,
+    parse,
+)
+from adapter.core.contract.msmq import MsmqAlter, MsmqCreate, MsmqInquire
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import QueueAltered, QueueDefined, QueueDeleted, Record
+from adapter.core.contract.results import Descriptions, QueueDescription
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_handles import MsmqReader
+from adapter.core.model.msmq_queue import MsmqQueue
+from adapter.core.model.queue import LocalQueue
+from adapter.core.model.queue_kinds import made_of
+from adapter.core.rules.msmq.computers import (
+    computer_of,
+    depends_on,
+    is_here,
+    is_kept_here,
+    key_of,
+    not_here,
+)
+from adapter.core.rules.primitives import naming
+from adapter.core.rules.primitives.decision import Decision, done
+
+A_QUEUE = "a queue of MSMQ"
+PATTERN_LENGTH_MAX = 512
+OUTGOING = "outgoing$;"
+"""Begins the name of the transmission queue of another computer."""
+
+
+def parse_name(qm: QueueManager, text: str, computer: str) -> FormatName:
+    """Parse the name of one queue. computer: the caller's; empty: this one."""
+    return parse(text, computer or computer_of(qm))
+
+
+def here(qm: QueueManager, text: str, computer: str) -> FormatName:
+    """Parse the name of a queue of this queue manager, or refuse."""
+    name = parse_name(qm, text, computer)
+    if not is_here(qm, name):
+        raise not_here(qm, name, text)
+    return name
+
+
+def find(qm: QueueManager, key: str) -> MsmqQueue | None:
+    """Return the queue of a key, if there is one."""
+    queue = qm.queues.get(key)
+    return queue if isinstance(queue, MsmqQueue) else None
+
+
+def queue_at(qm: QueueManager, text: str, computer: str) -> MsmqQueue:
+    """Return a queue of this queue manager by its name, or refuse."""
+    queue = find(qm, here(qm, text, computer).queue)
+    if queue is None:
+        raise Refusal(Reason.QUEUE_NOT_FOUND, text)
+    return queue
+
+
+class NewQueues:
+    """Queues that a step makes: records of them, and the queues, which can be put to at once."""
+
+    __slots__ = ("_now_ms", "_qm", "made", "records")
+
+    def __init__(self, qm: QueueManager, now_ms: int) -> None:
+        self._qm = qm
+        self._now_ms = now_ms
+        self.made: dict[str, LocalQueue] = {}
+        self.records: list[Record] = []
+
+    def need(self, key: str, **attributes: Any) -> MsmqQueue:
+        """Return the queue of a key; it is made, if it is missing."""
+        queue = self.made.get(key) or self._qm.queues.get(key)
+        if isinstance(queue, MsmqQueue):
+            return queue
+        given = {"path_name": key, **attributes, "kind": KIND}
+        given |= {"created_ms": self._now_ms, "altered_ms": self._now_ms}
+        incarnation = naming.incarnation_of(self._qm, key)
+        made = MsmqQueue(key, incarnation, MsmqAttributes(**given))
+        self.made[key] = made
+        self.records.append(QueueDefined(key, incarnation, given))
+        return made
+
+    def need_system(self) -> None:
+        """Have the queues that every computer has."""
+        for queue in SYSTEM_QUEUES:
+            self.need_system_queue(queue)
+
+    def need_system_queue(self, queue: str, computer: str = "") -> MsmqQueue:
+        """Return a system queue. computer: one that depends on this queue manager; empty: its
+        own.
+        """
+        name = FormatName(computer or computer_of(self._qm), queue)
+        transactional = queue == TRANSACTIONAL_DEAD_LETTERS
+        return self.need(key_of(self._qm, name), transactional=transactional)
+
+    def kept_for(self, queue: str, computer: str) -> MsmqQueue | None:
+        """Return a system queue of a computer that depends on this queue manager, if there is
+        one.
+        """
+        if not depends_on(self._qm, computer):
+            return None
+        key = key_of(self._qm, FormatName(computer, queue))
+        found = self.made.get(key) or self._qm.queues.get(key)
+        return found if isinstance(found, MsmqQueue) else None
+
+    def need_outgoing(self, computer: str) -> LocalQueue | None:
+        """Return the transmission queue of another computer. It is FIFO: units stay together.
+
+        None: there are as many queues as there may be.
+        """
+        name = OUTGOING + computer.lower()
+        queue = self.made.get(name) or self._qm.queues.get(name)
+        if queue is not None:
+            return queue
+        if len(self._qm.queues) + len(self.made) >= self._qm.limits.queues:
+            return None
+        given: dict[str, Any] = {
+            "description": f"for computer {computer}"[:DESCRIPTION_LENGTH_MAX],
+            "usage": "XMITQ",
+            "msg_delivery_sequence": "FIFO",
+            "max_message_length": MESSAGE_LENGTH_MAX,
+        }
+        incarnation = naming.incarnation_of(self._qm, name)
+        queue = self.made[name] = made_of(name, incarnation, given)
+        self.records.append(QueueDefined(name, incarnation, given))
+        return queue
+
+    def need_journal(self, base: str, attributes: MsmqAttributes) -> MsmqQueue:
+        """Return the journal of a queue."""
+        path = f"{attributes.path_name};{JOURNAL}"
+        return self.need(f"{base};{JOURNAL}", path_name=path)
+
+    def need_subqueue(self, key: str, base: MsmqQueue) -> MsmqQueue:
+        """Return a subqueue of a queue."""
+        path = f"{base.attributes.path_name};{key.partition(';')[2]}"
+        transactional = base.attributes.transactional
+        return self.need(key, path_name=path, transactional=transactional)
+
+
+def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> Decision:
+    """MQCreateQueue."""
+    name = here(qm, command.path, command.computer)
+    if name.part:
+        text = "subqueues are made when they are opened, journals and system queues are there"
+        raise Refusal(Reason.ILLEGAL_QUEUE_PATH, command.path, text)
+    if name.queue in qm.queues:
+        raise Refusal(Reason.QUEUE_EXISTS, command.path)
+    naming.check_attributes(MSMQ_ATTRIBUTES, A_QUEUE, command.path, _given(command.attributes))
+    if len(qm.queues) + len(SYSTEM_QUEUES) + 2 > qm.limits.queues:
+        raise Refusal(Reason.LIMIT_REACHED, command.path, f"{qm.limits.queues} queues at most")
+    new = NewQueues(qm, request.now_ms)
+    new.need_system()
+    path = command.path.rpartition("\\")[2]
+    path = f"private$\\{path}" if "\\" in name.queue else path
+    queue = new.need(name.queue, **({"path_name": path} | command.attributes))
+    if queue.attributes.journaling:
+        new.need_journal(queue.name, queue.attributes)
+    return _done(qm, request, new, new.records)
+
+
+def _given(attributes: dict[str, Any]) -> dict[str, Any]:
+    return attributes
+
+
+def _done(
+    qm: QueueManager, request: Request, new: NewQueues, records: list[Record], count: int = 0
+) -> Decision:
+    decision = done(qm, request, records, count)
+    decision.made = new.made
+    return decision
+
+
+def decide_alter(qm: QueueManager, request: Request, command: MsmqAlter) -> Decision:
+    """MQSetQueueProperties. A lower quota counts for what arrives from now on."""
+    queue = queue_at(qm, command.name, command.computer)
+    if not queue.is_sent_to:
+        text = "properties are set of queues, not of journals, subqueues and system queues"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, command.name, text)
+    naming.check_attributes(MSMQ_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
+    if "transactional" in command.attributes:
+        text = "whether a queue is transactional is said when it is created"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, command.name, text)
+    new = NewQueues(qm, request.now_ms)
+    if command.attributes.get("journaling"):
+        new.need_journal(queue.name, queue.attributes)
+    altered = QueueAltered(queue.name, command.attributes | {"altered_ms": request.now_ms})
+    return _done(qm, request, new, [*new.records, altered])
+
+
+def decide_inquire(qm: QueueManager, request: Request, command: MsmqInquire) -> Decision:
+    """Show queues with their attributes and how many messages they hold."""
+    if len(command.name) > PATTERN_LENGTH_MAX:
+        text = f"a pattern has at most {PATTERN_LENGTH_MAX} characters"
+        raise Refusal(Reason.ILLEGAL_QUEUE_PATH, command.name[:PATTERN_LENGTH_MAX], text)
+    if "*" in command.name:
+        pattern = command.name.lower().replace("[", "[[]")
+        found = [
+            queue
+            for name, queue in sorted(qm.queues.items())
+            if isinstance(queue, MsmqQueue) and not queue.part and fnmatchcase(name, pattern)
+        ]
+    else:
+        name = parse_name(qm, command.name, command.computer)
+        queue = find(qm, key_of(qm, name)) if is_kept_here(qm, name) else None
+        found = [queue] if queue is not None else []
+    return Decision([], Descriptions([_describe(qm, queue) for queue in found]), qm.entry_n)
+
+
+def _describe(qm: QueueManager, queue: MsmqQueue) -> QueueDescription:
+    every = without_dates(queue.attributes)
+    shown = {name: every[name] for name in MSMQ_ATTRIBUTES}
+    path = queue.attributes.path_name
+    is_own = queue.base == SYSTEM or not queue.is_system_queue
+    shown["path_name"] = f"{computer_of(qm)}\\{path}" if is_own else path
+    shown["message_count"] = queue.available_count
+    created, altered = queue.attributes.created_ms, queue.attributes.altered_ms
+    return QueueDescription(queue.name, queue.incarnation, shown, created, altered)
+
+
+def close(handle: MsmqReader) -> list[Record]:
+    """Close a handle; a subqueue that is empty goes with its last one."""
+    handle.count(-1)
+    queue = handle.msmq
+    is_used = queue.opens.handles or queue.uncommitted_puts or queue.locked_count
+    if queue.is_deleted or not queue.is_subqueue or is_used or queue.available_count:
+        return []
+    return [QueueDeleted(queue.name)]

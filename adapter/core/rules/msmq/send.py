@@ -1,0 +1,157 @@
+"""Sending messages of MSMQ: to queues here and on other computers, in a unit or alone.
+
+Whether a queue accepts a message depends on both: transactional queues accept messages that are
+sent in a transaction, others the rest. As from version 3 of MSMQ on, such a mismatch is no error of
+the send: the message is not delivered. This module does not know what becomes of such a message.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from adapter.core.attributes.msmq import (
+    PRIORITY_DEFAULT,
+)
+from adapter.core.contract.commands import Request
+from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData, weight
+from adapter.core.contract.msmq import MsmqSend
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import put_done
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
+from adapter.core.rules.messages.admit import hold, put_records
+from adapter.core.rules.messages.unit import unit_with_room
+from adapter.core.rules.msmq import checks, computers, queues
+from adapter.core.rules.msmq import delivery as msmq_delivery
+from adapter.core.rules.msmq.delivery import NOT_TRANSACTIONAL_MESSAGE, NOT_TRANSACTIONAL_QUEUE
+from adapter.core.rules.msmq.opening import check_room, sender_of
+from adapter.core.rules.primitives import parking
+from adapter.core.rules.primitives.decision import Decision, done, outcome_of, own_unit, session_of
+
+
+def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decision:
+    """MQSendMessage."""
+    handle = sender_of(qm, request, command.handle)
+    message = command.message
+    if command.unit and command.single:
+        text = "a single message is sent outside of transactions"
+        raise Refusal(Reason.OPTIONS_ERROR, handle.name, text)
+    checks.check(message, handle.name)
+    size = weight(message) * len(handle.targets)
+    unit = None
+    if command.unit:
+        unit = unit_with_room(qm, request, command.unit, len(handle.targets), size)
+    elif size > qm.limits.unit_bytes:
+        raise Refusal(Reason.MESSAGE_TOO_LONG, handle.name, f"{len(message.body)} bytes")
+    transactional = unit is not None or command.single
+    _settle(qm, message, handle, request.now_ms, transactional=transactional)
+    if unit is not None and unit.lifetime is not None:
+        _set_lifetime(message, unit.lifetime)
+    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
+    _send_to_each(delivery, handle, message)
+    records = delivery.new.records
+    puts = delivery.puts
+    if unit is not None:
+        hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)
+        unit.lifetime = message.expires_at_ms, message.expiry_ms
+        answer = put_done([message.message_id], message)
+        return Decision(records, answer, qm.entry_n, made=delivery.new.made)
+    ident = own_unit(request, session_of(qm, request).ident)
+    if delivery.messages:
+        outcome = outcome_of(qm, request)
+        records = records + put_records(qm, ident, puts, request.now_ms, outcome=outcome)
+        return Decision(records, made=delivery.new.made)
+    if puts:
+        records = records + put_records(qm, ident, puts, request.now_ms)
+    decision = done(qm, request, records)
+    decision.made = delivery.new.made
+    return decision
+
+
+def _send_to_each(
+    delivery: msmq_delivery.MsmqDelivery, handle: MsmqSender | MsmqReader, message: MessageData
+) -> None:
+    """Deliver a copy to each queue, or none, if a copy for a queue here is refused at once."""
+    qm = delivery.qm
+    if not msmq_delivery.computer_has_room(delivery, message):
+        text = f"its computer holds {qm.attributes.msmq_quota_kb} KB of messages at most"
+        raise Refusal(Reason.LIMIT_REACHED, handle.name, text)
+    for name in handle.targets:
+        if not computers.is_here(qm, name):
+            continue
+        queue = queues.find(qm, name.queue)
+        if queue is None:
+            raise Refusal(Reason.QUEUE_DELETED, name.text)
+        if qm.parked or qm.uncopied.is_full:
+            parking.check_put(qm, queue, [message])
+        mismatch = msmq_delivery.why_not_accepted(delivery, name, message)
+        is_mismatch = mismatch in (NOT_TRANSACTIONAL_QUEUE, NOT_TRANSACTIONAL_MESSAGE)
+        if is_mismatch and qm.attributes.msmq_level == 2:
+            text = "the queue is transactional, and the message is sent without a transaction"
+            if mismatch == NOT_TRANSACTIONAL_QUEUE:
+                text = "the queue is not transactional, and the message is sent in a transaction"
+            raise Refusal(Reason.TRANSACTION_USAGE, name.text, text)
+    msmq_delivery.prepare_dead_letters(delivery, message)
+    for name in handle.targets:
+        header = structs.replace(msmq_delivery.header_of(message), destination=name.text)
+        copy = structs.replace(message, msmq=header)
+        if computers.is_here(qm, name):
+            msmq_delivery.deliver(delivery, name, copy)
+        elif not msmq_delivery.transmit(delivery, name, copy):
+            check_room(qm, handle.name, 1)
+    msmq_delivery.copy_to_computer_journal(delivery, message)
+    if delivery.new.made:
+        check_room(qm, handle.name, len(delivery.new.made))
+
+
+def _settle(
+    qm: QueueManager,
+    message: MessageData,
+    handle: MsmqSender | MsmqReader,
+    now_ms: int,
+    *,
+    transactional: bool,
+) -> None:
+    """Fill in what is left to the queue manager, and drop what programs of MSMQ do not say."""
+    header = msmq_delivery.header_of(message)
+    ends = message.expiry_ms != EXPIRY_UNLIMITED
+    expires_at_ms = max(1, now_ms + message.expiry_ms) if ends else 0
+    settled = MessageData(
+        body=message.body,
+        message_id=message.message_id or qm.numbers.new_message_id(),
+        correlation_id=message.correlation_id or NO_ID,
+        group_id=NO_ID,
+        priority=0 if transactional else _priority(message),
+        persistence=1,
+        expiry_ms=message.expiry_ms if message.expiry_ms > 0 else EXPIRY_UNLIMITED,
+        put_time_ms=now_ms,
+        expires_at_ms=expires_at_ms,
+        msmq=structs.replace(
+            header,
+            message_class=0,
+            transactional=transactional,
+            recoverable=header.recoverable or transactional,
+            source=handle.computer,
+            sent_ms=now_ms,
+            receive_by_ms=expires_at_ms,
+            move_count=0,
+            unit=b"",
+            unit_index=0,
+            unit_size=0,
+        ),
+    )
+    for field in MessageData.__struct_fields__:
+        setattr(message, field, getattr(settled, field))
+
+
+def _set_lifetime(message: MessageData, lifetime: tuple[int, int]) -> None:
+    """Set the time to be received: that of the first message that the transaction sent, which all
+    its messages have.
+    """
+    message.expires_at_ms, message.expiry_ms = lifetime
+    header = msmq_delivery.header_of(message)
+    message.msmq = structs.replace(header, receive_by_ms=message.expires_at_ms)
+
+
+def _priority(message: MessageData) -> int:
+    return PRIORITY_DEFAULT if message.priority < 0 else message.priority

@@ -1,0 +1,110 @@
+"""Opening queues: who may have which handle. Closing them is in core.rules.objects.closing."""
+
+from __future__ import annotations
+
+from adapter.core.contract.commands import (
+    BROWSE,
+    CO_OP,
+    EXCLUSIVE,
+    INPUT,
+    INQUIRE,
+    OUTPUT,
+    SET,
+    Open,
+    Request,
+)
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.results import Done, Opened, Result
+from adapter.core.model.connection import ConnectionState
+from adapter.core.model.handles import QueueHandle
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import LocalQueue
+from adapter.core.rules.network import remote, resolve
+from adapter.core.rules.primitives import matching, staging, trigger_events
+from adapter.core.rules.primitives.decision import Decision, connection_of
+
+MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET | CO_OP
+HANDLE_MAX = 2**31 - 1
+
+
+def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
+    """MQOPEN: existence, sharing and the number of handles are checked here, once."""
+    connection = connection_of(qm, request)
+    if not command.modes or command.modes & ~MODES:
+        raise Refusal(Reason.OPTIONS_ERROR, command.queue, f"modes {command.modes}")
+    if command.modes & CO_OP and not command.modes & BROWSE:
+        raise Refusal(Reason.OPTIONS_ERROR, command.queue, "CO_OP goes with BROWSE")
+    check_numbers(qm, connection, command.queue, command.handle)
+    found = resolve.find(qm, command)
+    queue = found.queue
+    route = found.route
+    handle = QueueHandle(command.handle, queue, command.modes, found.alias, found.is_made, route)
+    fits = matching.selection_for(queue, command.selection) if command.selection else None
+    open_queue(qm, connection, handle, request.now_ms)
+    if fits is not None:
+        matching.select_by(handle, command.selection, fits)
+    result: Result = Done()
+    if route is not None:
+        result = Opened(route.transmission.queue, queue_manager=route.transmission.queue_manager)
+    else:
+        is_transmission = queue.attributes.usage == remote.XMITQ
+        control = (found.alias or queue.attributes).property_control
+        opened = Opened(queue.name, found.is_made, False, "", is_transmission, control)
+        result = Done() if opened == Opened(command.queue) else opened
+    return Decision(found.records, result, qm.entry_n, made=found.made)
+
+
+def check_numbers(qm: QueueManager, connection: ConnectionState, name: str, *numbers: int) -> None:
+    """Refuse handle numbers that are in use, or more handles than a connection may have."""
+    for number in numbers:
+        if number in connection.handles or not 0 < number <= HANDLE_MAX:
+            raise Refusal(Reason.HANDLE_IN_USE, name, f"handle {number}")
+    most = qm.limits.handles_per_connection
+    if len(connection.handles) + len(numbers) > most:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"a connection has at most {most} handles")
+
+
+def open_queue(
+    qm: QueueManager, connection: ConnectionState, handle: QueueHandle, now_ms: int
+) -> None:
+    """Open a queue by a handle, or refuse for the sake of others who have it open."""
+    queue = handle.queue
+    if handle.modes & ~(BROWSE | INQUIRE | CO_OP):
+        staging.check_own(queue.name)
+    handle.modes = _input_modes(queue, handle.modes)
+    count(queue, handle.modes, 1)
+    if handle.modes & INPUT:
+        trigger_events.note_open(qm, queue, now_ms)
+    connection.handles[handle.number] = handle
+
+
+def _input_modes(queue: LocalQueue, modes: int) -> int:
+    """Settle shared or exclusive input, or refuse (MQRC_OBJECT_IN_USE)."""
+    if modes & EXCLUSIVE:
+        modes |= INPUT
+    if not modes & INPUT:
+        return modes
+    attributes = queue.attributes
+    if not attributes.share or attributes.def_input_open_option == "EXCLUSIVE":
+        modes |= EXCLUSIVE  # as the queue says (MQOO_INPUT_AS_Q_DEF)
+    if queue.opens.exclusive or (modes & EXCLUSIVE and queue.opens.input):
+        raise Refusal(
+            Reason.QUEUE_IN_USE,
+            queue.name,
+            "it is open for exclusive input, or is "
+            "open for input and exclusive input was asked for",
+        )
+    return modes
+
+
+def count(queue: LocalQueue, modes: int, step: int) -> None:
+    """Count a handle of a queue by what it is open for. step: 1, or -1 when it is closed."""
+    opens = queue.opens
+    if modes & INPUT:
+        opens.input += step
+        opens.exclusive = bool(modes & EXCLUSIVE) and step > 0
+    if modes & OUTPUT:
+        opens.output += step
+    if modes & CO_OP:
+        opens.cooperating += step
+    opens.handles += step

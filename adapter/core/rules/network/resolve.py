@@ -1,0 +1,133 @@
+"""From the name that a program opens to a local queue: alias, model, or a transmission queue.
+
+A model makes a dynamic queue. A temporary one is soft: it holds no persistent messages, never
+touches the ledger, and goes when the handle that made it is closed. This module does not know how
+handles are counted.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from adapter.core.attributes.objects import AliasAttributes
+from adapter.core.attributes.queue import ModelAttributes, QueueAttributes
+from adapter.core.attributes.table import NAME_LENGTH_MAX, without_dates
+from adapter.core.contract.commands import BROWSE, INQUIRE, OUTPUT, Open
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import QueueDefined, Record
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import LocalQueue
+from adapter.core.model.routes import Made, RemoteRoute
+from adapter.core.rules.network import remote
+from adapter.core.rules.primitives import naming
+from adapter.core.rules.primitives.decision import check_of_mq
+
+DYNAMIC_NAME = "MQK.*"
+"""For a program that gives no name (MQOD.DynamicQName)."""
+
+
+class Found(Struct):
+    """What a name leads to. records: what is to be applied for it. is_made: it is a new queue, for
+    this handle alone. made: new queues by their names, see Decision. route: of another queue
+    manager, whose transmission queue is queue.
+    """
+
+    queue: LocalQueue
+    alias: AliasAttributes | None = None
+    records: list[Record] = []
+    is_made: bool = False
+    made: dict[str, LocalQueue] = {}
+    route: RemoteRoute | None = None
+
+
+def find(qm: QueueManager, command: Open) -> Found:
+    """Find the local queue that an open means, or refuse."""
+    name = command.queue
+    queue = qm.queues.get(name) if command.queue_manager in ("", qm.name) else None
+    if queue is None:
+        made: Made = {}
+        route = remote.route(qm, name, command.queue_manager, made)
+        if route is not None:
+            return _remote(command, route, made)
+        queue = qm.queues.get(name)
+    if queue is not None:
+        if command.modes & ~(BROWSE | INQUIRE):
+            check_of_mq(queue)
+        return Found(queue)
+    kind = naming.kind_of(qm, name)
+    if kind is None:
+        raise Refusal(Reason.QUEUE_NOT_FOUND, name)
+    attributes = qm.objects[kind, name]
+    if isinstance(attributes, AliasAttributes):
+        return _behind(qm, command, attributes)
+    assert isinstance(attributes, ModelAttributes), kind
+    return make(qm, attributes, command.dynamic_name or DYNAMIC_NAME)
+
+
+def _remote(
+    command: Open, route: RemoteRoute, made: Made, alias: AliasAttributes | None = None
+) -> Found:
+    """Open a queue of another queue manager: for output, or inquiries about its definition."""
+    allowed = OUTPUT if route.definition is None else OUTPUT | INQUIRE
+    if command.modes & ~allowed:
+        to = route.transmission
+        text = f"it is queue {to.queue} of queue manager {to.queue_manager}: open it for output"
+        raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, command.queue, text)
+    return Found(route.queue, alias, remote.definitions(made), made=made, route=route)
+
+
+def _behind(qm: QueueManager, command: Open, alias: AliasAttributes) -> Found:
+    """Return the queue behind an alias (MQRC_UNKNOWN_ALIAS_BASE_Q, _ALIAS_BASE_Q_TYPE_ERROR)."""
+    name = command.queue
+    queue = naming.mq_queue(qm, alias.target)
+    if queue is not None:
+        return Found(queue, alias)
+    made: Made = {}
+    route = remote.route(qm, alias.target, "", made)
+    if route is not None:
+        return _remote(command, route, made, alias)
+    kind = naming.kind_of(qm, alias.target)
+    if kind is None:
+        raise Refusal(
+            Reason.UNKNOWN_ALIAS_BASE, name, f"its target queue {alias.target!r} does not exist"
+        )
+    text = f"{alias.target!r} is of kind {kind}, and not a local queue"
+    raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
+
+
+def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
+    """Make a dynamic queue of a model."""
+    name, is_generated = _name(qm, wanted)
+    if len(qm.queues) >= qm.limits.queues:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
+    attributes = without_dates(model)
+    given = {name: value for name, value in attributes.items() if value != DEFAULTS.get(name)}
+    is_temporary = model.definition_type == "TEMPDYN"
+    incarnation = naming.incarnation_of(qm, name, is_generated=is_generated)
+    if is_temporary:
+        qm.numbers.temporaries += 1
+        incarnation = qm.numbers.temporaries
+    queue = LocalQueue(name, incarnation, QueueAttributes(**attributes))
+    record = QueueDefined(name, incarnation, given, logged=not is_temporary)
+    return Found(queue, None, [record], is_made=True, made={name: queue})
+
+
+DEFAULTS = without_dates(QueueAttributes())
+
+
+def _name(qm: QueueManager, wanted: str) -> tuple[str, bool]:
+    """Make the name of a dynamic queue: what stands before a last * is kept (MQOD.DynamicQName).
+
+    And say whether it was generated.
+    """
+    prefix, star, rest = wanted.partition("*")
+    name = wanted
+    if star:
+        digits = qm.numbers.new_name_digits()
+        name = prefix[: NAME_LENGTH_MAX - len(digits)] + digits
+    if rest or not naming.NAME.fullmatch(name) or len(name) > NAME_LENGTH_MAX:
+        text = "a name, or the beginning of one and a *"
+        raise Refusal(Reason.DYNAMIC_NAME_ERROR, wanted, text)
+    if naming.kind_of(qm, name) is not None:
+        raise Refusal(Reason.OBJECT_EXISTS, name)
+    return name, bool(star)

@@ -1,0 +1,1 @@
+"""Queues and other objects, handles, sessions and connections: their definition, their end."""

@@ -1,0 +1,146 @@
+"""Closing handles of every kind, and the end of a connection.
+
+This module knows what each kind of handle holds; what becomes of that is in the kind's own family.
+"""
+
+from __future__ import annotations
+
+from adapter.core.contract.commands import (
+    DELETE,
+    INPUT,
+    PURGE,
+    Close,
+    CloseSubscription,
+    Request,
+)
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import QueueDeleted, Record
+from adapter.core.contract.results import Done
+from adapter.core.model.connection import ConnectionState
+from adapter.core.model.handles import (
+    ConsumerHandle,
+    Handle,
+    QueueHandle,
+    SubscriptionHandle,
+)
+from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
+from adapter.core.rules.consumers import timeouts as consumer_timeouts
+from adapter.core.rules.messages import pages, unit
+from adapter.core.rules.msmq import queues as msmq_queues
+from adapter.core.rules.network import opening
+from adapter.core.rules.primitives import (
+    cursor,
+    groups,
+    marks,
+    matching,
+    naming,
+    trigger_events,
+    waiting,
+)
+from adapter.core.rules.primitives.decision import Decision, connection_of
+from adapter.core.rules.pubsub import managed, subscriptions
+
+
+def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision:
+    """MQCLOSE. A get that waits under the handle is answered with no message."""
+    connection = connection_of(qm, request)
+    handle = connection.handles.get(command.handle)
+    if handle is None:
+        raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {command.handle} is not open")
+    if command.delete:
+        _check_deletion(handle, command.delete)
+    waiters = [w for w in connection.waiters.values() if w.handle is handle]
+    replies = [waiting.answer(qm, waiter, waiting.cancellation(waiter)) for waiter in waiters]
+    records = _close(qm, connection, handle, replies, request.now_ms, broke_off=False)
+    warning = 0
+    if isinstance(handle, QueueHandle):
+        if command.delete and not handle.queue.is_temporary:
+            records.append(QueueDeleted(handle.queue.name))
+        warning = groups.unfinished(handle.put_group) or groups.unfinished(handle.get_group)
+    after = qm.entry_n if records else -1
+    return Decision(records, Done(), after, replies=replies, warning=warning)
+
+
+def _check_deletion(handle: Handle | MsmqSender, delete: int) -> None:
+    """Refuse a deletion at the close: of dynamic queues only, and of such as nobody else uses."""
+    queue = handle.queue if isinstance(handle, QueueHandle) else None
+    definition = queue.attributes.definition_type if queue is not None else "PREDEFINED"
+    if queue is None or definition == "PREDEFINED" or delete not in (DELETE, PURGE):
+        raise Refusal(Reason.OPTIONS_ERROR, handle.name, "only a dynamic queue goes with its close")
+    if definition == "TEMPDYN":
+        return
+    if queue.opens.handles > 1 or queue.uncommitted_puts or queue.locked_count:
+        text = "others have it open, or units in flight hold it"
+        raise Refusal(Reason.QUEUE_IN_USE, queue.name, text)
+    count = queue.available_count + queue.claimed_count + queue.delayed
+    if count and delete == DELETE:
+        text = f"{naming.on_it(count)}; PURGE deletes {'it' if count == 1 else 'them'} too"
+        raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
+
+
+def _close(
+    qm: QueueManager,
+    connection: ConnectionState,
+    handle: Handle | MsmqSender,
+    replies: list[Reply],
+    now_ms: int,
+    *,
+    broke_off: bool,
+) -> list[Record]:
+    """Close a handle of any kind. broke_off: nobody has asked for it; the connection ends."""
+    del connection.handles[handle.number]
+    if isinstance(handle, MsmqReader):
+        return msmq_queues.close(handle)
+    if isinstance(handle, QueueHandle):
+        return _close_queue(qm, handle, replies, now_ms, broke_off)
+    if isinstance(handle, SubscriptionHandle):
+        return managed.end_subscription(qm, connection, handle.subscription, replies)
+    return []
+
+
+def _close_queue(
+    qm: QueueManager, handle: QueueHandle, replies: list[Reply], now_ms: int, broke_off: bool
+) -> list[Record]:
+    """Close a queue; a temporary one goes with the handle that made it, whoever else uses it."""
+    queue = handle.queue
+    cursor.release(qm, handle, now_ms)
+    if handle.selection:
+        matching.deselect(handle)
+    opening.count(queue, handle.modes, -1)
+    if isinstance(handle, ConsumerHandle):
+        consumer_timeouts.note_close(qm, handle, broke_off)
+    marks.forget_handle(handle)
+    if handle.modes & INPUT:
+        trigger_events.note_close(qm, queue, now_ms)
+    if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
+        return []
+    return [managed.removal(qm, queue, replies)]
+
+
+def decide_close_subscription(
+    qm: QueueManager, request: Request, command: CloseSubscription
+) -> Decision:
+    """MQCLOSE of a subscription; a durable one stays, unless it is to be removed."""
+    subscription = subscriptions.of_handle(qm, request, command.handle)
+    decision = decide_close(qm, request, Close(command.handle))
+    if command.remove and subscription.is_durable:
+        decision.records += subscriptions.removal(qm, subscription, decision.replies)
+        decision.after = qm.entry_n
+    return decision
+
+
+def end_connection(qm: QueueManager, connection: ConnectionState, now_ms: int) -> Decision:
+    """Back out first, then close (S4.46); returns what to record of it, and answers to others."""
+    waiting.end_all(qm, connection)
+    pages.forget(qm, connection)
+    records = unit.backout_all(qm, connection, now_ms)
+    replies: list[Reply] = []
+    for handle in list(connection.handles.values()):
+        records += _close(qm, connection, handle, replies, now_ms, broke_off=True)
+    session = qm.sessions.get(connection.session)
+    if session is not None:
+        session.last_seen_ms, session.away_since_ms = now_ms, qm.elapsed_ms
+        del qm.attached[session.ident]
+    del qm.connections[connection.number]
+    return Decision(records, replies=replies)

@@ -1,0 +1,152 @@
+"""Objects other than local queues: defining, altering, deleting and inquiring about them.
+
+What they cause when a program meets them: core.rules.network.resolve, core.rules.drive.trigger.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from adapter.core.attributes import broker
+from adapter.core.attributes.objects import (
+    KINDS,
+    QUEUE_MANAGER,
+    SUBSCRIPTION,
+    TYPES,
+    WITH_QUEUE_NAMES,
+)
+from adapter.core.attributes.table import Dated, without_dates
+from adapter.core.contract.commands import (
+    AlterObject,
+    DefineObject,
+    DeleteObject,
+    InquireObjects,
+    Request,
+)
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted
+from adapter.core.contract.results import ObjectDescription, Objects
+from adapter.core.model.manager import QueueManager
+from adapter.core.rules.objects import statistics
+from adapter.core.rules.primitives import defaults, naming
+from adapter.core.rules.primitives.decision import Decision, done
+from adapter.core.rules.pubsub import subscriptions, topics
+
+CATALOG = {broker.PREFIX + kind: attributes for kind, attributes in broker.TYPES.items()}
+"""The objects of Service Broker, by the kind that records say."""
+LOCAL_QUEUE = "queue"
+DEFINED = tuple(kind for kind in KINDS if kind not in (LOCAL_QUEUE, QUEUE_MANAGER))
+"""The kinds of which there may be many here."""
+
+
+def decide_define_object(qm: QueueManager, request: Request, command: DefineObject) -> Decision:
+    """DEFINE QALIAS, QREMOTE, QMODEL, PROCESS, ...; with replace an existing one is altered."""
+    kind, name = command.kind, command.name
+    _check_kind(kind, name, DEFINED)
+    if kind == SUBSCRIPTION:
+        return subscriptions.decide_define(qm, request, command)
+    if (kind, name) in qm.objects and command.replace:
+        altering = AlterObject(kind, name, command.attributes)
+        return decide_alter_object(qm, request, altering)
+    taken = naming.kind_of(qm, name) if kind in WITH_QUEUE_NAMES else None
+    if taken or (kind, name) in qm.objects:
+        raise Refusal(Reason.OBJECT_EXISTS, name, f"as {taken or kind}")
+    naming.check_name(name)
+    if len(qm.objects) >= qm.limits.objects:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
+    naming.check_attributes(KINDS[kind], kind, name, command.attributes)
+    if kind == topics.TOPIC:
+        topics.check_place(qm, name, command.attributes)
+    attributes = defaults.with_defaults(qm, kind, command.attributes)
+    attributes |= {"created_ms": request.now_ms, "altered_ms": request.now_ms}
+    return done(qm, request, [ObjectDefined(kind, name, attributes)])
+
+
+def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject) -> Decision:
+    """ALTER QALIAS, ..., and ALTER QMGR: programs that have it open see it at once."""
+    kind, name = command.kind, command.name
+    _check_kind(kind, name, (*DEFINED, QUEUE_MANAGER))
+    _check_there(qm, kind, name)
+    naming.check_attributes(KINDS[kind], kind, name, command.attributes)
+    if kind == topics.TOPIC:
+        topics.check_place(qm, name, command.attributes)
+    elif kind == SUBSCRIPTION:
+        subscriptions.check_alteration(qm, name, command.attributes)
+    elif kind == QUEUE_MANAGER:
+        statistics.note_change(qm, command.attributes, request.now_ms)
+    attributes = command.attributes
+    if isinstance(_attributes(qm, kind, name), Dated):
+        attributes = attributes | {"altered_ms": request.now_ms}
+    return done(qm, request, [ObjectAltered(kind, name, attributes)])
+
+
+def decide_delete_object(qm: QueueManager, request: Request, command: DeleteObject) -> Decision:
+    """DELETE QALIAS, ...: what is open by it stays open."""
+    _check_kind(command.kind, command.name, DEFINED)
+    _check_there(qm, command.kind, command.name)
+    if command.kind == SUBSCRIPTION:
+        return subscriptions.decide_delete(qm, request, command)
+    return done(qm, request, [ObjectDeleted(command.kind, command.name)])
+
+
+def decide_inquire_objects(qm: QueueManager, request: Request, command: InquireObjects) -> Decision:
+    """INQUIRE_PROCESS, INQUIRE_Q_MGR, ...: the objects of a kind that fit the pattern."""
+    kind = command.kind
+    _check_kind(kind, command.pattern, (*DEFINED, QUEUE_MANAGER))
+    names = [qm.name] if kind == QUEUE_MANAGER else [name for of, name in qm.objects if of == kind]
+    found = [
+        _describe(kind, name, _attributes(qm, kind, name))
+        for name in naming.fitting(names, command.pattern, command.system)
+    ]
+    return Decision([], Objects(found), qm.entry_n)
+
+
+def _describe(kind: str, name: str, attributes: msgspec.Struct) -> ObjectDescription:
+    given = without_dates(attributes)
+    if not isinstance(attributes, Dated):
+        return ObjectDescription(kind, name, given)
+    return ObjectDescription(kind, name, given, attributes.created_ms, attributes.altered_ms)
+
+
+def _check_kind(kind: str, name: str, kinds: tuple[str, ...]) -> None:
+    if kind not in kinds:
+        text = f"{kind!r} is not a kind of object; the kinds are {', '.join(kinds)}"
+        raise Refusal(Reason.OBJECT_TYPE_ERROR, name, text)
+
+
+def _check_there(qm: QueueManager, kind: str, name: str) -> None:
+    there = name == qm.name if kind == QUEUE_MANAGER else (kind, name) in qm.objects
+    if not there and kind == SUBSCRIPTION:
+        raise Refusal(Reason.SUBSCRIPTION_NOT_FOUND, name)
+    if not there:
+        raise Refusal(Reason.OBJECT_NOT_FOUND, name, kind)
+
+
+def _attributes(qm: QueueManager, kind: str, name: str) -> msgspec.Struct:
+    return qm.attributes if kind == QUEUE_MANAGER else qm.objects[kind, name]
+
+
+def apply_object_defined(qm: QueueManager, record: ObjectDefined) -> None:
+    """Make the object."""
+    made = CATALOG.get(record.kind) or TYPES[record.kind]
+    attributes = qm.objects[record.kind, record.name] = made(**record.attributes)
+    qm.references.add(record.name, attributes)
+    topics.note_defined(qm, record)
+
+
+def apply_object_altered(qm: QueueManager, record: ObjectAltered) -> None:
+    """Change the attributes."""
+    attributes = _attributes(qm, record.kind, record.name)
+    if record.kind == topics.TOPIC:
+        topics.note_gone(qm, record.kind, record.name)
+    qm.references.remove(record.name, attributes)
+    for name, value in record.attributes.items():
+        setattr(attributes, name, value)
+    qm.references.add(record.name, attributes)
+    topics.note_altered(qm, record.kind, record.name)
+
+
+def apply_object_deleted(qm: QueueManager, record: ObjectDeleted) -> None:
+    """Forget the object."""
+    topics.note_gone(qm, record.kind, record.name)
+    qm.references.remove(record.name, qm.objects.pop((record.kind, record.name)))

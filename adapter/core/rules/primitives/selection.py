@@ -1,0 +1,123 @@
+"""Selection: which messages a get finds, and which a browse finds, in the order of delivery.
+
+Theory. A store keeps its messages in *lanes*. Order of delivery is: the highest lane first, in a
+lane ascending seq, and behind a persistent message the non-persistent ones that follow it (n).
+A message is *available* from its commit until a unit, a browse lock or a durable consumer takes
+it; only available messages are found, except under a cursor, where a handle sees its own lock.
+
+Selection asks one *source*, an iterator over the available messages that fit, never over all:
+
+- no condition: the lanes themselves;
+- a message id, correlation id or group id: an index from the id to places, built on first use;
+- a selector, or a number in the group: a *view*, which is shown each message that comes or goes;
+- groups and segments: the same, with what begins a group, whole messages and whole groups apart;
+  a handle inside a group asks the id index for what follows its position, and nothing else.
+
+Of a long queue only the beginning of each lane is in memory. A source that comes to a message which
+is not in memory raises PageNeeded, and so does an index or a view that has not seen all messages.
+If messages were found before that point, they are the answer, for a get takes what there is; if
+none was found, PageNeeded leaves the decision, the owner loads the page, and the request is decided
+again from the beginning. So nothing may change before the last point that can raise: selection
+changes nothing, the rule that asked changes locks and cursors afterwards.
+
+From the source, messages that have expired, are marked, or are not whole are passed over, until
+the limit, or what one reply carries, is reached. A message that came back before ends a get that
+asks for such messages alone. This module does not know what becomes of what it finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from adapter.core.contract.commands import Browse, Get
+from adapter.core.contract.message import Place, Stored, weight
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.model.groups import Progress
+from adapter.core.model.handles import QueueHandle
+from adapter.core.model.lane import PageNeeded
+from adapter.core.model.queue import LocalQueue
+from adapter.core.model.views import START
+from adapter.core.rules.primitives import groups, matching
+
+MESSAGES_MAX = 10_000
+WAIT_MAX_MS = 2**31 - 1  # MQGMO.WaitInterval is a 32-bit number
+BYTES_MAX = 8 * 1024 * 1024
+"""An answer ends before it passes this, descriptors and properties included: it is one frame."""
+
+
+def check_bounds(command: Get | Browse, queue: LocalQueue) -> None:
+    """Refuse a wait, or a number of messages, out of range."""
+    if not -1 <= command.wait_ms <= WAIT_MAX_MS:
+        raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
+    if not 1 <= command.limit <= MESSAGES_MAX:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
+
+
+def source(
+    handle: QueueHandle, command: Get | Browse, at: Progress | None, after: Place = START
+) -> Iterable[Stored]:
+    """Iterate over the available messages that fit a command.
+
+    at: where the handle is in a group, if that counts. after: the place behind which to begin.
+    """
+    if command.options & matching.WHOLE:
+        return groups.candidates(handle, command, at, after)
+    return matching.candidates(handle, command, after)
+
+
+def first_of(
+    fitting: Iterable[Stored],
+    limit: int,
+    now_ms: int,
+    expired: list[Stored],
+    is_passed_over: Callable[[Stored], bool] | None = None,
+    *,
+    alone: bool = False,
+    beside: bool = False,
+) -> list[Stored]:
+    """Return the first messages of a source, up to a limit and up to what one reply carries.
+
+    expired: takes the messages met whose time is over. alone: a message that came back before is
+    found by itself. beside: the answer joins messages that were got before, so that such a message
+    is not found at all.
+    """
+    found: list[Stored] = []
+    try:
+        _collect(found, fitting, limit, now_ms, expired, is_passed_over, alone, beside)
+    except PageNeeded:
+        if not found:
+            raise
+    return found
+
+
+def _collect(
+    found: list[Stored],
+    fitting: Iterable[Stored],
+    limit: int,
+    now_ms: int,
+    expired: list[Stored],
+    is_passed_over: Callable[[Stored], bool] | None,
+    alone: bool,
+    beside: bool,
+) -> None:
+    size = 0
+    for stored in fitting:
+        message = stored.message
+        if 0 < message.expires_at_ms <= now_ms:
+            expired.append(stored)
+            continue
+        if is_passed_over is not None and is_passed_over(stored):
+            continue
+        size += weight(message)
+        is_alone = alone and stored.backout_count > 0
+        if (is_alone and beside) or (found and size > BYTES_MAX):
+            break
+        found.append(stored)
+        beside = True
+        if is_alone or len(found) == limit:
+            break
+
+
+def is_incomplete(queue: LocalQueue, stored: Stored) -> bool:
+    """Whether the segments of a message cannot be joined to a whole one; may raise PageNeeded."""
+    return not groups.parts(queue, stored)

@@ -1,0 +1,1 @@
+"""Topics, subscriptions, publications, and what is retained of them."""

@@ -1,0 +1,219 @@
+"""The tree of topics: whole topic strings, what topic objects say of a place, opening a topic.
+
+This module does not know what a publication becomes, nor what a subscription is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from adapter.core.attributes.objects import (
+    SUBSCRIPTION,
+    TOPIC_STRING_LENGTH_MAX,
+    AliasAttributes,
+    SubscriptionAttributes,
+    TopicAttributes,
+)
+from adapter.core.attributes.system import BASE_TOPIC
+from adapter.core.contract.commands import INQUIRE, OUTPUT, Open, OpenTopic, Request
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import ObjectDefined
+from adapter.core.contract.results import Done, Opened
+from adapter.core.contract.topic_strings import SEPARATOR, levels
+from adapter.core.model.destination import TopicDefaults, TopicDestination
+from adapter.core.model.handles import TopicHandle
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.selector import parse
+from adapter.core.model.topics import SubscriptionState
+from adapter.core.rules.network import opening
+from adapter.core.rules.primitives.decision import Decision, connection_of
+
+TOPIC = "topic"
+LEVELS_MAX = 256
+"""Each is a node of the tree; and a topic of a thousand levels is a mistake."""
+AS_PARENT = "ASPARENT"
+PRIORITY_AS_PARENT = -2
+INHERITED = ("publish", "subscribe", "durable", "def_persistence")
+
+
+class EffectiveAttributes(Struct):
+    """What holds at a topic string, by the topic objects at and above it."""
+
+    def_priority: int = 0
+    def_persistence: str = "YES"
+    publish: str = "ENABLED"
+    subscribe: str = "ENABLED"
+    durable: str = "YES"
+
+
+def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) -> Decision:
+    """MQOPEN of a topic for output. Whether publications are taken is seen at each put."""
+    connection = connection_of(qm, request)
+    opening.check_numbers(qm, connection, command.topic_string, command.handle)
+    topic = full_string(qm, command.topic_object, command.topic_string)
+    connection.handles[command.handle] = TopicHandle(command.handle, topic, OUTPUT)
+    opened = Opened(topic, is_topic=True) if command.topic_object else Done()
+    return Decision([], opened, qm.entry_n)
+
+
+def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
+    """MQOPEN of a queue; by an alias of a topic, of that topic: puts are publications."""
+    name = command.queue
+    alias = qm.objects.get(("alias", name))
+    if not isinstance(alias, AliasAttributes) or alias.target_type != "TOPIC":
+        return opening.decide_open(qm, request, command)
+    connection = connection_of(qm, request)
+    opening.check_numbers(qm, connection, name, command.handle)
+    if (TOPIC, alias.target) not in qm.objects:
+        raise Refusal(
+            Reason.UNKNOWN_ALIAS_BASE, name, f"its target topic {alias.target!r} does not exist"
+        )
+    if not command.modes & OUTPUT or command.modes & ~(OUTPUT | INQUIRE):
+        text = f"it stands for topic {alias.target}, which is opened for output"
+        raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
+    topic = full_string(qm, alias.target, "")
+    connection.handles[command.handle] = TopicHandle(command.handle, topic, command.modes, alias)
+    return Decision([], Opened(topic, is_topic=True), qm.entry_n)
+
+
+def full_string(qm: QueueManager, topic_object: str, topic_string: str) -> str:
+    """Return a whole topic string: an object's, a '/' and what is given, or one of them alone."""
+    above = ""
+    if topic_object:
+        attributes = qm.objects.get((TOPIC, topic_object))
+        if attributes is None:
+            raise Refusal(Reason.OBJECT_NOT_FOUND, topic_object, TOPIC)
+        assert isinstance(attributes, TopicAttributes)
+        above = attributes.topic_string
+    topic = SEPARATOR.join(part for part in (above, topic_string) if part)
+    check_string(topic)
+    return topic
+
+
+def check_string(topic: str) -> None:
+    """Refuse what is not a topic string (MQRC_TOPIC_STRING_ERROR)."""
+    if not topic:
+        raise Refusal(Reason.TOPIC_STRING_ERROR, "", "a topic string has at least one character")
+    if len(topic) > TOPIC_STRING_LENGTH_MAX or "\0" in topic:
+        text = f"it has at most {TOPIC_STRING_LENGTH_MAX} characters, and no zeros"
+        raise Refusal(Reason.TOPIC_STRING_ERROR, topic, text)
+    if len(levels(topic)) > LEVELS_MAX:
+        raise Refusal(Reason.TOPIC_STRING_ERROR, topic, f"it has more than {LEVELS_MAX} levels")
+
+
+def effective(qm: QueueManager, topic: str) -> EffectiveAttributes:
+    """Say what holds at a topic string: of each attribute what the nearest object says of it."""
+    found = EffectiveAttributes()
+    open_names = {*INHERITED, "def_priority"}
+    for name in _objects_above(qm, topic):
+        attributes = qm.objects[TOPIC, name]
+        for one in sorted(open_names):
+            value: Any = getattr(attributes, one)
+            if value not in (AS_PARENT, PRIORITY_AS_PARENT):
+                setattr(found, one, value)
+                open_names.remove(one)
+    return found
+
+
+def destination(topic: str, attributes: EffectiveAttributes) -> TopicDestination:
+    """Return what publications to a topic are checked against, and filled in by."""
+    persistence = attributes.def_persistence == "YES"
+    return TopicDestination(topic, TopicDefaults(attributes.def_priority, persistence))
+
+
+def _objects_above(qm: QueueManager, topic: str) -> list[str]:
+    """Return the names of the topic objects at and above a topic string, the nearest first."""
+    objects = qm.topics.objects
+    found = []
+    while True:
+        if topic in objects:
+            found.append(objects[topic])
+        if not topic:
+            return found
+        topic = topic.rpartition(SEPARATOR)[0]
+
+
+def check_place(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    """Refuse a topic object at a place that another one has."""
+    place = attributes.get("topic_string")
+    if not place:
+        return
+    check_string(place)
+    other = qm.topics.objects.get(place, name)
+    if other != name:
+        raise Refusal(Reason.OBJECT_EXISTS, name, f"topic object {other} is at {place!a}")
+
+
+def _place(qm: QueueManager, name: str) -> str | None:
+    """Return the place of a topic object in the tree; None: it is a pattern for others only."""
+    attributes = qm.objects[TOPIC, name]
+    assert isinstance(attributes, TopicAttributes)
+    return attributes.topic_string if attributes.topic_string or name == BASE_TOPIC else None
+
+
+def note_defined(qm: QueueManager, record: ObjectDefined) -> None:
+    """Let a new topic object, or a durable subscription, be found."""
+    if record.kind == TOPIC:
+        place = _place(qm, record.name)
+        if place is not None:
+            qm.topics.objects[place] = record.name
+    elif record.kind == SUBSCRIPTION:
+        made = qm.step.subscribed.pop(record.name, None)
+        qm.topics.add(_subscription(qm, record.name) if made is None else made)
+
+
+def note_gone(qm: QueueManager, kind: str, name: str) -> None:
+    """Let one that is about to go, or to be altered, be found no more."""
+    if kind == TOPIC:
+        place = _place(qm, name)
+        if place is not None:
+            qm.topics.objects.pop(place, None)
+    elif kind == SUBSCRIPTION:
+        qm.topics.remove(qm.topics.named[name])
+
+
+def note_altered(qm: QueueManager, kind: str, name: str) -> None:
+    """Let one that has been altered be found; what is open by it stays so."""
+    if kind == TOPIC:
+        place = _place(qm, name)
+        if place is not None:
+            qm.topics.objects[place] = name
+    elif kind == SUBSCRIPTION:
+        altered, known = _subscription(qm, name), qm.topics.named[name]
+        for field in ALTERABLE:
+            setattr(known, field, getattr(altered, field))
+
+
+ALTERABLE = (
+    "destination",
+    "destination_queue_manager",
+    "correlation_id",
+    "user_data",
+    "on_request",
+    "priority",
+)
+"""What ALTER SUB gives another value."""
+
+
+def _subscription(qm: QueueManager, name: str) -> SubscriptionState:
+    """Make what a durable subscription's attributes say."""
+    attributes = qm.objects[SUBSCRIPTION, name]
+    assert isinstance(attributes, SubscriptionAttributes)
+    return SubscriptionState(
+        ident=bytes.fromhex(attributes.ident),
+        name=name,
+        topic=attributes.topic_string,
+        destination=attributes.destination,
+        is_managed=attributes.destination_class == "MANAGED",
+        is_durable=True,
+        correlation_id=bytes.fromhex(attributes.correlation_id),
+        user_data=attributes.user_data,
+        on_request=attributes.on_request,
+        level=attributes.sub_level,
+        selection=attributes.selector,
+        fits=parse(attributes.selector) if attributes.selector else None,
+        priority=attributes.pub_priority,
+        destination_queue_manager=attributes.destination_queue_manager,
+    )

@@ -226,8 +226,9 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="trigger_interval_ms", kind=_number(0, 999_999_999), default=999_999_999,
             meaning="Milliseconds after a trigger message for a first message before another "
-            "arrival may cause one. This and the next four are altered by ALTER QMGR too: what "
-            "is not set here stays as it was altered.",
+            "arrival may cause one. This, the other settings of triggers, dead_letter_queue and "
+            "statistics_interval_s are altered by ALTER QMGR too: what is not set here stays as it "
+            "was altered.",
         ),
         Setting(
             key="depth_trigger_disables", kind=Literal["no", "yes"], default="no",

@@ -10,10 +10,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from adapter.client.consumer import BATCH_MAX
 from adapter.command import options
+from adapter.command.grouped import GroupedCommand
 from spark_jobs import running, sinks, sources
 
 
-@click.command()
+@click.command(cls=GroupedCommand, groups=running.GROUPS)
 @click.argument("queue")
 @click.argument("path")
 @running.job_options

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 -- as everybody calls it
 
+from adapter.command.grouped import GroupedCommand
 from adapter.command.options import DEFAULT_ADDRESS
 from spark_jobs import running, sinks, sources
 
@@ -27,7 +28,7 @@ HOURS = range(5, 24, 3)
 PIXELS_AN_INCH = 110
 
 
-@click.command()
+@click.command(cls=GroupedCommand, groups=running.GROUPS)
 @click.argument("path", type=click.Path(file_okay=False))
 @running.job_options
 @click.option(

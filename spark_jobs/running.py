@@ -26,6 +26,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from adapter.command import failures, options, signals
+from adapter.command.grouped import Groups
 from spark_jobs import session
 from spark_jobs.errors import SparkJobError, explain
 from spark_jobs.sinks import Sink
@@ -85,6 +86,15 @@ def end_when_idle(query: StreamingQuery) -> None:
             query.stop()
 
     threading.Thread(target=wait, name="end when idle", daemon=True).start()
+
+
+GROUPS: Groups = {
+    "Kafka": ("bootstrap_servers", "command_config", "settings"),
+    "Queues": ("queue", "queue_manager", "qmgr", "large_messages", "consumer", "summary_queue"),
+    "The stream": ("checkpoint", "available_now", "messages_a_batch", "master"),
+    "Output": ("chart", "as_json"),
+}
+"""Options of the jobs, by subject."""
 
 
 def job_options(command: Command) -> Command:

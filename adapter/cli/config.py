@@ -15,6 +15,7 @@ import click
 
 from adapter.cli import output, settings
 from adapter.command import failures, options
+from adapter.command.grouped import GroupedCommand
 from adapter.config import (
     FILE,
     FILE_VARIABLE,
@@ -40,7 +41,7 @@ def config() -> None:
     """Settings of a queue manager: check them, list what there is."""
 
 
-@config.command()
+@config.command(cls=GroupedCommand, groups=settings.GROUPS)
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @settings.flags
 @options.json_output

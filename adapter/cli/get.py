@@ -15,7 +15,14 @@ import adapter
 from adapter.cli import messages, output
 from adapter.cli.connected import connected
 from adapter.command import options
+from adapter.command.grouped import GroupedCommand, Groups
 from adapter.errors import Error
+
+GROUPS: Groups = {
+    "How many, and how long to wait": ("timeout_s", "wait", "count", "everything"),
+    "Which messages": ("selection", "message_id", "correlation_id", "group_id"),
+    "Output": ("raw", "as_json"),
+}
 
 
 class NothingCame(Error):  # noqa: N818 -- it says what happened
@@ -24,7 +31,7 @@ class NothingCame(Error):  # noqa: N818 -- it says what happened
     reason, reason_name = 2033, "MQRC_NO_MSG_AVAILABLE"
 
 
-@click.command()
+@click.command(cls=GroupedCommand, groups=GROUPS)
 @click.argument("queue")
 @click.option(
     "--timeout",

@@ -21,6 +21,7 @@ from adapter import texts
 from adapter.cli import messages, output
 from adapter.cli.connected import connected
 from adapter.command import failures, options
+from adapter.command.grouped import GroupedCommand, Groups
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.errors import Error, InDoubt
 
@@ -29,6 +30,14 @@ LINES_MAX = 1_000
 """Lines in a unit of those that have come: more are not faster, and the first ones would wait."""
 READ_BYTES = 256 * 1024
 """Of standard input at a time: it bounds what such a unit has."""
+
+GROUPS: Groups = {
+    "What is put": ("bodies", "files", "from_json", "unit_size"),
+    "Delivery": ("priority", "persistent", "expiry_s", "deliver_after"),
+    "Fields of the messages": (
+        "properties", "format_", "reply_to", "message_id", "correlation_id", "group_id",
+    ),
+}  # fmt: skip
 
 Read = Callable[[bytes], bytes | adapter.Message]
 """Makes of a line what is put."""
@@ -51,7 +60,7 @@ def properties(
     return found or None
 
 
-@click.command()
+@click.command(cls=GroupedCommand, groups=GROUPS)
 @click.argument("queue")
 @click.argument("given", nargs=-1, metavar="[BODY]...")
 @click.option(

@@ -21,6 +21,7 @@ from adapter.channel.addresses import parse_addresses
 from adapter.cli import background, managers, output, settings
 from adapter.cli.background import ReadyLine
 from adapter.command import default_kafka, failures, options
+from adapter.command.grouped import GroupedCommand
 from adapter.config import ConfigError, missing
 from adapter.server import main as server
 from adapter.server.listener import NotLoopbackError, check_loopback
@@ -53,7 +54,7 @@ def qmgr() -> None:
     """Queue managers: start, stop, status, list."""
 
 
-@qmgr.command()
+@qmgr.command(cls=GroupedCommand, groups=settings.GROUPS)
 @click.argument("name", required=False)
 @settings.flags
 @click.option(

@@ -14,6 +14,7 @@ import adapter
 from adapter.cli import messages, output, queue_topics
 from adapter.cli.connected import connected
 from adapter.command import failures, options
+from adapter.command.grouped import GroupedCommand, Groups
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import AttributeRow
 from adapter.core.contract.reasons import Reason
@@ -22,6 +23,23 @@ from adapter.errors.refusals import refusal
 
 POINTERS = ("backout_requeue_queue", "initiation_queue")
 """Attributes that name another queue."""
+
+GROUPS: Groups = {
+    "Puts and gets": (
+        "inhibit_put", "inhibit_get", "share", "def_input_open_option", "msg_delivery_sequence",
+    ),
+    "Messages": ("def_priority", "def_persistence", "expiry_cap", "property_control"),
+    "Limits": ("max_depth", "max_message_length"),
+    "Messages that are backed out": (
+        "backout_threshold", "backout_requeue_queue", "backout_action", "harden_get_backout",
+    ),
+    "Triggers": (
+        "trigger_control", "trigger_type", "trigger_depth", "trigger_msg_priority", "trigger_data",
+        "initiation_queue", "process",
+    ),
+    "Definition": ("replace", "description", "usage", "definition_type"),
+}  # fmt: skip
+"""Options of define and alter, by subject."""
 
 
 def attribute_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,7 +107,7 @@ def queue() -> None:
 queue.add_command(queue_topics.topics)
 
 
-@queue.command()
+@queue.command(cls=GroupedCommand, groups=GROUPS)
 @click.argument("name")
 @click.option("--replace", is_flag=True, help="Alter it if it exists.")
 @attribute_options
@@ -104,7 +122,7 @@ def define(name: str, replace: bool, qmgr: str, as_json: bool, **attributes: Any
     done(name, "defined", as_json)
 
 
-@queue.command()
+@queue.command(cls=GroupedCommand, groups=GROUPS)
 @click.argument("name")
 @attribute_options
 @options.queue_manager

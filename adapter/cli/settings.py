@@ -11,9 +11,33 @@ import click
 
 from adapter import config
 from adapter.command import default_kafka, options
+from adapter.command.grouped import Groups
 from adapter.config import OPTIONS, SETTINGS, Config, Setting, SettingValue
 
 Command = Callable[..., Any]
+
+GROUPS: Groups = {
+    "Addresses and users": (
+        "listen", "credentials_file", "remote_clients", "http_listen", "http_port",
+        "registry_listen",
+    ),
+    "Kafka": (
+        "bootstrap_servers", "replication", "min_insync_replicas", "consumed_retention_ms",
+        "events_retention_ms", "command_config", "kafka_settings",
+    ),
+    "Limits": (
+        "max_uncommitted_messages", "max_handles", "max_queues", "max_sessions", "uncopied_bytes",
+        "session_expiry_ms",
+    ),
+    "Triggers": ("trigger_interval_ms", "depth_trigger_disables", "every_triggers_on_backout"),
+    "Messages and other queue managers": ("dead_letter_queue", "mover_interval_ms", "network"),
+    "Schemas": ("schema_registry", "schema_topic"),
+    "Log and statistics": ("log_level", "log_format", "statistics_interval_s"),
+    "Start and stop": (
+        "take_over", "yes", "in_background", "log", "quiesce_ms", "heartbeat_ms",
+    ),
+}  # fmt: skip
+"""What flags() and `mqk qmgr start` have, by subject."""
 
 
 def flags(command: Command) -> Command:

@@ -11,9 +11,15 @@ import pytest
 
 from adapter.cli.lazy import LazyGroup
 from adapter.cli.main import COMMANDS, mqk, run
+from adapter.cli.main import mqk as mqk_command
+from adapter.command.grouped import GroupedCommand
 from adapter.errors import QueueFull
 from adapter.localkafka import free_port
 from tests.unit.cli.conftest import Mqk
+
+MANY_OPTIONS = 13
+IN_NO_GROUP = {"config_file", "qmgr", "as_json"}
+"""With --help: under Options."""
 
 
 def all_commands() -> list[list[str]]:
@@ -35,6 +41,43 @@ def test_every_command_explains_itself(path: list[str], mqk: Mqk) -> None:
     assert said.err == ""
     body = said.out.split("\n", 2)[2].strip()
     assert len(body.splitlines()[0]) > 10, "it says what it does"
+
+
+def command_of(path: list[str]) -> click.Command:
+    command: click.Command = mqk_command
+    for word in path:
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None
+        command = found
+    return command
+
+
+def test_finding_users_3_many_options_are_grouped_by_subject() -> None:
+    known: dict[int, set[str]] = {}
+    named: dict[int, set[str]] = {}
+    for path in all_commands():
+        command = command_of(path)
+        shown = {str(one.name) for one in command.params if isinstance(one, click.Option)}
+        if not isinstance(command, GroupedCommand):
+            assert len(shown) < MANY_OPTIONS, path
+            continue
+        names = [name for some in command.groups.values() for name in some]
+        assert len(names) == len(set(names)), path
+        assert max(map(len, command.groups.values())) < MANY_OPTIONS, path
+        assert shown - set(names) <= IN_NO_GROUP, path
+        known.setdefault(id(command.groups), set()).update(shown)
+        named[id(command.groups)] = set(names)
+    for groups, names_of in named.items():
+        assert names_of <= known[groups], "no command has them"
+
+
+def test_finding_users_3_the_help_of_a_start_has_headings(mqk: Mqk) -> None:
+    said = mqk("qmgr", "start", "--help").out
+    headings = [line for line in said.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings[:3] == ["Addresses and users:", "Kafka:", "Limits:"]
+    assert headings[-1] == "Options:"
+    assert "--help" in said.partition("\nOptions:")[2]
 
 
 def test_the_list_of_commands_fits_a_terminal_of_80_columns(mqk: Mqk) -> None:

@@ -125,7 +125,6 @@ def test_wrong_use(arguments: list[str], words: str, at: Mqk) -> None:
     [
         (["put", "NO.SUCH", "--body", "x"], "MQRC_UNKNOWN_OBJECT_NAME"),
         (["put", "Q", "--body", "x", "--qmgr", "127.0.0.1:1"], "MQRC_Q_MGR_NOT_AVAILABLE"),
-        (["put", "", "--body", "x"], "MQRC_OBJECT_NAME_ERROR"),
     ],
 )
 def test_a_failure_names_its_reason(arguments: list[str], reason: str, at: Mqk) -> None:
@@ -134,6 +133,11 @@ def test_a_failure_names_its_reason(arguments: list[str], reason: str, at: Mqk) 
     assert f"[{reason}]" in said.err
     assert said.err.startswith("mqk: ")
     assert said.out == ""
+
+
+def test_a_name_that_is_none_is_a_mistake_without_a_reason_code(at: Mqk) -> None:
+    said = at("put", "", "--body", "x")
+    assert (said.status, said.err) == (1, "mqk: a queue name has at least one character\n")
 
 
 def test_finding_users_12_a_body_is_an_argument(at: Mqk, manager: TestQueueManager) -> None:

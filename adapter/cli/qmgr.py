@@ -6,8 +6,6 @@ one waits for until it serves.
 
 from __future__ import annotations
 
-import socket
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,9 +15,9 @@ import msgspec
 
 import adapter
 from adapter import compiled, logs
-from adapter.channel.addresses import parse_addresses
 from adapter.cli import background, managers, output, settings
 from adapter.cli.background import ReadyLine
+from adapter.cli.ending import ManagerEnd
 from adapter.command import default_kafka, failures, options
 from adapter.command.grouped import GroupedCommand
 from adapter.config import ConfigError, missing
@@ -28,10 +26,8 @@ from adapter.server.listener import NotLoopbackError, check_loopback
 from adapter.server.settings import ServerSettings
 
 STOP_TIMEOUT_S = 60.0
-"""For the last entries to become durable and the mover to end."""
+"""For the last entries to become durable, the movers and the process to end."""
 CONNECT_TIMEOUT_S = 5.0
-POLL_S = 0.05
-LISTEN_TIMEOUT_S = 1.0
 SUMMARY = (
     ("queue manager", "queue_manager"),
     ("state", "state"),
@@ -125,7 +121,9 @@ def wanted_settings(name: str | None, given: dict[str, Any]) -> ServerSettings:
 @options.queue_manager
 @options.json_output
 def stop(name: str | None, immediate: bool, qmgr: str, as_json: bool) -> None:
-    """Stop a queue manager. Returns when it has stopped.
+    """Stop a queue manager. Returns when it has stopped: its processes have ended.
+
+    Of a queue manager on another machine only the port is seen: it returns when that is closed.
 
     With NAME it is stopped only if that is its name.
 
@@ -140,31 +138,13 @@ def stop(name: str | None, immediate: bool, qmgr: str, as_json: bool) -> None:
                 f"to be stopped; give the address of {name} with --qmgr"
             )
         name = qm.name
+        end = ManagerEnd(name, qmgr, qm.figures())
         qm.stop_queue_manager(immediate=immediate)
-    deadline_s = time.monotonic() + STOP_TIMEOUT_S
-    while serves(qmgr):
-        if time.monotonic() > deadline_s:
-            raise failures.Failed(f"queue manager {name} still serves after {STOP_TIMEOUT_S:.0f} s")
-        time.sleep(POLL_S)
+    end.wait(STOP_TIMEOUT_S)
     if as_json:
         output.emit({"queue_manager": name, "stopped": True})
     else:
         click.echo(f"queue manager {name} has stopped")
-
-
-def serves(address: str) -> bool:
-    """Whether a queue manager still listens there. One that is slow to answer does."""
-    return any(_listens(one.host, one.port) for one in parse_addresses(address))
-
-
-def _listens(host: str, port: int) -> bool:
-    try:
-        socket.create_connection((host, port), LISTEN_TIMEOUT_S).close()
-    except TimeoutError:
-        return True
-    except OSError:
-        return False
-    return True
 
 
 @qmgr.command()

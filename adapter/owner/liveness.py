@@ -7,7 +7,6 @@ entry, nor if it was a process of this machine that is gone: that its owner id t
 
 from __future__ import annotations
 
-import hashlib
 import os
 import socket
 from collections.abc import Callable
@@ -20,15 +19,13 @@ from adapter.core.rules.primitives.lifetime import STOPPED
 from adapter.format import entries
 from adapter.format.schemas import VERSION, UnreadableError
 from adapter.ledger.port import LastRecord, Ledger
-from adapter.owner import clock
+from adapter.owner import clock, processes
+from adapter.owner.processes import MARK_BYTES, PROC
 from adapter.owner.replay import LedgerUnreadableError
 
 SILENCES = 3
 """An owner that has written nothing for so many heartbeats is not taken for alive."""
-PROC = Path("/proc")
 RANDOM_BYTES = 8
-MARK_BYTES = 4
-GONE_STATES = ("Z", "X", "x")  # a zombie runs no more
 
 log = structlog.get_logger("mqk.owner")
 
@@ -39,8 +36,8 @@ class OwnedElsewhereError(Exception):
 
 def new_owner_id(proc: Path = PROC) -> bytes:
     """Draw an owner id: 8 random bytes, then 4 that name this machine and 4 this process."""
-    place = _place(proc) or bytes(MARK_BYTES)
-    return os.urandom(RANDOM_BYTES) + place + _process(os.getpid(), proc)
+    place = processes.machine(proc) or bytes(MARK_BYTES)
+    return os.urandom(RANDOM_BYTES) + place + processes.process(os.getpid(), proc)
 
 
 def announcement(name: str) -> str:
@@ -110,32 +107,8 @@ def has_stopped(payload: bytes) -> bool:
 
 def is_gone(owner: bytes, proc: Path = PROC) -> bool:
     """Whether an owner was a process of this machine that does not run any more."""
-    place = _place(proc)
+    place = processes.machine(proc)
     if not place or owner[RANDOM_BYTES : RANDOM_BYTES + MARK_BYTES] != place:
         return False
     process = owner[RANDOM_BYTES + MARK_BYTES :]
-    running = (int(folder.name) for folder in proc.iterdir() if folder.name.isdigit())
-    return all(_process(pid, proc) != process for pid in running)
-
-
-def _place(proc: Path) -> bytes:
-    """Mark this machine since it was started, and its processes as they are seen from here."""
-    try:
-        boot = (proc / "sys/kernel/random/boot_id").read_text()
-        processes = str((proc / "self/ns/pid").readlink())
-    except OSError:
-        return b""
-    return _mark(boot, processes)
-
-
-def _process(pid: int, proc: Path = PROC) -> bytes:
-    """Mark a process by its number and its start; a mark of nobody if it runs no more."""
-    try:
-        status = (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return bytes(MARK_BYTES)
-    return bytes(MARK_BYTES) if status[0] in GONE_STATES else _mark(str(pid), status[19])
-
-
-def _mark(*parts: str) -> bytes:
-    return hashlib.sha256("\0".join(parts).encode()).digest()[:MARK_BYTES]
+    return all(processes.process(pid, proc) != process for pid in processes.running(proc))

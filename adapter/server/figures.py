@@ -17,7 +17,8 @@ class ServerFigures(Struct, kw_only=True):
     movers: the figures of each, by its name. movers_hold: why something is not copied, or "".
     movers_parked: why a topic cannot be written, by its name. commands: of the command server, once
     it was needed. network: of what reaches other queue managers. compiled_modules: 0 in pure
-    Python.
+    Python. process: "id", and "machine", its mark in hexadecimal ("" where the system does not
+    tell).
     """
 
     queue_manager: str
@@ -28,6 +29,7 @@ class ServerFigures(Struct, kw_only=True):
     compiled_modules: int
     uptime_s: float
     address: str
+    process: dict[str, int | str]
     kafka: str
     mover_restarts: int
     movers: dict[str, dict[str, int]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import secrets
 import time
 from importlib import metadata
@@ -17,6 +18,7 @@ from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.model.manager import ParkedQueue
 from adapter.ledger.port import Ledger
 from adapter.network.directory import Directory
+from adapter.owner import processes
 from adapter.owner.clock import Clock
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
@@ -236,6 +238,7 @@ class Server:
             compiled_modules=self._compiled_modules,
             uptime_s=round(time.monotonic() - self._started_s, 1),
             address=self.address,
+            process={"id": os.getpid(), "machine": processes.machine().hex()},
             kafka=self._kafka,
             mover_restarts=self.mover_watch.restarts,
             movers=self.mover_watch.figures(),

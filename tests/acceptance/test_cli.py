@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from confluent_kafka import Producer
 from msgspec import Struct
@@ -18,6 +19,7 @@ from adapter.administration.pcf import structures as pcf
 from adapter.format import entries, names
 from adapter.ledger.envelope import ENTRY, encode
 from adapter.localkafka import LocalKafka, free_port
+from adapter.owner import processes
 
 TIMEOUT_S = 100.0
 HOST = "127.0.0.1"
@@ -33,6 +35,12 @@ class Said(Struct):
     @property
     def objects(self) -> list[dict[str, object]]:
         return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Process(Struct):
+    """Where a queue manager runs."""
+
+    id: int
 
 
 class Shell:
@@ -255,6 +263,25 @@ def test_a_put_that_waits_for_lines_puts_each_at_once(mqk: Shell) -> None:
     _out, err = putting.communicate(timeout=TIMEOUT_S)
     assert putting.returncode == 130
     assert "interrupted; put before: 1 message" in err
+
+
+def test_finding_mq_8_what_has_stopped_can_be_started_at_once(
+    kafka: LocalKafka, tmp_path: Path
+) -> None:
+    """Its process and its movers' have ended: nothing of them is left, nor a port in use."""
+    shell = Shell(tmp_path, kafka.bootstrap_servers)
+    http = f"{HOST}:{free_port()}"
+    start = ["qmgr", "start", "AGAIN", "--listen", shell.address, "--http-listen", http]
+    for _ in range(3):
+        started = shell(*start, "--background")
+        assert started.status == 0, started.err
+        assert http in started.out
+        (told,) = shell("qmgr", "status", "--json").objects
+        pid = msgspec.convert(told["process"], Process).id
+        both = [pid, *processes.children(pid)]
+        assert len(both) == 2, "the process and its movers'"
+        assert shell("qmgr", "stop").out == "queue manager AGAIN has stopped\n"
+        assert [processes.process(one) for one in both] == [processes.NOBODY] * 2
 
 
 def test_a_queue_manager_in_the_foreground_ends_on_ctrl_c(

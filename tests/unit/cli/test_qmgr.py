@@ -1,14 +1,21 @@
 """mqk qmgr: status and stop of one that runs, and starts that cannot succeed."""
 
 import json
+import os
+import signal
 import socket
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from adapter.cli import background
-from adapter.cli.qmgr import serves, summary
+from adapter.cli.ending import ManagerEnd, serves
+from adapter.cli.qmgr import summary
 from adapter.command.failures import Failed
+from adapter.owner import processes
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from adapter.testing import TestQueueManager
@@ -126,3 +133,53 @@ def test_finding_mq_8_one_that_is_slow_to_answer_has_not_stopped() -> None:
         address = "127.0.0.1:{1}".format(*silent.getsockname())
         assert serves(address)
     assert not serves(address)
+
+
+MACHINE = processes.machine().hex()
+# Like a queue manager and its movers: a process that has started another one.
+TWO = """
+import subprocess, sys, time
+other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+print(other.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_finding_mq_8_a_stop_waits_for_the_processes_and_not_for_the_port() -> None:
+    """The port has been closed, and both processes still run."""
+    first = subprocess.Popen([sys.executable, "-c", TWO], stdout=subprocess.PIPE, text=True)
+    assert first.stdout is not None
+    second = int(first.stdout.readline())
+    figures = {"process": {"id": first.pid, "machine": MACHINE}}
+    end = ManagerEnd("QM1", "127.0.0.1:1", figures)
+    with pytest.raises(Failed) as told:
+        end.wait(0.1)
+    assert f"and its processes {first.pid}, {second} still run after 0 s" in str(told.value)
+    first.kill()  # not waited for: a process that only its parent has not noticed runs no more
+    with pytest.raises(Failed, match=f"process {second} still runs after 0 s"):
+        end.wait(0.1)
+    threading.Timer(0.1, os.kill, (second, signal.SIGKILL)).start()
+    end.wait(60)
+    first.communicate(timeout=60)
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {},  # of an earlier release
+        {"process": {"id": 1, "machine": ""}},
+        {"process": {"id": 1, "machine": "00" * 4}},  # as a container counts, or another machine
+        {"process": {"id": os.getpid(), "machine": MACHINE}},  # a test's, in this process
+    ],
+)
+def test_finding_mq_8_of_other_processes_the_port_is_waited_for(figures: dict[str, object]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = "127.0.0.1:{1}".format(*listening.getsockname())
+        end = ManagerEnd("QM1", address, figures)
+        with pytest.raises(Failed, match=f"{address} still answers after 0 s"):
+            end.wait(0.1)
+    end.wait(60)
+
+
+def test_finding_mq_8_its_figures_name_its_process(manager: TestQueueManager) -> None:
+    assert manager.statistics()["process"] == {"id": os.getpid(), "machine": MACHINE}

@@ -16,7 +16,7 @@ from adapter.format.schemas import VERSION
 from adapter.ledger.envelope import CHANGE_VERSION, OWNER_CHANGED, encode
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerMismatch
-from adapter.owner import liveness
+from adapter.owner import liveness, processes
 from adapter.owner.clock import Clock, ManualClock
 from adapter.owner.liveness import OwnedElsewhereError, check_free, has_stopped, is_gone
 from adapter.owner.replay import LedgerUnreadableError
@@ -204,7 +204,7 @@ def test_a_process_that_has_ended_is_gone() -> None:
 
 def test_a_zombie_is_gone() -> None:
     process = subprocess.Popen([sys.executable, "-c", "pass"])
-    mark = liveness._process(process.pid)
+    mark = processes.process(process.pid)
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     owner = bytes(8) + liveness.new_owner_id()[8:12] + mark
     assert is_gone(owner)

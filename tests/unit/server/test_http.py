@@ -45,6 +45,7 @@ class FakeServer:
             compiled_modules=39,
             uptime_s=4.5,
             address="127.0.0.1:1414",
+            process={"id": 7, "machine": ""},
             kafka="",
             mover_restarts=0,
             movers={},

@@ -21,10 +21,9 @@ from typing import Any, Literal, TypeVar
 
 import uvloop
 
-import adapter
 from adapter import logs
 from adapter.administration.mqsc import execute
-from adapter.client.connection import connect_in_process
+from adapter.client.connection import Connection, connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.model.broker_queue import key_of
 from adapter.core.model.lane import PageNeeded
@@ -128,7 +127,7 @@ class TestQueueManager:
             raise ValueError('this queue manager was not made with clock="manual"')
         return AdvancingClock(self._clock, self._tick)
 
-    def connect(self, **options: Any) -> adapter.Connection:
+    def connect(self, **options: Any) -> Connection:
         """Connect with the SDK, within this process; the options are those of adapter.connect.
 
         adapter.connect(manager.address) connects over TCP.

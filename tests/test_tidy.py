@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import tidy_rules
+from tests.tidy_circles import circles
 from tests.tidy_records import truth_of_records
 from tests.tidy_rules import Source
 from tests.tidy_types import class_sizes, type_names
@@ -30,6 +31,7 @@ EACH = (
     tidy_rules.hidden_tests,
 )
 TOGETHER = (
+    circles,
     tidy_rules.dead_modules,
     tidy_rules.unused_contracts,
     tidy_rules.mirrors,
@@ -103,6 +105,7 @@ def test_the_rules_see_the_repository(sources: list[Source]) -> None:
 DOC = '"""What it is for."""\n'
 LONG_FUNCTION = DOC + "def f() -> None:\n" + "    x = 1\n" * 60
 
+RULES = "from adapter.core.rules"
 BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (tidy_rules.layering, "adapter/core/x.py", "from adapter.format import names", "must not"),
     (tidy_rules.layering, "adapter/client/x.py", "import spark_jobs.sources", "must not"),
@@ -114,6 +117,13 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (tidy_rules.layering, "adapter/core/x.py", "import adapter.owner.loop", "must not"),
     (tidy_rules.layering, "adapter/core/x.py", "from adapter import errors", "must not"),
     (tidy_rules.layering, "adapter/core/contract/x.py", "import adapter.core.model.a", "must not"),
+    (tidy_rules.layering, "adapter/core/rules/msmq/x.py", f"{RULES}.broker import a", "must not"),
+    (
+        tidy_rules.layering,
+        "adapter/core/rules/messages/x.py",
+        f"{RULES}.pubsub.a import b",
+        "must not",
+    ),
     (tidy_rules.layering, "adapter/core/x.py", "from . import y", "relative"),
     (tidy_rules.layering, "adapter/core/x.py", "def f():\n    import adapter.wire", "must not"),
     (tidy_rules.layering, "adapter/ledger/x.py", "from adapter.format import entries", "must not"),
@@ -253,6 +263,17 @@ def test_the_truth_of_a_record_is_found(text: str) -> None:
 @pytest.mark.parametrize("text", NO_TRUTHS)
 def test_other_truths_of_files_with_records_are_let_be(text: str) -> None:
     assert truth_of_records(Source("adapter/topics/reader.py", POLLED + text)) == []
+
+
+def test_a_circle_is_found_though_only_the_type_checker_sees_it() -> None:
+    seen = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from adapter.b import x"
+    one, other = Source("adapter/a.py", seen), Source("adapter/b.py", "import adapter.a")
+    user = Source("adapter/c.py", "import adapter.a")
+    assert circles([one, user]) == []
+    assert [found.partition(":")[0] for found in circles([one, other, user])] == [
+        "adapter/a.py",
+        "adapter/b.py",
+    ]
 
 
 def test_dead_modules_are_found() -> None:

@@ -69,7 +69,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "topics.events wire core.contract core.mq_layouts core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
-        "administration": "adapter character_sets client errors mq_constants watched "
+        "administration": "character_sets client errors mq_constants watched "
         "core.attributes "
         "core.contract",
         "services": "channel client launch mq_constants errors core.mq_layouts",

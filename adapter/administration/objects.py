@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from adapter import Connection
 from adapter.administration.kinds import DEFINED, FoundObject, Kind
 from adapter.administration.status import FINDERS, dates
 from adapter.administration.values import Filter, checked, fits
+from adapter.client.connection import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
 from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.errors import ObjectExists, ObjectNotFound, QueueExists

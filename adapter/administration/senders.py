@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
-from adapter import Connection
 from adapter.administration.kinds import CHANNEL_NAME_LENGTH, FoundObject, Kind
 from adapter.administration.values import fits
 from adapter.client.admin import Description
+from adapter.client.connection import Connection
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, rows_of
 
 

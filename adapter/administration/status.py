@@ -10,7 +10,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from adapter import Connection
 from adapter import mq_constants as mq
 from adapter.administration import senders
 from adapter.administration.kinds import FoundObject, Kind
@@ -33,6 +32,7 @@ from adapter.administration.status_kinds import (
 )
 from adapter.administration.values import checked, fits
 from adapter.client.admin import Description
+from adapter.client.connection import Connection
 from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from adapter.channel.outstanding import UnitOnWire
-from adapter.channel.requests import Pending
+from adapter.channel.requests import Pending, UnitOnWire
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import Error, UnexpectedAnswer

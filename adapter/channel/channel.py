@@ -28,10 +28,9 @@ from adapter.channel.interrupted import Interruptions
 from adapter.channel.leading import Leadership
 from adapter.channel.letting_go import LettingGo
 from adapter.channel.link.port import Link, LinkLost
-from adapter.channel.outstanding import UnitOnWire
 from adapter.channel.receiving import Receiver
 from adapter.channel.recovery import Recovery
-from adapter.channel.requests import FORGOTTEN, Handle, Pending, note_queue
+from adapter.channel.requests import FORGOTTEN, Handle, Pending, UnitOnWire, note_queue
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
 from adapter.channel.timeouts import Timeouts

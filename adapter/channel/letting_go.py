@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from adapter.channel.forking import try_lock
 from adapter.channel.interrupted import Interruptions
 from adapter.channel.link.port import WhileFull
-from adapter.channel.outstanding import UnitOnWire
-from adapter.channel.requests import Handle
+from adapter.channel.requests import Handle, UnitOnWire
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
 

@@ -10,7 +10,6 @@ import itertools
 import os
 from collections import deque
 
-from adapter.channel.requests import Pending
 from adapter.core.contract.commands import SessionOpen, SessionResume
 
 SESSION_BYTES = 16
@@ -24,11 +23,10 @@ OWN_UNIT = 1 << 63
 
 
 class SessionNumbers:
-    """One session. opening: its SessionOpen, once that has been submitted."""
+    """One session."""
 
     def __init__(self) -> None:
         self.ident = os.urandom(SESSION_BYTES)
-        self.opening: Pending | None = None
         self.issued = 0
         self._answered = 0
         self._given_up = 0
@@ -41,14 +39,14 @@ class SessionNumbers:
         """How many numbers were given out and neither answered nor given up."""
         return self.issued - self._answered - self._given_up
 
-    def open_request(self) -> Pending:
-        """Make the request that makes this session known; keep it as `opening` once it is sent."""
-        return Pending(SessionOpen(self.ident))
+    def open_command(self) -> SessionOpen:
+        """Make the command that makes this session known."""
+        return SessionOpen(self.ident)
 
-    def resume_request(self, unanswered: list[int]) -> Pending:
-        """Make the request that attaches to this session on another connection."""
+    def resume_command(self, unanswered: list[int]) -> SessionResume:
+        """Make the command that attaches to this session on another connection."""
         expected = [*self._doubtful, *unanswered]
-        return Pending(SessionResume(self.ident, expected, self.issued))
+        return SessionResume(self.ident, expected, self.issued)
 
     def new_unit_id(self) -> bytes:
         """Draw a unit id."""

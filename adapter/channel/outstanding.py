@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from adapter.channel import requests as rq
 from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
-from adapter.channel.requests import Handle, Operations, Pending, StartOver
+from adapter.channel.requests import Handle, Operations, Pending, StartOver, UnitOnWire
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.results import Done, Refused
@@ -31,19 +31,6 @@ from adapter.wire.frames import AskServer
 
 RESEND_BYTES = 4 * 1024 * 1024
 """What goes out again is cut into frames of about this size."""
-
-
-class UnitOnWire(Struct, eq=False):
-    """A unit as the connection sees it: begun with its first verb, gone with its TCP connection.
-
-    ahead: it is begun ahead.
-    """
-
-    ident: bytes
-    session: SessionNumbers
-    ahead: bool = False
-    epoch: int = -1
-    beginning: Pending | None = None
 
 
 class RequestBatch(Struct):
@@ -64,6 +51,8 @@ class Outstanding:
 
     def __init__(self) -> None:
         self.session = SessionNumbers()
+        self.opening: Pending | None = None
+        """The SessionOpen of the session, once it has been submitted."""
         self.epoch = 0
         """Counts lost TCP connections: what is gone with one remembers which it was."""
         self.pending: dict[int, Pending] = {}
@@ -77,7 +66,7 @@ class Outstanding:
     @property
     def session_problem(self) -> Refused | None:
         """Why the session could not be opened, if it was refused."""
-        opening = self.session.opening
+        opening = self.opening
         answer = opening.answer if opening is not None else None
         return answer if isinstance(answer, Refused) else None
 
@@ -119,7 +108,7 @@ class Outstanding:
         if unit is not None and unit.epoch != self.epoch:
             requests = [self._beginning(unit, one_way), *requests]
         opening = None
-        if self.session.opening is None or type(self.session.opening.answer) is Refused:
+        if self.opening is None or type(self.opening.answer) is Refused:
             opening = self._opening(requests)
             if opening is not None:
                 requests = [opening, *requests]
@@ -159,7 +148,7 @@ class Outstanding:
                 self.units[unit.ident] = unit
                 request.begins = None  # the unit knows its beginning: else they keep each other
         if batch.opening is not None:
-            self.session.opening = batch.opening
+            self.opening = batch.opening
 
     def _beginning(self, unit: UnitOnWire, one_way: bool) -> Pending:
         if unit.epoch >= 0 or unit.session is not self.session:
@@ -169,15 +158,12 @@ class Outstanding:
 
     def _opening(self, requests: list[Pending]) -> Pending | None:
         """Return what opens a session: the first one, or another if its opening was refused."""
-        session = self.session
-        if session.opening is not None:
-            if session.unanswered_count:
+        if self.opening is not None:
+            if self.session.unanswered_count:
                 return None
-            self.session = session = (
-                SessionNumbers()
-            )  # the old one was refused; maybe there is room now
+            self._start_session()  # the old one was refused; maybe there is room now
         if any(r.durable or type(r.command) is c.Begin for r in requests):
-            return session.open_request()
+            return Pending(self.session.open_command())
         return None
 
     def answered(self, request: Pending, answer: rq.RequestResult) -> None:
@@ -240,7 +226,10 @@ class Outstanding:
                 request.settle(_gone(request, why))
             elif request.number:
                 self._settle(request, why, ConnectionBroken)
-        self.session = SessionNumbers()
+        self._start_session()
+
+    def _start_session(self) -> None:
+        self.session, self.opening = SessionNumbers(), None
 
     def _without_answer(
         self, request: Pending, why: str, error: type[ConnectionBroken]
@@ -283,19 +272,19 @@ class Outstanding:
 
     def resumption(self) -> list[Pending]:
         """Return the requests that attach a new TCP connection to the session, if there is one."""
-        opening = self.session.opening
+        opening = self.opening
         if opening is None:
             return []
         numbers = sorted(r.number for r in self.pending.values() if r.number)
-        requests = [self.session.resume_request(numbers)]
+        requests = [Pending(self.session.resume_command(numbers))]
         if not isinstance(opening.answer, Done):
             self.pending.pop(opening.request, None)
-            requests.insert(0, self.session.open_request())
+            requests.insert(0, Pending(self.session.open_command()))
         return self.number(requests)
 
     def resumed(self, requests: list[Pending]) -> None:
         """The resumption was granted."""
-        opening = self.session.opening
+        opening = self.opening
         if len(requests) > 1 and opening is not None:
             opening.answer = requests[0].answer
 

@@ -7,11 +7,12 @@ socket and no thread.
 from __future__ import annotations
 
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
+from adapter.channel.numbering import SessionNumbers
 from adapter.core.contract.commands import Command, Open, OpenConsumer, OpenTopic, Subscribe
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq import MsmqOpen
@@ -20,9 +21,6 @@ from adapter.core.contract.traits import is_durable, is_part_of_unit
 from adapter.errors import Error, InvalidValue, MessageTooLong
 from adapter.wire.codec import LENGTH_BYTES
 from adapter.wire.frames import FRAME_BYTES_MAX, Figures, ServerCommand
-
-if TYPE_CHECKING:
-    from adapter.channel.outstanding import UnitOnWire
 
 AGAIN = 0
 """It is sent again under its number, or, being a mere question, asked again."""
@@ -67,6 +65,19 @@ class StartOver(Struct):
 Operations = list[tuple[int, int, Any]]
 """Request number, session number and command of each request in a frame."""
 RequestResult = Result | Figures | Error | StartOver
+
+
+class UnitOnWire(Struct, eq=False):
+    """A unit as the connection sees it: begun with its first verb, gone with its TCP connection.
+
+    ahead: it is begun ahead.
+    """
+
+    ident: bytes
+    session: SessionNumbers
+    ahead: bool = False
+    epoch: int = -1
+    beginning: Pending | None = None
 
 
 class Pending(Struct, eq=False):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from adapter.channel import requests as rq
 from adapter.channel.link.port import Link, LinkLost, WhileFull
-from adapter.channel.outstanding import UnitOnWire
-from adapter.channel.requests import Operations, Pending
+from adapter.channel.requests import Operations, Pending, UnitOnWire
 from adapter.channel.state import ChannelState
 from adapter.errors import Error
 

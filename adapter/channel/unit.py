@@ -16,8 +16,7 @@ from typing import Final, Self, TypeVar
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
 from adapter.channel.deferred import DeferredPuts
-from adapter.channel.outstanding import UnitOnWire
-from adapter.channel.requests import Pending, note_queue
+from adapter.channel.requests import Pending, UnitOnWire, note_queue
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Done, Refused
 from adapter.errors import (

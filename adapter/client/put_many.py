@@ -13,8 +13,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from adapter.channel.channel import Channel
-from adapter.channel.outstanding import UnitOnWire
-from adapter.channel.requests import Handle, Pending
+from adapter.channel.requests import Handle, Pending, UnitOnWire
 from adapter.channel.unit import AnyUnit
 from adapter.channel.verbs import put_request
 from adapter.core.contract import commands as c

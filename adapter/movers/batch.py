@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from adapter.format.movable import Movable
-from adapter.movers.projection import Projection
 from adapter.movers.settings import BATCH_BYTES
 
 MESSAGES_MAX = 4000
@@ -42,8 +43,13 @@ class CopyBatch:
         self._unwritten[partition] = unwritten + size
         return False
 
-    def has_room(self, record: list[Movable], projection: Projection) -> bool:
-        """Whether a whole record still fits; an empty transaction has room for any record."""
+    def has_room(
+        self, record: list[Movable], partitions_of: Callable[[list[Movable]], set[tuple[str, int]]]
+    ) -> bool:
+        """Whether a whole record still fits; an empty transaction has room for any record.
+
+        partitions_of: says to which partitions the copies of a record go.
+        """
         if not self.messages:
             return True
         if self.messages + len(record) > MESSAGES_MAX or self.bytes >= BYTES_MAX:
@@ -51,5 +57,5 @@ class CopyBatch:
         # Most records have few messages: their partitions need not be looked at.
         return (
             len(self.partitions) + len(record) <= PARTITIONS_MAX
-            or len(self.partitions | projection.partitions(record)) <= PARTITIONS_MAX
+            or len(self.partitions | partitions_of(record)) <= PARTITIONS_MAX
         )

@@ -8,15 +8,13 @@ while the others go on (movers.parking). One with a single topic is not: it hold
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from confluent_kafka import KafkaError, Message, Producer
 
 from adapter.format.movable import Movable
 from adapter.format.progress import Parked
-
-if TYPE_CHECKING:
-    from adapter.movers.batch import CopyBatch
+from adapter.movers.batch import CopyBatch
 
 OnDelivery = Callable[[KafkaError | None, Message], None]
 

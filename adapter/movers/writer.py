@@ -84,7 +84,7 @@ class CopyWriter:
 
     def has_room(self, record: list[Movable]) -> bool:
         """Whether a record still fits into the open transaction."""
-        return self._batch.has_room(record, self._projection)
+        return self._batch.has_room(record, self._projection.partitions)
 
     def send(self, record: list[Movable], send: Send | None = None) -> None:
         """Produce copies, in the open transaction or in a new one. send: if not as usual."""

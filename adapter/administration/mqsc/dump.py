@@ -10,11 +10,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter import Connection
 from adapter.administration import objects
 from adapter.administration.kinds import DEFINED, FoundObject, Kind
 from adapter.administration.mqsc.text import COMMAND_LENGTH_MAX, quoted
 from adapter.administration.values import NAMES, members, text
+from adapter.client.connection import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
 from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.core.attributes.system import DELAYED_QUEUE, OBJECTS, QUEUES

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 
-from adapter import Connection
 from adapter.administration import objects, senders
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc import answers, meaning
@@ -34,6 +33,7 @@ from adapter.administration.without_effect import (
     UnsupportedError,
     missing,
 )
+from adapter.client.connection import Connection
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.errors import ConnectionBroken, Error, ObjectNotFound, QueueNotFound
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import structlog
 
-from adapter import Connection, Message, watched
+from adapter import watched
 from adapter.administration.pcf.commands import ASKS, COMMAND_FAILED, Commands
 from adapter.administration.pcf.structures import (
     BIG_ENCODING,
@@ -37,7 +37,8 @@ from adapter.administration.pcf.structures import (
 )
 from adapter.administration.status import COMMAND_SERVER
 from adapter.character_sets import Order
-from adapter.client.connection import connect_in_process
+from adapter.client.connection import Connection, connect_in_process
+from adapter.client.message import Message
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed

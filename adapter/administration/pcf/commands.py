@@ -12,7 +12,6 @@ from functools import partial
 import structlog
 from msgspec import Struct
 
-from adapter import Connection
 from adapter.administration import objects, senders
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc.execute import Script
@@ -42,6 +41,7 @@ from adapter.administration.status_kinds import (
 )
 from adapter.administration.values import Filter
 from adapter.administration.without_effect import ACCEPTED, NOT_STOPPED, missing
+from adapter.client.connection import Connection
 from adapter.errors import Error
 
 Replies = list[list[Parameter]]

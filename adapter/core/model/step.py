@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from adapter.core.model.queue import LocalQueue
     from adapter.core.model.report import MsmqExpiry, ReportDue
     from adapter.core.model.topics import SubscriptionState
-    from adapter.core.model.trigger_event import TriggerEvent, TriggerPut
+    from adapter.core.model.trigger_event import TriggerEvent
+    from adapter.core.model.trigger_put import TriggerPut
 
 
 class Step:

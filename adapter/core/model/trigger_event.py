@@ -1,7 +1,6 @@
-"""What may cause a trigger message, and a trigger message on its way to its initiation queue.
+"""What may cause a trigger message. It is soft, and noted for as long as a decision takes.
 
-Both are soft, and noted for as long as a decision takes, or a unit. This module does not know the
-conditions: they are in core.rules.drive.trigger_conditions.
+This module does not know the conditions: they are in core.rules.drive.trigger_conditions.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from adapter.core.contract.message import MessageData
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.unit import UnitOfWork
 
@@ -35,16 +33,3 @@ class TriggerEvent(Struct, kw_only=True):
     unit: UnitOfWork | None = None
     inputs: int = 0
     was: dict[str, Any] = {}
-
-
-class TriggerPut(Struct):
-    """A trigger message that is to be put. queue: whose condition was met; initiation: where to.
-
-    with_unit: it goes with the unit that caused it if that is backed out.
-    """
-
-    queue: LocalQueue
-    initiation: str
-    message: MessageData
-    now_ms: int
-    with_unit: bool = False

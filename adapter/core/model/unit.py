@@ -16,7 +16,7 @@ from adapter.core.model.queue import LocalQueue
 
 if TYPE_CHECKING:
     from adapter.core.model.broker_unit import BrokerWork
-    from adapter.core.model.trigger_event import TriggerPut
+    from adapter.core.model.trigger_put import TriggerPut
 
 
 class HeldBytes:

@@ -15,7 +15,8 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, QueueAltered, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.trigger_event import TriggerEvent, TriggerPut
+from adapter.core.model.trigger_event import TriggerEvent
+from adapter.core.model.trigger_put import TriggerPut
 from adapter.core.mq_layouts import trigger_message
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.mq_layouts.trigger_message import TriggerFields

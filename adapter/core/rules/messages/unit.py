@@ -40,7 +40,7 @@ from adapter.core.model.moment import Moment
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
-from adapter.core.model.trigger_event import TriggerPut
+from adapter.core.model.trigger_put import TriggerPut
 from adapter.core.model.undo import Removed
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.primitives import staging, waiting

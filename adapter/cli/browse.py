@@ -6,13 +6,13 @@ import itertools
 
 import click
 
-from adapter.cli import messages, output
+from adapter.cli import completion, messages, output
 from adapter.cli.connected import connected
 from adapter.command import options
 
 
 @click.command()
-@click.argument("queue")
+@click.argument("queue", shell_complete=completion.queues)
 @click.option(
     "--count", "--limit", "count", type=click.IntRange(min=1),
     help="Maximum number of messages to show.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from adapter.cli import output
+from adapter.cli import completion, output
 from adapter.cli.connected import connected
 from adapter.cli.messages import counted
 from adapter.command import options
@@ -49,7 +49,7 @@ def _row(one: ConsumerStatus) -> tuple[object, ...]:
 
 
 @consumer.command()
-@click.argument("queue")
+@click.argument("queue", shell_complete=completion.queues)
 @click.argument("name")
 @options.confirmation("Delete consumer {name} and return its messages to queue {queue}?")
 @options.queue_manager

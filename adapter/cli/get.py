@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 import adapter
-from adapter.cli import messages, output
+from adapter.cli import completion, messages, output
 from adapter.cli.connected import connected
 from adapter.command import options
 from adapter.command.grouped import GroupedCommand, Groups
@@ -32,7 +32,7 @@ class NothingCame(Error):  # noqa: N818 -- it says what happened
 
 
 @click.command(cls=GroupedCommand, groups=GROUPS)
-@click.argument("queue")
+@click.argument("queue", shell_complete=completion.queues)
 @click.option(
     "--timeout",
     "timeout_s",

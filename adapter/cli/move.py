@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import adapter
-from adapter.cli import messages, output
+from adapter.cli import completion, messages, output
 from adapter.cli.connected import connected
 from adapter.command import failures, options
 from adapter.errors import Error
@@ -20,8 +20,8 @@ UNIT_SIZE_MAX = 1_000
 
 
 @click.command()
-@click.argument("source")
-@click.argument("target")
+@click.argument("source", shell_complete=completion.queues)
+@click.argument("target", shell_complete=completion.queues)
 @click.option("--count", type=click.IntRange(min=1), help="Maximum number of messages to move.")
 @click.option(
     "--without-header", is_flag=True,

@@ -18,7 +18,7 @@ import click
 
 import adapter
 from adapter import texts
-from adapter.cli import messages, output
+from adapter.cli import completion, messages, output
 from adapter.cli.connected import connected
 from adapter.command import failures, options
 from adapter.command.grouped import GroupedCommand, Groups
@@ -61,7 +61,7 @@ def properties(
 
 
 @click.command(cls=GroupedCommand, groups=GROUPS)
-@click.argument("queue")
+@click.argument("queue", shell_complete=completion.queues)
 @click.argument("given", nargs=-1, metavar="[BODY]...")
 @click.option(
     "--body",

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import adapter
-from adapter.cli import messages, output, queue_topics
+from adapter.cli import completion, messages, output, queue_topics
 from adapter.cli.connected import connected
 from adapter.command import failures, options
 from adapter.command.grouped import GroupedCommand, Groups
@@ -123,7 +123,7 @@ def define(name: str, replace: bool, qmgr: str, as_json: bool, **attributes: Any
 
 
 @queue.command(cls=GroupedCommand, groups=GROUPS)
-@click.argument("name")
+@click.argument("name", shell_complete=completion.queues)
 @attribute_options
 @options.queue_manager
 @options.json_output
@@ -139,7 +139,7 @@ def alter(name: str, qmgr: str, as_json: bool, **attributes: Any) -> None:
 
 
 @queue.command()
-@click.argument("pattern", default="*")
+@click.argument("pattern", default="*", shell_complete=completion.queues)
 @click.option("--attributes", "-a", is_flag=True, help="Show attributes instead of figures.")
 @options.queue_manager
 @options.json_output
@@ -188,7 +188,7 @@ queue.add_command(show, "list")  # the word of the other groups
 
 
 @queue.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.queues)
 @click.option("--purge", is_flag=True, help="Also discard the messages on it.")
 @options.confirmation("Delete queue {name} and discard its messages?", if_given="purge")
 @options.queue_manager
@@ -205,7 +205,7 @@ def delete(name: str, purge: bool, qmgr: str, as_json: bool) -> None:
 
 
 @queue.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.queues)
 @options.confirmation("Discard all messages on queue {name}?")
 @options.queue_manager
 @options.json_output

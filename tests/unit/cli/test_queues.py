@@ -184,7 +184,6 @@ def test_wrong_use(arguments: list[str], words: str, at: Mqk) -> None:
     "arguments",
     [
         ["define", "A B"],
-        ["define", ""],
         ["define", "X" * 49],
         ["define", "N", "--description", "x" * 65],
         ["alter", "Q", "--backout-requeue-queue", "X" * 49],
@@ -196,6 +195,11 @@ def test_what_the_queue_manager_refuses_is_a_sentence(arguments: list[str], at: 
     assert said.err.startswith("mqk: ")
     assert said.err.count("\n") == 1
     assert "[MQRC" in said.err
+
+
+def test_a_name_that_is_none_is_a_mistake_without_a_reason_code(at: Mqk) -> None:
+    said = at("queue", "define", "")
+    assert (said.status, said.err) == (1, "mqk: a queue name has at least one character\n")
 
 
 def test_finding_users_17_a_queue_that_names_a_missing_one(

@@ -21,6 +21,7 @@ DEADLOCK_VICTIM = 1205
 NUMBERS: dict[Reason, int] = {
     Reason.QUEUE_NOT_FOUND: 208,
     Reason.QUEUE_DELETED: 208,
+    Reason.QUEUE_PARKED: 1105,
     Reason.LOCK_TIMEOUT: 1222,
     Reason.DEADLOCK_VICTIM: DEADLOCK_VICTIM,
     Reason.OBJECT_EXISTS: 2714,
@@ -44,6 +45,11 @@ TEXTS: dict[Reason, str] = {
     Reason.OBJECT_IN_USE: "{name!r} cannot be dropped: {detail}",
     Reason.MESSAGE_TYPE_ERROR: "{detail}; send one that the contract has for this side",
     Reason.MESSAGE_TOO_LONG: "the message is too long ({detail}): send less in one message",
+    Reason.QUEUE_PARKED: (
+        "messages for service {name!r} wait for their copies, and are at the limit: {detail}; find "
+        "why a topic cannot be written or movers lag or hold (mqk qmgr status, the queue "
+        "manager's log), correct that, and send again: the transaction can go on"
+    ),
     Reason.UNIT_TOO_LARGE: "the transaction is too large ({detail}): commit more often",
 }
 """Refusals whose general words are those of other programs. detail: why it was refused."""

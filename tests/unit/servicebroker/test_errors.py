@@ -231,3 +231,24 @@ def test_finding_servicebroker_d10_other_schemas_are_refused(broker: ServiceBrok
     assert broker.queue("a]b.c").name == "a]b.c"
     broker.create_queue("Sales.Q")
     assert broker.queue("[Sales.Q]").name == "Sales.Q"
+
+
+def test_finding_reliability_d5_a_send_at_the_bound_of_what_is_not_copied_is_1105() -> None:
+    """The transaction can go on."""
+    with testing.queue_manager() as manager, manager.connect_servicebroker() as b:
+        b.create_queue("Q")
+        b.create_service("S", "Q", contracts=["DEFAULT"])
+        qm = manager._running().owner.term.qm
+        with b.transaction() as t:
+            handle = t.begin_dialog("S", "S")
+            qm.uncopied.is_full = True
+            with pytest.raises(ServiceBrokerError) as refused:
+                t.send(handle, body="x")
+            text = str(refused.value)
+            assert refused.value.number == 1105
+            assert "messages for service 'S' wait for their copies, and are at the limit" in text
+            assert "of all queues wait for the movers, of" in text
+            assert "MQRC" not in text
+            qm.uncopied.is_full = False
+            t.send(handle, body="y")
+        assert [row.text for row in b.receive("Q")] == ["y"]

@@ -30,6 +30,7 @@ from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.locks import check, lock, work_of
 from adapter.core.rules.broker.texts import shown
 from adapter.core.rules.messages.unit import unit_with_room
+from adapter.core.rules.primitives import parking
 from adapter.core.rules.primitives.decision import Decision
 
 TIMEOUT_MAX_MS = 2_147_483_647 * 1_000
@@ -175,6 +176,19 @@ def _check_send(qm: QueueManager, handle: bytes, message_type: str, unit: UnitOf
         text = f"{message_type} is a type of system messages, which programs do not send"
         raise Refusal(Reason.MESSAGE_TYPE_ERROR, message_type, text)
     catalog.check_sendable(qm, state.contract, message_type, from_initiator=state.is_initiator)
+    if qm.parked or qm.uncopied.is_full:
+        parking.check_send(qm, state.far_service, _far_queue(qm, state))
+
+
+def _far_queue(qm: QueueManager, state: ConversationSet) -> BrokerQueue | None:
+    """Return the queue of the far service; None: it is on another queue manager, or not known."""
+    far = qm.conversations.at(state.conversation, not state.is_initiator)
+    if far is not None:
+        return catalog.that_queue(qm, far.state.queue)
+    found = catalog.lookup(qm, kinds.SERVICE, state.far_service)
+    if state.far_queue_manager or not isinstance(found, kinds.ServiceAttributes):
+        return None
+    return catalog.queue_named(qm, found.queue)
 
 
 def message_of(

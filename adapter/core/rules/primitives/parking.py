@@ -37,8 +37,18 @@ def check_put(qm: QueueManager, queue: LocalQueue, messages: list[MessageData]) 
         raise Refusal(Reason.QUEUE_PARKED, queue.name, text)
 
 
-def _why_full(qm: QueueManager, queue: LocalQueue) -> str:
-    parked = qm.parked.get(queue.name)
+def check_send(qm: QueueManager, service: str, queue: LocalQueue | None) -> None:
+    """The same for a message to a service of Service Broker; all of these are persistent.
+
+    queue: of the service, if that is here.
+    """
+    text = _why_full(qm, queue)
+    if text:
+        raise Refusal(Reason.QUEUE_PARKED, service, text)
+
+
+def _why_full(qm: QueueManager, queue: LocalQueue | None) -> str:
+    parked = qm.parked.get(queue.name) if queue is not None else None
     limit = qm.limits.parked_bytes
     if parked is not None and _is_of(parked, queue) and parked.waiting_bytes >= limit:
         return f"{parked.waiting_bytes} bytes wait, of {limit}"

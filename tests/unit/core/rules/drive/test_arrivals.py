@@ -3,14 +3,18 @@
 import itertools
 
 from adapter.core import dispatch, inputs
+from adapter.core.attributes import broker as kinds
+from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
+from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.records import EventRaised, Record, UnitArrived, UnitCommitted
 from adapter.core.contract.results import LowestPlaces
 from adapter.core.contract.transmission import Transmission
+from adapter.core.model.broker_queue import key_of
 from adapter.core.model.limits import Limits
 from adapter.core.model.manager import ParkedQueue
 from adapter.core.mq_layouts import dead_letter
@@ -243,3 +247,37 @@ def test_an_arrival_for_a_parked_queue_of_msmq_waits() -> None:
     park(at)
     at.arrive(sent)
     assert texts(client.do(m.MsmqReceive(1))) == ["b"]
+
+
+def test_finding_reliability_d5_arrivals_of_service_broker_wait_for_the_movers() -> None:
+    client = Core(Limits(uncopied_bytes=1000)).connect()
+    client.do(b.BrokerCreate(kinds.QUEUE, "Far"))
+    client.do(b.BrokerCreate(kinds.SERVICE, "Far", {"queue": "Far", "contracts": b.DEFAULT}))
+    at = Site(client)
+    dispatch.step(at.core.qm, inputs.Copied(at.core.qm.entry_n, now_ms=at.core.look_at_clock()))
+    vars(at.core)["_page"] = lambda: None  # nothing more is copied
+    for seq in (0, 1):
+        at.arrive(of_a_dialog(seq))
+    assert not at.is_blocked()
+    (event,) = at.arrive(of_a_dialog(2))
+    assert isinstance(event, EventRaised)
+    assert event.kind == "arrival_blocked"
+    dispatch.step(at.core.qm, inputs.Copied(at.core.qm.entry_n, now_ms=at.core.look_at_clock()))
+    at.arrive(of_a_dialog(2))
+    assert not at.is_blocked()
+    assert at.core.qm.queues[key_of("Far")].depth == 3
+
+
+def of_a_dialog(seq: int) -> Arrival:
+    sent = arrival("a", seq + 1)
+    sent.message.broker = BrokerHeader(
+        conversation=b"c" * 16,
+        sequence=seq,
+        message_type=b.DEFAULT,
+        service="Far",
+        contract=b.DEFAULT,
+        from_service="Near",
+        from_queue_manager="QMA",
+        from_initiator=True,
+    )
+    return sent

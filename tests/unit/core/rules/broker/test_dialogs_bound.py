@@ -1,0 +1,114 @@
+"""SEND is refused while as much waits for its copies as may, as puts are; all else goes on."""
+
+import pytest
+
+from adapter.core import dispatch, inputs
+from adapter.core.attributes import broker as kinds
+from adapter.core.contract import broker as b
+from adapter.core.contract import commands as c
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Messages, Refused
+from adapter.core.model.broker_queue import key_of
+from adapter.core.model.limits import Limits
+from adapter.core.model.manager import ParkedQueue
+from tests.support.core import START_MS, Client, Core
+
+LIMIT = 4000
+FIRST, SECOND = b"1" * 16, b"2" * 16
+BODY = bytes(900)
+
+
+def client_of_services(limits: Limits) -> Client:
+    """Of a queue manager with the services Near and Far on queues of these names."""
+    client = Core(limits).connect()
+    for name in ("Near", "Far"):
+        client.do(b.BrokerCreate(kinds.QUEUE, name))
+        attributes = {"queue": name, "contracts": "DEFAULT"}
+        client.do(b.BrokerCreate(kinds.SERVICE, name, attributes))
+    return client
+
+
+def submit(client: Client, handle: bytes, to: str = "Far") -> None:
+    """Begin a dialog with a message."""
+    unit = client.begin()
+    assert isinstance(client.do(b.BrokerBegin(unit, handle, "Near", to, group=handle)), Done)
+    assert isinstance(client.do(b.BrokerSend(unit, [handle], body=BODY)), Done)
+    client.do(c.Commit(unit))
+
+
+def full_client(*more: str) -> Client:
+    """Of a queue manager whose movers are frozen, so that it takes no more."""
+    client = client_of_services(Limits(uncopied_bytes=LIMIT))
+    copied(client, client.core.qm.entry_n)
+    vars(client.core)["_page"] = lambda: None  # nothing more is copied
+    submit(client, FIRST)
+    submit(client, SECOND, "Elsewhere")
+    submit(client, b"3" * 16)
+    assert client.core.qm.uncopied.is_full
+    return client
+
+
+def copied(client: Client, moved_n: int) -> None:
+    dispatch.step(client.core.qm, inputs.Copied(moved_n, now_ms=START_MS))
+
+
+def parked(client: Client, *queues: str) -> None:
+    held = {key_of(name): ParkedQueue(0, LIMIT, "no such topic") for name in queues}
+    dispatch.step(client.core.qm, inputs.MoversReported(held, START_MS))
+
+
+@pytest.mark.parametrize("handle", [FIRST, SECOND], ids=["service", "service_not_known"])
+def test_finding_reliability_d5_a_send_is_refused_at_the_bound(handle: bytes) -> None:
+    client = full_client()
+    unit = client.begin()
+    refused = client.do(b.BrokerSend(unit, [handle], body=BODY))
+    assert isinstance(refused, Refused)
+    assert Reason(refused.reason) is Reason.QUEUE_PARKED
+    assert refused.name == ("Far" if handle == FIRST else "Elsewhere")
+    assert f"of {LIMIT}" in refused.detail
+
+
+def test_finding_reliability_d5_a_send_that_is_refused_has_done_nothing() -> None:
+    """The transaction goes on: it receives, ends a dialog, sends again and is committed."""
+    client = full_client()
+    unit = client.begin()
+    assert client.refused(b.BrokerSend(unit, [FIRST, SECOND])) is Reason.QUEUE_PARKED
+    received = client.do(b.BrokerReceive(unit, "Far", 1))
+    assert isinstance(received, Messages)
+    assert isinstance(client.do(b.BrokerEnd(unit, SECOND)), Done)
+    copied(client, client.core.qm.entry_n)
+    assert isinstance(client.do(b.BrokerSend(unit, [FIRST])), Done)
+    client.do(c.Commit(unit))
+    state = client.core.qm.conversations.endpoints[FIRST].state
+    assert state.sent == 2, "the one that was refused has no number"
+
+
+def test_finding_reliability_d5_what_was_sent_before_is_committed_at_the_bound() -> None:
+    client = client_of_services(Limits(uncopied_bytes=LIMIT))
+    submit(client, FIRST)
+    unit = client.begin()
+    client.do(b.BrokerSend(unit, [FIRST]))
+    client.core.qm.uncopied.is_full = True
+    client.do(c.Commit(unit))
+    assert client.core.qm.queues[key_of("Far")].depth == 2
+
+
+def test_finding_reliability_d5_a_send_to_a_parked_queue_is_refused() -> None:
+    """On the first message of a dialog as on later ones, and in both directions."""
+    client = client_of_services(Limits(parked_bytes=LIMIT))
+    submit(client, FIRST)
+    parked(client, "Far")
+    unit = client.begin()
+    assert client.refused(b.BrokerSend(unit, [FIRST])) is Reason.QUEUE_PARKED
+    client.do(b.BrokerBegin(unit, SECOND, "Near", "Far", group=SECOND))
+    assert client.refused(b.BrokerSend(unit, [SECOND])) is Reason.QUEUE_PARKED
+    client.do(b.BrokerBegin(unit, b"3" * 16, "Near", "Elsewhere", group=SECOND))
+    assert isinstance(client.do(b.BrokerSend(unit, [b"3" * 16])), Done)
+    received = client.do(b.BrokerReceive(unit, "Far", 1))
+    assert isinstance(received, Messages)
+    header = received.messages[0].message.broker
+    assert header is not None
+    assert isinstance(client.do(b.BrokerSend(unit, [header.handle])), Done), "Near takes it"
+    parked(client, "Near")
+    assert client.refused(b.BrokerSend(unit, [header.handle])) is Reason.QUEUE_PARKED
+    assert isinstance(client.do(b.BrokerSend(unit, [FIRST])), Done)

@@ -21,7 +21,7 @@ from msgspec import Meta, Struct
 
 from adapter import texts
 from adapter.core.attributes.table import NAME_LENGTH_MAX
-from adapter.core.model.limits import Limits
+from adapter.core.contract.limits import Limits
 
 FILE = "mqk.toml"
 """The file in the working directory that is read if no other is named."""

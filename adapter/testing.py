@@ -25,10 +25,10 @@ from adapter import logs
 from adapter.administration.mqsc import execute
 from adapter.client.connection import Connection, connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
+from adapter.core.contract.limits import Limits
+from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import key_of
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.limits import Limits
-from adapter.core.model.manager import Reply
 from adapter.errors import StartError
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
@@ -289,7 +289,7 @@ def queue_manager(
     """Run a queue manager in this process; it reaches no other one.
 
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
-    on; None runs in memory. settings: the fields of core.model.limits.Limits,
+    on; None runs in memory. settings: the fields of core.contract.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
     the configuration, credentials_file, bounds (a server.bounds.ConnectionBounds), housekeeping
     (an owner.storage.HousekeepingBounds), and attributes of the queue manager

@@ -65,9 +65,9 @@ HOT = (
 """What a put, a get and a commit run through."""
 INTERPRETED = frozenset(
     {
-        "adapter/core/model/computers.py",
+        "adapter/core/contract/computers.py",
         "adapter/core/model/destination.py",
-        "adapter/core/model/limits.py",
+        "adapter/core/contract/limits.py",
         "adapter/core/model/moment.py",
         "adapter/core/model/routes.py",
         "adapter/core/model/topics.py",

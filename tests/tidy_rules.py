@@ -52,16 +52,17 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "format": "core errors",
         "watched": "",
         "ledger": "watched",
-        "topics": "core.contract core.rules.messages.pages errors format ledger.failures "
-        "ledger.kafka_settings ledger.port",
+        "topics": "core.contract errors format ledger.failures ledger.kafka_settings ledger.port",
         "kafka": "channel.arguments errors format topics.decoder core.contract.message "
         "client.message",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
         "ledger.kafka_settings ledger.port topics.admin watched",
-        "owner": "core format ledger.port ledger.snapshots memory topics.port watched "
-        "xml_validation",
-        "movers": "core format ledger topics errors config launch logs memory watched",
-        "backup": "core.contract core.model.ranges format ledger movers topics errors",
+        "owner": "core.contract core.attributes core.inputs core.dispatch core.model "
+        "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
+        "core.rules.primitives.lifetime format ledger.port ledger.snapshots memory topics.port "
+        "watched xml_validation",
+        "movers": "core.contract format ledger topics errors config launch logs memory watched",
+        "backup": "core.contract format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",
         "registry": "addresses web errors ledger topics format.schemas launch watched",
         "channel": "wire core.contract core.mq_layouts core.attributes errors",
@@ -79,9 +80,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "servicebroker": "channel core.contract core.attributes errors launch watched",
         "toplevel": "adapter kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
-        "server": "network owner wire core format ledger movers registry topics errors config "
-        "launch logs watched addresses compiled memory texts web "
-        "administration.pcf.command_server",
+        "server": "network owner wire core.contract core.attributes core.inputs format ledger "
+        "movers registry topics errors config launch logs watched addresses compiled memory "
+        "texts web administration.pcf.command_server",
         "testing": "adapter administration.mqsc channel client config core errors format ledger "
         "localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",

@@ -23,8 +23,8 @@ from adapter.backup.file import (
     read,
     read_header,
 )
+from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.records import LaneRestored, MessageRestored, QueueRestored, Record
-from adapter.core.model.ranges import Ranges
 from adapter.format import chunks, descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Position

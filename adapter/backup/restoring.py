@@ -18,7 +18,7 @@ import msgspec
 
 from adapter.backup.contents import FIRST, Contents
 from adapter.backup.file import BackupLane, CopiedRecord, LedgerRecord, read
-from adapter.core.model.ranges import Ranges
+from adapter.core.contract.ranges import Ranges
 from adapter.format.progress import CopyProgress
 from adapter.ledger.snapshots import Snapshot
 

@@ -22,7 +22,7 @@ from adapter.backup.file import (
     SnapshotHead,
     SnapshotPart,
 )
-from adapter.core.model.ranges import Ranges
+from adapter.core.contract.ranges import Ranges
 from adapter.format import entries
 from adapter.ledger.port import LedgerMismatch, Position, Raw
 from adapter.ledger.snapshots import Snapshot

@@ -15,13 +15,14 @@ from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract.message import first_n
+from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.connection import ConnectionState
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import MsmqExpiry, ReportDue
 from adapter.core.model.undo import Removed
@@ -202,7 +203,7 @@ def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> restore.U
     return restore.unmoved(qm, moved_n, parked)
 
 
-def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[pages.Paged]) -> None:
+def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[Paged]) -> None:
     """Complete one of qm.absent, after a replay. read: what it says is missing."""
     restore.load_outcome(qm, session, number, read)
 

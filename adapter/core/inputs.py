@@ -15,11 +15,10 @@ from msgspec import Struct
 
 from adapter.core.contract.arrivals import ArrivedUnit
 from adapter.core.contract.commands import Request
-from adapter.core.model.computers import KnownComputer
-from adapter.core.model.connection import Party
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import ParkedQueue
-from adapter.core.rules.messages.pages import Paged
+from adapter.core.contract.computers import KnownComputer
+from adapter.core.contract.pages import Paged, PageNeeded
+from adapter.core.contract.parked import ParkedQueue
+from adapter.core.contract.parties import Party
 
 
 class Connected(Struct):

@@ -14,8 +14,8 @@ import msgspec
 from confluent_kafka import KafkaException, Message, Producer
 
 from adapter.core.contract.lanes import LANES
+from adapter.core.contract.object_names import GENERATED, SYSTEM
 from adapter.core.contract.records import QueueDefined, QueueDeleted
-from adapter.core.rules.primitives.naming import GENERATED, SYSTEM
 from adapter.format import chunks, names
 from adapter.format.descriptor import HEADER, DescriptorReader
 from adapter.format.movable import Copy, Movable, decode_copies

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
-from adapter.core.model.manager import Reply
 
 
 class ClientSink(Protocol):

@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 
 from adapter.core import dispatch
 from adapter.core.contract.commands import Request
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.records import Record
+from adapter.core.contract.replies import Reply
 from adapter.core.inputs import Disconnected, Input, PageLoaded, PageMissing, Timed
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.rules.drive.restore import Unmoved
 from adapter.format import entries
 from adapter.ledger.port import Ledger

@@ -16,9 +16,9 @@ import structlog
 from adapter import watched
 from adapter.core import inputs
 from adapter.core.contract.commands import Request
+from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.core.model.manager import ParkedQueue
 from adapter.ledger.port import (
     Deposed,
     Ledger,

@@ -15,7 +15,7 @@ import structlog
 from msgspec import Struct
 
 from adapter import watched
-from adapter.core.model.lane import PageNeeded
+from adapter.core.contract.pages import PageNeeded
 from adapter.topics.port import MessageMissingError, Page, PageReader, PagesUnavailableError
 
 Deliver = Callable[[PageNeeded, int, Page], None]

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.model.limits import Limits
+from adapter.core.contract.limits import Limits
 from adapter.ledger.port import Ledger
 from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 
 from adapter.core.contract.records import Record
-from adapter.core.model.manager import Reply
+from adapter.core.contract.replies import Reply
 from adapter.core.model.undo import Removed
 
 

@@ -18,12 +18,12 @@ import structlog
 from adapter import memory
 from adapter.core import inputs
 from adapter.core.contract.commands import Request
+from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.parked import ParkedQueue
+from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.core.dispatch import idle_connections, restart
-from adapter.core.model.connection import Party
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import ParkedQueue
 from adapter.core.rules.objects.queues import statuses
 from adapter.owner.audit import TopicAudit
 from adapter.owner.clock import ManualClock

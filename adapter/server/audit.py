@@ -12,11 +12,11 @@ from typing import Any
 import structlog
 
 from adapter.core.attributes.objects import QUEUE_MANAGER
+from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused, Result
 from adapter.core.contract.traits import trait_of
-from adapter.core.model.connection import Party
-from adapter.core.model.manager import Reply
 from adapter.owner.inquiries import Inquiries
 
 OF_COMMANDS = "mqk "

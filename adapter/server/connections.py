@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import structlog
 
+from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
-from adapter.core.model.connection import Party
-from adapter.core.model.manager import Reply
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
 from adapter.server.audit import AuditTrail, by, level_of

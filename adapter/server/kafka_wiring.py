@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.attributes.table import NAME_LENGTH_MAX
-from adapter.core.rules.primitives.naming import NAME
+from adapter.core.contract.object_names import NAME
 from adapter.errors import StartError
 from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger

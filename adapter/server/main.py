@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from adapter import addresses, compiled, logs, memory, watched
 from adapter.config import WITH_PASSWORD, Config
-from adapter.core.model.limits import Limits
+from adapter.core.contract.limits import Limits
 from adapter.errors import StartError
 from adapter.format import names
 from adapter.logs import LogSettings

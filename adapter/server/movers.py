@@ -13,7 +13,7 @@ from typing import Protocol
 import structlog
 from msgspec import Struct
 
-from adapter.core.model.manager import ParkedQueue
+from adapter.core.contract.parked import ParkedQueue
 from adapter.format import names
 from adapter.movers.parking import Held
 from adapter.movers.settings import PARTITIONS, STREAM

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from adapter import watched
 from adapter.core import inputs
-from adapter.core.model.computers import KnownComputer
+from adapter.core.contract.computers import KnownComputer
 from adapter.network.directory import Directory, DirectoryEntry, entry_record
 from adapter.network.figures import NetworkFigures
 from adapter.network.port import NetworkError, SentRecord, Transport

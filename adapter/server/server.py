@@ -13,9 +13,9 @@ from pathlib import Path
 import structlog
 
 from adapter import compiled, logs, watched
+from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.core.model.manager import ParkedQueue
 from adapter.ledger.port import Ledger
 from adapter.network.directory import Directory
 from adapter.owner import processes

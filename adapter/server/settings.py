@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.model.limits import Limits
+from adapter.core.contract.limits import Limits
 from adapter.logs import LogSettings
 from adapter.owner.owner import QUIESCE_S
 from adapter.owner.parts import HEARTBEAT_S

@@ -11,7 +11,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from adapter.core.contract.message import MessageData
-from adapter.core.rules.messages.pages import Paged
+from adapter.core.contract.pages import Paged
 from adapter.format import descriptor
 
 LaneKey = tuple[str, int, int]

@@ -18,7 +18,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from adapter.core.rules.messages.pages import Paged
+from adapter.core.contract.pages import Paged
 from adapter.format import names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS, LastError

@@ -15,8 +15,8 @@ from msgspec import Struct
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import ArrivedUnit
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.results import Refused, Result
-from adapter.core.model.limits import Limits
 from adapter.owner.term import OwnerTerm
 from adapter.testing import TestQueueManager
 from adapter.wire import codec, frames

@@ -13,10 +13,10 @@ from itertools import groupby
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Lowest
+from adapter.core.contract.computers import KnownComputer
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import LowestPlaces
-from adapter.core.model.computers import KnownComputer
-from adapter.core.model.limits import Limits
 from adapter.core.rules.msmq.queues import OUTGOING
 from adapter.format import transfer
 from adapter.format.transfer import Transfer

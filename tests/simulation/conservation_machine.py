@@ -10,11 +10,11 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import DEAD_LETTER, JOURNAL, MsmqHeader
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused, Result
-from adapter.core.model.limits import Limits
 from adapter.core.model.msmq_queue import lookup_id_of
 from tests.simulation import conservation_model as model
 from tests.simulation.computers import Computers, connected

@@ -17,7 +17,9 @@ import msgspec
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered, MessageData
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import (
     Batches,
@@ -28,8 +30,6 @@ from adapter.core.contract.results import (
     Refused,
     Result,
 )
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader

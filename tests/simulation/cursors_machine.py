@@ -12,10 +12,10 @@ from hypothesis.stateful import initialize, precondition, rule
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused, Result
-from adapter.core.model.limits import Limits
 from adapter.core.model.msmq_queue import lookup_id_of
 from tests.simulation.cursors_model import (
     CURRENT,

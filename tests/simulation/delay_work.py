@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Done, PutDone, Statuses
-from adapter.core.model.limits import Limits
 from tests.simulation.delay_auditor import DelayAuditor, Letter, Seen
 from tests.simulation.programs import ident_of
 from tests.simulation.work import CLIENTS, OBSERVER, Work, messages_of

@@ -7,10 +7,10 @@ from hypothesis.stateful import initialize, rule
 
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, Messages, Refused, Result
-from adapter.core.model.limits import Limits
 from tests.simulation.dialogs_model import END, ERROR, USUAL, DialogsModel, Row, Unit
 from tests.simulation.judged_machine import JudgedMachine
 from tests.support.core import Client, Core

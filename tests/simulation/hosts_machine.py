@@ -10,9 +10,9 @@ from hypothesis.stateful import precondition, rule
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Done, Messages, Refused
-from adapter.core.model.limits import Limits
 from adapter.core.model.msmq_queue import lookup_id_of
 from tests.simulation.computers import Computers, connected
 from tests.simulation.hosts_model import HostsModel, Shown

@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import details
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Opened, PutDone, Refused, Result
 from adapter.core.model import report
-from adapter.core.model.limits import Limits
 from adapter.core.mq_layouts import dead_letter
 from tests.simulation.letters import At, Handle, Letter, Queue, Wants
 from tests.simulation.message_auditor import DEAD, MessageAuditor, Shown

@@ -11,11 +11,11 @@ from collections import Counter
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.msmq_header import DEAD_LETTER, MsmqHeader
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
-from adapter.core.model.limits import Limits
 from adapter.core.model.msmq_queue import lookup_id_of
 from tests.simulation.msmq_auditor import Cursor, Letter, MsmqAuditor, Place, Unit
 from tests.support.core import Client, Core

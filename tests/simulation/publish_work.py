@@ -10,10 +10,10 @@ import itertools
 
 from adapter.core.attributes.system import BASE_TOPIC, RETAINED_QUEUE
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, PutDone, Refused, Subscribed
-from adapter.core.model.limits import Limits
 from tests.simulation.programs import ident_of
 from tests.simulation.publish_auditor import Kept, PublishAuditor, Subscription
 from tests.simulation.work import CLIENTS, OBSERVER, Work, messages_of

@@ -17,9 +17,9 @@ from collections import Counter
 from unittest import mock
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages, Refused, Result, Resumed
-from adapter.core.model.limits import Limits
 from adapter.format import chunks, names
 from adapter.ledger import envelope
 from adapter.ledger.memory import FAULTS as APPEND_FAULTS

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator
 
 from adapter.core.contract.commands import Browse, Get
 from adapter.core.contract.message import Delivered
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.records import MessagesDiscarded, Record, UnitCommitted
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Messages
 from adapter.core.dispatch import Effects
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules.primitives import waiting

@@ -15,11 +15,10 @@ from typing import Any, cast
 import pytest
 
 from adapter.core import dispatch, inputs
+from adapter.core.contract.limits import Limits
+from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.records import MessageRestored
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.messages.pages import Paged
 from adapter.format import chunks, descriptor, entries, names
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable

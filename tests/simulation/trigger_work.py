@@ -11,9 +11,9 @@ from typing import Any
 
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData as CoreMessage
 from adapter.core.contract.results import Messages, PutDone, Refused
-from adapter.core.model.limits import Limits
 from adapter.core.mq_layouts import dead_letter, trigger_message
 from tests.simulation.trigger_auditor import Told, TriggerAuditor
 from tests.simulation.work import CLIENTS, Work

@@ -12,6 +12,7 @@ from adapter.core import dispatch, inputs
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import OFFSET_MAX, SEGMENT, SEGMENTATION_ALLOWED, Details
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import (
@@ -22,7 +23,6 @@ from adapter.core.contract.results import (
     Refused,
     UnitOutcome,
 )
-from adapter.core.model.limits import Limits
 from adapter.core.model.session import WINDOW
 from adapter.core.rules.primitives.matching import SELECTIONS_MAX
 from adapter.format import entries

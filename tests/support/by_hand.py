@@ -12,10 +12,11 @@ import msgspec
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
+from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.limits import Limits
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.ledger.envelope import PART_BYTES
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable

@@ -12,17 +12,16 @@ import msgspec
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered, MessageData
+from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import Record, UnitCommitted
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.limits import Limits
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.drive.restore import whole
-from adapter.core.rules.messages.pages import Paged
 from adapter.format import entries
 
 START_MS = 1_700_000_000_000

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from adapter.core.contract.ranges import Ranges
 from adapter.core.model.places import Places
-from adapter.core.model.ranges import Ranges
 
 CACHES = frozenset({"indexes"})
 """Made on first use from what else there is, and nobody can tell whether they are there."""

@@ -8,6 +8,7 @@ import msgspec
 
 from adapter.core import dispatch
 from adapter.core.contract.message import Stored
+from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.records import (
     ArrivalsRestored,
     HeadsRestored,
@@ -18,7 +19,6 @@ from adapter.core.contract.records import (
     SessionRestored,
 )
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.ranges import Ranges
 
 KEYS = ("name", "queue", "lane", "session", "number", "consumer", "handle")
 """The fields that say what a record of a snapshot is about."""

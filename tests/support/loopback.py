@@ -26,8 +26,9 @@ from adapter.client.context import Context
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.records import Record
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Refused
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.owner.clock import SystemClock
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming, ServerSession

@@ -11,9 +11,9 @@ import pytest
 
 from adapter.core import tables
 from adapter.core.contract.commands import Commit
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.results import Refused
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.drive import serving
 from tests.support.digest import Digest, changed, digest

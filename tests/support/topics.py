@@ -3,9 +3,9 @@
 from typing import Any
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import PutDone, Subscribed
-from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core
 
 MANAGED = c.CREATE | c.MANAGED

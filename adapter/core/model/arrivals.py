@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from adapter.core.contract.arrivals import Lowest, Origin
-from adapter.core.model.ranges import Ranges
+from adapter.core.contract.ranges import Ranges
 
 
 class TopicPosition(Struct):

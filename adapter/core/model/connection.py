@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
+from adapter.core.contract.parties import Party
 from adapter.core.contract.results import Refused
 from adapter.core.model.handles import Handle
 from adapter.core.model.msmq_handles import MsmqSender
 from adapter.core.model.turns import Turns
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
-
-
-class Party(Struct):
-    """Who a connection is, as its client and its listener say. since_ms: when it was made.
-
-    channel: the name by which it connects, "" if it names none.
-    """
-
-    application: str = ""
-    user: str = ""
-    address: str = ""
-    since_ms: int = 0
-    channel: str = ""
 
 
 class ConnectionState:

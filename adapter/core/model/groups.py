@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from adapter.core.contract.details import IN_GROUP, LAST_SEGMENT, SEGMENT
 from adapter.core.contract.message import NO_ID, MessageData, Place, Stored, position_of
-from adapter.core.model.ranges import Ranges
+from adapter.core.contract.ranges import Ranges
 from adapter.core.model.views import View, Watch
 
 NAME = "groups"

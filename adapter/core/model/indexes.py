@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar, cast
 
 from adapter.core.contract.message import Stored
-from adapter.core.model.lane import Lane, PageNeeded
+from adapter.core.contract.pages import PageNeeded
+from adapter.core.model.lane import Lane
 from adapter.core.model.paged_index import PagedIndex
 from adapter.core.model.places import Places
 from adapter.core.model.views import Watch

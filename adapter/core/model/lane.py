@@ -23,29 +23,15 @@ from itertools import islice
 
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.message import Place, Stored
+from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.ranges import Ranges, spans_of
 from adapter.core.model.places import Places
-from adapter.core.model.ranges import Ranges, spans_of
 
 EXPIRY_BUCKET_MS = 60_000
 """How coarsely the ends of paged-out messages are known; when one is met, its end is exact."""
 
 LOOKED_AT = 64
 """Messages of a lane that are looked at to find its lowest seq and n: asked for often."""
-
-
-class PageNeeded(Exception):  # noqa: N818 -- it is a request, not an error
-    """What was asked for is not in memory: load the page that begins at this place, ask again.
-
-    count: how many messages are worth loading. field: an id whose index is to be built first.
-    """
-
-    def __init__(self, queue: str, lane: int, seq: int, count: int = 0, field: str = "") -> None:
-        super().__init__(queue, lane, seq, count, field)
-        self.queue = queue
-        self.lane = lane
-        self.seq = seq
-        self.count = count
-        self.field = field
 
 
 class Lane:

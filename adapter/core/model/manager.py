@@ -10,20 +10,20 @@ from msgspec import Struct
 
 from adapter.core.attributes.objects import QueueManagerAttributes
 from adapter.core.attributes.system import DELAYED_QUEUE
+from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.lanes import LANES
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Place, Stored
+from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.records import ConsumedRestored, Taken
-from adapter.core.contract.results import Result
 from adapter.core.model.arrivals import Arrivals
 from adapter.core.model.broker_events import BrokerEvents
 from adapter.core.model.broker_queue import BrokerQueue
-from adapter.core.model.computers import KnownComputer
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.conversations import Conversations
 from adapter.core.model.delays import Delays, end_of
 from adapter.core.model.due import Due
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.limits import Limits
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.numbers import Numbers
 from adapter.core.model.queue import LocalQueue
@@ -50,26 +50,6 @@ class Absent(Struct):
         """Return the places of what is to be read."""
         pairs = zip(self.gets, self.known, strict=True)
         return [taken for taken, stored in pairs if stored is None]
-
-
-class ParkedQueue(Struct):
-    """A queue whose topic cannot be written. waiting_bytes: of messages that wait to be copied."""
-
-    incarnation: int
-    waiting_bytes: int
-    why: str
-
-
-class Reply:
-    """What to answer to which request. after: the entry that must be durable first; -1: none."""
-
-    __slots__ = ("after", "connection", "request", "result")
-
-    def __init__(self, connection: int, request: int, result: Result, after: int = -1) -> None:
-        self.connection = connection
-        self.request = request
-        self.result = result
-        self.after = after
 
 
 class HardState:

@@ -8,8 +8,8 @@ command sent again is answered and never executed twice.
 from __future__ import annotations
 
 from adapter.core.contract.message import weight
+from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.results import Messages, Result
-from adapter.core.model.ranges import Ranges
 
 WINDOW = 1024  # numbered commands a client may have unseen: bounds what is kept for it
 UNIT_RANGES_MAX = 1000  # gaps remembered among committed units, before the oldest are forgotten

@@ -11,8 +11,8 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from adapter.core.contract.pages import PageNeeded
     from adapter.core.model.broker_events import BrokerDue
-    from adapter.core.model.lane import PageNeeded
     from adapter.core.model.moves import MoveDue
     from adapter.core.model.queue import LocalQueue
     from adapter.core.model.report import MsmqExpiry, ReportDue

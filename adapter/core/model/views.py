@@ -19,10 +19,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 
 from adapter.core.contract.message import MessageData, Place, Stored
-from adapter.core.model.lane import Lane, PageNeeded
+from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.ranges import Ranges
+from adapter.core.model.lane import Lane
 from adapter.core.model.paged_index import LANES_MAX
 from adapter.core.model.places import Places
-from adapter.core.model.ranges import Ranges
 
 START: Place = (-LANES_MAX, 0, 0)
 """Before every message."""

@@ -16,9 +16,9 @@ from typing import Protocol, cast
 import structlog
 
 from adapter import addresses
+from adapter.core.contract.parties import Party
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
-from adapter.core.model.connection import Party
-from adapter.core.model.manager import Reply
 from adapter.server.bounds import ConnectionBounds
 from adapter.server.frame_budget import FrameBudget
 from adapter.server.mqk.progress import ClientProgress

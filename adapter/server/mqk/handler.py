@@ -13,10 +13,10 @@ import structlog
 
 from adapter import addresses
 from adapter.core.contract.commands import OUTPUT, Command, Open, Request
+from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
 from adapter.core.contract.traits import is_one_way, trait_of
-from adapter.core.model.connection import Party
 from adapter.owner.clock import Clock
 from adapter.owner.term import OwnerTerm
 from adapter.server.admission import Admission, Principal

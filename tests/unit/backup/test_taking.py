@@ -11,9 +11,9 @@ from adapter.backup.file import BackupError, BackupLane, Frame, SnapshotPart, ne
 from adapter.backup.file import CopiedRecord as Copy
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
+from adapter.core.contract.pages import Paged
 from adapter.core.contract.records import Record
 from adapter.core.rules.drive import restore
-from adapter.core.rules.messages.pages import Paged
 from adapter.format import descriptor, entries
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
 from adapter.ledger.memory import MemoryLedger, MemoryLog

@@ -4,9 +4,9 @@ behind it goes on.
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core
 from tests.support.msmq import PATH, client_of_msmq, receive, send
 

@@ -1,10 +1,10 @@
 """Messages that their topic has lost: what cannot do without them is refused, all else goes on."""
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
-from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core, client_on
 
 WINDOW = Limits(window_messages=4)

@@ -12,9 +12,9 @@ from hypothesis.stateful import initialize, rule
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
-from adapter.core.model.limits import Limits
 from adapter.core.model.msmq_queue import lookup_id_of
 from tests.support.core import Core
 from tests.support.examples import examples

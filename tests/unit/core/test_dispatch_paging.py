@@ -6,11 +6,11 @@ import random
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Result, Statuses, Subscribed, UnitOutcome
 from adapter.core.model.due import SWEEP_AT
-from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core, client_on
 
 SMALL = Limits(window_messages=4)

@@ -13,10 +13,10 @@ from hypothesis.stateful import initialize, rule
 from adapter.core import tables
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, LAST_SEGMENT, SEGMENT, Details
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.limits import Limits
 from tests.support import purity
 from tests.support.core import client_on
 from tests.support.examples import examples

@@ -8,10 +8,10 @@ import pytest
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
-from adapter.core.model.limits import Limits
-from adapter.core.model.manager import Reply
 from adapter.core.model.queue import LocalQueue
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots

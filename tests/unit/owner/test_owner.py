@@ -11,8 +11,8 @@ from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
-from adapter.core.model.manager import Reply
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Entry, LedgerUnavailable, Position, TakenOver
 from adapter.owner.clock import Clock, ManualClock, SystemClock

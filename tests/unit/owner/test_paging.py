@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from adapter.core.contract.message import MessageData
-from adapter.core.model.lane import PageNeeded
-from adapter.core.rules.messages.pages import Paged
+from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.owner.paging import PAGE_TIMINGS, PageTimings, Paging
 from adapter.topics.port import MessageMissingError, Page, PagesUnavailableError
 

@@ -2,8 +2,8 @@
 
 from adapter.core.contract.message import MessageData, Stored
 from adapter.core.contract.records import QueueDeleted
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done
-from adapter.core.model.manager import Reply
 from adapter.owner.promises import Collected, Promises
 
 

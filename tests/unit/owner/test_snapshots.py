@@ -3,7 +3,7 @@
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
-from adapter.core.model.lane import PageNeeded
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.format import entries
 from adapter.ledger.port import Position

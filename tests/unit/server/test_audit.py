@@ -11,8 +11,9 @@ from structlog.testing import LogCapture
 import adapter
 from adapter import testing
 from adapter.core.contract import commands as c
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.errors import Error
 from adapter.owner.inquiries import Inquiries
 from adapter.server import audit

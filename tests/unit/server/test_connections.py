@@ -6,9 +6,9 @@ from typing import Any, cast
 import pytest
 
 from adapter import testing
+from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.core.model.connection import Party
 from adapter.owner.owner import Owner
 from adapter.server.audit import AuditTrail
 from adapter.server.connections import ClientConnections

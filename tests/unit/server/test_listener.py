@@ -79,20 +79,21 @@ def test_one_that_reads_nothing_is_cut_off(
     """And its unit with it: what it got is there for others."""
     session = b"s" * 16
     unit = session + (1).to_bytes(8, "big")
-    with manager.connect() as qm, RawClient(manager.address, receive_bytes=4096) as client:
+    with manager.connect() as qm:
         qm.define_queue("Q")
         queue = qm.queue("Q")
         for _ in range(4):
             queue.put(bytes(2_000_000))
-        client.hello()
-        client.open_session(session)
-        client.ask(c.Open(1, "Q", c.INPUT | c.BROWSE), c.Begin(unit))
-        client.request(c.Get(1, unit), *[c.Browse(1, True, 10)] * 100)
-        message = queue.get(timeout=10.0, message_id=wait_for_backout(queue))
-        assert message is not None
-        assert message.backout_count == 1
-        assert manager.statistics()["connections"] == 1
-        client.await_end()
+        with RawClient(manager.address, receive_bytes=4096) as client:
+            client.hello()
+            client.open_session(session)
+            client.ask(c.Open(1, "Q", c.INPUT | c.BROWSE), c.Begin(unit))
+            client.request(c.Get(1, unit), *[c.Browse(1, True, 10)] * 100)
+            message = queue.get(timeout=10.0, message_id=wait_for_backout(queue))
+            assert message is not None
+            assert message.backout_count == 1
+            assert manager.statistics()["connections"] == 1
+            client.await_end()
 
 
 def wait_for_backout(queue: adapter.Queue) -> bytes:

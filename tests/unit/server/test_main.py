@@ -1,7 +1,7 @@
 """What settings mean for a server."""
 
 from adapter.config import SETTINGS, load
-from adapter.core.model.limits import Limits
+from adapter.core.contract.limits import Limits
 from adapter.logs import LogSettings
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.server.kafka_wiring import KafkaSettings

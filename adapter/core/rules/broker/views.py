@@ -26,12 +26,12 @@ from adapter.core.contract.broker import (
 )
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import Delivered, Place, Stored, delivered, weight
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Descriptions, Messages, QueueDescription
 from adapter.core.model.broker_queue import HELD, LANE, RETAINED, BrokerQueue, key_of, place_of
 from adapter.core.model.conversations import BROKEN, ENDED, seq_of
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.broker import catalog

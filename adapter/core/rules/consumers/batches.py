@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Stored
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import (
     BatchClaimed,
@@ -48,7 +49,7 @@ from adapter.core.contract.results import (
 from adapter.core.contract.spans import Count, Span
 from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.handles import ConsumerHandle
-from adapter.core.model.lane import PageNeeded, bucket_of
+from adapter.core.model.lane import bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.consumers import timeouts

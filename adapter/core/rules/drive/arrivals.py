@@ -18,6 +18,7 @@ from msgspec import Struct
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.commands import AskLowest, Request
 from adapter.core.contract.message import NO_ID, MessageData
+from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import (
     ArrivalsRestored,
@@ -33,7 +34,6 @@ from adapter.core.model.arrivals import LaneArrivals
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.ranges import Ranges
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, DISCARD, EXCEPTION
 from adapter.core.model.routes import Made
 from adapter.core.mq_layouts.reason_codes import code_of

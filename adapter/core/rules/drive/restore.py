@@ -13,6 +13,8 @@ import msgspec
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract.message import Delivered, Stored, delivered
+from adapter.core.contract.pages import Paged
+from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.records import (
     ConsumedRestored,
     HeadsRestored,
@@ -32,7 +34,6 @@ from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import made_of
-from adapter.core.model.ranges import Ranges
 from adapter.core.model.segments import joined
 from adapter.core.model.session import Session
 from adapter.core.model.store import PRIORITIES
@@ -40,7 +41,6 @@ from adapter.core.rules.broker import state as broker_state
 from adapter.core.rules.consumers import batches
 from adapter.core.rules.drive import arrivals
 from adapter.core.rules.messages import delays
-from adapter.core.rules.messages.pages import Paged
 from adapter.core.rules.messages.unit import stored_as
 
 SPANS_PER_RECORD = 20_000

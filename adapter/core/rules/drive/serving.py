@@ -10,9 +10,9 @@ from collections.abc import Hashable
 from adapter.core.contract.broker import BrokerAwaitEvent
 from adapter.core.contract.commands import Browse, Get
 from adapter.core.contract.msmq import MsmqReceive
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.records import Record
 from adapter.core.model.handles import QueueHandle
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules.broker import events as broker_events

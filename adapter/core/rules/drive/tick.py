@@ -6,8 +6,9 @@ from itertools import islice
 
 from adapter.core.contract.message import Place
 from adapter.core.contract.records import Record
+from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import BrokerQueue
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import activation as broker_activation
 from adapter.core.rules.messages import get, pages
 from adapter.core.rules.objects import session

@@ -24,10 +24,10 @@ from msgspec import Struct
 
 from adapter.core.contract import backout
 from adapter.core.contract.message import MessageData, Stored, weight
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.groups import is_segment
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.queue import LocalQueue

@@ -16,10 +16,10 @@ from adapter.core.contract.commands import (
     Request,
 )
 from adapter.core.contract.message import NO_ID, Stored
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages
 from adapter.core.model.handles import QueueHandle
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.views import START
 from adapter.core.rules.messages.get import (

@@ -15,10 +15,10 @@ import msgspec
 
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.message import MessageData, Place, Stored, weight
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.records import DelayedExpired, DelaysRestored, EventRaised, Record, Taken
 from adapter.core.model.delays import Delays, Entry
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, ReportDue

@@ -7,16 +7,15 @@ is held until then. This module does not know from where a page is read.
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract.commands import COMPLETE, ClaimBatch, ReadBatches, Request
-from adapter.core.contract.message import MessageData, Stored
+from adapter.core.contract.message import Stored
+from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import MessagesDiscarded, Record, Taken
 from adapter.core.contract.results import Refused
 from adapter.core.model.connection import ConnectionState
-from adapter.core.model.lane import PageNeeded, bucket_of
+from adapter.core.model.lane import bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.turns import Turns
@@ -26,30 +25,6 @@ from adapter.core.rules.primitives.decision import Decision
 
 LOOK_AGAIN_MS = 1_000
 """After a page of expired messages was asked for, in case it did not come."""
-
-
-class Paged(Struct):
-    """A message as its topic holds it."""
-
-    seq: int
-    message: MessageData
-    unit: bytes
-    unit_index: int
-    unit_size: int
-    queue_unit_index: int
-    queue_unit_size: int
-
-    def stored(self, lane: int) -> Stored:
-        """Give it its place in a lane."""
-        return Stored(
-            message=self.message,
-            place=(-lane, self.seq, 0),
-            unit=self.unit,
-            unit_index=self.unit_index,
-            unit_size=self.unit_size,
-            queue_unit_index=self.queue_unit_index,
-            queue_unit_size=self.queue_unit_size,
-        )
 
 
 def suspend(qm: QueueManager, request: Request, needed: PageNeeded) -> None:

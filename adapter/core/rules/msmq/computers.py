@@ -11,11 +11,11 @@ restart the directory is read only when messages may have expired already.
 from __future__ import annotations
 
 from adapter.core.contract.commands import Request
+from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.format_names import SYSTEM_QUEUES, FormatName, same_computer
 from adapter.core.contract.msmq import MsmqLocate
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import ComputerFound
-from adapter.core.model.computers import KnownComputer
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.primitives.decision import Decision
 

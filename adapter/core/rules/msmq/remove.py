@@ -11,10 +11,11 @@ from adapter.core.contract.commands import Request
 from adapter.core.contract.format_names import JOURNAL
 from adapter.core.contract.message import MessageData, weight
 from adapter.core.contract.msmq import RECEIVE_ACCESS, MsmqDelete, MsmqPurge
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, QueuePurged, Record
-from adapter.core.model.lane import PageNeeded
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.contract.replies import Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.rules.messages import pages
 from adapter.core.rules.messages.admit import hold, put_records

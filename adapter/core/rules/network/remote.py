@@ -14,6 +14,7 @@ from typing import Any
 from adapter.core.attributes.objects import RemoteAttributes
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.contract.object_names import NAME
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDefined, Record
 from adapter.core.contract.transmission import Transmission
@@ -171,7 +172,7 @@ def check_destination(to: Transmission | None) -> None:
 
 
 def _is_name(name: str) -> bool:
-    return len(name) <= NAME_LENGTH_MAX and naming.NAME.fullmatch(name) is not None
+    return len(name) <= NAME_LENGTH_MAX and NAME.fullmatch(name) is not None
 
 
 def _short(name: str) -> str:

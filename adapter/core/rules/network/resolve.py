@@ -13,6 +13,7 @@ from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.attributes.queue import ModelAttributes, QueueAttributes
 from adapter.core.attributes.table import NAME_LENGTH_MAX, without_dates
 from adapter.core.contract.commands import BROWSE, INQUIRE, OUTPUT, Open
+from adapter.core.contract.object_names import NAME
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDefined, Record
 from adapter.core.model.manager import QueueManager
@@ -125,7 +126,7 @@ def _name(qm: QueueManager, wanted: str) -> tuple[str, bool]:
     if star:
         digits = qm.numbers.new_name_digits()
         name = prefix[: NAME_LENGTH_MAX - len(digits)] + digits
-    if rest or not naming.NAME.fullmatch(name) or len(name) > NAME_LENGTH_MAX:
+    if rest or not NAME.fullmatch(name) or len(name) > NAME_LENGTH_MAX:
         text = "a name, or the beginning of one and a *"
         raise Refusal(Reason.DYNAMIC_NAME_ERROR, wanted, text)
     if naming.kind_of(qm, name) is not None:

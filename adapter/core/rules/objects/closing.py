@@ -15,6 +15,7 @@ from adapter.core.contract.commands import (
 )
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, Record
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import (
@@ -23,7 +24,7 @@ from adapter.core.model.handles import (
     QueueHandle,
     SubscriptionHandle,
 )
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.rules.consumers import timeouts as consumer_timeouts
 from adapter.core.rules.messages import pages, unit

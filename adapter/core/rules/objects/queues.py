@@ -29,6 +29,7 @@ from adapter.core.contract.records import (
     QueuePurged,
     Record,
 )
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import (
     Descriptions,
     Done,
@@ -36,7 +37,7 @@ from adapter.core.contract.results import (
     QueueStatus,
     Statuses,
 )
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import made_of
 from adapter.core.model.undo import Removed

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from adapter.core.contract.commands import THROUGH_QUIESCE, Browse, Get, Request
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
 from adapter.core.contract.traits import OUTSIDE_UNITS, trait_of
 from adapter.core.model.connection import ConnectionState
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import connection_of
 

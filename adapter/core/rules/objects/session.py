@@ -8,8 +8,9 @@ from __future__ import annotations
 from adapter.core.contract.commands import Request, SessionOpen, SessionResume
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record, SessionExpired, SessionOpened
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Refused, Result, Resumed
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.session import WINDOW, Session
 from adapter.core.rules.objects import closing
 from adapter.core.rules.primitives.decision import (

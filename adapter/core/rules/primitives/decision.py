@@ -5,10 +5,11 @@ from __future__ import annotations
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import OutcomeOf, OutcomeRecorded, Record
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Refused, Result
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import why_not_of_mq
 from adapter.core.model.session import Session

@@ -26,9 +26,9 @@ from adapter.core.contract.commands import (
     Get,
 )
 from adapter.core.contract.message import ID_LENGTH, MessageData, Place, Stored
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.handles import QueueHandle
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.queue import ID_FIELDS, LocalQueue
 from adapter.core.model.selector import TEXT_MAX, Fits, SelectorError, parse
 from adapter.core.model.views import START, Selected, View

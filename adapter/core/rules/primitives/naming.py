@@ -5,25 +5,21 @@ It does not know what becomes of an object.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
 from adapter.core.attributes.objects import WITH_QUEUE_NAMES
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Table, problem_with
+from adapter.core.contract.object_names import GENERATED, NAME, SYSTEM
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import why_not_of_mq
 
-NAME = re.compile(r"[A-Za-z0-9._/%]+")
 PATTERN_LENGTH_MAX = 2 * NAME_LENGTH_MAX
 """Room for [...] and for stars; a pattern of a megabyte would take minutes to understand."""
-SYSTEM = "SYSTEM."
-GENERATED = re.compile(r".*[0-9A-F]{16}")
-"""What a name ends in that the queue manager has made, see QueueManager.new_name_digits."""
 
 
 def on_it(count: int) -> str:

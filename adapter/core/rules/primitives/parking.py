@@ -8,9 +8,10 @@ This module does not know what a topic is, nor how it is found out that it canno
 from __future__ import annotations
 
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, Record
-from adapter.core.model.manager import ParkedQueue, QueueManager
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 
 PARKED = "queue_parked"

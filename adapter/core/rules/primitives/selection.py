@@ -31,10 +31,10 @@ from collections.abc import Callable, Iterable
 
 from adapter.core.contract.commands import Browse, Get
 from adapter.core.contract.message import Place, Stored, weight
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.groups import Progress
 from adapter.core.model.handles import QueueHandle
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.views import START
 from adapter.core.rules.primitives import groups, matching

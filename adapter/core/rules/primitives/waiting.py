@@ -8,11 +8,12 @@ from adapter.core.contract.broker import BrokerAwaitEvent, BrokerGetGroup
 from adapter.core.contract.commands import THROUGH_QUIESCE, Browse, Get, Request
 from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Descriptions, Messages, Refused, Result
 from adapter.core.model.broker_queue import PREFIX
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules.primitives.decision import connection_of

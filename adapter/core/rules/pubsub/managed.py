@@ -12,9 +12,10 @@ from adapter.core.attributes.queue import ModelAttributes
 from adapter.core.attributes.system import DURABLE_MODEL, NON_DURABLE_MODEL
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import QueueDeleted, Record
+from adapter.core.contract.replies import Reply
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.rules.network import resolve

@@ -21,10 +21,11 @@ from adapter.core.contract.commands import DefineObject, DeleteObject
 from adapter.core.contract.message import ID_LENGTH, NO_ID
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted, Record
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Subscribed
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle, SubscriptionHandle
-from adapter.core.model.manager import QueueManager, Reply
+from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import Made
 from adapter.core.model.topics import SubscriptionState

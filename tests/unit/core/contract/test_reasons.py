@@ -15,12 +15,12 @@ from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.details import IN_GROUP, SEGMENT, Details
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
+from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages, PutDone, Refused, Subscribed
-from adapter.core.model.limits import Limits
-from adapter.core.model.manager import ParkedQueue
 from adapter.core.model.msmq_queue import lookup_id_of
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.errors import QueueManagerQuiescing

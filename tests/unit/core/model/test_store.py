@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.spans import Span
 from adapter.core.model.claims import Batch, DurableConsumer
-from adapter.core.model.lane import PageNeeded
 from adapter.core.model.paged_index import LANES_MAX
 from adapter.core.model.store import Store
 from adapter.core.model.views import START, Selected

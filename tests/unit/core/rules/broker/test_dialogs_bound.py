@@ -6,11 +6,11 @@ from adapter.core import dispatch, inputs
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
+from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.core.model.broker_queue import key_of
-from adapter.core.model.limits import Limits
-from adapter.core.model.manager import ParkedQueue
 from tests.support.core import START_MS, Client, Core
 
 LIMIT = 4000

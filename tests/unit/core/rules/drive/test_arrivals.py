@@ -9,14 +9,14 @@ from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.broker_header import BrokerHeader
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
+from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.records import EventRaised, Record, UnitArrived, UnitCommitted
 from adapter.core.contract.results import LowestPlaces
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.broker_queue import key_of
-from adapter.core.model.limits import Limits
-from adapter.core.model.manager import ParkedQueue
 from adapter.core.mq_layouts import dead_letter
 from tests.support.core import Client, Core, client_on
 from tests.support.msmq import KEY, client_of_msmq, texts

@@ -6,9 +6,9 @@ import pytest
 
 from adapter.core import dispatch
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.records import EventRaised
 from adapter.core.contract.results import Connections, Consumers
-from adapter.core.model.limits import Limits
 from adapter.format import entries
 from tests.support.core import START_MS, Client, Core, client_on
 

@@ -3,10 +3,10 @@
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused, UnitOutcome
-from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core, client_on
 from tests.support.topics import core_with_topics
 

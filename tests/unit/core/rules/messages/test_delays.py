@@ -8,11 +8,11 @@ from adapter.core import dispatch, inputs
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, UnitCommitted
-from adapter.core.model.limits import Limits
-from adapter.core.model.manager import ParkedQueue
 from adapter.core.rules.messages import delays
 from adapter.format import entries
 from tests.support.by_hand import ByHand

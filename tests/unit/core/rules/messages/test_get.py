@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import MessagesDiscarded
 from adapter.core.contract.results import Messages, Refused
-from adapter.core.model.limits import Limits
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.rules.messages import unit as unit_rules
 from adapter.core.rules.primitives.selection import BYTES_MAX

@@ -6,10 +6,10 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised
-from adapter.core.model.limits import Limits
 from adapter.core.model.report import (
     CONFIRM_ON_ARRIVAL,
     CONFIRM_ON_DELIVERY,

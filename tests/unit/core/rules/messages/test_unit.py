@@ -4,10 +4,10 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, PutDone, UnitOutcome
-from adapter.core.model.limits import Limits
 from adapter.format import entries
 from tests.support.core import Client, Core, client_on
 

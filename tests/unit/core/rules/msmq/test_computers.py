@@ -5,11 +5,11 @@ import pytest
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import msmq as m
+from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import DEAD_LETTER, JOURNAL, MsmqHeader
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import ComputerFound, Descriptions
-from adapter.core.model.computers import KnownComputer
 from tests.support.core import Client
 from tests.support.msmq import (
     COMPUTER_JOURNAL,

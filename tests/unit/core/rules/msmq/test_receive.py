@@ -2,11 +2,11 @@
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
-from adapter.core.model.limits import Limits
 from tests.support.core import Core
 from tests.support.msmq import (
     DEAD_LETTERS,

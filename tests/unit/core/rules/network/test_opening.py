@@ -3,9 +3,9 @@
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done
-from adapter.core.model.limits import Limits
 from adapter.core.rules.network.opening import HANDLE_MAX
 from tests.support.core import IN_OUT, Client, client_on
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
-from adapter.core.model.limits import Limits
-from adapter.core.model.manager import ParkedQueue
+from adapter.core.contract.parked import ParkedQueue
 from adapter.core.mq_layouts import dead_letter
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules.network import undelivered

@@ -2,10 +2,10 @@
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
+from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Connections, Done, Messages
-from adapter.core.model.connection import Party
-from adapter.core.model.limits import Limits
 from tests.support.core import START_MS, Client, client_on
 
 

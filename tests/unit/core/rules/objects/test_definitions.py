@@ -4,9 +4,9 @@ import pytest
 
 from adapter.core.attributes.objects import KINDS, SUBSCRIPTION
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Objects
-from adapter.core.model.limits import Limits
 from adapter.core.rules.objects.definitions import DEFINED
 from tests.support.core import Client, client_on
 

@@ -7,9 +7,9 @@ import pytest
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.attributes.table import without_dates
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Descriptions, Done, QueueStatus, Statuses
-from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core, client_on
 
 

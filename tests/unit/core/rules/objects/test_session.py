@@ -3,10 +3,10 @@
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Resumed
-from adapter.core.model.limits import Limits
 from adapter.core.model.session import WINDOW
 from adapter.core.rules.objects.session import NUMBER_MAX
 from adapter.format import entries

@@ -7,8 +7,8 @@ import pytest
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.records import EventRaised
-from adapter.core.model.limits import Limits
 from adapter.core.rules.objects import statistics
 from tests.support.core import START_MS, Client, Core, client_on
 

@@ -13,11 +13,11 @@ from adapter.core.contract.commands import (
     MATCH_OFFSET,
 )
 from adapter.core.contract.details import IN_GROUP, LAST_IN_GROUP, LAST_SEGMENT, SEGMENT, Details
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, PutDone, Refused
 from adapter.core.model.groups import is_in_group, segment_status
-from adapter.core.model.limits import Limits
 from tests.support.core import Client, client_on
 
 WHOLE = LOGICAL_ORDER | ALL_MESSAGES

@@ -14,12 +14,12 @@ from adapter.core.contract.details import (
     SEGMENTATION_ALLOWED,
     Details,
 )
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import UnitCommitted
 from adapter.core.contract.results import Messages, PutDone
 from adapter.core.model.groups import segment_status
-from adapter.core.model.limits import Limits
 from adapter.format import entries
 from tests.support.core import Client, client_on
 

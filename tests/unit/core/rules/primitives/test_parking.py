@@ -2,11 +2,11 @@
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised
-from adapter.core.model.limits import Limits
-from adapter.core.model.manager import ParkedQueue
 from adapter.core.model.uncopied import Uncopied
 from tests.support.core import START_MS, Client, client_on
 

@@ -4,12 +4,12 @@ import pytest
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import Details
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised
 from adapter.core.contract.results import Done, Messages, PutDone, Subscribed, UnitOutcome
 from adapter.core.model import report
-from adapter.core.model.limits import Limits
 from adapter.core.mq_layouts import dead_letter
 from adapter.format import entries
 from tests.support.core import Client, Core

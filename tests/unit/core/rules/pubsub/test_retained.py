@@ -6,10 +6,10 @@ import pytest
 
 from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done
-from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core
 from tests.support.topics import (
     MANAGED,

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Objects, Refused, Subscribed
-from adapter.core.model.limits import Limits
 from tests.support.core import Client, Core
 from tests.support.topics import (
     DURABLE,

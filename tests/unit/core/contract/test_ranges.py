@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapter.core.model.ranges import Ranges, spans_of
+from adapter.core.contract.ranges import Ranges, spans_of
 from tests.support.examples import examples
 
 

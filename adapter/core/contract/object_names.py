@@ -1,0 +1,10 @@
+"""Names of objects: their characters, and which names mean something."""
+
+from __future__ import annotations
+
+import re
+
+NAME = re.compile(r"[A-Za-z0-9._/%]+")
+SYSTEM = "SYSTEM."
+GENERATED = re.compile(r".*[0-9A-F]{16}")
+"""What a name ends in that the queue manager has made, see Numbers.new_name_digits."""

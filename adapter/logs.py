@@ -19,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 import structlog
 from msgspec import Struct
@@ -33,9 +33,11 @@ LEVELS: dict[Level, int] = {
     "warning": logging.WARNING,
     "error": logging.ERROR,
 }
-SAY_AGAIN_S = 30.0
-"""How often a library may say the same: a client that finds no broker says so tens of times a
+SAY_AGAIN_S = (30.0, 60.0, 120.0, 300.0, 600.0)
+"""When the same is logged again that goes on: a client that finds no broker says so tens of times a
 second, and a disk must not be full of that when the brokers are back."""
+QUIET_S = 60.0
+"""What was not said for so long, and as long as it was kept back, is logged at once again."""
 SAYINGS_MAX = 200
 """Different ones that are remembered, for each process."""
 NUMBERS = re.compile(r"[0-9]+")
@@ -170,36 +172,64 @@ def dropped() -> int:
     return writer.dropped if isinstance(writer, LineWriter) else 0
 
 
+class Saying(Struct):
+    """When something was logged and said last, how often it was logged in a row, and said since."""
+
+    logged_s: float
+    said_s: float
+    times: int = 1
+    repeated: int = 0
+
+
+class Repetitions:
+    """Keeps back what is said again and again: it is logged after longer and longer pauses.
+
+    A module has one for its troubles that may last, as a process has one queue manager.
+    """
+
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._now_s = now_s
+        self._said: OrderedDict[object, Saying] = OrderedDict()
+
+    def of(self, what: object) -> int | None:
+        """How often this was said since it was logged; None if it is not to be logged again yet."""
+        now_s = self._now_s()
+        one = self._said.pop(what, None) or Saying(float("-inf"), float("-inf"), 0)
+        pause_s = SAY_AGAIN_S[min(one.times, len(SAY_AGAIN_S)) - 1] if one.times else 0.0
+        if now_s - one.logged_s < pause_s and now_s - one.said_s < QUIET_S:
+            self._said[what] = Saying(one.logged_s, now_s, one.times, one.repeated + 1)
+            return None
+        times = one.times + 1 if now_s - one.said_s < QUIET_S else 1
+        self._said[what] = Saying(now_s, now_s, times)
+        if len(self._said) > SAYINGS_MAX:
+            self._said.popitem(last=False)
+        return one.repeated
+
+    def warn(self, log: Any, event: str, *, reason: str, **facts: object) -> None:
+        """Log a trouble that may last, with how often it was kept back."""
+        repeated = self.of((event, *facts.values(), NUMBERS.sub("0", reason)))
+        if repeated is not None:
+            more = {"repeated": repeated} if repeated else {}
+            log.warning(event, **facts, reason=reason, **more)
+
+
 class Bridge(logging.Handler):
     """Hands what libraries log through Python's logging to structlog, but no flood of it."""
 
     def __init__(self, level: int, now_s: Callable[[], float] = time.monotonic) -> None:
         super().__init__(level)
-        self._now_s = now_s
-        self._said: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
-        """What was said, but for numbers: when it was logged, and how often since."""
+        self._repetitions = Repetitions(now_s)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take one record."""
         text = record.getMessage()
         exception = record.exc_info if record.exc_info and record.exc_info[0] else None
-        repeated = 0 if exception else self._repeated((record.name, NUMBERS.sub("0", text)))
+        saying = record.name, NUMBERS.sub("0", text)
+        repeated = 0 if exception else self._repetitions.of(saying)
         if repeated is not None:
             more = {"repeated": repeated} if repeated else {}
             log = structlog.get_logger(record.name)
             log.log(record.levelno, text, exc_info=exception, **more)
-
-    def _repeated(self, saying: tuple[str, str]) -> int | None:
-        """How often this was said since it was logged; None if it is not to be logged again yet."""
-        now_s = self._now_s()
-        logged_s, repeated = self._said.pop(saying, (float("-inf"), 0))
-        if now_s - logged_s < SAY_AGAIN_S:
-            self._said[saying] = logged_s, repeated + 1
-            return None
-        self._said[saying] = now_s, 0
-        if len(self._said) > SAYINGS_MAX:
-            self._said.popitem(last=False)
-        return repeated
 
 
 def configure(settings: LogSettings) -> None:

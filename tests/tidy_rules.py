@@ -56,11 +56,11 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "kafka": "channel.arguments errors format topics.decoder core.contract.message "
         "client.message",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
-        "ledger.kafka_settings ledger.port topics.admin watched",
+        "ledger.kafka_settings ledger.port logs topics.admin watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.model "
         "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
-        "core.rules.primitives.lifetime format ledger.port ledger.snapshots memory topics.port "
-        "watched xml_validation",
+        "core.rules.primitives.lifetime format ledger.port ledger.snapshots logs memory "
+        "topics.port watched xml_validation",
         "movers": "core.contract format ledger topics errors config launch logs memory watched",
         "backup": "core.contract format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",

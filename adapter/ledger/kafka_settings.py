@@ -19,11 +19,18 @@ TIMINGS: Mapping[str, Any] = {
     "socket.timeout.ms": 3000,
     "retry.backoff.ms": 10,
     "retry.backoff.max.ms": 100,
-    "reconnect.backoff.ms": 10,
+    "reconnect.backoff.ms": 100,
     "reconnect.backoff.max.ms": 1000,
     "topic.metadata.refresh.fast.interval.ms": 20,
     "socket.nagle.disable": True,
 }
+
+# When no broker answers, librdkafka drops them all and begins again with bootstrap.servers, and the
+# new ones know no pause: so it tries again after half of reconnect.backoff.ms, for ever, whatever
+# reconnect.backoff.max.ms is. To give that up (metadata.recovery.strategy) would be worse: a client
+# that was told of no brokers by one that was just starting would never find any.
+RECONNECTS: Mapping[str, Any] = {"reconnect.backoff.ms": 500, "reconnect.backoff.max.ms": 2000}
+"""For clients that may take half a second to find their broker again."""
 
 ASSIGNED: Mapping[str, Any] = {
     "enable.auto.commit": False,

@@ -35,6 +35,7 @@ import time
 import structlog
 from confluent_kafka import KafkaException
 
+from adapter import logs
 from adapter.format.movable import Movable
 from adapter.format.progress import NOWHERE, CopyProgress
 from adapter.format.schemas import UnreadableError
@@ -75,6 +76,7 @@ BACKOFF_S = 0.1
 BACKOFF_S_MAX = 5.0
 
 log = structlog.get_logger("mqk.movers")
+repetitions = logs.Repetitions()
 
 
 class Mover:
@@ -346,9 +348,8 @@ class Mover:
             self._lifecycle.begins_again()
             return
         self._lifecycle.holds(str(trouble))
-        log.warning(
-            "holds, and tries again from its progress", mover=self.name, reason=self.holding
-        )
+        text = "holds, and tries again from its progress"
+        repetitions.warn(log, text, mover=self.name, reason=self.holding)
 
     def _check_that_nothing_was_copied(self) -> None:
         """Refuse to copy everything once more because the progress was lost."""

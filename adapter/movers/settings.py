@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from adapter.format import names
 from adapter.ledger.kafka import LedgerSettings
-from adapter.ledger.kafka_settings import ASSIGNED, TIMINGS
+from adapter.ledger.kafka_settings import ASSIGNED, RECONNECTS, TIMINGS
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.logs import LogSettings
 from adapter.topics.admin import TopicSettings
@@ -85,6 +85,7 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
             # What waits in the client is enough, if it is one record: the next fetch then brings
             # all that has come meanwhile, where many fetches would bring them one by one.
             client={**self.source.options, "queued.min.messages": "1"},
+            reader=RECONNECTS,
         )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS, LastError
+from adapter.ledger.kafka_settings import ASSIGNED, LOG, RECONNECTS, TIMINGS, LastError
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.network.port import (
     NetworkError,
@@ -125,10 +125,11 @@ class KafkaTransport:
         return found[spec.name]
 
     def _admin(self) -> TopicAdmin:
-        if self._made is None:
+        made = self._made  # another thread may close it meanwhile
+        if made is None:
             topics = self._topics or settings_for(self._servers, self._options, ANSWER_S)
-            self._made = TopicAdmin(self._servers, topics, self._options)
-        return self._made
+            self._made = made = TopicAdmin(self._servers, topics, self._options)
+        return made
 
 
 class KafkaTopicWriter:
@@ -225,6 +226,7 @@ class KafkaFollower:
         self._error = LastError()
         settings = {
             **TIMINGS,
+            **RECONNECTS,
             "client.id": "mqk-receiver",
             "fetch.wait.max.ms": 100,
             "fetch.error.backoff.ms": 20,

@@ -140,5 +140,8 @@ class Transport(Protocol):
         ...
 
     def close(self) -> None:
-        """Close the connections of this object, not those of its writers and followers."""
+        """Close the connections of this object, not those of its writers and followers.
+
+        They are made again when they are needed.
+        """
         ...

@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 import structlog
 from msgspec import Struct
 
-from adapter import watched
+from adapter import logs, watched
 from adapter.format import names
 from adapter.network.collecting import InboundCollector, ReadyUnit
 from adapter.network.directory import Directory
@@ -40,10 +40,13 @@ HELD_BYTES = 8 * 1024 * 1024
 """Of one topic: more than a second of small messages."""
 SWEEP_S = 5.0
 """How often it is looked at whether topics are still the same ones."""
-PAUSES_S = (0.1, 0.5, 1.0, 2.0, 5.0)
+PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+"""After failures in a row. A sweep that succeeds ends the row: that something took long proves
+nothing, as it may have waited for Kafka."""
 STOP_S = 30.0
 
 log = structlog.get_logger("mqk.network")
+repetitions = logs.Repetitions()
 
 
 class ReadPosition(Struct, frozen=True):
@@ -89,7 +92,7 @@ class NetworkReceiver:
         """What is to be written to the directory."""
         self._held: dict[str, int] = {}
         self._holding = threading.Lock()
-        self._failures = 0
+        self._failures = self._in_a_row = 0
         self.trouble = ""
         """Why nothing is read, or ""."""
 
@@ -166,22 +169,23 @@ class NetworkReceiver:
     # The thread.
 
     def _run(self) -> None:
-        attempts = 0
         while not self._stopping.is_set():
-            began_s = time.monotonic()
             try:
                 self._read_on()
             except NetworkError as error:
                 self._failures += 1
                 self.trouble = str(error)
-                log.warning("not receiving", queue_manager=self._name, reason=str(error))
+                repetitions.warn(log, "not receiving", queue_manager=self._name, reason=str(error))
             finally:
                 self._close()
-            attempts = 0 if time.monotonic() - began_s > PAUSES_S[-1] else attempts + 1
-            self._stopping.wait(PAUSES_S[min(attempts, len(PAUSES_S)) - 1])
+            pause_s = PAUSES_S[min(self._in_a_row, len(PAUSES_S) - 1)]
+            self._in_a_row += 1
+            self._stopping.wait(pause_s)
 
     def _read_on(self) -> None:
         """Read until it is stopped, or something fails."""
+        if self._in_a_row:
+            self._identities()  # whether Kafka answers: until then nobody else looks for it
         self._follower = follower = self._transport.follower()
         self._problems.clear()
         self._wanted[names.DIRECTORY_TOPIC] = ""
@@ -200,9 +204,12 @@ class NetworkReceiver:
                 self._problems.clear()  # what could not be done is tried again
                 self._write_entry()
                 self._sweep()
+                self._in_a_row = 0
                 sweep_s = time.monotonic() + SWEEP_S
 
     def _close(self) -> None:
+        """Let go of what would look for Kafka by itself, in the pause as well."""
+        self._transport.close()
         if self._follower is not None:
             self._follower.close()
             self._follower = None
@@ -233,7 +240,7 @@ class NetworkReceiver:
         """Note what cannot be done before the next sweep."""
         self._failures += 1
         self._problems[topic] = str(error)
-        log.warning("a topic cannot be used yet", topic=topic, reason=str(error))
+        repetitions.warn(log, "a topic cannot be used yet", topic=topic, reason=str(error))
 
     def _take(self, records: list[ReceivedRecord | TopicLost]) -> None:
         ready: list[ReadyUnit] = []
@@ -307,7 +314,7 @@ class NetworkReceiver:
         identity = self._transport.open(topic)
         first, end = follower.bounds(topic)
         collector = InboundCollector(self._name, topic, identity, source)
-        collector.next = offset = self._begin_at(topic, identity, first)
+        collector.next = offset = first_to_read(self._positions, topic, identity, first)
         if offset > end:
             raise NetworkError(
                 f"{topic} ends at offset {end}, and was read up to {offset}: Kafka has lost "
@@ -316,25 +323,6 @@ class NetworkReceiver:
         follower.follow(topic, offset)
         self._followed[topic] = FollowedTopic(collector)
         del self._wanted[topic]
-
-    def _begin_at(self, topic: str, identity: str, first: int) -> int:
-        at = self._positions.get(topic)
-        if at is None:
-            return first
-        if at.topic_id != identity:
-            log.warning(
-                "a topic was deleted and made again: what had not been received is lost with it",
-                topic=topic,
-            )
-            return first
-        if at.offset < first:
-            log.error(
-                "records were deleted before they were received",
-                topic=topic,
-                first=at.offset,
-                last=first - 1,
-            )
-        return max(at.offset, first)
 
     # How much of it.
 
@@ -352,7 +340,7 @@ class NetworkReceiver:
 
     def _sweep(self) -> None:
         """See whether the topics are still the same ones; give up units that nobody completes."""
-        identities = self._transport.identities(list(self._followed))
+        identities = self._identities()
         now_ms = time.time_ns() // 1_000_000
         for topic, followed in list(self._followed.items()):
             if identities.get(topic) != followed.collector.topic_id:
@@ -360,7 +348,35 @@ class NetworkReceiver:
             elif not followed.is_paused:
                 followed.collector.give_up(now_ms)
 
+    def _identities(self) -> dict[str, str]:
+        """Ask for those of the topics that are followed; for its own, at least."""
+        own = names.inbound_topic(self._name, "")
+        return self._transport.identities(list(self._followed) or [own])
+
     def _leave_changed(self, topic: str) -> None:
         if self._follower is not None:
             self._follower.leave(topic)
         self._lose(TopicLost(topic, "it was deleted"))
+
+
+def first_to_read(
+    positions: Mapping[str, ReadPosition], topic: str, identity: str, first: int
+) -> int:
+    """Return the offset from which a topic is read, which begins at first; says what is missing."""
+    at = positions.get(topic)
+    if at is None:
+        return first
+    if at.topic_id != identity:
+        log.warning(
+            "a topic was deleted and made again: what had not been received is lost with it",
+            topic=topic,
+        )
+        return first
+    if at.offset < first:
+        log.error(
+            "records were deleted before they were received",
+            topic=topic,
+            first=at.offset,
+            last=first - 1,
+        )
+    return max(at.offset, first)

@@ -13,7 +13,7 @@ from functools import partial
 
 import structlog
 
-from adapter import watched
+from adapter import logs, watched
 from adapter.core import inputs
 from adapter.ledger.port import Ledger, LedgerError, Position
 from adapter.owner.audit import TopicAudit, look
@@ -34,6 +34,7 @@ LOOK_S = 0.02
 SNAPSHOT_FAILED = "a snapshot was not finished; another follows"
 
 log = structlog.get_logger("mqk.owner")
+repetitions = logs.Repetitions()
 
 
 class Housekeeping:
@@ -194,7 +195,7 @@ class Housekeeping:
             if failed == SNAPSHOT_FAILED:
                 self._cut = None
                 self.snapshot_failures += 1
-            log.warning(failed, reason=str(failure))
+            repetitions.warn(log, failed, reason=str(failure))
         else:
             raise failure
 

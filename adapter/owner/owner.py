@@ -13,7 +13,7 @@ from functools import partial
 
 import structlog
 
-from adapter import watched
+from adapter import logs, watched
 from adapter.core import inputs
 from adapter.core.contract.commands import Request
 from adapter.core.contract.parked import ParkedQueue
@@ -54,6 +54,7 @@ SERVING = (OwnerState.RUNNING, OwnerState.QUIESCING)
 OVER = frozenset({OwnerState.FAILED, OwnerState.DEPOSED, OwnerState.STOPPING, OwnerState.STOPPED})
 
 log = structlog.get_logger("mqk.owner")
+repetitions = logs.Repetitions()
 
 
 class Owner:
@@ -352,5 +353,7 @@ class Owner:
                     self._fail(str(error), OwnerState.DEPOSED if taken else OwnerState.FAILED)
                     return
                 self._stall.unavailable = str(error)
-                log.warning("ledger not available", queue_manager=self.name, reason=str(error))
+                repetitions.warn(
+                    log, "ledger not available", queue_manager=self.name, reason=str(error)
+                )
                 self.lifecycle.to(OwnerState.DOUBTFUL)

@@ -13,6 +13,7 @@ from typing import Protocol
 import structlog
 from msgspec import Struct
 
+from adapter import logs
 from adapter.core.contract.parked import ParkedQueue
 from adapter.format import names
 from adapter.movers.parking import Held
@@ -20,6 +21,7 @@ from adapter.movers.settings import PARTITIONS, STREAM
 from adapter.owner.storage import CopyStatus
 
 log = structlog.get_logger("mqk.server")
+repetitions = logs.Repetitions()
 
 
 class Movers(Protocol):
@@ -194,7 +196,7 @@ class MoverWatch:
             self._ends += 1
             self._end = end
             self._ended = frozenset(self._movers.failures or PARTITIONS)
-            log.warning("movers ended; restarting them", reason=end)
+            repetitions.warn(log, "movers ended; restarting them", reason=end)
             doublings = max(0, self._ends - self.bounds.restarts_at_once)
             self._restart_s = now_s + min(
                 self.bounds.check_s * (2**doublings - 1), self.bounds.pause_s_max

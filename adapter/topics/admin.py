@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from adapter.core.contract.lanes import LANES
 from adapter.ledger.failures import Failure, classify, describe, error_of
-from adapter.ledger.kafka_settings import LOG, LastRefusal
+from adapter.ledger.kafka_settings import LOG, RECONNECTS, LastRefusal
 from adapter.ledger.port import RECORD_BYTES_MAX
 
 COPIES_MAX = 3
@@ -442,7 +442,11 @@ class TopicAdmin:
 
 def admin_client(bootstrap_servers: str, client: Mapping[str, Any] | None) -> AdminClient:
     """Make the client that creates and describes; it connects when it is first used."""
-    connect: dict[str, Any] = {**(client or {}), "bootstrap.servers": bootstrap_servers}
+    connect: dict[str, Any] = {
+        **RECONNECTS,
+        **(client or {}),
+        "bootstrap.servers": bootstrap_servers,
+    }
     try:
         return AdminClient(connect, logger=LOG)
     except KafkaException as error:

@@ -109,9 +109,38 @@ def test_a_library_does_not_flood_the_log(capsys: pytest.CaptureFixture[str]) ->
         ("127.0.0.1:30000 refused after 0 ms", None),
         ("127.0.0.1:30300 refused after 300 ms", 299),
         ("something else", None),
-        ("127.0.0.1:30600 refused after 600 ms", 299),
-        ("127.0.0.1:30900 refused after 900 ms", 299),
+        ("127.0.0.1:30900 refused after 900 ms", 599),
     ]
+
+
+def test_finding_reliability_kafka_gone_what_lasts_is_logged_after_longer_and_longer_pauses(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now_s = [0.0]
+    logs.configure(LogSettings())
+    repetitions = logs.Repetitions(lambda: now_s[0])
+    log = structlog.get_logger("mqk.test")
+
+    def warn(reason: str) -> None:
+        repetitions.warn(log, "does not work", reason=reason, topic="T")
+
+    for now_s[0] in range(0, 3600, 5):
+        warn(f"no broker answered in {now_s[0]:.0f} ms")
+    said = [(line["reason"], line.get("repeated")) for line in lines(capsys)]
+    assert said == [
+        ("no broker answered in 0 ms", None),
+        ("no broker answered in 30 ms", 5),
+        ("no broker answered in 90 ms", 11),
+        ("no broker answered in 210 ms", 23),
+        ("no broker answered in 510 ms", 59),
+        *((f"no broker answered in {at} ms", 119) for at in range(1110, 3600, 600)),
+    ]
+    warn("no right")
+    assert lines(capsys)[0]["reason"] == "no right", "another one is logged at once"
+    now_s[0] += logs.QUIET_S + 1
+    warn("no broker answered in 9 ms")
+    (line,) = lines(capsys)
+    assert line["reason"] == "no broker answered in 9 ms", "it had ended, and is there again"
 
 
 def test_different_sayings_and_exceptions_are_all_logged(
@@ -124,7 +153,7 @@ def test_different_sayings_and_exceptions_are_all_logged(
         log.warning("%s", chr(0x4E00 + number))
     assert len(lines(capsys)) == different
     (bridge,) = (one for one in logging.getLogger().handlers if isinstance(one, Bridge))
-    assert len(bridge._said) == logs.SAYINGS_MAX
+    assert len(bridge._repetitions._said) == logs.SAYINGS_MAX
     for problem in (ValueError("one"), ValueError("two")):
         log.error("a callback failed", exc_info=problem)
     assert len(lines(capsys)) == 2

@@ -1,0 +1,64 @@
+"""The receiver while Kafka does not answer: it looks for it after longer and longer pauses."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import pytest
+
+from adapter.network import receiver
+from adapter.network.directory import Directory
+from adapter.network.memory import MemoryFollower, MemoryNetwork
+from adapter.network.receiver import PAUSES_S, NetworkReceiver
+
+
+class CountingNetwork(MemoryNetwork):
+    """A network that is away, and counts who looks for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_away = True
+        self.asked = self.followers = self.closed = 0
+
+    def identities(self, topics: Sequence[str]) -> dict[str, str]:
+        self.asked += 1
+        return super().identities(topics)
+
+    def follower(self) -> MemoryFollower:
+        self.followers += 1
+        return super().follower()
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Pauses:
+    """The event of a receiver's stop: it is set after so many pauses, which it notes."""
+
+    def __init__(self, most: int) -> None:
+        self.noted: list[float] = []
+        self._most = most
+
+    def is_set(self) -> bool:
+        return len(self.noted) >= self._most
+
+    def wait(self, pause_s: float) -> None:
+        self.noted.append(pause_s)
+
+
+def test_finding_reliability_kafka_gone_the_receiver_looks_for_it_ever_more_rarely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also if each attempt takes long, as Kafka's time-outs do; no consumer is made to look."""
+    now_s = iter(range(0, 100_000, 30))
+    clock = SimpleNamespace(monotonic=lambda: next(now_s), time_ns=lambda: 0)
+    monkeypatch.setattr(receiver, "time", clock)
+    network = CountingNetwork()
+    receiving = NetworkReceiver("QM1", network, Directory(), lambda _term, _units: None)
+    pauses = Pauses(len(PAUSES_S) + 2)
+    vars(receiving)["_stopping"] = pauses
+    receiving._run()
+    assert pauses.noted == [0.5, 1.0, 2.0, 5.0, 10.0, 10.0, 10.0]
+    assert network.followers == 1
+    assert network.asked == len(pauses.noted) - 1
+    assert network.closed == len(pauses.noted), "nothing looks for it in a pause"
+    assert receiving.figures().trouble == "the network in memory is away"

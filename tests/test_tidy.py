@@ -17,6 +17,7 @@ from tests.tidy_words import imperative_names, plain_words
 TOP = Path(__file__).parents[1]
 EACH = (
     tidy_rules.layering,
+    tidy_rules.wiring,
     tidy_rules.libraries,
     tidy_rules.children,
     tidy_rules.unwatched,
@@ -133,6 +134,7 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (tidy_rules.layering, "adapter/errors.py", "import adapter.client", "must not"),
     (tidy_rules.layering, "adapter/nowhere/x.py", "import os", "is new"),
     (tidy_rules.layering, "adapter/demo/check.py", "import adapter.format", "stands alone"),
+    (tidy_rules.wiring, "adapter/server/x.py", "import adapter.server.mqk.handler", "only"),
     (tidy_rules.libraries, "adapter/core/x.py", "import time", "must not use time"),
     (tidy_rules.libraries, "adapter/core/x.py", "from random import choice", "must not use random"),
     (tidy_rules.libraries, "adapter/core/x.py", "import uuid", "must not use uuid"),
@@ -206,6 +208,8 @@ GOOD: list[tuple[Callable[[Source], list[str]], str, str]] = [
     (tidy_rules.layering, "adapter/owner/x.py", "from adapter.ledger.port import Ledger"),
     (tidy_rules.layering, "adapter/cli/x.py", "from adapter.owner import loop"),
     (tidy_rules.layering, "tests/x.py", "from adapter.owner import loop"),
+    (tidy_rules.wiring, "adapter/server/server.py", "from adapter.server.mqk import handler"),
+    (tidy_rules.wiring, "adapter/server/mqk/x.py", "from adapter.server.mqk import handler"),
     (tidy_rules.libraries, "adapter/core/x.py", "from collections.abc import Iterator"),
     (tidy_rules.libraries, "adapter/owner/clock.py", "import time"),
     (tidy_rules.libraries, "adapter/ledger/kafka.py", "from confluent_kafka import Producer"),

@@ -96,6 +96,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.contract errors format localkafka registry topics",
     }.items()
 }
+# A protocol of clients is known to the one module that wires it in.
+WIRED_IN = {"adapter.server.mqk": "adapter.server.server"}
 # adapter/demo/check.py is the demo's independent judge: nothing of ours may vouch for itself.
 STANDS_ALONE = frozenset({"adapter.demo.check", "adapter.demo.checker"})
 MAY_USE_KAFKA = frozenset(
@@ -275,6 +277,17 @@ def layering(source: Source) -> list[str]:
         elif _within(name, SPARK) and not allowed & {SPARK, "*"}:
             problems.append(f"{source.path}:{line}: {room} must not import {name}")
     return problems
+
+
+def wiring(source: Source) -> list[str]:
+    """Who may import what is wired in at one place only."""
+    return [
+        f"{source.path}:{line}: only {by} may import {name}"
+        for room, by in WIRED_IN.items()
+        if source.room is not None and source.module != by and not _within(source.module, room)
+        for line, name in source.imports
+        if _within(name, room)
+    ]
 
 
 def libraries(source: Source) -> list[str]:

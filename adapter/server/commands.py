@@ -9,27 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 
+if TYPE_CHECKING:
+    from adapter.administration.pcf.command_server import CommandServer
+
 COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
-
-
-class Served(Protocol):
-    """What serves the command queue."""
-
-    def start(self) -> None:
-        """Begin to serve."""
-        ...
-
-    def stop(self) -> None:
-        """End; bounded."""
-        ...
-
-    def statistics(self) -> dict[str, int]:
-        """Return its figures."""
-        ...
 
 
 class CommandService:
@@ -38,7 +25,7 @@ class CommandService:
     def __init__(self, password: str = "") -> None:
         """password: by which the queue manager knows its own client."""
         self._password = password
-        self._served: Served | None = None
+        self._served: CommandServer | None = None
         self._starting: asyncio.Future[None] | None = None
         self._ended = False
 

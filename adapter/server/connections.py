@@ -2,7 +2,7 @@
 
 A connection is *open* from its beginning, and *admitted* once its client has said who it is and has
 been let in: only then does the owner know of it. The owner gives replies to connections by number.
-This module knows neither frames nor how a client is admitted.
+This module knows neither the protocol of a client nor how one is admitted.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
 from adapter.server.audit import AuditTrail, by, level_of
 from adapter.server.bounds import BOUNDS, ConnectionBounds
+from adapter.server.clients import ServedClient
 from adapter.server.frame_budget import FrameBudget
-from adapter.server.mqk.connection import ClientConnection
 
 UNDURABLE_BYTES_MAX = 64 * 1024 * 1024
 """Of entries that Kafka has not confirmed: while it is away, clients that send on without waiting
@@ -47,9 +47,9 @@ class ClientConnections:
         self._audit = audit
         self._why_not = why_not
         self._owner: Owner | None = None
-        self._open: set[ClientConnection] = set()
-        self._admitted: dict[int, ClientConnection] = {}
-        self._without_room: set[ClientConnection] = set()
+        self._open: set[ServedClient] = set()
+        self._admitted: dict[int, ServedClient] = {}
+        self._without_room: set[ServedClient] = set()
         self._numbers = 0
 
     def serve(self, owner: Owner) -> None:
@@ -74,7 +74,7 @@ class ClientConnections:
 
     # What a connection calls.
 
-    def begin(self, client: ClientConnection) -> Refused | None:
+    def begin(self, client: ServedClient) -> Refused | None:
         """Note an open connection; return why it cannot be served, if so."""
         self._open.add(client)
         if len(self._open) > self.connections_max:
@@ -82,11 +82,11 @@ class ClientConnections:
             return self._why_unserved() or Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
         return self._why_unserved()
 
-    def is_open(self, client: ClientConnection) -> bool:
+    def is_open(self, client: ServedClient) -> bool:
         """Whether a connection has not ended yet."""
         return client in self._open
 
-    def admit(self, client: ClientConnection, party: Party) -> Refused | None:
+    def admit(self, client: ServedClient, party: Party) -> Refused | None:
         """Make a client known to the owner; return why it cannot be served any more, if so."""
         refused = self._why_unserved()
         if refused is None and self._owner is not None:
@@ -96,12 +96,11 @@ class ClientConnections:
             log.log(level_of(party), "client connected", **by(client.number, party))
         return refused
 
-    def gone(self, client: ClientConnection) -> None:
+    def gone(self, client: ServedClient) -> None:
         """A connection has ended."""
-        if client.party is not None:
-            log.log(
-                level_of(client.party), "client disconnected", **by(client.number, client.party)
-            )
+        party = client.party
+        if party is not None:
+            log.log(level_of(party), "client disconnected", **by(client.number, party))
             self._audit.gone(client.number)
         self._open.discard(client)
         self._without_room.discard(client)
@@ -115,7 +114,7 @@ class ClientConnections:
         term = self.term
         return term is None or term.undurable_bytes < UNDURABLE_BYTES_MAX
 
-    def wait_for_room(self, client: ClientConnection) -> None:
+    def wait_for_room(self, client: ServedClient) -> None:
         """Let a connection go on when there is room."""
         self._without_room.add(client)
 

@@ -7,6 +7,7 @@ import contextlib
 import os
 import secrets
 import time
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -79,10 +80,10 @@ class Server:
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
         self._admission = Admission(credentials, own, settings.bounds.passwords)
-        self._handler = MqkHandler(self.connections, self._admission, audit, clock, self._kafka)
-        self._handler.on_stop = self.tell_to_stop
-        self._handler.on_commands = self._need_commands
-        self._handler.figures = lambda: self.figures().by_name()
+        self.accept: Callable[[], asyncio.Protocol] = MqkHandler(
+            self.connections, self._admission, audit, clock, self, self._kafka
+        ).accept
+        """Makes the server's end of a connection; on the event loop's thread."""
         owned = OwnerSettings(
             limits=settings.limits,
             heartbeat_s=settings.heartbeat_ms / 1000,
@@ -90,10 +91,7 @@ class Server:
         )
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(
-            self.connections,
-            self._handler.accept,
-            self.owner.broke,
-            remote_clients=settings.remote_clients,
+            self.connections, self.accept, self.owner.broke, remote_clients=settings.remote_clients
         )
         self._network = Network(network, self.owner, own) if network is not None else None
 
@@ -115,10 +113,10 @@ class Server:
         self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
         if self._network is not None:
-            self._network.start(self.address, self._handler.accept)
+            self._network.start(self.address, self.accept)
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
         if COMMAND_QUEUE in waiting:
-            self._need_commands()
+            self.need_commands()
         return address
 
     def _warn_of_clients_without_password(self) -> None:
@@ -131,8 +129,9 @@ class Server:
     def _report_parked(self, parked: dict[str, ParkedQueue]) -> None:
         self.owner.note_parked(parked)
 
-    def _need_commands(self) -> None:
-        self._commands.need(self._handler.accept)
+    def need_commands(self) -> None:
+        """Let the command queue be served."""
+        self._commands.need(self.accept)
 
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""
@@ -191,10 +190,6 @@ class Server:
         if self._network is not None:
             await self._network.stop()
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
-
-    def accept(self) -> asyncio.Protocol:
-        """Make the server's end of a connection within this process; on the event loop's thread."""
-        return self._handler.accept()
 
     @property
     def address(self) -> str:

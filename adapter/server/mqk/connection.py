@@ -19,8 +19,7 @@ from adapter import addresses
 from adapter.core.contract.parties import Party
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
-from adapter.server.bounds import ConnectionBounds
-from adapter.server.frame_budget import FrameBudget
+from adapter.server.connections import ClientConnections
 from adapter.server.mqk.progress import ClientProgress
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming, ProtocolState, ServerSession
@@ -29,30 +28,6 @@ WRITE_HIGH_BYTES = 1024 * 1024
 """Unread replies at which no more of a client's requests are executed, nor replies encoded."""
 
 log = structlog.get_logger("mqk.listener")
-
-
-class ConnectionHost(Protocol):
-    """What a connection belongs to. budget: the unfinished frames of all connections."""
-
-    queue_manager: str
-    bounds: ConnectionBounds
-    budget: FrameBudget
-
-    def begin(self, client: ClientConnection) -> Refused | None:
-        """Note a connection that has been made; return why it cannot be served, if so."""
-        ...
-
-    def gone(self, client: ClientConnection) -> None:
-        """A connection has ended."""
-        ...
-
-    def has_room(self) -> bool:
-        """Whether more may be done than Kafka has confirmed."""
-        ...
-
-    def wait_for_room(self, client: ClientConnection) -> None:
-        """Call go_on() of a connection when there is room."""
-        ...
 
 
 class FrameHandler(Protocol):
@@ -74,14 +49,14 @@ class FrameHandler(Protocol):
 class ClientConnection(asyncio.Protocol):
     """One client."""
 
-    def __init__(self, host: ConnectionHost, handler: FrameHandler, number: int) -> None:
+    def __init__(self, connections: ClientConnections, handler: FrameHandler, number: int) -> None:
         self.number = number
         self.host = self.address = ""
         self.party: Party | None = None
-        self._host = host
+        self._connections = connections
         self._handler = handler
         self._loop = asyncio.get_running_loop()
-        self._session = ServerSession(host.queue_manager)
+        self._session = ServerSession(connections.queue_manager)
         self._transport: asyncio.Transport | None = None
         self._waiting: deque[Incoming] = deque()
         self._outbox: deque[frames.Answer | frames.AnyAnswer] = deque()
@@ -93,7 +68,7 @@ class ClientConnection(asyncio.Protocol):
         self._write_full = False
         self._paused = False
         self._held_back = False
-        self._progress = ClientProgress(host.bounds)
+        self._progress = ClientProgress(connections.bounds)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the socket."""
@@ -108,7 +83,7 @@ class ClientConnection(asyncio.Protocol):
         if sock is not None:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        refused = self._host.begin(self)
+        refused = self._connections.begin(self)
         if refused is not None:
             self.goodbye(refused)
 
@@ -116,7 +91,7 @@ class ClientConnection(asyncio.Protocol):
         """The client has gone: its units are backed out."""
         self._close_session()
         self._transport = None
-        self._host.gone(self)
+        self._connections.gone(self)
 
     def data_received(self, data: bytes) -> None:
         """Read what has arrived and have it executed."""
@@ -205,7 +180,8 @@ class ClientConnection(asyncio.Protocol):
     def _execute(self) -> None:
         """Execute what waits, for one slice of time."""
         self._scheduled = False
-        until_s = time.monotonic() + self._host.bounds.slice_s if len(self._waiting) > 1 else 0.0
+        slice_s = self._connections.bounds.slice_s
+        until_s = time.monotonic() + slice_s if len(self._waiting) > 1 else 0.0
         while self._waiting and self._may_execute():
             operation = self._waiting.popleft()
             if operation.request:
@@ -222,15 +198,15 @@ class ClientConnection(asyncio.Protocol):
             self._is_in
             and not self._outbox
             and not self._write_full
-            and self._unanswered < self._host.bounds.unanswered
+            and self._unanswered < self._connections.bounds.unanswered
             and self._has_room()
         )
 
     def _has_room(self) -> bool:
         """One request of each client may always be on its way; more, while not too much waits."""
-        if not self._unanswered or self._host.has_room():
+        if not self._unanswered or self._connections.has_room():
             return True
-        self._host.wait_for_room(self)
+        self._connections.wait_for_room(self)
         return False
 
     def go_on(self) -> None:
@@ -287,4 +263,4 @@ class ClientConnection(asyncio.Protocol):
         if not now_bytes and not self._progress.unfinished_bytes:
             return
         is_new = self._progress.note_unfinished(now_bytes, finished_one)
-        self._host.budget.has_come(self, now_bytes, new=is_new)
+        self._connections.budget.has_come(self, now_bytes, new=is_new)

@@ -6,9 +6,6 @@ ClientConnections. This module must not know how bytes become frames.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import structlog
 
 from adapter import addresses
@@ -21,6 +18,7 @@ from adapter.owner.clock import Clock
 from adapter.owner.term import OwnerTerm
 from adapter.server.admission import Admission, Principal
 from adapter.server.audit import AuditTrail, by
+from adapter.server.clients import ServerControl
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connections import ClientConnections
 from adapter.server.mqk.connection import ClientConnection
@@ -39,20 +37,16 @@ class MqkHandler:
         admission: Admission,
         audit: AuditTrail,
         clock: Clock,
+        control: ServerControl,
         kafka: str = "",
     ) -> None:
-        """kafka: where clients are told that the topics are."""
+        """control: what clients ask of the server. kafka: where they are told that topics are."""
         self._connections = connections
         self._admission = admission
         self._audit = audit
         self._clock = clock
+        self._control = control
         self._kafka = kafka
-        self.on_stop: Callable[[bool], None] = lambda _immediate: None
-        """Called when a client asks for the queue manager's end; the server sets it."""
-        self.on_commands: Callable[[], None] = lambda: None
-        """Called when a client opens the command queue to put to it; the server sets it."""
-        self.figures: Callable[[], dict[str, Any]] = dict
-        """What `mqk qmgr status` shows; the server sets it."""
 
     def accept(self) -> ClientConnection:
         """Make the protocol of a new connection, over TCP or of a client in this process."""
@@ -84,16 +78,13 @@ class MqkHandler:
         if refused is not None:
             client.goodbye(refused)
             return
-        client.write(
-            codec.encode(
-                frames.Welcome(
-                    version=frames.common_version(hello),
-                    queue_manager=self._connections.queue_manager,
-                    connection=client.number,
-                    kafka=self._kafka,
-                )
-            )
+        welcome = frames.Welcome(
+            version=frames.common_version(hello),
+            queue_manager=self._connections.queue_manager,
+            connection=client.number,
+            kafka=self._kafka,
         )
+        client.write(codec.encode(welcome))
         client.let_in()
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
@@ -114,30 +105,21 @@ class MqkHandler:
             client.answer(frames.Answer(operation.request, Done()))
             who = by(client.number, client.party)
             log.info("stop requested by a client", immediate=command.immediate, **who)
-            self.on_stop(command.immediate)
+            self._control.tell_to_stop(command.immediate)
         elif isinstance(command, frames.AskServer):
-            figures = frames.Figures(self.figures())
+            figures = frames.Figures(self._control.figures().by_name())
             client.answer(frames.AnyAnswer(operation.request, figures))
         elif term is not None:
             if type(command) is Open and command.modes & OUTPUT:
                 self._look_at_open(term, command.queue)
+            number, now_ms = client.number, self._clock.now_ms()
             if trait_of(command).audit is not None:
-                self._audit.asked(
-                    term.inquiries, client.number, operation.request, command, client.party
-                )
-            term.request(
-                Request(
-                    client.number,
-                    operation.request,
-                    operation.number,
-                    self._clock.now_ms(),
-                    command,
-                )
-            )
+                self._audit.asked(term.inquiries, number, operation.request, command, client.party)
+            term.request(Request(number, operation.request, operation.number, now_ms, command))
 
     def _look_at_open(self, term: OwnerTerm, name: str) -> None:
         if COMMAND_QUEUE in (name, term.inquiries.alias_target(name)):
-            self.on_commands()
+            self._control.need_commands()
 
 
 def _is_one_way(command: Command | frames.ServerCommand | Refused, number: int) -> bool:

@@ -11,8 +11,8 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.owner.owner import Owner
 from adapter.server.audit import AuditTrail
+from adapter.server.clients import ServedClient
 from adapter.server.connections import ClientConnections
-from adapter.server.mqk.connection import ClientConnection
 from tests.support.raw_client import RawClient
 
 
@@ -79,7 +79,7 @@ def connections(owner: FakeOwner) -> ClientConnections:
 
 
 def client(number: int) -> Any:
-    return cast("ClientConnection", FakeClient(number))
+    return cast("ServedClient", FakeClient(number))
 
 
 def test_an_admitted_client_is_known_to_the_owner_until_it_has_gone(

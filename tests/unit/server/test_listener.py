@@ -4,6 +4,7 @@ import asyncio
 import resource
 import time
 from collections.abc import Callable, Iterator
+from unittest.mock import Mock
 
 import pytest
 
@@ -18,6 +19,7 @@ from adapter.server import listener
 from adapter.server.admission import Admission
 from adapter.server.audit import AuditTrail
 from adapter.server.bounds import BOUNDS, ConnectionBounds
+from adapter.server.clients import ServerControl
 from adapter.server.connections import ClientConnections
 from adapter.server.listener import Listener, NotLoopbackError, check_loopback, files_max
 from adapter.server.mqk.handler import MqkHandler
@@ -135,7 +137,7 @@ def test_whoever_comes_too_early_hears_why(state: OwnerState) -> None:
         why = lifecycle.why_not(state)
         audit = AuditTrail()
         clients = ClientConnections("QM1", audit, lambda: why)
-        handler = MqkHandler(clients, Admission(), audit, SystemClock())
+        handler = MqkHandler(clients, Admission(), audit, SystemClock(), Mock(ServerControl))
         front = Listener(clients, handler.accept, pytest.fail)
         host, port = await front.listen("127.0.0.1", 0)
         try:

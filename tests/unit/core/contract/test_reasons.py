@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -28,6 +29,7 @@ from adapter.errors.refusals import REFUSALS
 from adapter.owner.clock import SystemClock
 from adapter.server.admission import Admission, Principal
 from adapter.server.audit import AuditTrail
+from adapter.server.clients import ServerControl
 from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
 from adapter.server.mqk.handler import MqkHandler
@@ -405,7 +407,7 @@ def from_a_listener_without_owner() -> Reason:
     async def admitted() -> Refused | None:
         audit, admission = AuditTrail(), Admission()
         connections = ClientConnections("QM1", audit)
-        handler = MqkHandler(connections, admission, audit, SystemClock())
+        handler = MqkHandler(connections, admission, audit, SystemClock(), Mock(ServerControl))
         return connections.begin(handler.accept())
 
     refused = asyncio.run(admitted())

@@ -12,6 +12,7 @@ from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.server.bounds import BOUNDS, ConnectionBounds
+from adapter.server.connections import ClientConnections
 from adapter.server.frame_budget import LONG_BYTES, FrameBudget
 from adapter.server.mqk.connection import WRITE_HIGH_BYTES, ClientConnection
 from adapter.wire import codec, frames
@@ -127,7 +128,7 @@ class Stage:
         self.client.connection_made(cast("asyncio.BaseTransport", self.transport))
 
     async def _made(self) -> ClientConnection:
-        return ClientConnection(self.host, self.host, 7)
+        return ClientConnection(cast("ClientConnections", self.host), self.host, 7)
 
     def turn(self) -> None:
         """Let the event loop go once round."""

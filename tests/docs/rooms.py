@@ -52,9 +52,9 @@ def within_core(files: Iterable[Source]) -> Arrows:
 
     def place_of(module: str) -> str | None:
         first, *rest = module.removeprefix(CORE).split(".")
-        if not module.startswith(CORE):
+        if not module.startswith(CORE) or module == f"{CORE}rules":
             return None
-        return f"{first}.{rest[0]}" if first == "rules" and rest else first
+        return f"{first}.{rest[0]}" if first == "rules" else first
 
     core = [source for source in files if source.module.startswith(CORE)]
     return _arrows(core, lambda source: place_of(source.module), place_of)

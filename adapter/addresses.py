@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+import struct
 
 
 def reaches_only_this_machine(host: str) -> bool:
@@ -28,6 +29,15 @@ def is_loopback(address: str) -> bool:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
+
+
+def of_peer(sock: socket.socket) -> str:
+    """Say which process is at the other end of a Unix-domain socket, as the system knows it."""
+    option = getattr(socket, "SO_PEERCRED", None)  # Linux has it
+    if option is None:
+        return "unix"
+    pid, uid, _ = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, option, 12))
+    return f"unix:pid={pid},uid={uid}"
 
 
 def is_literal(host: str) -> bool:

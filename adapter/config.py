@@ -126,6 +126,7 @@ def _text(least: int = 0) -> Any:
 LIMITS = Limits()
 NAME_PATTERN = rf"^[A-Za-z0-9._/%]{{1,{NAME_LENGTH_MAX}}}$"
 ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?$"
+PATH_OR_NOT_PATTERN = r"^$|^/[^,]+$"
 ADDRESS_OR_NOT_PATTERN = f"^$|{ADDRESS_PATTERN}"
 REGISTRY_PATTERN = r"^(topic|none|https?://\S+)$"
 TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}$"
@@ -154,6 +155,17 @@ SETTINGS: Mapping[str, Setting] = {
             default=f"127.0.0.1:{DEFAULT_PORT}",
             meaning="HOST:PORT where programs connect; loopback only, unless remote_clients allows "
             "more. Port 0: any free port.",
+        ),
+        Setting(
+            key="listen_unix", kind=Annotated[str, Meta(pattern=PATH_OR_NOT_PATTERN)], default="",
+            meaning="Path of a Unix-domain socket where programs of this machine connect too, as "
+            "unix:PATH. It starts with / and has no comma. Empty: none.",
+            example='"/run/mqk/QM1.sock"',
+        ),
+        Setting(
+            key="listen_unix_mode", kind=Literal["600", "660", "666"], default="600",
+            meaning="Who may connect to listen_unix: 600 the user of the queue manager, 660 its "
+            "group too, 666 every user of this machine.",
         ),
         Setting(
             key="credentials_file", kind=_text(), default="",
@@ -468,6 +480,8 @@ def _wanted(key: str, error: msgspec.ValidationError) -> str:
         return f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
     if key in ADDRESSES:
         return f"it is HOST:PORT, such as 127.0.0.1:{ADDRESSES[key]}"
+    if key == "listen_unix":
+        return "it is a path that starts with / and has no comma, such as /run/mqk/QM1.sock"
     return str(error).lower()
 
 

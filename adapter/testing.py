@@ -291,9 +291,10 @@ def queue_manager(
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.contract.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
-    the configuration, credentials_file, bounds (a server.bounds.ConnectionBounds), housekeeping
-    (an owner.storage.HousekeepingBounds), and attributes of the queue manager
-    (trigger_interval_ms, ...). Raises adapter.errors.StartError if the ledger cannot be had.
+    the configuration, credentials_file, unix_path (its listen_unix), bounds (a
+    server.bounds.ConnectionBounds), housekeeping (an owner.storage.HousekeepingBounds), and
+    attributes of the queue manager (trigger_interval_ms, ...). Raises adapter.errors.StartError if
+    the ledger cannot be had.
     """
     with _running(name, clock, bootstrap_servers, settings, None) as manager:
         yield manager
@@ -336,6 +337,7 @@ def _running(
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
     attributes = {name: settings.pop(name) for name in OF_QUEUE_MANAGER & settings.keys()}
     users = settings.pop("credentials_file", "")
+    unix_path = settings.pop("unix_path", "")
     bounds = settings.pop("bounds", BOUNDS)
     housekeeping = settings.pop("housekeeping", None)
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
@@ -352,6 +354,7 @@ def _running(
             limits=Limits(**settings),
             attributes=attributes,
             credentials_file=str(users),
+            unix_path=str(unix_path),
             bounds=bounds,
         ),
         ManualClock() if clock == "manual" else SystemClock(),

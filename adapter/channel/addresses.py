@@ -9,15 +9,19 @@ from msgspec import Struct
 from adapter.errors import InvalidType, InvalidValue
 
 PORT = 1414
+UNIX = "unix:"
 
 
 class Address(Struct, frozen=True):
-    """Where a queue manager listens."""
+    """Where a queue manager listens. path: of a Unix-domain socket, which has no host and port."""
 
     host: str
     port: int
+    path: str = ""
 
     def __str__(self) -> str:
+        if self.path:
+            return UNIX + self.path
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
@@ -30,9 +34,9 @@ _FORMS = (
 
 
 def parse_addresses(text: str) -> list[Address]:
-    """Read HOST:PORT, HOST(PORT), [IPV6]:PORT or a comma list of them; without port it is 1414.
+    """Read HOST:PORT, HOST(PORT), [IPV6]:PORT, unix:/PATH or a comma list of them.
 
-    Raises InvalidType or InvalidValue.
+    Without port it is 1414. Raises InvalidType or InvalidValue.
     """
     if not isinstance(text, str):
         raise InvalidType(f"address is a str such as '127.0.0.1:{PORT}', not {text!r}")
@@ -40,10 +44,12 @@ def parse_addresses(text: str) -> list[Address]:
 
 
 def _address(part: str, text: str) -> Address:
+    if part.startswith(f"{UNIX}/"):
+        return Address("", 0, part.removeprefix(UNIX))
     for form in _FORMS:
         match = form.fullmatch(part)
         if match is not None:
             port = int(match["port"] or PORT)
             if 0 < port < 65_536:
                 return Address(match["host"], port)
-    raise InvalidValue(f"{part!r} in address {text!r} is not HOST:PORT or HOST(PORT)")
+    raise InvalidValue(f"{part!r} in address {text!r} is not HOST:PORT, HOST(PORT) or unix:/PATH")

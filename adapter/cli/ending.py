@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from adapter.channel.addresses import parse_addresses
+from adapter.channel.addresses import Address, parse_addresses
 from adapter.command import failures
 from adapter.owner import processes
 
@@ -66,12 +66,17 @@ def _processes(figures: Mapping[str, Any]) -> dict[int, bytes]:
 
 def serves(address: str) -> bool:
     """Whether a queue manager still listens there. One that is slow to answer does."""
-    return any(_listens(one.host, one.port) for one in parse_addresses(address))
+    return any(_listens(one) for one in parse_addresses(address))
 
 
-def _listens(host: str, port: int) -> bool:
+def _listens(where: Address) -> bool:
     try:
-        socket.create_connection((host, port), LISTEN_TIMEOUT_S).close()
+        if where.path:
+            with socket.socket(socket.AF_UNIX) as sock:
+                sock.settimeout(LISTEN_TIMEOUT_S)
+                sock.connect(where.path)
+        else:
+            socket.create_connection((where.host, where.port), LISTEN_TIMEOUT_S).close()
     except TimeoutError:
         return True
     except OSError:

@@ -18,8 +18,8 @@ Command = Callable[..., Any]
 
 GROUPS: Groups = {
     "Addresses and users": (
-        "listen", "credentials_file", "remote_clients", "http_listen", "http_port",
-        "registry_listen",
+        "listen", "listen_unix", "listen_unix_mode", "credentials_file", "remote_clients",
+        "http_listen", "http_port", "registry_listen",
     ),
     "Kafka": (
         "bootstrap_servers", "replication", "min_insync_replicas", "consumed_retention_ms",

@@ -74,5 +74,6 @@ def tell_all(name: str = "adapter.mqi") -> None:
 
 def environment(qmgr: str) -> dict[str, str]:
     """Our environment, and where the queue manager is: for the SDK's commands, and MQI programs."""
-    names = ",".join(f"{one.host}({one.port})" for one in parse_addresses(qmgr))
+    found = parse_addresses(qmgr)
+    names = ",".join(str(one) if one.path else f"{one.host}({one.port})" for one in found)
     return {"MQSERVER": f"SYSTEM.DEF.SVRCONN/TCP/{names}"} | os.environ | {"MQK_QMGR": qmgr}

@@ -66,9 +66,9 @@ def connect(
 ) -> Connection:
     """Connect to a queue manager.
 
-    address: HOST:PORT or HOST(PORT), or a comma list of them, of which the first that answers is
-    taken. queue_manager: the name it must have. application: named in the messages that are put;
-    None: the name of this program.
+    address: HOST:PORT, HOST(PORT) or unix:/PATH, or a comma list of them, of which the first that
+    answers is taken. queue_manager: the name it must have. application: named in the messages that
+    are put; None: the name of this program.
     user: who an operator sees as connected; None: MQK_USER of the environment, or the user that
     this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
     registry: the schema registry of put_value() and decode(): its URL, an object that is one, or

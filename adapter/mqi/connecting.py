@@ -31,7 +31,9 @@ from adapter.mqi.reasons import MqiFailure, failure_of
 from adapter.mqi.session import MqiSession
 
 DEFAULT_ADDRESS = "127.0.0.1:1414"
-MQSERVER = re.compile(r"(?P<channel>[A-Za-z0-9._/%]{1,20})/[Tt][Cc][Pp]/(?P<address>[^/]+)")
+MQSERVER = re.compile(
+    r"(?P<channel>[A-Za-z0-9._/%]{1,20})/[Tt][Cc][Pp]/(?P<address>[^/]+|unix:/.+)"
+)
 TRANSPORT_TCP = 2  # MQXPT_TCP
 APPLICATION_LENGTH_MAX = 28  # MQ_APPL_NAME_LENGTH
 USER_LENGTH_MAX = 64

@@ -1,4 +1,4 @@
-"""The listener: the port at which clients connect, on loopback unless more is asked for.
+"""The listener: where clients connect, on loopback unless more is asked for, and at a path.
 
 It opens and closes the port, and has connections looked at. It must not know what clients send.
 """
@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import socket
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from adapter import addresses, watched
 from adapter.core.contract.results import Refused
 from adapter.server.bounds import BOUNDS
 from adapter.server.connections import ClientConnections
 
+BACKLOG = 1024
+"""How many clients may wait until they are accepted."""
 FILES_RESERVED = 128
 """Open files for the ledger's connections to brokers, for logs, and for saying goodbye."""
 
@@ -49,6 +53,40 @@ def files_max(connections: int = BOUNDS.connections) -> int:
     return limit
 
 
+class SocketPathError(ValueError):
+    """A Unix-domain socket cannot be made at the path."""
+
+
+def bind_path(path: str, mode: int) -> socket.socket:
+    """Return a Unix-domain socket at a path, to listen on. Raises SocketPathError.
+
+    One that a killed queue manager has left there is replaced.
+    """
+    made = socket.socket(socket.AF_UNIX)
+    try:
+        if Path(path).is_socket() and _is_left_over(path):
+            Path(path).unlink()
+        made.bind(path)
+        Path(path).chmod(mode)  # before it listens, so that nobody connects earlier
+    except OSError as error:
+        made.close()
+        raise SocketPathError(
+            f"{path} cannot be used to listen: {error.strerror or error}; choose another path with "
+            "--listen-unix"
+        ) from error
+    return made
+
+
+def _is_left_over(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.setblocking(False)
+        try:
+            asking.connect(path)
+        except ConnectionRefusedError:
+            return True
+    return False
+
+
 class Listener:
     """Where the clients of one queue manager connect."""
 
@@ -59,28 +97,38 @@ class Listener:
         broke: watched.Ended,
         *,
         remote_clients: bool = False,
+        unix_path: str = "",
+        unix_mode: int = 0o600,
     ) -> None:
         """accept: makes the protocol of a new connection. broke: hears of what must not fail and
         did. remote_clients: listen also where other machines could connect; admission asks these
-        for a password.
+        for a password. unix_path: of a Unix-domain socket to listen at too, "" for none.
         """
         self._connections = connections
         self._accept = accept
         self._broke = broke
         self._remote_clients = remote_clients
         self._look: asyncio.TimerHandle | None = None
-        self._server: asyncio.Server | None = None
+        self._unix_path = unix_path
+        self._unix_mode = unix_mode
+        self._servers: list[asyncio.Server] = []
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
-        """Open the port; returns the address in use."""
+        """Open the port, and the socket at the path; returns the address in use."""
         if not self._remote_clients:
             check_loopback(host)
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(self._accept, host, port, backlog=1024)
+        server = await loop.create_server(self._accept, host, port, backlog=BACKLOG)
+        self._servers.append(server)
+        if self._unix_path:
+            bound = bind_path(self._unix_path, self._unix_mode)
+            self._servers.append(
+                await loop.create_unix_server(self._accept, sock=bound, backlog=BACKLOG)
+            )
         most = self._connections.connections_max
         self._connections.connections_max = min(most, files_max(most) - FILES_RESERVED)
         self._look_again()
-        return addresses.listening(self._server)
+        return addresses.listening(server)
 
     async def shut(self, reason: Refused) -> None:
         """Close the port and say goodbye to every client."""
@@ -94,8 +142,11 @@ class Listener:
         self._connections.abandon()
 
     def _stop_listening(self) -> None:
-        if self._server is not None:
-            self._server.close()
+        if len(self._servers) > 1:  # else the path is not ours
+            Path(self._unix_path).unlink(missing_ok=True)
+        for server in self._servers:
+            server.close()
+        self._servers.clear()
         if self._look is not None:
             self._look.cancel()
 

@@ -32,7 +32,7 @@ from adapter.owner.replay import LedgerUnreadableError
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
-from adapter.server.listener import NotLoopbackError
+from adapter.server.listener import NotLoopbackError, SocketPathError
 from adapter.server.own_schemas import OwnSchemas
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
@@ -51,6 +51,7 @@ START_ERRORS = (
     LedgerUnreadableError,
     NotLoopbackError,
     OwnedElsewhereError,
+    SocketPathError,
     TopicError,
 )
 
@@ -87,6 +88,8 @@ def settings_of(config: Config) -> ServerSettings:
         ),
         host=host,
         port=port,
+        unix_path=config["listen_unix"],
+        unix_mode=int(config["listen_unix_mode"], 8),
         http_host=http_host,
         http_port=http_port,
         http_if_free=config.is_default("http_port") and config.is_default("http_listen"),
@@ -166,6 +169,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             version=metadata.version("mqk"),
             core=compiled.text(compiled.count()),
             address=addresses.written(host, port),
+            unix=settings.unix_path,
             http=http,
             ledger=names.ledger_topic(name),
             kafka=settings.kafka.bootstrap_servers,

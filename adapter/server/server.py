@@ -91,7 +91,12 @@ class Server:
         )
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(
-            self.connections, self.accept, self.owner.broke, remote_clients=settings.remote_clients
+            self.connections,
+            self.accept,
+            self.owner.broke,
+            remote_clients=settings.remote_clients,
+            unix_path=settings.unix_path,
+            unix_mode=settings.unix_mode,
         )
         self._network = Network(network, self.owner, own) if network is not None else None
 
@@ -100,8 +105,8 @@ class Server:
 
         take_over: also from another owner that is alive.
         """
-        address = await self.listener.listen(host, port)
         try:
+            address = await self.listener.listen(host, port)
             await self.owner.start(take_over=take_over)
         except BaseException:
             self.listener.abandon()

@@ -19,6 +19,7 @@ from adapter.server.own_schemas import NO_REGISTRY
 class ServerSettings(Struct, kw_only=True):
     """What a server needs to know.
 
+    unix_path: of a Unix-domain socket to listen at too, "" for none; unix_mode: its permissions.
     http_host, http_port: for monitoring, port 0 for none. http_if_free: nobody has chosen that
     port, so that the server goes on without one if it is taken. registry_host, registry_port: of
     the schema registry's API; port 0 for none but /registry of a monitoring on loopback.
@@ -34,6 +35,8 @@ class ServerSettings(Struct, kw_only=True):
     kafka: KafkaSettings
     host: str = "127.0.0.1"
     port: int = 1414
+    unix_path: str = ""
+    unix_mode: int = 0o600
     http_host: str = "127.0.0.1"
     http_port: int = 0
     http_if_free: bool = False

@@ -1,6 +1,7 @@
-"""The links over TCP and within one process: the same suite for both."""
+"""The links over TCP, at a path and within one process: the same suite for all."""
 
 import asyncio
+import tempfile
 
 from adapter.channel.addresses import Address
 from adapter.channel.link.tcp import TcpDialer
@@ -30,9 +31,29 @@ class TcpEnds(LinkEnds):
         super().end()
 
 
+class UnixEnds(TcpEnds):
+    """Links over a Unix-domain socket."""
+
+    def listen(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self._address = Address("", 0, f"{self._folder.name}/QM1.sock")
+        self._listening = self.run(
+            self.loop.create_unix_server(self.accept, self._address.path, backlog=1024)
+        )
+
+    def end(self) -> None:
+        super().end()
+        self._folder.cleanup()
+
+
 class TestTcpLink(LinkContract):
     def make(self) -> TcpEnds:
         return TcpEnds()
+
+
+class TestUnixLink(LinkContract):
+    def make(self) -> UnixEnds:
+        return UnixEnds()
 
 
 class TestInProcessLink(LinkContract):

@@ -11,6 +11,7 @@ import ibmmq
 import pytest
 from ibmmq import CMQC
 
+from adapter import testing
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, conname, reason_of
 
@@ -132,6 +133,14 @@ def test_an_mqserver_that_is_none(
     monkeypatch.setenv("MQSERVER", value)
     assert refusal() == CMQC.MQRC_CLIENT_CONN_ERROR
     assert "MQSERVER is CHANNEL/TCP/HOST(PORT)" in caplog.text
+
+
+def test_an_mqserver_at_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "QM1.sock"
+    monkeypatch.setenv("MQSERVER", f"{CHANNEL}/TCP/unix:{path}")
+    assert refusal() == CMQC.MQRC_HOST_NOT_AVAILABLE
+    with testing.queue_manager(unix_path=path):
+        connected("QM1")
 
 
 def test_a_blank_before_the_port(

@@ -11,6 +11,7 @@ from adapter import config
 from adapter.config import SETTINGS, Config, ConfigError, load, missing
 
 FLAG = {
+    "listen_unix": "/flag", "listen_unix_mode": "600",
     "queue_manager": "FLAG", "credentials_file": "flag", "remote_clients": "with_password",
     "listen": "127.0.0.1:1", "http_port": "1", "http_listen": "0.0.0.0:1",
     "registry_listen": "127.0.0.1:1", "log_level": "error",
@@ -27,6 +28,7 @@ FLAG = {
     "kafka.consumed_retention_ms": "1",
 }  # fmt: skip
 VARIABLE = {
+    "listen_unix": "/env", "listen_unix_mode": "660",
     "queue_manager": "ENV", "credentials_file": "env", "remote_clients": "no",
     "listen": "127.0.0.1:2", "http_port": "2", "http_listen": "0.0.0.0:2",
     "registry_listen": "127.0.0.1:2", "log_level": "warning",
@@ -43,6 +45,7 @@ VARIABLE = {
     "kafka.consumed_retention_ms": "2",
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
+    "listen_unix": "/file", "listen_unix_mode": "666",
     "queue_manager": "FILE", "credentials_file": "file", "remote_clients": "with_password",
     "listen": "127.0.0.1:3", "http_port": 3, "http_listen": "[::]:3",
     "registry_listen": "localhost:3", "log_level": "debug",
@@ -206,6 +209,8 @@ def test_variables_of_others_are_let_be(name: str) -> None:
         ("[kafka.options]\nx = [1]", "kafka.options: x is a list; text is wanted"),
         ("[kafka]\nreplication = 2\nmin_insync_replicas = 3", "nothing could be written"),
         ("[kafka]\nmin_insync_replicas = 1", "set both, or neither"),
+        ("listen_unix = 'QM1.sock'", "listen_unix is 'QM1.sock'; it is a path that starts with /"),
+        ("listen_unix_mode = '644'", "it is one of 600, 660, 666"),
         ("remote_clients = 'with_password'", "there would be no password to check"),
         ("a = ", "is not TOML: "),
     ],

@@ -1,4 +1,4 @@
-"""Links over TCP, in the clear.
+"""Links over TCP, or over a Unix-domain socket, in the clear.
 
 Reading and writing are one system call each on the hot path: the socket blocks, its own receive
 timeout makes a receive look up, and a send that would block says so at once (MSG_DONTWAIT), so that
@@ -12,6 +12,7 @@ import socket
 import struct
 import time
 from contextlib import suppress
+from typing import Any
 
 from adapter.channel.addresses import Address
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, LinkTimings, WhileFull
@@ -24,7 +25,7 @@ KEEPALIVE_S = 10
 
 
 class TcpDialer:
-    """Connects to an address over TCP."""
+    """Connects to an address over TCP, or to a Unix-domain socket."""
 
     def __init__(self, address: Address, timings: LinkTimings = TIMINGS) -> None:
         self._address = address
@@ -49,7 +50,7 @@ class TcpDialer:
     def _dial(self, deadline_s: float) -> TcpLink:
         address = self._address
         try:
-            found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+            found = _places(address)
         except (OSError, UnicodeError) as error:
             raise HostNotReached(f"{address}: {error}") from error
         problem: OSError | None = None
@@ -65,9 +66,18 @@ class TcpDialer:
         raise HostNotReached(f"{address}: {problem}")
 
 
+def _places(address: Address) -> list[tuple[Any, ...]]:
+    """Return where to connect, as getaddrinfo() does."""
+    if address.path:
+        return [(socket.AF_UNIX, socket.SOCK_STREAM, 0, "", address.path)]
+    return [*socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)]
+
+
 def _tune(sock: socket.socket, timings: LinkTimings) -> None:
     """Blocking, so that a receive is one system call; its own timeout makes it look up."""
     sock.settimeout(None)
+    if sock.family == socket.AF_UNIX:
+        return
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
@@ -82,7 +92,7 @@ def _tune(sock: socket.socket, timings: LinkTimings) -> None:
 
 
 class TcpLink:
-    """One TCP connection: the socket's bytes are the frames' bytes."""
+    """One connection: the socket's bytes are the frames' bytes."""
 
     def __init__(
         self, sock: socket.socket, address: Address, timings: LinkTimings = TIMINGS

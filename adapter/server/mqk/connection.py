@@ -76,11 +76,13 @@ class ClientConnection(asyncio.Protocol):
         self._transport = transport = cast("asyncio.Transport", transport)
         transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
         peer = transport.get_extra_info("peername")
-        if peer is not None:  # else it is a client in this process
-            self.host, port, *_ = peer
-            self.address = addresses.written(self.host, port)
         sock = transport.get_extra_info("socket")
-        if sock is not None:
+        if sock is not None and sock.family == socket.AF_UNIX:
+            self.address = addresses.of_peer(sock)
+        elif sock is not None:  # else it is a client in this process
+            if peer is not None:  # else it has gone
+                self.host, port, *_ = peer
+                self.address = addresses.written(self.host, port)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         refused = self._connections.begin(self)

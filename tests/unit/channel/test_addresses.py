@@ -15,6 +15,8 @@ from adapter.errors import Error, InvalidType, InvalidValue
         ("[::1]:1417", [Address("::1", 1417)]),
         ("[::1]", [Address("::1", 1414)]),
         ("::1", [Address("::1", 1414)]),
+        ("unix:/run/mqk/QM1.sock", [Address("", 0, "/run/mqk/QM1.sock")]),
+        ("unix:/a b:1 , c:1", [Address("", 0, "/a b:1"), Address("c", 1)]),
         ("a:1, b(2) ,c", [Address("a", 1), Address("b", 2), Address("c", 1414)]),
     ],
 )
@@ -24,7 +26,7 @@ def test_addresses(text: str, addresses: list[Address]) -> None:
 
 @pytest.mark.parametrize(
     "text", ["", ":1414", "host:", "host:port", "host:0", "host:65536", "a,,b", "a b", "a:1:2x",
-             "host(14", "host()", "[::1"]
+             "host(14", "host()", "[::1", "unix:", "unix:QM1.sock"]
 )  # fmt: skip
 def test_what_is_no_address_is_named(text: str) -> None:
     with pytest.raises(InvalidValue) as caught:
@@ -40,4 +42,5 @@ def test_an_address_of_another_type_is_refused() -> None:
 
 def test_addresses_print_as_they_are_written() -> None:
     assert str(Address("::1", 1414)) == "[::1]:1414"
+    assert str(Address("", 0, "/run/QM1")) == "unix:/run/QM1"
     assert str(Address("localhost", 1414)) == "localhost:1414"

@@ -36,6 +36,8 @@ def test_defaults_are_those_of_the_parts() -> None:
 
 
 CHOICES = {
+    "listen_unix": "/run/QM1",
+    "listen_unix_mode": "660",
     "depth_trigger_disables": "yes",
     "every_triggers_on_backout": "no",
     "dead_letter_queue": "DLQ",
@@ -77,6 +79,8 @@ def test_every_setting_gets_where_it_is_used() -> None:
         ),
         host="::1",
         port=7,
+        unix_path="/run/QM1",
+        unix_mode=0o660,
         http_port=wanted.pop("http_port"),
         quiesce_ms=wanted.pop("quiesce_ms"),
         heartbeat_ms=wanted.pop("heartbeat_ms"),

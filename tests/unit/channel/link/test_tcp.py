@@ -2,6 +2,7 @@
 
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,12 @@ def test_a_port_without_a_listener_is_reported_in_time() -> None:
     with pytest.raises(HostNotReached, match=str(address)):
         TcpDialer(address).dial(5.0)
     assert time.monotonic() - began < 4
+
+
+def test_a_path_without_a_listener_is_reported(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path / ("long" * 30)):
+        with pytest.raises(HostNotReached, match=f"unix:{path}: "):
+            TcpDialer(Address("", 0, str(path))).dial(5.0)
 
 
 def test_a_host_that_does_not_exist_is_reported() -> None:

@@ -105,11 +105,11 @@ def _check_each(
     defaults: PutDefaults = handle.alias or queue.attributes
     if handle.route is not None:
         defaults = handle.alias or handle.route.definition or queue.attributes
-    for message in command.messages:
+    for at, message in enumerate(command.messages):
         if handle.route is not None or message.transmission is not None:
             _address(handle, message)
         elif message.format == transmission_header.FORMAT:
-            _address_by_header(queue, message)
+            message = command.messages[at] = _addressed_by_header(queue, message)
         is_cut = check(queue, message) or is_cut
         if message.delay_ms or message.deliver_at_ms:
             staging.check(qm, queue.name, message, request.now_ms)
@@ -126,14 +126,14 @@ def _address(handle: QueueHandle, message: MessageData) -> None:
         message.transmission = None
 
 
-def _address_by_header(queue: LocalQueue, message: MessageData) -> None:
-    """Make the message of the header that a program put on a transmission queue itself.
+def _addressed_by_header(queue: LocalQueue, message: MessageData) -> MessageData:
+    """Return the message of the header that a program put on a transmission queue itself.
 
     What has no valid header, or describes no valid message, is put as it is: as on MQ, it becomes a
     dead letter when it is to be sent. The life that either descriptor gives a message ends it.
     """
     if queue.attributes.usage != remote.XMITQ:
-        return
+        return message
     try:
         inner = transmission_header.message_behind(message.body)
         remote.check_destination(inner.transmission)
@@ -141,11 +141,10 @@ def _address_by_header(queue: LocalQueue, message: MessageData) -> None:
         inner.expiry_ms = min(lives_ms, default=EXPIRY_UNLIMITED)
         check(queue, inner)
     except (ValueError, Refusal):
-        return
+        return message
     inner.properties = message.properties
     inner.delay_ms, inner.deliver_at_ms = message.delay_ms, message.deliver_at_ms
-    for name in MessageData.__struct_fields__:
-        setattr(message, name, getattr(inner, name))
+    return inner
 
 
 def _last(queue: LocalQueue, message: MessageData, is_cut: bool) -> MessageData:

@@ -44,7 +44,7 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
     elif size > qm.limits.unit_bytes:
         raise Refusal(Reason.MESSAGE_TOO_LONG, handle.name, f"{len(message.body)} bytes")
     transactional = unit is not None or command.single
-    _settle(qm, message, handle, request.now_ms, transactional=transactional)
+    message = _settle(qm, message, handle, request.now_ms, transactional=transactional)
     if unit is not None and unit.lifetime is not None:
         _set_lifetime(message, unit.lifetime)
     delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
@@ -111,12 +111,14 @@ def _settle(
     now_ms: int,
     *,
     transactional: bool,
-) -> None:
-    """Fill in what is left to the queue manager, and drop what programs of MSMQ do not say."""
+) -> MessageData:
+    """Return a message with what is left to the queue manager, and without what programs of MSMQ do
+    not say.
+    """
     header = msmq_delivery.header_of(message)
     ends = message.expiry_ms != EXPIRY_UNLIMITED
     expires_at_ms = max(1, now_ms + message.expiry_ms) if ends else 0
-    settled = MessageData(
+    return MessageData(
         body=message.body,
         message_id=message.message_id or qm.numbers.new_message_id(),
         correlation_id=message.correlation_id or NO_ID,
@@ -140,8 +142,6 @@ def _settle(
             unit_size=0,
         ),
     )
-    for field in MessageData.__struct_fields__:
-        setattr(message, field, getattr(settled, field))
 
 
 def _set_lifetime(message: MessageData, lifetime: tuple[int, int]) -> None:

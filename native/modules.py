@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 HOT = (
+    "adapter/core/contract/pages.py",
+    "adapter/core/contract/ranges.py",
+    "adapter/core/contract/replies.py",
     "adapter/core/dispatch.py",
     "adapter/core/tables.py",
     "adapter/core/model/*.py",
@@ -65,9 +68,7 @@ HOT = (
 """What a put, a get and a commit run through."""
 INTERPRETED = frozenset(
     {
-        "adapter/core/contract/computers.py",
         "adapter/core/model/destination.py",
-        "adapter/core/contract/limits.py",
         "adapter/core/model/moment.py",
         "adapter/core/model/routes.py",
         "adapter/core/model/topics.py",
@@ -112,6 +113,9 @@ def _wrong(node: ast.AST) -> Iterator[str]:
     kept = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     if kept and node.attr in C_WORDS:
         yield f"the attribute {node.attr} would be a word of C"
+    if isinstance(node, ast.With) or (isinstance(node, ast.Try) and node.finalbody):
+        for word in _leaves(node.body):
+            yield f"{word} in a with or a try with finally, which mypyc refuses"
     if not isinstance(node, ast.ClassDef):
         return
     if node.keywords:
@@ -122,6 +126,16 @@ def _wrong(node: ast.AST) -> Iterator[str]:
     for base in node.bases:
         if ast.unparse(base).partition("[")[0] in BUILT_IN:
             yield f"class {node.name} is a {ast.unparse(base)}, which mypyc refuses"
+
+
+def _leaves(body: list[ast.stmt]) -> Iterator[str]:
+    """The words that leave a block for its loop."""
+    for node in body:
+        if isinstance(node, ast.Break | ast.Continue):
+            yield type(node).__name__.lower()
+        for field in ("body", "orelse", "handlers"):
+            if not isinstance(node, ast.For | ast.While | ast.FunctionDef | ast.ClassDef):
+                yield from _leaves(getattr(node, field, []))
 
 
 def compiled(top: Path) -> list[Path]:

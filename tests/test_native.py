@@ -31,6 +31,7 @@ def test_what_is_compiled_is_there() -> None:
         ("class A(list[int]):\n    pass", "1: class A is a list[int]"),
         ("class A(Struct):\n    x: dict = field(default_factory=dict)", "1: class A has a field"),
         ("def f(a):\n    a._thread = 1", "2: the attribute _thread"),
+        ("while 1:\n    with a:\n        if b:\n            break", "2: break in a with"),
     ],
 )
 def test_what_mypyc_refuses_is_found(text: str, why: str) -> None:
@@ -44,6 +45,7 @@ def test_what_mypyc_refuses_is_found(text: str, why: str) -> None:
         "class A(Struct):\n    x: int = 0",
         "class A(Generic[T]):\n    pass",
         "def f(a):\n    a._signed()",
+        "with a:\n    while b:\n        break",
     ],
 )
 def test_what_mypyc_compiles_is_not_refused(text: str) -> None:

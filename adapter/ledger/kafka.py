@@ -251,11 +251,13 @@ class LedgerWriter:
                 self._wanted.wait(POLL_S)
                 self._wanted.clear()
             with self._polling:
-                if not self._unread and not self._take_reports(producer):
-                    break
-                if self._unread and not self._failure:
+                works = bool(self._unread) or self._take_reports(producer)
+                if works and self._unread and not self._failure:
                     self._read_gaps(term)
-                self._promise(term)
+                if works:
+                    self._promise(term)
+            if not works:
+                break
         self._tell_doubt()
 
     def _take_reports(self, producer: Producer) -> bool:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from adapter import errors
-from adapter.core import rules as core_rules
 from adapter.core.contract.reasons import Reason
+from adapter.core.rules import msmq as msmq_rules
 from adapter.errors.refusals import refusal
 from adapter.msmq import (
     InvalidOperationError,
@@ -25,7 +25,7 @@ def test_every_reason_has_a_code() -> None:
 
 
 def test_every_refusal_of_a_command_of_msmq_has_its_words() -> None:
-    rules = Path(core_rules.__file__).parent.glob("msmq_*.py")
+    rules = Path(msmq_rules.__file__).parent.glob("*.py")
     found = {name for one in rules for name in re.findall(r"Reason\.([A-Z_]+)", one.read_text())}
     assert found <= {reason.name for reason in TEXTS}
     assert len(found) > 20

@@ -263,6 +263,8 @@ def worst(command: Any, length: int) -> Iterator[list[Any]]:
     plain = [command.__struct_config__.tag, *map(fill, kinds)]
     yield plain
     for number, kind in enumerate(kinds, 1):
+        if kind in kinds[: number - 1]:
+            continue  # a field before has the same bounds
         for value in values(kind, length):
             yield [*plain[:number], value, *plain[number + 1 :]]
     yield [*plain, [[]] * length]

@@ -111,8 +111,8 @@ class Pending(Struct, eq=False):
     begins: UnitOnWire | None = None
 
     def __post_init__(self) -> None:
-        self.durable = is_durable(self.command)
-        if self.when_lost == AGAIN and is_part_of_unit(self.command):
+        self.durable = is_durable(self.command)  # then it outlives its unit, or is in none
+        if self.when_lost == AGAIN and not self.durable and is_part_of_unit(self.command):
             self.when_lost = WITH_UNIT
 
     def settle(self, answer: RequestResult) -> None:

@@ -71,7 +71,7 @@ NOT_OF_A_PUT = frozenset(
         "unit_size",
     ]
 )
-"""Fields of MessageLine that are none of adapter.Message, or are read otherwise."""
+"""Fields of MessageLine that adapter.Message lacks, or that are read otherwise."""
 
 
 def from_json(line: bytes) -> adapter.Message:

@@ -59,6 +59,13 @@ class Browsing(Struct, frozen=True):
         """Whether the queue object, or its connection, has been closed."""
         return self.handles.closing.is_set() or self.context.channel.is_closed
 
+    def show(self, delivered: Delivered) -> BrowsedMessage:
+        """Return a message as the program is shown it."""
+        place = (delivered.lane, delivered.seq, delivered.n)
+        this = partial(self.remover, place, delivered.message.message_id)
+        shown = BrowsedMessage(remover=this, **got(delivered))
+        return readable(shown, self.context.schemas)
+
 
 def choose(of: Browsing, wait_ms: int, is_shared: bool) -> Iterator[BrowsedMessage]:
     """Browse in one of three ways; -1: wait without limit."""
@@ -85,10 +92,7 @@ def browsed(of: Browsing) -> Iterator[BrowsedMessage]:
                 place = (-delivered.lane, delivered.seq, delivered.n)
                 if last is None or place > last:
                     last = place
-                    place = (delivered.lane, delivered.seq, delivered.n)
-                    this = partial(of.remover, place, delivered.message.message_id)
-                    shown = BrowsedMessage(remover=this, **got(delivered))
-                    yield readable(shown, of.context.schemas)
+                    yield of.show(delivered)
         channel.check_process()
     finally:
         close_handles(channel, [handle])
@@ -114,11 +118,8 @@ def followed(of: Browsing, wait_ms: int) -> Iterator[BrowsedMessage]:
             if not found:
                 return
             for delivered in found:
-                place = (delivered.lane, delivered.seq, delivered.n)
-                seen[delivered.lane] = place
-                this = partial(of.remover, place, delivered.message.message_id)
-                shown = BrowsedMessage(remover=this, **got(delivered))
-                yield readable(shown, of.context.schemas)
+                seen[delivered.lane] = (delivered.lane, delivered.seq, delivered.n)
+                yield of.show(delivered)
         channel.check_process()
     finally:
         of.handles.forget(handle)
@@ -155,10 +156,9 @@ def shared(of: Browsing) -> Iterator[BrowsedMessage]:
             if not found:
                 return
             place = (found[0].lane, found[0].seq, found[0].n)
-            this = partial(of.remover, place, found[0].message.message_id)
-            unmark = partial(_unmark, channel, handle, place)
-            shown = BrowsedMessage(remover=this, unmarker=unmark, **got(found[0]))
-            yield readable(shown, of.context.schemas)
+            shown = of.show(found[0])
+            shown.unmarker = partial(_unmark, channel, handle, place)
+            yield shown
         channel.check_process()
     finally:
         close_handles(channel, [handle])

@@ -110,7 +110,7 @@ class HardState:
 
     def note_usage(self, queue: LocalQueue) -> None:
         """Note whether a queue is a transmission queue; one that is deleted is not."""
-        if queue.attributes.usage == "XMITQ" and not queue.is_deleted:
+        if queue.is_transmission and not queue.is_deleted:
             self.transmission_queues[queue.name] = queue
         else:
             self.transmission_queues.pop(queue.name, None)

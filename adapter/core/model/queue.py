@@ -82,6 +82,11 @@ class LocalQueue(Store):
         return self.attributes.definition_type == "TEMPDYN"
 
     @property
+    def is_transmission(self) -> bool:
+        """Whether it holds what goes to other queue managers: USAGE(XMITQ)."""
+        return self.attributes.usage == "XMITQ"
+
+    @property
     def moves_backouts(self) -> bool:
         """Whether the queue manager moves what came back too often."""
         attributes = self.attributes

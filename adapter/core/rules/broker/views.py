@@ -257,7 +257,7 @@ def _why_waiting(qm: QueueManager, queue: LocalQueue) -> str:
         if service:
             return f"The target service '{service}' does not exist."
         return "The messages wait until the queue of the target service is turned on."
-    if queue.attributes.usage == "XMITQ":
+    if queue.is_transmission:
         return f"The messages wait for queue manager {queue.name}."
     return ""
 

@@ -71,8 +71,7 @@ def _nobody_serves(s: Situation) -> bool:
 
 
 def _has_something_to_start(s: Situation) -> bool:
-    attributes = s.queue.attributes
-    return s.has_process if attributes.process else attributes.usage == "XMITQ"
+    return s.has_process if s.queue.attributes.process else s.queue.is_transmission
 
 
 def _initiation_queue_takes(s: Situation) -> bool:

@@ -122,7 +122,7 @@ def _address(handle: QueueHandle, message: MessageData) -> None:
     """Say where a message goes: as its queue says, or as a program does on a transmission queue."""
     if handle.route is not None:
         message.transmission = handle.route.transmission
-    elif handle.queue.attributes.usage != remote.XMITQ:
+    elif not handle.queue.is_transmission:
         message.transmission = None
 
 
@@ -132,7 +132,7 @@ def _addressed_by_header(queue: LocalQueue, message: MessageData) -> MessageData
     What has no valid header, or describes no valid message, is put as it is: as on MQ, it becomes a
     dead letter when it is to be sent. The life that either descriptor gives a message ends it.
     """
-    if queue.attributes.usage != remote.XMITQ:
+    if not queue.is_transmission:
         return message
     try:
         inner = transmission_header.message_behind(message.body)

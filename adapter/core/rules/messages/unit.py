@@ -355,8 +355,7 @@ def delivery_records(unit: UnitOfWork, queue: LocalQueue, found: list[Stored]) -
     is not ahead any more, nor is what its unit got besides. What is got ahead of a transmission
     queue is not counted: its sender shows it to nobody.
     """
-    attributes = queue.attributes
-    if not attributes.harden_get_backout or (unit.ahead and attributes.usage == "XMITQ"):
+    if not queue.attributes.harden_get_backout or (unit.ahead and queue.is_transmission):
         return []
     unit.ahead = False
     hard = [stored for stored in found if not stored.place[2]]

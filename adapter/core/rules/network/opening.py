@@ -19,7 +19,7 @@ from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.rules.network import remote, resolve
+from adapter.core.rules.network import resolve
 from adapter.core.rules.primitives import matching, staging, trigger_events
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
@@ -47,9 +47,8 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     if route is not None:
         result = Opened(route.transmission.queue, queue_manager=route.transmission.queue_manager)
     else:
-        is_transmission = queue.attributes.usage == remote.XMITQ
         control = (found.alias or queue.attributes).property_control
-        opened = Opened(queue.name, found.is_made, False, "", is_transmission, control)
+        opened = Opened(queue.name, found.is_made, False, "", queue.is_transmission, control)
         result = Done() if opened == Opened(command.queue) else opened
     return Decision(found.records, result, qm.entry_n, made=found.made)
 

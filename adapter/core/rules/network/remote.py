@@ -24,7 +24,6 @@ from adapter.core.model.routes import Made, RemoteRoute
 from adapter.core.rules.primitives import naming
 
 REMOTE = "remote"
-XMITQ = "XMITQ"
 
 
 def route(qm: QueueManager, name: str, queue_manager: str, made: Made) -> RemoteRoute | None:
@@ -129,7 +128,7 @@ def _transmission_queue(
     unknown, wrong_type, wrong_usage = reasons
     queue = qm.queues.get(named) or made.get(named)
     if queue is not None:
-        if queue.attributes.usage != XMITQ or queue.is_temporary:
+        if not queue.is_transmission or queue.is_temporary:
             raise Refusal(wrong_usage, name, f"queue {named} has not USAGE(XMITQ), or is temporary")
         return queue
     kind = naming.kind_of(qm, named)
@@ -154,7 +153,7 @@ def make_for(qm: QueueManager, name: str, wanted: str, what: str, made: Made) ->
 
 
 def _attributes(what: str) -> dict[str, Any]:
-    return {"description": what, "usage": XMITQ, "msg_delivery_sequence": "FIFO"}
+    return {"description": what, "usage": "XMITQ", "msg_delivery_sequence": "FIFO"}
 
 
 def definitions(made: Made) -> list[Record]:

@@ -5,13 +5,24 @@ Import it from adapter.errors, which draws the tree.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, TypeVar
 
 from msgspec import Struct
 
 from adapter.core.contract.reasons import Reason
 
+KindT = TypeVar("KindT", bound="type[Error]")
 FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warning
+
+
+class Case(Struct, frozen=True):
+    """What a refusal becomes: the error, what happened ({name} is the object), what to do."""
+
+    reason: Reason
+    error: type[Error]
+    happened: str
+    remedy: str
 
 
 class Error(Exception):
@@ -26,6 +37,7 @@ class Error(Exception):
     comp: ClassVar[int] = FAILED
     reason: ClassVar[int] = 2195
     reason_name: ClassVar[str] = "MQRC_UNEXPECTED_ERROR"
+    cases: ClassVar[tuple[Case, ...]] = ()
 
     def __init__(self, text: str, object_name: str = "") -> None:
         super().__init__(text, object_name)
@@ -38,6 +50,16 @@ class Error(Exception):
 
     def __str__(self) -> str:
         return f"{self.text} [{self.reason_name}]"
+
+
+def raised_for(reason: Reason, happened: str, remedy: str) -> Callable[[KindT], KindT]:
+    """Return a decorator: the error is raised if the queue manager refuses for this reason."""
+
+    def add(error: KindT) -> KindT:
+        error.cases = (Case(reason, error, happened, remedy), *error.__dict__.get("cases", ()))
+        return error
+
+    return add
 
 
 def text_of_mistake(error: Error) -> str:

@@ -1,6 +1,8 @@
-"""The errors of schemas and their registry. Import them from adapter.errors."""
+"""Errors of schemas and their registry."""
 
 # ruff: noqa: N818 -- these are published names
+
+from __future__ import annotations
 
 from adapter.errors.root import Error
 

@@ -112,6 +112,8 @@ NUMBERS = {
 
 
 def test_every_reason_of_core_has_an_error() -> None:
+    cases = [case.reason for error in CLASSES for case in error.__dict__.get("cases", ())]
+    assert sorted(cases) == sorted(Reason)  # and only one
     assert set(refusals.REFUSALS) == set(Reason)
 
 

@@ -10,6 +10,8 @@ import ipaddress
 import socket
 import struct
 
+from msgspec import Struct
+
 
 def reaches_only_this_machine(host: str) -> bool:
     """Whether listening there lets no other machine connect. OSError: it is not an address here."""
@@ -31,13 +33,37 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-def of_peer(sock: socket.socket) -> str:
-    """Say which process is at the other end of a Unix-domain socket, as the system knows it."""
+class Peer(Struct, frozen=True):
+    """The other end of a connection. address: as it is shown. host: its address, "" unless it came
+    over TCP. uid: of its account, if it came over a Unix-domain socket and the system knows it.
+    """
+
+    address: str = ""
+    host: str = ""
+    uid: int | None = None
+
+
+HERE = Peer()
+"""In this process, or gone already."""
+
+
+def peer_of(transport: asyncio.BaseTransport) -> Peer:
+    """Return who is at the other end of a transport, as the system knows it."""
+    sock = transport.get_extra_info("socket")
+    if sock is None:
+        return HERE
+    if sock.family == socket.AF_UNIX:
+        return _of_process(sock)
+    name = transport.get_extra_info("peername")
+    return HERE if name is None else Peer(written(*name[:2]), name[0])
+
+
+def _of_process(sock: socket.socket) -> Peer:
     option = getattr(socket, "SO_PEERCRED", None)  # Linux has it
     if option is None:
-        return "unix"
+        return Peer("unix")
     pid, uid, _ = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, option, 12))
-    return f"unix:pid={pid},uid={uid}"
+    return Peer(f"unix:pid={pid},uid={uid}", uid=uid)
 
 
 def is_literal(host: str) -> bool:

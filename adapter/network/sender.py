@@ -128,16 +128,9 @@ class SenderParts(Struct, kw_only=True):
     turns: TopicTurns
 
 
-def client_of(
-    loop: asyncio.AbstractEventLoop, accept: Accept, queue_manager: str, password: str
-) -> Channel:
-    """Connect a client within this process; it does not connect again by itself. Raises Error.
-
-    password: by which the queue manager knows that the client is its own.
-    """
-    shaken = Handshake(
-        [InProcessDialer(loop, accept)], queue_manager, APPLICATION, queue_manager, password
-    )
+def client_of(loop: asyncio.AbstractEventLoop, accept: Accept, queue_manager: str) -> Channel:
+    """Connect a client within this process; it does not connect again by itself. Raises Error."""
+    shaken = Handshake([InProcessDialer(loop, accept)], queue_manager, APPLICATION)
     return Channel(shaken, Timeouts(connect_timeout_s=CONNECT_S, reconnect_timeout_s=0.0))
 
 

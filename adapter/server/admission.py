@@ -4,12 +4,16 @@ demand() is the one rule. Passwords are checked off the event loop, one at a tim
 for a moment and 64 MiB of memory; the order, and pauses after wrong ones, are those of guesses. A
 password that was checked before is known again at once, so that guessers do not delay the users
 that are there.
+
+Without a password, a client at the Unix-domain socket is the account that the operating system
+names, whatever user it says it is; root and the account of the queue manager may name any user.
 """
 
 from __future__ import annotations
 
 import asyncio
-import secrets
+import os
+import pwd
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
@@ -18,24 +22,14 @@ import structlog
 from msgspec import Struct
 
 from adapter import watched
+from adapter.addresses import HERE, Peer
+from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import StartError
 from adapter.server.credentials import Credentials
 from adapter.server.guesses import GUESS_BOUNDS, Attempt, GuessBounds, Guesses, network_of
 from adapter.wire.frames import Hello
-
-
-class Principal(Struct, frozen=True):
-    """Who a client is, as far as the queue manager knows. user: "" if it names none.
-
-    is_authenticated: a password has proved it; otherwise it is the client's own word, which is
-    taken from clients that need no password.
-    """
-
-    user: str
-    is_authenticated: bool = False
-
 
 Decide = Callable[[Principal | Refused], None]
 Demand = Literal["nothing", "a right one if given", "a right one"]
@@ -68,6 +62,23 @@ def demand(password_check: str, *, has_users: bool, remote: bool) -> Demand:
     return DEMANDS.get(password_check, "a right one")
 
 
+def principal_of(user: str, peer: Peer) -> Principal:
+    """Return who a client is that has given no password. user: as it says, "" if it names none."""
+    if peer.uid is None:
+        return Principal(user)
+    if peer.uid in (0, os.geteuid()):
+        return Principal(user or _account(peer.uid), Proof.OPERATOR)
+    return Principal(_account(peer.uid), Proof.PEER)
+
+
+def _account(uid: int) -> str:
+    """Return the name of an account; one that has no name is known by its number."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid:{uid}"
+
+
 class AdmissionRequest(Struct, frozen=True, eq=False):
     """A client that waits for a decision."""
 
@@ -81,12 +92,9 @@ class Admission:
     def __init__(
         self,
         credentials: Credentials | None = None,
-        own: str = "",
         bounds: GuessBounds = GUESS_BOUNDS,
     ) -> None:
-        """own: a password by which the queue manager's own client is known."""
         self._credentials = credentials
-        self._own = own
         self._lookups = ThreadPoolExecutor(1, "known passwords")
         self._checks = ThreadPoolExecutor(1, "passwords")
         self._guesses: Guesses[AdmissionRequest] = Guesses(bounds)
@@ -99,28 +107,24 @@ class Admission:
         hello: Hello,
         decide: Decide,
         *,
-        address: str = "",
+        peer: Peer = HERE,
         remote: bool = False,
         wanted: Callable[[], bool] = lambda: True,
     ) -> None:
         """Have decide called with who the client is, or with why it may not connect.
 
-        That is at once or later. password_check: see demand(). address: the client's, without its
-        port. remote: it is on another machine. wanted: whether it is still there.
+        That is at once or later. password_check: see demand(). peer: where it connects from.
+        remote: that is another machine. wanted: whether it is still there.
         """
         credentials = self._credentials
         demanded = demand(password_check, has_users=credentials is not None, remote=remote)
-        if (
-            self._is_own(hello)
-            or demanded == "nothing"
-            or (not hello.password and demanded != "a right one")
-        ):
-            decide(Principal(hello.user, is_authenticated=self._is_own(hello)))
+        if demanded == "nothing" or (not hello.password and demanded != "a right one"):
+            decide(principal_of(hello.user, peer))
         elif credentials is None or not hello.password:
             decide(_refused(hello, "a user and a password must be given"))
         else:
             asked = AdmissionRequest(hello, decide)
-            self._look_up(credentials, Attempt(network_of(address), hello.user, asked, wanted))
+            self._look_up(credentials, Attempt(network_of(peer.host), hello.user, asked, wanted))
 
     def close(self) -> None:
         """Check nothing more."""
@@ -128,10 +132,6 @@ class Admission:
             self._timer.cancel()
         for executor in (self._lookups, self._checks):
             executor.shutdown(wait=False, cancel_futures=True)
-
-    def _is_own(self, hello: Hello) -> bool:
-        given, own = hello.password.encode(errors="surrogatepass"), self._own.encode()
-        return bool(own) and secrets.compare_digest(given, own)
 
     def _look_up(self, credentials: Credentials, attempt: Attempt[AdmissionRequest]) -> None:
         """Ask whether the password has been checked before; have it checked if not."""
@@ -208,7 +208,7 @@ class Admission:
     def _decide(self, attempt: Attempt[AdmissionRequest], is_right: bool) -> None:
         asked = attempt.what
         if is_right:
-            asked.decide(Principal(asked.hello.user, is_authenticated=True))
+            asked.decide(Principal(asked.hello.user, Proof.PASSWORD))
         else:
             asked.decide(_refused(asked.hello, "user or password is wrong"))
 

@@ -71,8 +71,8 @@ def by(connection: int, party: Party | None) -> dict[str, Any]:
     """Say who it was."""
     who = party or Party()
     return {
-        "user": who.user, "application": who.application, "address": who.address,
-        "connection": connection,
+        "user": who.user, "proof": who.principal.proof.value, "application": who.application,
+        "address": who.address, "connection": connection,
     }  # fmt: skip
 
 

@@ -22,9 +22,7 @@ COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
 class CommandService:
     """Starts the command server once, and ends it."""
 
-    def __init__(self, password: str = "") -> None:
-        """password: by which the queue manager knows its own client."""
-        self._password = password
+    def __init__(self) -> None:
         self._served: CommandServer | None = None
         self._starting: asyncio.Future[None] | None = None
         self._ended = False
@@ -32,7 +30,8 @@ class CommandService:
     def need(self, accept: Callable[[], asyncio.Protocol]) -> None:
         """Let the command queue be served by a client in this process.
 
-        accept: makes the server's end of its connection, on this event loop.
+        accept: makes the server's end of its connection, as the queue manager's own, on this event
+        loop.
         """
         if self._starting is None and not self._ended:
             loop = asyncio.get_running_loop()
@@ -44,7 +43,7 @@ class CommandService:
         # A client in the server's process: what does without it does not load it.
         from adapter.administration.pcf.command_server import CommandServer  # noqa: PLC0415
 
-        self._served = CommandServer(loop, accept, self._password)
+        self._served = CommandServer(loop, accept)
         self._served.start()
 
     async def stop(self) -> None:

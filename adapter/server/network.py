@@ -50,10 +50,8 @@ class NetworkLink(Struct, frozen=True):
 class Network:
     """Sends and receives for one queue manager."""
 
-    def __init__(self, link: NetworkLink, owner: Owner, password: str) -> None:
-        """password: by which the queue manager knows its own clients."""
+    def __init__(self, link: NetworkLink, owner: Owner) -> None:
         self._owner = owner
-        self._password = password
         self._transport = link.transport
         self._ident = lru_cache(1)(link.ident)
         self.directory = Directory()
@@ -75,14 +73,16 @@ class Network:
         """As they were entered in the directory last."""
 
     def start(self, address: str, accept: Callable[[], asyncio.Protocol]) -> None:
-        """Begin, when the owner serves. address: where its clients connect."""
+        """Begin, when the owner serves. address: where its clients connect. accept: makes the
+        server's end of a connection, as the queue manager's own.
+        """
         loop = asyncio.get_running_loop()
         self._parts = SenderParts(
             queue_manager=self._owner.name,
             ident=self._ident,
             transport=self._transport,
             directory=self.directory,
-            dial=partial(client_of, loop, accept, self._owner.name, self._password),
+            dial=partial(client_of, loop, accept, self._owner.name),
             next_session=self._next_session,
             turns=TopicTurns(),
         )

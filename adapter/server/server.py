@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import secrets
 import time
-from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import structlog
 
 from adapter import compiled, logs, watched
 from adapter.core.contract.parked import ParkedQueue
+from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.ledger.port import Ledger
@@ -70,8 +70,7 @@ class Server:
         self._version = metadata.version("mqk")  # read from disk: not each time figures are asked
         self._compiled_modules = compiled.count()
         self._started_s = time.monotonic()
-        own = secrets.token_hex()
-        self._commands = CommandService(own)
+        self._commands = CommandService()
         users = Path(settings.credentials_file) if settings.credentials_file else None
         credentials = Credentials(users) if users is not None else None
         self._has_users = credentials is not None
@@ -79,11 +78,13 @@ class Server:
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
-        self._admission = Admission(credentials, own, settings.bounds.passwords)
-        self.accept: Callable[[], asyncio.Protocol] = MqkHandler(
+        self._admission = Admission(credentials, settings.bounds.passwords)
+        self.accept = MqkHandler(
             self.connections, self._admission, audit, clock, self, self._kafka
         ).accept
         """Makes the server's end of a connection; on the event loop's thread."""
+        self._accept_own = partial(self.accept, Principal(name, Proof.OWN))
+        """Likewise, of a client that is a part of the queue manager."""
         owned = OwnerSettings(
             limits=settings.limits,
             heartbeat_s=settings.heartbeat_ms / 1000,
@@ -98,7 +99,7 @@ class Server:
             unix_path=settings.unix_path,
             unix_mode=settings.unix_mode,
         )
-        self._network = Network(network, self.owner, own) if network is not None else None
+        self._network = Network(network, self.owner) if network is not None else None
 
     async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use.
@@ -118,7 +119,7 @@ class Server:
         self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
         if self._network is not None:
-            self._network.start(self.address, self.accept)
+            self._network.start(self.address, self._accept_own)
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
         if COMMAND_QUEUE in waiting:
             self.need_commands()
@@ -136,7 +137,7 @@ class Server:
 
     def need_commands(self) -> None:
         """Let the command queue be served."""
-        self._commands.need(self.accept)
+        self._commands.need(self._accept_own)
 
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""

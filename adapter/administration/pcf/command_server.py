@@ -121,14 +121,12 @@ class CommandServer:
         self,
         loop: asyncio.AbstractEventLoop,
         accept: Callable[[], asyncio.Protocol],
-        password: str = "",
     ) -> None:
-        """loop, accept: where the queue manager runs, and what makes its end of a connection.
-        password: by which the queue manager knows that the client is its own.
+        """loop, accept: where the queue manager runs, and what makes its end of a connection, as
+        its own.
         """
         self._loop = loop
         self._accept = accept
-        self._password = password
         self._thread: threading.Thread | None = None
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -180,9 +178,7 @@ class CommandServer:
             self._stopping.wait(RETRY_S)
 
     def _serve(self) -> None:
-        with connect_in_process(
-            self._loop, self._accept, application=COMMAND_SERVER, password=self._password
-        ) as qm:
+        with connect_in_process(self._loop, self._accept, application=COMMAND_SERVER) as qm:
             with self._lock:
                 if self._stopping.is_set():
                     return

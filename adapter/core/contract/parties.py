@@ -2,17 +2,56 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from msgspec import Struct
+
+
+class Proof(Enum):
+    """How the queue manager knows who a client is."""
+
+    NONE = "none"
+    """By the client's own word alone."""
+    PASSWORD = "password"  # noqa: S105 -- a kind of proof
+    PEER = "peer"
+    """The operating system says which account is at the other end of the Unix-domain socket."""
+    OPERATOR = "operator"
+    """Likewise, and it is root or the account of the queue manager: it may name any user."""
+    OWN = "own"
+    """It is a part of the queue manager itself."""
+
+
+class Principal(Struct, frozen=True):
+    """Who a client is, as the queue manager knows it. user: "" if it names none.
+
+    Only the server makes one: what a client says of itself becomes its user if there is no proof.
+    """
+
+    user: str = ""
+    proof: Proof = Proof.NONE
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether there is more than the client's own word."""
+        return self.proof is not Proof.NONE
+
+
+NOBODY = Principal()
 
 
 class Party(Struct):
     """Who a connection is, as its client and its listener say. since_ms: when it was made.
 
-    channel: the name by which it connects, "" if it names none.
+    application: as the client says. channel: the name by which it connects, "" if it names none.
     """
 
     application: str = ""
-    user: str = ""
+    principal: Principal = NOBODY
     address: str = ""
     since_ms: int = 0
     channel: str = ""
+
+    @property
+    def user(self) -> str:
+        """The user that it is."""
+        return self.principal.user

@@ -16,7 +16,7 @@ from typing import Protocol, cast
 import structlog
 
 from adapter import addresses
-from adapter.core.contract.parties import Party
+from adapter.core.contract.parties import Party, Principal
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
 from adapter.server.connections import ClientConnections
@@ -49,9 +49,17 @@ class FrameHandler(Protocol):
 class ClientConnection(asyncio.Protocol):
     """One client."""
 
-    def __init__(self, connections: ClientConnections, handler: FrameHandler, number: int) -> None:
+    def __init__(
+        self,
+        connections: ClientConnections,
+        handler: FrameHandler,
+        number: int,
+        principal: Principal | None = None,
+    ) -> None:
+        """principal: who the client is, if that is known before it says anything."""
         self.number = number
-        self.host = self.address = ""
+        self.principal = principal
+        self.peer = addresses.HERE
         self.party: Party | None = None
         self._connections = connections
         self._handler = handler
@@ -75,14 +83,9 @@ class ClientConnection(asyncio.Protocol):
         # uvloop's transports have the methods of asyncio.Transport, but not the class.
         self._transport = transport = cast("asyncio.Transport", transport)
         transport.set_write_buffer_limits(high=WRITE_HIGH_BYTES)
-        peer = transport.get_extra_info("peername")
+        self.peer = addresses.peer_of(transport)
         sock = transport.get_extra_info("socket")
-        if sock is not None and sock.family == socket.AF_UNIX:
-            self.address = addresses.of_peer(sock)
-        elif sock is not None:  # else it is a client in this process
-            if peer is not None:  # else it has gone
-                self.host, port, *_ = peer
-                self.address = addresses.written(self.host, port)
+        if sock is not None and sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         refused = self._connections.begin(self)

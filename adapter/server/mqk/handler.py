@@ -10,13 +10,13 @@ import structlog
 
 from adapter import addresses
 from adapter.core.contract.commands import OUTPUT, Command, Open, Request
-from adapter.core.contract.parties import Party
+from adapter.core.contract.parties import Party, Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
 from adapter.core.contract.traits import is_one_way, trait_of
 from adapter.owner.clock import Clock
 from adapter.owner.term import OwnerTerm
-from adapter.server.admission import Admission, Principal
+from adapter.server.admission import Admission
 from adapter.server.audit import AuditTrail, by
 from adapter.server.clients import ServerControl
 from adapter.server.commands import COMMAND_QUEUE
@@ -48,9 +48,13 @@ class MqkHandler:
         self._control = control
         self._kafka = kafka
 
-    def accept(self) -> ClientConnection:
-        """Make the protocol of a new connection, over TCP or of a client in this process."""
-        return ClientConnection(self._connections, self, self._connections.next_number())
+    def accept(self, principal: Principal | None = None) -> ClientConnection:
+        """Make the protocol of a new connection, of a socket or of a client in this process.
+
+        principal: who the client is; None: it says so itself, and may have to prove it.
+        """
+        number = self._connections.next_number()
+        return ClientConnection(self._connections, self, number, principal)
 
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
         """Answer a client's first frame, when it is known whether it may come in."""
@@ -61,19 +65,23 @@ class MqkHandler:
             elif self._connections.is_open(client):
                 self._let_in(client, hello, principal)
 
+        if client.principal is not None:
+            decided(client.principal)
+            return
         term = self._connections.term
+        peer = client.peer
         self._admission.ask(
             term.inquiries.password_check if term is not None else "",
             hello,
             decided,
-            address=client.host,
-            remote=bool(client.host) and not addresses.is_loopback(client.host),
+            peer=peer,
+            remote=bool(peer.host) and not addresses.is_loopback(peer.host),
             wanted=lambda: self._connections.is_open(client),
         )
 
     def _let_in(self, client: ClientConnection, hello: frames.Hello, principal: Principal) -> None:
         now_ms = self._clock.now_ms()
-        party = Party(hello.application, principal.user, client.address, now_ms, hello.channel)
+        party = Party(hello.application, principal, client.peer.address, now_ms, hello.channel)
         refused = self._connections.admit(client, party)
         if refused is not None:
             client.goodbye(refused)

@@ -2,6 +2,8 @@
 
 import contextlib
 import logging
+import os
+import pwd
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +15,10 @@ import structlog.testing
 
 import adapter
 from adapter import addresses, testing
+from adapter.addresses import HERE, Peer
 from adapter.administration.pcf import structures as pcf
+from adapter.core.contract.parties import Principal, Proof
+from adapter.core.model.manager import QueueManager
 from adapter.errors import Error, LimitReached, NotAuthorized
 from adapter.server import admission, credentials, guesses
 from adapter.server.bounds import ConnectionBounds
@@ -107,6 +112,53 @@ def test_none_is_needed_where_it_is_optional(manager: TestQueueManager, demand: 
 def test_the_rule_is_in_one_place(remote: bool, has_users: bool) -> None:
     found = admission.demand("", has_users=has_users, remote=remote)
     assert found == ("a right one" if remote or has_users else "nothing")
+
+
+def at_the_socket(uid: int) -> Peer:
+    return Peer(f"unix:pid=1,uid={uid}", uid=uid)
+
+
+def test_the_system_proves_who_is_at_the_socket_whatever_the_client_says() -> None:
+    account = pwd.getpwall()[-1]
+    for said in ("", "ada"):
+        found = admission.principal_of(said, at_the_socket(account.pw_uid))
+        assert found == Principal(account.pw_name, Proof.PEER)
+        assert found.is_authenticated
+    unnamed = max(one.pw_uid for one in pwd.getpwall() if one.pw_uid < 2**31) + 1
+    assert admission.principal_of("ada", at_the_socket(unnamed)).user == f"uid:{unnamed}"
+
+
+def test_root_and_the_account_of_the_queue_manager_may_name_any_user_at_the_socket(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    account = pwd.getpwall()[-1]
+    monkeypatch.setattr(os, "geteuid", lambda: account.pw_uid)
+    for uid in (0, account.pw_uid):
+        found = admission.principal_of("ada", at_the_socket(uid))
+        assert found == Principal("ada", Proof.OPERATOR)
+    own = admission.principal_of("", at_the_socket(account.pw_uid))
+    assert own == Principal(account.pw_name, Proof.OPERATOR)
+
+
+@pytest.mark.parametrize("peer", [HERE, Peer("127.0.0.1:5", "127.0.0.1"), Peer("unix")])
+def test_elsewhere_a_client_without_password_is_who_it_says_and_that_is_no_proof(
+    peer: Peer,
+) -> None:
+    found = admission.principal_of("ada", peer)
+    assert (found.user, found.is_authenticated) == ("ada", False)
+
+
+def test_a_password_is_a_proof(manager: TestQueueManager) -> None:
+    with manager.connect(user="ada", password="secret") as qm:
+        qm.define_queue("Q")
+        party = next(iter(core_of(manager).connections.values())).party
+        assert party.principal == Principal("ada", Proof.PASSWORD)
+
+
+def core_of(manager: TestQueueManager) -> QueueManager:
+    server = manager._server
+    assert server is not None
+    return server.owner.term.qm
 
 
 @pytest.mark.parametrize("password", ["pässwörd", "пароль", "密码", "\U0001f511", "a\0b"])

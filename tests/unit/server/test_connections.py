@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from adapter import testing
-from adapter.core.contract.parties import Party
+from adapter.core.contract.parties import Party, Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.owner.owner import Owner
@@ -14,6 +14,8 @@ from adapter.server.audit import AuditTrail
 from adapter.server.clients import ServedClient
 from adapter.server.connections import ClientConnections
 from tests.support.raw_client import RawClient
+
+ADA = Principal("ada")
 
 
 def test_a_peer_that_has_said_nothing_is_not_connected() -> None:
@@ -88,9 +90,9 @@ def test_an_admitted_client_is_known_to_the_owner_until_it_has_gone(
     one = client(connections.next_number())
     assert connections.begin(one) is None
     assert (connections.count, owner.known) == (0, {})
-    assert connections.admit(one, Party("app", "ada")) is None
-    assert (connections.count, owner.known) == (1, {1: Party("app", "ada")})
-    assert one.party == Party("app", "ada")
+    assert connections.admit(one, Party("app", ADA)) is None
+    assert (connections.count, owner.known) == (1, {1: Party("app", ADA)})
+    assert one.party == Party("app", ADA)
     connections.gone(one)
     assert (connections.count, owner.known) == (0, {})
     assert not connections.is_open(one)

@@ -1,13 +1,14 @@
 """A queue manager listens at a path too: who may connect there, as whom, and what is left of it."""
 
 import os
+import pwd
 import socket
 from pathlib import Path
 
 import pytest
 
 import adapter
-from adapter import testing
+from adapter import addresses, testing
 from adapter.cli import ending, trigger_monitor
 from adapter.server import credentials
 from adapter.server.listener import SocketPathError, bind_path
@@ -36,6 +37,19 @@ def test_the_system_says_which_process_it_is(path: Path) -> None:
         assert [one.address for one in qm.connections()] == [
             f"unix:pid={os.getpid()},uid={os.getuid()}"
         ]
+
+
+def test_a_client_is_the_account_at_the_socket_whatever_user_it_names(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = pwd.getpwall()[-1]
+    peer = addresses.Peer("unix:pid=1,uid=7", uid=account.pw_uid)
+    monkeypatch.setattr(addresses, "peer_of", lambda _transport: peer)
+    with (
+        testing.queue_manager(unix_path=path),
+        adapter.connect(f"unix:{path}", user="mallory") as qm,
+    ):
+        assert [one.user for one in qm.connections()] == [account.pw_name]
 
 
 def test_a_client_with_a_path_of_its_own_is_one_of_this_machine(path: Path) -> None:

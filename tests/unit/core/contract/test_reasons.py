@@ -20,6 +20,7 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.parked import ParkedQueue
+from adapter.core.contract.parties import Principal
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages, PutDone, Refused, Subscribed
 from adapter.core.model.msmq_queue import lookup_id_of
@@ -27,7 +28,7 @@ from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.errors import QueueManagerQuiescing
 from adapter.errors.refusals import REFUSALS
 from adapter.owner.clock import SystemClock
-from adapter.server.admission import Admission, Principal
+from adapter.server.admission import Admission
 from adapter.server.audit import AuditTrail
 from adapter.server.clients import ServerControl
 from adapter.server.connections import ClientConnections

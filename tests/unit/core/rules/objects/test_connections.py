@@ -3,7 +3,7 @@
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
-from adapter.core.contract.parties import Party
+from adapter.core.contract.parties import Party, Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Connections, Done, Messages
 from tests.support.core import START_MS, Client, client_on
@@ -28,7 +28,8 @@ def operator_of(client: Client) -> Client:
 def test_a_connection_says_who_it_is_and_what_it_holds() -> None:
     client = client_on()
     dispatch.step(
-        client.core.qm, inputs.Introduced(client.number, Party("billing", "ann", "h:1", START_MS))
+        client.core.qm,
+        inputs.Introduced(client.number, Party("billing", Principal("ann"), "h:1", START_MS)),
     )
     client.put("a")
     unit = client.begin()

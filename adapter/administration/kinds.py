@@ -7,72 +7,42 @@ connected) is described here by rows of the same make, so that both languages sh
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Annotated, Literal
 
 from msgspec import Struct
 
+from adapter.administration.reported import choice, table, text, whole
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, SUBSCRIPTION, WITH_QUEUE_NAMES
-from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, AttributeRow, Table, rows_of
+from adapter.core.attributes.table import NAME_LENGTH_MAX, AttributeRow, Table
 from adapter.core.attributes.unsupported import UNSUPPORTED
 
 CHANNEL_NAME_LENGTH = 20
 DATE_LENGTH, TIME_LENGTH = 12, 8  # MQ_DATE_LENGTH, MQ_TIME_LENGTH
+QUEUE_TYPES = {"QLOCAL": 1, "QMODEL": 2, "QALIAS": 3, "QREMOTE": 6}
 TYPE_KEYWORDS = ("TYPE", "CHLTYPE", "AUTHTYPE")
 """What MQSC calls the type of an object, depending on its kind."""
 
 
-class AlterationRows(Struct, kw_only=True):
-    """Reported of an object: when it was last altered, in UTC; blank if that is not known."""
-
-    alteration_date: Annotated[
-        str,
-        Attribute("ALTDATE", 2027, "when it was altered, UTC", length=DATE_LENGTH, fixed=True),
-    ] = ""
-    alteration_time: Annotated[
-        str,
-        Attribute("ALTTIME", 2028, "when it was altered, UTC", length=TIME_LENGTH, fixed=True),
-    ] = ""
-
-
-class QueueType(AlterationRows, kw_only=True):
-    """Reported of every object that has a queue's name."""
-
-    creation_date: Annotated[
-        str,
-        Attribute("CRDATE", 2004, "when it was defined, UTC", length=DATE_LENGTH, fixed=True),
-    ] = ""
-    creation_time: Annotated[
-        str,
-        Attribute("CRTIME", 2005, "when it was defined, UTC", length=TIME_LENGTH, fixed=True),
-    ] = ""
-
-    queue_type: Annotated[
-        Literal["QLOCAL", "QMODEL", "QALIAS", "QREMOTE"],
-        Attribute("TYPE", 20, "what kind of queue", numbers=(1, 2, 3, 6), fixed=True),
-    ]
-
-
-class QueueFigures(QueueType, kw_only=True):
-    """Further attributes that DISPLAY shows of a local queue."""
-
-    current_depth: Annotated[
-        int, Attribute("CURDEPTH", 3, "messages on it, uncommitted puts too", fixed=True)
-    ] = 0
-    open_input_count: Annotated[
-        int, Attribute("IPPROCS", 17, "handles that have it open for input", fixed=True)
-    ] = 0
-    open_output_count: Annotated[
-        int, Attribute("OPPROCS", 18, "handles that have it open for output", fixed=True)
-    ] = 0
-
-
-class QueueManagerRows(AlterationRows, kw_only=True):
-    """Reported of the queue manager."""
-
-    identifier: Annotated[
-        str,
-        Attribute("QMID", 2032, "its name among all", length=NAME_LENGTH_MAX, fixed=True),
-    ] = ""
+ALTERATION = table(
+    text("alteration_date", "ALTDATE", 2027, "when it was altered, UTC", DATE_LENGTH, ""),
+    text("alteration_time", "ALTTIME", 2028, "when it was altered, UTC", TIME_LENGTH, ""),
+)
+"""Reported of an object; blank if that is not known."""
+QUEUE_TYPE = ALTERATION | table(
+    text("creation_date", "CRDATE", 2004, "when it was defined, UTC", DATE_LENGTH, ""),
+    text("creation_time", "CRTIME", 2005, "when it was defined, UTC", TIME_LENGTH, ""),
+    choice("queue_type", "TYPE", 20, "what kind of queue", QUEUE_TYPES),
+)
+"""Reported of every object that has a queue's name."""
+QUEUE_FIGURES = QUEUE_TYPE | table(
+    whole("current_depth", "CURDEPTH", 3, "messages on it, uncommitted puts too", 0),
+    whole("open_input_count", "IPPROCS", 17, "handles that have it open for input", 0),
+    whole("open_output_count", "OPPROCS", 18, "handles that have it open for output", 0),
+)
+"""Reported of a local queue."""
+IDENTIFIED = ALTERATION | table(text("identifier", "QMID", 2032, "its name among all", default=""))
+"""Reported of the queue manager."""
+REPORTED: dict[str, Table] = {"queue": QUEUE_FIGURES, QUEUE_MANAGER: IDENTIFIED, SUBSCRIPTION: {}}
+"""Where it is not what is reported of every object, or of every one with a queue's name."""
 
 
 class Kind(Struct, frozen=True, dict=True):
@@ -131,17 +101,13 @@ class Kind(Struct, frozen=True, dict=True):
 
 
 def _kind(kind: str, word: str, noun: str, name_keyword: str, name_number: int) -> Kind:
-    reported: type[Struct] | None = QueueType if kind in WITH_QUEUE_NAMES else AlterationRows
-    if kind == "queue":
-        reported = QueueFigures
-    if kind == QUEUE_MANAGER:
-        reported = QueueManagerRows
-    if kind == SUBSCRIPTION:
-        reported = None
+    reported = QUEUE_TYPE if kind in WITH_QUEUE_NAMES else ALTERATION
+    reported = REPORTED.get(kind, reported)
     length = {"channel": CHANNEL_NAME_LENGTH, SUBSCRIPTION: 0}.get(kind, NAME_LENGTH_MAX)
-    rows = rows_of(reported) if reported is not None else {}
     unsupported = UNSUPPORTED[kind]
-    return Kind(kind, word, noun, name_keyword, name_number, KINDS[kind], rows, length, unsupported)
+    return Kind(
+        kind, word, noun, name_keyword, name_number, KINDS[kind], reported, length, unsupported
+    )
 
 
 DEFINED = {

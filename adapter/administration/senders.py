@@ -6,39 +6,24 @@ gets from that queue, which lasts. This module does not know how MQSC and PCF wr
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from msgspec import Struct
-
 from adapter.administration.kinds import CHANNEL_NAME_LENGTH, FoundObject, Kind
+from adapter.administration.reported import always, table, text
 from adapter.administration.values import fits
 from adapter.client.admin import Description
 from adapter.client.connection import Connection
-from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, rows_of
 
-
-class SenderRows(Struct, kw_only=True):
-    """Reported of the sender of a transmission queue, which nobody defined."""
-
-    channel_type: Annotated[
-        Literal["SDR"], Attribute("CHLTYPE", 1511, "it sends", numbers=(1,), fixed=True)
-    ] = "SDR"
-    transmission_queue: Annotated[
-        str,
-        Attribute("XMITQ", 3505, "what it sends from", length=NAME_LENGTH_MAX, fixed=True),
-    ]
-    description: Annotated[str, Attribute("DESCR", 3502, "free text", length=64, fixed=True)] = (
-        "made by the queue manager for its transmission queue"
-    )
-
-
+MADE = "made by the queue manager for its transmission queue"
 SENDER = Kind(
     "sender",
     "CHANNEL",
     "channel",
     "CHANNEL",
     3501,
-    reported=rows_of(SenderRows),
+    reported=table(
+        always("channel_type", "CHLTYPE", 1511, "it sends", "SDR", 1),
+        text("transmission_queue", "XMITQ", 3505, "what it sends from"),
+        text("description", "DESCR", 3502, "free text", 64, MADE),
+    ),
     name_length=CHANNEL_NAME_LENGTH,
 )
 

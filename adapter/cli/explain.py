@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from string import Formatter
 from typing import Any
 
 import msgspec
@@ -144,15 +145,23 @@ def short(ident: bytes) -> str:
 
 def in_words(record: r.Record) -> str:
     """A record as a sentence."""
-    return _WORDS[type(record)](record)
+    words = _WORDS[type(record)]
+    if isinstance(words, str):
+        return _SENTENCE.vformat(words, (), msgspec.structs.asdict(record))
+    return words(record)
 
 
-def _unit_committed(record: r.UnitCommitted) -> str:
-    parts = [f"put {text}" for text in _lanes(record.puts)]
-    parts += [f"got {text}" for text in _lanes(record.gets)]
-    by = "" if record.verb == "commit" else f" (a {record.verb} outside a unit)"
-    did = "; ".join(parts) or "nothing"
-    return f"unit {short(record.unit)} committed{by}: {did}{_outcome(record.outcome)}"
+class _Sentence(Formatter):
+    """Formats of fields of records: {session:id}, {time_ms:time}, {count:n message}, ..."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        way, _, noun = format_spec.partition(" ")
+        if way == "n":
+            return number(value if isinstance(value, int) else len(value), noun)
+        return _FORMATS[way](value) if way else str(value)
+
+
+_SENTENCE = _Sentence()
 
 
 def _lanes(places: list[r.Placed] | list[r.Taken]) -> list[str]:
@@ -187,111 +196,69 @@ def _outcome(outcome: r.OutcomeOf | None) -> str:
     return f" [command {outcome.number} of session {short(outcome.session)}]"
 
 
-def _backout_counted(record: r.BackoutCounted) -> str:
-    where = "; ".join(_lanes(record.gets)) or "nothing"
-    return f"backed out, and backout count raised: {where}{_outcome(record.outcome)}"
+_FORMATS: dict[str, Callable[[Any], str]] = {
+    "id": short,
+    "time": time_of,
+    "total": lambda counts: str(sum(counts)),
+    "places": lambda places: "; ".join(_lanes(places)) or "nothing",
+    "settings": lambda values: ", ".join(f"{k}={v!r}" for k, v in values.items()) or "no attribute",
+    "details": lambda values: "".join(f", {k}={v}" for k, v in values.items()),
+    "outcome": _outcome,
+}
 
 
-def _delivery_counted(record: r.DeliveryCounted) -> str:
-    where = "; ".join(_lanes(record.gets)) or "nothing"
-    return f"handed out to a unit, and counted as backed out until it commits: {where}"
+def _unit_committed(record: r.UnitCommitted) -> str:
+    parts = [f"put {text}" for text in _lanes(record.puts)]
+    parts += [f"got {text}" for text in _lanes(record.gets)]
+    by = "" if record.verb == "commit" else f" (a {record.verb} outside a unit)"
+    did = "; ".join(parts) or "nothing"
+    return f"unit {short(record.unit)} committed{by}: {did}{_outcome(record.outcome)}"
 
 
-def _discarded(record: r.MessagesDiscarded) -> str:
-    return f"{record.cause}, and gone: {'; '.join(_lanes(record.places)) or 'nothing'}"
-
-
-def _settings(attributes: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in attributes.items()) or "no attribute"
-
-
-def _defined(record: r.QueueDefined) -> str:
+def _queue_defined(record: r.QueueDefined) -> str:
     again = f" (defined {record.incarnation} times before)" if record.incarnation else ""
-    return f"queue {record.name} defined{again}: {_settings(record.attributes)}"
+    return f"queue {record.name} defined{again}: {_FORMATS['settings'](record.attributes)}"
 
 
-def _altered(record: r.QueueAltered) -> str:
-    return f"queue {record.name} altered: {_settings(record.attributes)}"
-
-
-def _opened(record: r.SessionOpened) -> str:
-    return f"session {short(record.session)} opened at {time_of(record.time_ms)}"
-
-
-def _recorded(record: r.OutcomeRecorded) -> str:
-    return f"done, {number(record.count, 'message')} concerned{_outcome(record.outcome)}"
-
-
-def _event(record: r.EventRaised) -> str:
-    details = "".join(f", {name}={value}" for name, value in record.details.items())
-    return f"event {record.kind} of {record.name} at {time_of(record.time_ms)}{details}"
-
-
-_WORDS: dict[type, Callable[[Any], str]] = {
+_WORDS: dict[type, str | Callable[[Any], str]] = {
     r.UnitCommitted: _unit_committed,
-    r.BackoutCounted: _backout_counted,
-    r.DeliveryCounted: _delivery_counted,
-    r.MessagesDiscarded: _discarded,
-    r.QueueDefined: _defined,
-    r.QueueAltered: _altered,
-    r.QueueDeleted: lambda record: f"queue {record.name} deleted, with what was on it",
-    r.SessionOpened: _opened,
-    r.SessionExpired: lambda record: f"session {short(record.session)} forgotten",
-    r.UnitFenced: lambda record: f"unit {short(record.unit)} fenced: it was reported as backed out",
-    r.QueuePurged: lambda record: (
-        f"queue {record.name} purged: {number(record.count, 'message')} gone"
-    ),
-    r.NamesRestored: lambda record: (
-        f"snapshot: {number(len(record.incarnations), 'name')} of queues"
-    ),
-    r.QueueRestored: lambda record: (
-        f"snapshot: queue {record.name}, {sum(record.priorities)} on it"
-    ),
-    r.ConsumedRestored: lambda record: (
-        f"snapshot: consumed messages of {number(len(record.queues), 'queue')}, "
-        f"noted {time_of(record.time_ms)}"
-    ),
-    r.LaneRestored: lambda record: f"snapshot: lane {record.lane} of {record.queue}",
-    r.MessageRestored: lambda record: (
-        f"snapshot: message {record.put.seq} of lane {record.put.lane} of {record.put.queue}, "
-        "which was on no topic yet"
-    ),
-    r.HeadsRestored: lambda record: f"snapshot: age of what {record.queue} begins with",
-    r.SessionRestored: lambda record: f"snapshot: session {short(record.session)}",
-    r.OutcomeRestored: lambda record: (
-        f"snapshot: outcome of command {record.number} of session {short(record.session)}"
-    ),
-    r.OutcomeRecorded: _recorded,
-    r.EventRaised: _event,
-    r.ObjectDefined: lambda record: (
-        f"{record.kind} {record.name} defined: {_settings(record.attributes)}"
-    ),
-    r.ObjectAltered: lambda record: (
-        f"{record.kind} {record.name} altered: {_settings(record.attributes)}"
-    ),
-    r.ObjectDeleted: lambda record: f"{record.kind} {record.name} deleted",
-    r.ConsumerSet: lambda record: (
-        f"consumer {record.consumer} of {record.queue}: batch {record.consumed} is consumed"
-    ),
+    r.BackoutCounted: "backed out, and backout count raised: {gets:places}{outcome:outcome}",
+    r.DeliveryCounted: "handed out to a unit, and counted as backed out until it commits: "
+    "{gets:places}",
+    r.MessagesDiscarded: "{cause}, and gone: {places:places}",
+    r.QueueDefined: _queue_defined,
+    r.QueueAltered: "queue {name} altered: {attributes:settings}",
+    r.QueueDeleted: "queue {name} deleted, with what was on it",
+    r.SessionOpened: "session {session:id} opened at {time_ms:time}",
+    r.SessionExpired: "session {session:id} forgotten",
+    r.UnitFenced: "unit {unit:id} fenced: it was reported as backed out",
+    r.QueuePurged: "queue {name} purged: {count:n message} gone",
+    r.NamesRestored: "snapshot: {incarnations:n name} of queues",
+    r.QueueRestored: "snapshot: queue {name}, {priorities:total} on it",
+    r.ConsumedRestored: "snapshot: consumed messages of {queues:n queue}, noted {time_ms:time}",
+    r.LaneRestored: "snapshot: lane {lane} of {queue}",
+    r.MessageRestored: "snapshot: message {put.seq} of lane {put.lane} of {put.queue}, which was "
+    "on no topic yet",
+    r.HeadsRestored: "snapshot: age of what {queue} begins with",
+    r.SessionRestored: "snapshot: session {session:id}",
+    r.OutcomeRestored: "snapshot: outcome of command {number} of session {session:id}",
+    r.OutcomeRecorded: "done, {count:n message} concerned{outcome:outcome}",
+    r.EventRaised: "event {kind} of {name} at {time_ms:time}{details:details}",
+    r.ObjectDefined: "{kind} {name} defined: {attributes:settings}",
+    r.ObjectAltered: "{kind} {name} altered: {attributes:settings}",
+    r.ObjectDeleted: "{kind} {name} deleted",
+    r.ConsumerSet: "consumer {consumer} of {queue}: batch {consumed} is consumed",
     r.BatchClaimed: lambda record: (
         f"consumer {record.consumer} of {record.queue} was assigned "
         f"{number(sum(span.count for span in record.spans), 'message')}"
     ),
-    r.BatchDelivered: lambda record: (
-        f"batch {record.batch} of consumer {record.consumer} of {record.queue} handed out"
-    ),
-    r.BatchesConsumed: lambda record: (
-        f"batches of consumer {record.consumer} of {record.queue} consumed up to "
-        f"{record.through}: {number(record.count, 'message')}"
-    ),
-    r.BatchReturned: lambda record: (
-        f"batch {record.batch} of consumer {record.consumer} of {record.queue} went back: "
-        f"{number(record.count, 'message')}, counts raised by {record.raised}"
-    ),
-    r.ConsumerDeleted: lambda record: f"consumer {record.consumer} of {record.queue} deleted",
-    r.DelayedExpired: lambda record: (
-        f"{number(len(record.places), 'message')} for {record.queue} expired before delivery"
-    ),
+    r.BatchDelivered: "batch {batch} of consumer {consumer} of {queue} handed out",
+    r.BatchesConsumed: "batches of consumer {consumer} of {queue} consumed up to {through}: "
+    "{count:n message}",
+    r.BatchReturned: "batch {batch} of consumer {consumer} of {queue} went back: "
+    "{count:n message}, counts raised by {raised}",
+    r.ConsumerDeleted: "consumer {consumer} of {queue} deleted",
+    r.DelayedExpired: "{places:n message} for {queue} expired before delivery",
     r.DelaysRestored: lambda record: (
         f"snapshot: delivery times of {number(len(record.entries) // 4, 'delayed message')} for "
         f"{record.queue}"
@@ -300,18 +267,14 @@ _WORDS: dict[type, Callable[[Any], str]] = {
         f"{number(len(record.arrived) // 3, 'message')} arrived by {record.topic}; it is read from "
         f"offset {record.offset} next"
     ),
-    r.ArrivalsRestored: lambda record: (
-        f"snapshot: what arrived of queue {record.queue}, incarnation {record.incarnation}, of "
-        f"{record.queue_manager}"
-    ),
+    r.ArrivalsRestored: "snapshot: what arrived of queue {queue}, incarnation {incarnation}, of "
+    "{queue_manager}",
     r.ConversationSet: lambda record: (
         f"endpoint {short(record.handle)} of service {record.service}: it has sent "
         f"{number(record.sent, 'message')}{', and has been ended' if record.is_ended else ''}"
     ),
-    r.ConversationGone: lambda record: f"endpoint {short(record.handle)} forgotten",
-    r.RowsRestored: lambda record: (
-        f"snapshot: {number(len(record.rows), 'message')} of endpoint {short(record.handle)}"
-    ),
+    r.ConversationGone: "endpoint {handle:id} forgotten",
+    r.RowsRestored: "snapshot: {rows:n message} of endpoint {handle:id}",
     r.ReceiveNoted: lambda record: (
         f"unit {short(record.unit)} has "
         f"{'ended, which received' if record.has_ended else 'received'} from {record.queue}"

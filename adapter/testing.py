@@ -67,7 +67,6 @@ class DroppingConnections(ClientConnections):
         self._drops_next = True
 
     def send(self, connection: int, replies: list[Reply]) -> None:
-        """See ClientSink."""
         if self._drops_next:
             self._drops_next = False
             self.cut(connection)

@@ -52,7 +52,7 @@ WAITING_KBYTES = 64 * 1024
 
 
 class KafkaBackupSource:
-    """What a backup is taken of; see taking.Place. close() it."""
+    """What a backup is taken of: taking.BackupSource on Kafka. close() it."""
 
     def __init__(self, settings: MoverSettings) -> None:
         self.name = settings.queue_manager
@@ -67,20 +67,16 @@ class KafkaBackupSource:
         self._pages.close()
 
     def newest(self) -> Snapshot | None:
-        """See taking.Place."""
         return self._snapshots.newest()
 
     def bounds(self) -> tuple[int, int]:
-        """See taking.Place."""
         whole = Whole(self._ledger)
         return whole.first, whole.end
 
     def ledger(self, first: int) -> Iterator[Raw]:
-        """See taking.Place."""
         return Whole(self._ledger).records(first)
 
     def lane(self, lane: BackupLane, seq: int) -> Iterator[CopiedRecord]:
-        """See taking.Place."""
         try:
             for at, record in self._pages.records(lane.queue, lane.incarnation, lane.lane, seq):
                 headers = cast("list[tuple[str, bytes | None]]", record.headers() or [])
@@ -99,7 +95,7 @@ def _on(settings: MoverSettings, topic: Callable[[str], str]) -> LedgerSettings:
 
 
 class KafkaRestoreTarget:
-    """Where a backup is restored to; see restoring.Place."""
+    """Where a backup is restored to: restoring.RestoreTarget on Kafka."""
 
     def __init__(self, settings: MoverSettings) -> None:
         self._settings = settings
@@ -149,7 +145,6 @@ class KafkaRestoreTarget:
             time.sleep(POLL_S)
 
     def begin(self, queues: dict[str, int]) -> None:
-        """See restoring.Place."""
         name, settings = self._name, self._settings
         self._topics.ensure([ledger_spec(self._ledger.topic)])
         self._pouring = Pouring(self._ledger)
@@ -166,17 +161,14 @@ class KafkaRestoreTarget:
         )
 
     def copy(self, lane: BackupLane, copied: CopiedRecord) -> None:
-        """See restoring.Place."""
         topic = names.queue_topic(self._name, lane.queue, lane.incarnation)
         self._poured.pour(topic, lane.lane, copied.value, like=copied)
 
     def append(self, offset: int, value: bytes | None) -> None:
-        """See restoring.Place."""
         self._poured.pour(self._ledger.topic, PARTITION, value)
         assert self._poured.written(self._ledger.topic) == offset + 1, "a ledger is dense"
 
     def finish(self, progress: CopyProgress, snapshot: Snapshot) -> None:
-        """See restoring.Place."""
         topic = self._settings.progress_topic
         events = msgspec.structs.replace(progress, copied=0, incarnations={})
         for mover, one in ((STREAM, progress), (EVENTS, events)):

@@ -138,7 +138,7 @@ class WorkSource(Protocol):
 
 
 class UnitByUnit:
-    """Each unit is got when the loop needs it, and its commit is awaited."""
+    """A WorkSource: each unit is got when the loop needs it, and its commit is awaited."""
 
     def __init__(
         self, queue: WorkQueue, context: Context, handle: Callable[[], Handle], size: int
@@ -149,7 +149,6 @@ class UnitByUnit:
         self._size = size
 
     def take(self, wait_ms: int, until_s: float) -> Work | None:
-        """See WorkSource."""
         while not self._queue.is_closed:
             work = Work(self._context.channel, self._queue.name)
             try:
@@ -187,7 +186,7 @@ class UnitByUnit:
 
 
 class UnitsAhead:
-    """Units are got ahead, and their commits may be in flight."""
+    """A WorkSource: units are got ahead, and their commits may be in flight."""
 
     def __init__(
         self,
@@ -208,7 +207,6 @@ class UnitsAhead:
         )
 
     def take(self, wait_ms: int, until_s: float) -> Work | None:
-        """See WorkSource."""
         if self._commits.has_failed():
             return None
         taken = self._prefetch.take(wait_ms, until_s, self._commits.has_failed)
@@ -220,11 +218,9 @@ class UnitsAhead:
         return work
 
     def return_all(self) -> None:
-        """See WorkSource."""
         self._prefetch.return_all()
 
     def finish(self) -> None:
-        """See WorkSource."""
         self._commits.flush()
 
     def give_back(self) -> None:

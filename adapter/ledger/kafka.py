@@ -192,7 +192,6 @@ class LedgerWriter:
         self._poller = watched.thread("ledger", self._serve, self._broke)
 
     def append(self, payload: bytes) -> int:
-        """See the port."""
         term = self._term
         topic = self._settings.topic
         producer = self._producer
@@ -222,7 +221,6 @@ class LedgerWriter:
                 raise LedgerClosed(self._failure) from error
 
     def durable(self) -> Position:
-        """See the port."""
         assert self._term is not None, "the term has begun"
         return self._term.at
 
@@ -279,7 +277,6 @@ class LedgerWriter:
             self._on_durable(term.durable_n)
 
     def look(self, wait_s: float) -> bool:
-        """See the port."""
         producer, term = self._producer, self._term
         if self._ended or producer is None or term is None:
             return False
@@ -299,7 +296,6 @@ class LedgerWriter:
         return False
 
     def leave(self) -> None:
-        """See the port."""
         self._rests = False
         self._wanted.set()
 
@@ -375,7 +371,7 @@ def check_wanted(settings: LedgerSettings, given_up: threading.Event) -> None:
 
 
 class KafkaLedger:
-    """The ledger of one queue manager on Kafka; see the module's text and the port.
+    """The Ledger of one queue manager on Kafka; see the module's text.
 
     The topic must exist (adapter.topics.admin makes it).
     """
@@ -393,11 +389,9 @@ class KafkaLedger:
 
     @property
     def place(self) -> str:
-        """See the port."""
         return f"{self._settings.topic} on {self._settings.bootstrap_servers}"
 
     def give_up(self) -> None:
-        """See the port."""
         self._given_up.set()
 
     def take_over(
@@ -409,7 +403,6 @@ class KafkaLedger:
         *,
         again: bool = False,
     ) -> TakenOver:
-        """See the port."""
         self.close()
         with LedgerSource(self._settings) as source:
             source.check_topic()
@@ -436,23 +429,18 @@ class KafkaLedger:
         return taken
 
     def check(self, known: Sequence[Known]) -> None:
-        """See the port."""
         check_known_entries(self._settings, known)
 
     def last_record(self) -> LastRecord | None:
-        """See the port."""
         return kafka_signs.find_last_record(self._settings)
 
     def time_ms(self) -> int:
-        """See the port."""
         return kafka_signs.time_ms(self._settings)
 
     def announcement_of(self, owner: bytes) -> str:
-        """See the port."""
         return kafka_signs.find_announcement(self._settings, owner)
 
     def append(self, payload: bytes) -> int:
-        """See the port."""
         if self._writer is None:
             raise LedgerClosed(f"{self._settings.topic} is not ours: take over first")
         n = self._writer.append(payload)
@@ -460,32 +448,26 @@ class KafkaLedger:
         return n
 
     def look(self, wait_s: float) -> bool:
-        """See the port."""
         return self._writer is not None and self._writer.look(wait_s)
 
     def leave(self) -> None:
-        """See the port."""
         if self._writer is not None:
             self._writer.leave()
 
     def durable(self) -> Position:
-        """See the port."""
         if self._writer is None:
             raise LedgerClosed(f"{self._settings.topic} is not ours: take over first")
         return self._writer.durable()
 
     def bounds(self) -> tuple[int, int]:
-        """See the port."""
         with LedgerSource(self._settings) as source:
             source.check_topic()
             return source.bounds()
 
     def trim(self, before: int) -> None:
-        """See the port."""
         delete_before(self._settings, before)
 
     def close(self) -> None:
-        """See the port."""
         writer = self._writer
         if writer is None:
             return
@@ -496,7 +478,6 @@ class KafkaLedger:
         self._counts["doubts"] += writer.doubted
 
     def statistics(self) -> dict[str, int]:
-        """See the port."""
         counts = dict(self._counts)
         if self._writer is not None:
             counts["durable"] += self._writer.promised_n

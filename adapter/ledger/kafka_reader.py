@@ -329,7 +329,7 @@ def delete_before(settings: LedgerSettings, offset: int) -> None:
 
 
 class KafkaLedgerReader:
-    """Tails a ledger topic from its start, or from the position of the last entry that is done.
+    """A LedgerReader: tails a topic from its start, or from the last entry that is done.
 
     For one thread. Nothing is asked of Kafka before the first read.
     """
@@ -340,7 +340,6 @@ class KafkaLedgerReader:
         self._source: LedgerSource | None = None
 
     def read(self, timeout_s: float) -> list[Entry]:
-        """See the port."""
         source = self._source or self._open()
         deadline_s = time.monotonic() + timeout_s
         while True:
@@ -351,12 +350,10 @@ class KafkaLedgerReader:
                 return []
 
     def reached(self) -> tuple[int, int]:
-        """See the port."""
         at = self._scan.next_offset
         return at, at if self._source is None else max(at, self._source.known_end())
 
     def close(self) -> None:
-        """See the port."""
         if self._source is not None:
             self._source.close()
             self._source = None

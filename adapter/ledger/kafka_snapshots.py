@@ -27,7 +27,7 @@ POLL_S = 0.1
 
 
 class KafkaSnapshots:
-    """The snapshots of one queue manager on their topic, which must exist. For one thread."""
+    """A SnapshotLog: one queue manager's topic of them, which must exist. For one thread."""
 
     def __init__(
         self, settings: LedgerSettings, make_topic: Callable[[], object] = lambda: None
@@ -40,7 +40,6 @@ class KafkaSnapshots:
         """First offsets of the complete snapshots that are kept."""
 
     def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
-        """See the port."""
         timeout_s = self._settings.message_timeout_ms / 1000
         deadline_s = time.monotonic() + (timeout_s if within_s is None else within_s)
         with LedgerSource(self._settings) as source:
@@ -69,7 +68,6 @@ class KafkaSnapshots:
                 self._starts = deque(list(self._starts)[-KEPT:])
 
     def is_kept(self) -> bool:
-        """See the port."""
         with LedgerSource(self._settings) as source:
             if not source.is_there():
                 return False  # though there may have been no snapshot yet: the next start needs it
@@ -79,7 +77,6 @@ class KafkaSnapshots:
         return first <= self._starts[-1] < end
 
     def newest(self) -> Snapshot | None:
-        """See the port."""
         collector = Collector(self._settings.topic)
         with LedgerSource(self._settings) as source:
             source.check_topic()

@@ -151,7 +151,7 @@ class MemoryLog:
 
 
 class MemoryLedger:
-    """A ledger on a MemoryLog; see the module's text for when reports come."""
+    """A Ledger on a MemoryLog; see the module's text for when reports come."""
 
     def __init__(
         self, log: MemoryLog, *, pumped: bool = False, part_bytes: int = PART_BYTES
@@ -173,11 +173,9 @@ class MemoryLedger:
 
     @property
     def place(self) -> str:
-        """See the port."""
         return self.log.topic
 
     def give_up(self) -> None:
-        """See the port."""
         self._given_up = True
 
     def take_over(
@@ -189,7 +187,6 @@ class MemoryLedger:
         *,
         again: bool = False,
     ) -> TakenOver:
-        """See the port."""
         self.close()
         log = self.log
         if log.unavailable:
@@ -220,7 +217,6 @@ class MemoryLedger:
                 replay(entry)
 
     def check(self, known: Sequence[Known]) -> None:
-        """See the port."""
         log = self.log
         for one in known:
             offset = one.position.offset
@@ -228,16 +224,13 @@ class MemoryLedger:
             check_known_value(log.topic, one, log.read(offset, offset + 1)[0].value)
 
     def last_record(self) -> LastRecord | None:
-        """See the port."""
         return signs.last_record(self.log.topic, self._seen())
 
     def time_ms(self) -> int:
-        """See the port."""
         offset = self.log.write(signs.probe(NOT_AN_OWNER))
         return self.log.read(offset, offset + 1)[0].time_ms
 
     def announcement_of(self, owner: bytes) -> str:
-        """See the port."""
         return signs.announcement(self._seen(), owner)
 
     def _seen(self) -> list[signs.Seen]:
@@ -246,7 +239,6 @@ class MemoryLedger:
         return [signs.Seen(offset, record.time_ms, record.value) for offset, record in records]
 
     def append(self, payload: bytes) -> int:
-        """See the port."""
         term = self._term
         if term is None:
             raise LedgerClosed(f"{self.log.topic}: this owner's term has ended; take over first")
@@ -281,20 +273,17 @@ class MemoryLedger:
         return False
 
     def leave(self) -> None:
-        """See the port."""
+        pass
 
     def durable(self) -> Position:
-        """See the port."""
         if self._term is None:
             raise LedgerClosed(f"{self.log.topic} is not ours: take over first")
         return self._term.at
 
     def bounds(self) -> tuple[int, int]:
-        """See the port."""
         return self.log.first, self.log.end
 
     def trim(self, before: int) -> None:
-        """See the port."""
         if before > self.log.first:
             self.log.trim(before)
 
@@ -304,11 +293,9 @@ class MemoryLedger:
         self.pump()
 
     def close(self) -> None:
-        """See the port."""
         self._end_term()
 
     def statistics(self) -> dict[str, int]:
-        """See the port."""
         return dict(self._counts)
 
     def written(self, value: bytes) -> None:
@@ -348,14 +335,13 @@ class MemoryLedger:
 
 
 class MemoryLedgerReader:
-    """Tails a MemoryLog from its start, or from the position of the last entry that is done."""
+    """A LedgerReader: tails a MemoryLog from its start, or from the last entry that is done."""
 
     def __init__(self, log: MemoryLog, position: Position | None = None) -> None:
         self._log = log
         self._scan = Scan(log.topic, position)
 
     def read(self, timeout_s: float) -> list[Entry]:
-        """See the port."""
         log = self._log
         self._scan.check_bounds(log.first, log.end)
         deadline_s = time.monotonic() + timeout_s
@@ -365,11 +351,10 @@ class MemoryLedgerReader:
         return []
 
     def reached(self) -> tuple[int, int]:
-        """See the port."""
         return self._scan.next_offset, self._log.end
 
     def close(self) -> None:
-        """See the port."""
+        pass
 
     def _take(self) -> list[Entry]:
         start = self._scan.next_offset

@@ -161,7 +161,7 @@ def collected(records: Iterable[tuple[int, bytes | None]]) -> Collector:
 
 
 class MemorySnapshots:
-    """Snapshots in memory, as their real records; survives its queue managers like a MemoryLog."""
+    """A SnapshotLog in memory, of real records; survives its queue managers like a MemoryLog."""
 
     def __init__(self) -> None:
         self.records: list[bytes] = []
@@ -170,7 +170,6 @@ class MemorySnapshots:
         self._count = 0
 
     def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:  # noqa: ARG002
-        """See the port."""
         self._count += 1
         records = frame(snapshot, self._count.to_bytes(16, "big"))
         keep, self.interrupt_after = self.interrupt_after, -1
@@ -180,9 +179,7 @@ class MemorySnapshots:
         self.records += records
 
     def newest(self) -> Snapshot | None:
-        """See the port."""
         return collected(enumerate(self.records)).newest()
 
     def is_kept(self) -> bool:
-        """See the port."""
         return bool(self.records) or not self._count

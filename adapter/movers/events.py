@@ -16,7 +16,7 @@ TOPIC_PARTITION = 0  # one, so that events have one order
 
 
 class Events:
-    """Copies every event, as the value of a record with the object's name as its key.
+    """A Projection: copies every event, as the value of a record with the object's name as its key.
 
     The record's timestamp is that of the copying: Kafka would refuse one of a clock that is fast.
     """
@@ -36,30 +36,24 @@ class Events:
         ]
 
     def open(self) -> None:
-        """See the port."""
         self._topics.ensure(self._specs)
 
     def topics(self) -> list[str]:
-        """See the port."""
         return [self._topic]
 
     def read(self, payload: bytes) -> list[list[Movable]]:
-        """See the port."""
         return [
             record if record and isinstance(record[0], EventRaised) else []
             for record in decode_events(payload)
         ]
 
     def last_topic(self) -> str:
-        """See the port."""
         return self._topic
 
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:  # noqa: ARG002
-        """See the port."""
         return {(self._topic, TOPIC_PARTITION)}
 
     def identities(self, record: list[Movable]) -> list[tuple[tuple[str, int], object]]:
-        """See the port."""
         place = self._topic, TOPIC_PARTITION
         return [
             (place, (one.name.encode(), events.encode(self._queue_manager, one)))
@@ -68,13 +62,11 @@ class Events:
         ]
 
     def identity(self, copied: Message) -> object | None:
-        """See the port."""
         return copied.key(), copied.value()
 
     def send(
         self, record: list[Movable], producer: Producer, report: OnDelivery, batch: CopyBatch
     ) -> None:
-        """See the port."""
         for event in record:
             assert isinstance(event, EventRaised)
             value = events.encode(self._queue_manager, event)

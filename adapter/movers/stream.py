@@ -41,9 +41,10 @@ REPAIR_S = 3.0
 
 
 class Stream:
-    """Copies every persistent message to its queue's topic: lane to partition, body to value.
+    """A ParkableProjection: every persistent message goes to its queue's topic.
 
-    A body that is longer than chunk_bytes becomes several records.
+    The lane becomes the partition, the body the value. A body that is longer than chunk_bytes
+    becomes several records.
     """
 
     name = STREAM
@@ -85,20 +86,16 @@ class Stream:
         self._missing.clear()
 
     def open(self) -> None:
-        """See the port."""
         self._topics.ensure([self._progress])
 
     def topics(self) -> list[str]:
-        """See the port."""
         beginning = names.queue_topic(self._queue_manager, "")
         return topics_like(self._settings, beginning)
 
     def read(self, payload: bytes) -> list[list[Movable]]:
-        """See the port."""
         return [record if _is_ours(record) else [] for record in decode_copies(payload)]
 
     def is_sent(self, record: list[Movable]) -> bool:
-        """See the port."""
         return isinstance(record[0], Copy)
 
     def needs_topics(self, record: list[Movable]) -> bool:
@@ -153,7 +150,6 @@ class Stream:
         return refused
 
     def keep_back(self, record: list[Movable], parked: dict[str, Parked]) -> list[Movable]:
-        """See the port."""
         kept: list[Movable] = []
         for one in cast("list[Copy]", record):
             at = parked.get(self._names.get(one.queue) or self._topic(one.queue))
@@ -165,7 +161,6 @@ class Stream:
         return kept
 
     def repair(self, topic: str) -> bool:
-        """See the port."""
         self._repairs.ensure([queue_spec(topic, LANES)])
         return never_written(self._settings, topic)
 
@@ -175,7 +170,6 @@ class Stream:
         return self._incarnations.get(queue, 0) == incarnation
 
     def goes_to(self, record: list[Movable], topics: Collection[str]) -> str:
-        """See the port."""
         for one in cast("list[Copy]", record):
             topic = self._names.get(one.queue) or self._topic(one.queue)
             if topic in topics:
@@ -187,15 +181,12 @@ class Stream:
         return never_written(self._settings, topic, LANES)
 
     def last_topic(self) -> str:
-        """See the port."""
         return self._last_topic
 
     def weight(self, record: list[Movable]) -> int:
-        """See the port."""
         return sum(len(one.body) for one in record if isinstance(one, Copy))
 
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
-        """See the port."""
         return {(one.queue, one.lane) for one in record if isinstance(one, Copy)}
 
     def identities(self, record: list[Movable]) -> list[tuple[tuple[str, int], object]]:
@@ -210,13 +201,11 @@ class Stream:
         ]
 
     def identity(self, copied: Message) -> object | None:
-        """See the port."""
         return seq_of(self._decoder, copied)
 
     def send(
         self, record: list[Movable], producer: Producer, report: OnDelivery, batch: CopyBatch
     ) -> None:
-        """See the port."""
         self._send(self._names, record, producer, report, batch)
 
     def send_to(
@@ -227,7 +216,6 @@ class Stream:
         report: OnDelivery,
         batch: CopyBatch,
     ) -> None:
-        """See the port."""
         _, queue, _ = names.parse_queue_topic(topic)
         self._send({queue: topic}, record, producer, report, batch)
 

@@ -56,7 +56,7 @@ LOST = frozenset(
 
 
 class KafkaTransport:
-    """See Transport. It connects when it is first used.
+    """A Transport on Kafka. It connects when it is first used.
 
     topics: how topics are made; None: as many copies as there are brokers, three at most.
     """
@@ -73,44 +73,36 @@ class KafkaTransport:
         self._made: TopicAdmin | None = None
 
     def open(self, topic: str) -> str:
-        """See Transport."""
         return self._open(inbound_spec(topic))
 
     def open_directory(self, topic: str) -> str:
-        """See Transport."""
         return self._open(directory_spec(topic))
 
     def identities(self, topics: Sequence[str]) -> dict[str, str]:
-        """See Transport."""
         try:
             return self._admin().identities(topics) if topics else {}
         except TopicError as error:
             raise NetworkError(str(error)) from error
 
     def bounds(self, topic: str) -> tuple[int, int]:
-        """See Transport."""
         try:
             return self._admin().bounds(topic)
         except TopicError as error:
             raise NetworkError(str(error)) from error
 
     def trim(self, offsets: Mapping[str, int]) -> None:
-        """See Transport."""
         try:
             self._admin().trim(offsets)
         except TopicError as error:
             raise NetworkError(str(error)) from error
 
     def writer(self) -> KafkaTopicWriter:
-        """See Transport."""
         return KafkaTopicWriter(self._servers, self._options)
 
     def follower(self) -> KafkaFollower:
-        """See Transport."""
         return KafkaFollower(self._servers, self._options)
 
     def close(self) -> None:
-        """See Transport."""
         self._made = None
 
     def _open(self, spec: TopicSpec) -> str:
@@ -133,7 +125,7 @@ class KafkaTransport:
 
 
 class KafkaTopicWriter:
-    """See TopicWriter."""
+    """A TopicWriter on Kafka."""
 
     def __init__(self, bootstrap_servers: str, options: Mapping[str, Any]) -> None:
         self._servers = bootstrap_servers
@@ -173,7 +165,6 @@ class KafkaTopicWriter:
             ) from error
 
     def append(self, topic: str, records: Sequence[SentRecord]) -> None:
-        """See TopicWriter."""
         producer = self._producer
         if producer is None:
             raise NetworkError("the writer is closed")
@@ -218,7 +209,7 @@ class KafkaTopicWriter:
 
 
 class KafkaFollower:
-    """See TopicFollower."""
+    """A TopicFollower on Kafka."""
 
     def __init__(self, bootstrap_servers: str, options: Mapping[str, Any]) -> None:
         self._servers = bootstrap_servers
@@ -252,7 +243,6 @@ class KafkaFollower:
             ) from error
 
     def follow(self, topic: str, offset: int) -> None:
-        """See TopicFollower."""
         self.leave(topic)
         try:
             self._consumer.incremental_assign([TopicPartition(topic, PARTITION, offset)])
@@ -261,23 +251,19 @@ class KafkaFollower:
         self._followed.add(topic)
 
     def leave(self, topic: str) -> None:
-        """See TopicFollower."""
         if topic in self._followed:
             self._followed.discard(topic)
             self._consumer.incremental_unassign([TopicPartition(topic, PARTITION)])
 
     def pause(self, topic: str) -> None:
-        """See TopicFollower."""
         if topic in self._followed:
             self._consumer.pause([TopicPartition(topic, PARTITION)])
 
     def resume(self, topic: str) -> None:
-        """See TopicFollower."""
         if topic in self._followed:
             self._consumer.resume([TopicPartition(topic, PARTITION)])
 
     def bounds(self, topic: str) -> tuple[int, int]:
-        """See TopicFollower."""
         try:
             bounds = self._consumer.get_watermark_offsets(
                 TopicPartition(topic, PARTITION), ANSWER_S
@@ -290,7 +276,6 @@ class KafkaFollower:
         return bounds[0], bounds[1]
 
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
-        """See TopicFollower."""
         try:
             first = self._consumer.poll(timeout_s)  # consume() would wait until all are there
             if first is None:
@@ -302,7 +287,6 @@ class KafkaFollower:
         return [one for one in found if one is not None]
 
     def close(self) -> None:
-        """See TopicFollower."""
         self._consumer.close()
 
     def _read(self, message: Message) -> ReceivedRecord | TopicLost | None:

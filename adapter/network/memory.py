@@ -36,7 +36,7 @@ class MemoryTopic:
 
 
 class MemoryNetwork:
-    """A transport in memory. is_away: nothing can be written, read or made, as without a Kafka."""
+    """A Transport in memory. is_away: nothing can be written, read or made, as without a Kafka."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -56,7 +56,6 @@ class MemoryNetwork:
             self.changed.notify_all()
 
     def open(self, topic: str) -> str:
-        """See Transport."""
         with self.changed:
             self.check()
             if topic not in self.topics:
@@ -69,13 +68,11 @@ class MemoryNetwork:
         return self.open(topic)
 
     def identities(self, topics: Sequence[str]) -> dict[str, str]:
-        """See Transport."""
         with self.changed:
             self.check()
             return {one: self.topics[one].identity for one in topics if one in self.topics}
 
     def bounds(self, topic: str) -> tuple[int, int]:
-        """See Transport."""
         with self.changed:
             self.check()
             found = self.topics.get(topic)
@@ -84,7 +81,6 @@ class MemoryNetwork:
             return found.first, found.end
 
     def trim(self, offsets: Mapping[str, int]) -> None:
-        """See Transport."""
         with self.changed:
             self.check()
             for name, offset in offsets.items():
@@ -100,15 +96,13 @@ class MemoryNetwork:
             self.changed.notify_all()
 
     def writer(self) -> MemoryWriter:
-        """See Transport."""
         return MemoryWriter(self)
 
     def follower(self) -> MemoryFollower:
-        """See Transport."""
         return MemoryFollower(self)
 
     def close(self) -> None:
-        """See Transport."""
+        pass
 
     def check(self) -> None:
         """Refuse while nothing answers."""
@@ -117,13 +111,12 @@ class MemoryNetwork:
 
 
 class MemoryWriter:
-    """See TopicWriter."""
+    """A TopicWriter in memory."""
 
     def __init__(self, network: MemoryNetwork) -> None:
         self._network = network
 
     def append(self, topic: str, records: Sequence[SentRecord]) -> None:
-        """See TopicWriter."""
         network = self._network
         with network.changed:
             network.check()
@@ -135,7 +128,7 @@ class MemoryWriter:
             network.changed.notify_all()
 
     def close(self) -> None:
-        """See TopicWriter."""
+        pass
 
 
 def _received(topic: str, offset: int, sent: SentRecord) -> ReceivedRecord:
@@ -144,7 +137,7 @@ def _received(topic: str, offset: int, sent: SentRecord) -> ReceivedRecord:
 
 
 class MemoryFollower:
-    """See TopicFollower."""
+    """A TopicFollower in memory."""
 
     def __init__(self, network: MemoryNetwork) -> None:
         self._network = network
@@ -153,31 +146,25 @@ class MemoryFollower:
         self._paused: set[str] = set()
 
     def follow(self, topic: str, offset: int) -> None:
-        """See TopicFollower."""
         with self._network.changed:
             found = self._network.topics.get(topic)
             self._next[topic] = (found.identity if found else "", offset)
             self._paused.discard(topic)
 
     def leave(self, topic: str) -> None:
-        """See TopicFollower."""
         self._next.pop(topic, None)
         self._paused.discard(topic)
 
     def pause(self, topic: str) -> None:
-        """See TopicFollower."""
         self._paused.add(topic)
 
     def resume(self, topic: str) -> None:
-        """See TopicFollower."""
         self._paused.discard(topic)
 
     def bounds(self, topic: str) -> tuple[int, int]:
-        """See TopicFollower."""
         return self._network.bounds(topic)
 
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
-        """See TopicFollower."""
         with self._network.changed:
             found = self._take()
             if not found:
@@ -186,7 +173,6 @@ class MemoryFollower:
             return found
 
     def close(self) -> None:
-        """See TopicFollower."""
         self._next.clear()
 
     def _take(self) -> list[ReceivedRecord | TopicLost]:

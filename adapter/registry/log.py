@@ -72,7 +72,7 @@ class SchemaLog(Protocol):
 
 
 class MemorySchemaLog:
-    """A reader and writer of a MemoryLog, which several may share, as a topic."""
+    """A SchemaLog on a MemoryLog, which several may share, as a topic."""
 
     def __init__(self, log: MemoryLog | None = None) -> None:
         self._log = log or MemoryLog(SCHEMAS)
@@ -80,25 +80,24 @@ class MemorySchemaLog:
         self._next = self._log.first
 
     def write(self, key: bytes, value: bytes) -> None:  # noqa: ARG002 -- memory is not compacted
-        """See the port."""
         self._log.write(value)
 
     def read(self) -> list[Kept]:
-        """See the port."""
         records = self._log.read(self._next, self._log.end)
         self._next += len(records)
         return [Kept(b"", one.value) for one in records]
 
     def forget(self, keys: Sequence[bytes]) -> None:
-        """See the port."""
+        pass
 
     def close(self) -> None:
-        """See the port."""
+        pass
 
 
 class TopicLog:
-    """A topic of Kafka; made if it is not there. Nothing is asked of Kafka before the first call.
+    """A SchemaLog on a topic of Kafka, which is made if it is missing.
 
+    Nothing is asked of Kafka before the first call.
     client: further librdkafka settings, for security. replication: copies of the topic, if it is
     made; 0: as many as there are brokers, three at most. read_timeout_s: for Kafka to answer.
     """
@@ -152,7 +151,6 @@ class TopicLog:
             raise unavailable(self._settings, "writing", describe(failure), classify(failure))
 
     def read(self) -> list[Kept]:
-        """See the port."""
         source = self._opened()
         end = source.bounds()[1]
         if end < self._next:
@@ -171,7 +169,6 @@ class TopicLog:
         return found
 
     def forget(self, keys: Sequence[bytes]) -> None:
-        """See the port."""
         try:
             producer = self._writer()
             for key in keys:
@@ -181,7 +178,6 @@ class TopicLog:
             log.warning("records were not forgotten", topic=self.topic, why=str(error))
 
     def close(self) -> None:
-        """See the port."""
         self._drop_producer()
         if self._source is not None:
             self._source.close()

@@ -25,7 +25,7 @@ Answer = TypeVar("Answer")
 
 
 class RestRegistry:
-    """A registry at a URL; a comma list of them is tried in order.
+    """A SchemaRegistry at a URL; a comma list of them is tried in order.
 
     options: further settings of confluent_kafka's SchemaRegistryClient, as basic.auth.user.info or
     ssl.ca.location. Nothing is asked before the first call. Raises InvalidOption for settings that
@@ -61,12 +61,10 @@ class RestRegistry:
             raise InvalidOption(f"no registry can be asked at {url!r}: {error}", url) from error
 
     def schema(self, schema_id: int) -> str:
-        """See the port."""
         found = self._ask(f"schema {schema_id}", lambda: self._client.get_schema(schema_id))
         return self._text(found, f"schema {schema_id}")
 
     def version(self, subject: str, version: int | Latest = LATEST) -> Registered:
-        """See the port."""
         if version == LATEST:
             return self._registered(self._ask(subject, lambda: self._latest(subject)))
         return self._registered(
@@ -74,30 +72,25 @@ class RestRegistry:
         )
 
     def subjects(self) -> list[str]:
-        """See the port."""
         found: list[str] = self._ask("", self._client.get_subjects)
         return sorted(found)
 
     def versions(self, subject: str) -> list[int]:
-        """See the port."""
         found: list[int] = self._ask(subject, lambda: self._client.get_versions(subject))
         return found
 
     def register(self, subject: str, schema: str) -> int:
-        """See the port."""
         return self._ask(
             subject, lambda: self._client.register_schema(subject, self._schema(schema))
         )
 
     def lookup(self, subject: str, schema: str) -> Registered:
-        """See the port."""
         found = self._ask(
             subject, lambda: self._client.lookup_schema(subject, self._schema(schema))
         )
         return self._registered(found)
 
     def check(self, subject: str, schema: str) -> list[str]:
-        """See the port."""
         asked = self._schema(schema)
         fits = self._ask(
             subject, lambda: self._client.test_compatibility_all_versions(subject, asked)
@@ -105,7 +98,6 @@ class RestRegistry:
         return [] if fits else [f"the registry at {self.url} reports that it is incompatible"]
 
     def level(self, subject: str | None = None) -> str:
-        """See the port."""
         try:
             return self._ask(subject or "", lambda: self._client.get_compatibility(subject))
         except SchemaError as error:
@@ -114,24 +106,20 @@ class RestRegistry:
             raise
 
     def set_level(self, level: Level, subject: str | None = None) -> None:
-        """See the port."""
         self._ask(subject or "", lambda: self._client.set_compatibility(subject, level))
 
     def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> None:
-        """See the port."""
         self._ask(
             subject, lambda: self._client.delete_version(subject, version, permanent=permanent)
         )
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
-        """See the port."""
         found: list[int] = self._ask(
             subject, lambda: self._client.delete_subject(subject, permanent=permanent)
         )
         return found
 
     def close(self) -> None:
-        """See the port."""
         self._client.close()
 
     def _latest(self, subject: str) -> Any:

@@ -53,7 +53,7 @@ log = structlog.get_logger("mqk.registry")
 
 
 class TopicRegistry:
-    """A registry on a log. Its methods may be called from any thread, and block."""
+    """A SchemaRegistry on a log. Its methods may be called from any thread, and block."""
 
     def __init__(self, schema_log: SchemaLog) -> None:
         self._log = schema_log
@@ -95,52 +95,41 @@ class TopicRegistry:
         )
 
     def schema(self, schema_id: int) -> str:
-        """See the port."""
         try:
             return self.ask(lambda known: rules.schema(known, schema_id), fresh=False)
         except SchemaNotFound:
             return self.ask(lambda known: rules.schema(known, schema_id))
 
     def version(self, subject: str, version: int | Latest = LATEST) -> Registered:
-        """See the port."""
         return self.ask(lambda known: registered(rules.version(known, subject, version)))
 
     def subjects(self) -> list[str]:
-        """See the port."""
         return self.ask(lambda known: known.subjects())
 
     def versions(self, subject: str) -> list[int]:
-        """See the port."""
         return self.ask(lambda known: [one.version for one in rules.existing(known, subject)])
 
     def register(self, subject: str, schema: str) -> int:
-        """See the port."""
         return self.change(lambda known: rules.register(known, subject, schema))
 
     def lookup(self, subject: str, schema: str) -> Registered:
-        """See the port."""
         return self.ask(lambda known: registered(rules.lookup(known, subject, schema)))
 
     def check(self, subject: str, schema: str) -> list[str]:
-        """See the port."""
         return self.ask(lambda known: rules.against_all(known, subject, schema))
 
     def level(self, subject: str | None = None) -> str:
-        """See the port."""
         return self.ask(lambda known: rules.level(known, subject or GLOBAL, default=True))
 
     def set_level(self, level: Level, subject: str | None = None) -> None:
-        """See the port."""
         self.change(lambda known: rules.set_level(known, subject or GLOBAL, level))
 
     def delete_version(self, subject: str, version: int, *, permanent: bool = False) -> None:
-        """See the port."""
         self.change(
             lambda known: rules.delete_version(known, subject, version, permanent=permanent)
         )
 
     def delete_subject(self, subject: str, *, permanent: bool = False) -> list[int]:
-        """See the port."""
         return self.change(lambda known: rules.delete_subject(known, subject, permanent=permanent))
 
     def close(self) -> None:

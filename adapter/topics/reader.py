@@ -153,7 +153,6 @@ class Cursor:
             raise self._unread(place, seq, describe(error), kind) from error
 
     def records(self, place: Partition, seq: int) -> Iterator[tuple[int, Message]]:
-        """See KafkaPageReader."""
         try:
             self._go_to(place, seq)
             while (record := self._poll()) is not None:
@@ -313,7 +312,7 @@ class Cursor:
 
 
 class KafkaPageReader:
-    """Reads pages of one queue manager's queues. For one thread.
+    """A PageReader of one queue manager's queues. For one thread.
 
     Single messages, which selective gets ask for, are fetched by a consumer of their own that
     fetches little at a time: a page's worth for each of them would take several times as long.
@@ -344,7 +343,6 @@ class KafkaPageReader:
         self._singles = Cursor(settings | few, points, SINGLE_READ_ON, 1)
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
-        """See the port."""
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
         return (self._singles if count == 1 else self._pages).read(place, seq, count)
 
@@ -359,6 +357,5 @@ class KafkaPageReader:
         return self._pages.records(place, seq)
 
     def close(self) -> None:
-        """See the port."""
         self._pages.close()
         self._singles.close()

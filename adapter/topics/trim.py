@@ -31,7 +31,7 @@ GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_PARTITIO
 
 
 class KafkaTrimmer:
-    """See the port. It keeps no connection: there is little to do, and that seldom."""
+    """A Trimmer on Kafka. It keeps no connection: there is little to do, and that seldom."""
 
     def __init__(
         self, queue_manager: str, bootstrap_servers: str, options: Mapping[str, str]
@@ -46,7 +46,6 @@ class KafkaTrimmer:
         }
 
     def trim(self, lanes: Mapping[LaneKey, int]) -> Trimmed:
-        """See the port."""
         trimmed = Trimmed(0, {})
         if not lanes:
             return trimmed

@@ -43,7 +43,7 @@ Accept = Callable[[], asyncio.Protocol]
 
 
 class InProcessDialer:
-    """Opens links to what accepts them on an event loop of this process."""
+    """A Dialer of what accepts links on an event loop of this process."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class InProcessDialer:
         return link
 
     def interrupt(self) -> None:
-        """See Dialer."""
+        pass
 
 
 class InProcessTransport(asyncio.Transport):
@@ -131,7 +131,6 @@ class InProcessTransport(asyncio.Transport):
     # What the server calls.
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """See asyncio.WriteTransport."""
         if self._is_closing:
             return
         self.written_bytes += len(data)
@@ -147,24 +146,19 @@ class InProcessTransport(asyncio.Transport):
         return max(0, self.written_bytes - self.taken_bytes - BUFFER_BYTES)
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """See asyncio.WriteTransport."""
         self._high_bytes = HIGH_BYTES if high is None else high
         self._low_bytes = self._high_bytes // 4 if low is None else low
 
     def is_closing(self) -> bool:
-        """See asyncio.BaseTransport."""
         return self._is_closing
 
     def is_reading(self) -> bool:
-        """See asyncio.ReadTransport."""
         return not self._is_read_paused and not self._is_closing
 
     def pause_reading(self) -> None:
-        """See asyncio.ReadTransport."""
         self._is_read_paused = True
 
     def resume_reading(self) -> None:
-        """See asyncio.ReadTransport."""
         self._is_read_paused = False
         if self._arrived:
             self._loop.call_soon(self._deliver)
@@ -226,7 +220,7 @@ class InProcessTransport(asyncio.Transport):
 
 
 class InProcessLink:
-    """The client's end."""
+    """The client's end, a Link."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, timings: LinkTimings) -> None:
         self.peer = PEER
@@ -239,11 +233,9 @@ class InProcessLink:
         self._has_ended = False
 
     def look_up_every(self, seconds: float) -> None:
-        """See Link."""
         self._look_up_s = seconds
 
     def receive(self) -> list[Payload] | None:
-        """See Link."""
         try:
             data = self._inbox.get(timeout=self._look_up_s)
         except Empty:
@@ -259,7 +251,6 @@ class InProcessLink:
             raise LinkLost(f"{PEER}: {error}") from error
 
     def send(self, frame: bytearray | bytes, while_full: WhileFull = None) -> None:
-        """See Link."""
         transport = self.transport
         if self._has_ended or transport.is_closing():
             raise LinkLost(f"{PEER}: the connection is closed")
@@ -287,7 +278,6 @@ class InProcessLink:
                 raise LinkLost(f"{PEER}: the queue manager takes no bytes")
 
     def shutdown(self) -> None:
-        """See Link."""
         if not self._has_ended:
             self._has_ended = True
             self._inbox.put(None)
@@ -295,7 +285,6 @@ class InProcessLink:
             self.transport.leave()
 
     def close(self) -> None:
-        """See Link."""
         self.shutdown()
 
     def disown(self) -> None:

@@ -21,7 +21,7 @@ LookUp = Callable[[float], str]
 
 
 class LookUpDialer:
-    """Looks up an address, and connects to it over TCP."""
+    """A Dialer: looks up an address, and connects to it over TCP."""
 
     def __init__(self, look_up: LookUp) -> None:
         self._look_up = look_up
@@ -29,7 +29,6 @@ class LookUpDialer:
         self._is_interrupted = False
 
     def dial(self, timeout_s: float) -> TcpLink:
-        """See Dialer."""
         self._is_interrupted = False
         deadline_s = time.monotonic() + timeout_s
         address = self._look_up(timeout_s)

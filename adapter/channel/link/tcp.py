@@ -25,7 +25,7 @@ KEEPALIVE_S = 10
 
 
 class TcpDialer:
-    """Connects to an address over TCP, or to a Unix-domain socket."""
+    """A Dialer of an address over TCP, or of a Unix-domain socket."""
 
     def __init__(self, address: Address, timings: LinkTimings = TIMINGS) -> None:
         self._address = address
@@ -33,7 +33,6 @@ class TcpDialer:
         self._connecting: socket.socket | None = None
 
     def dial(self, timeout_s: float) -> TcpLink:
-        """See Dialer."""
         deadline_s = time.monotonic() + timeout_s
         try:
             return self._dial(deadline_s)
@@ -41,7 +40,6 @@ class TcpDialer:
             self._connecting = None
 
     def interrupt(self) -> None:
-        """See Dialer."""
         connecting = self._connecting
         if connecting is not None:
             with suppress(OSError):  # it was not connecting any more
@@ -92,7 +90,7 @@ def _tune(sock: socket.socket, timings: LinkTimings) -> None:
 
 
 class TcpLink:
-    """One connection: the socket's bytes are the frames' bytes."""
+    """A Link: the socket's bytes are the frames' bytes."""
 
     def __init__(
         self, sock: socket.socket, address: Address, timings: LinkTimings = TIMINGS
@@ -106,13 +104,11 @@ class TcpLink:
         self.look_up_every(timings.look_up_s)
 
     def look_up_every(self, seconds: float) -> None:
-        """See Link."""
         whole = int(seconds)
         timeval = struct.pack("@ll", whole, int((seconds - whole) * 1_000_000))
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval)
 
     def receive(self) -> list[Payload] | None:
-        """See Link."""
         try:
             data = self._sock.recv(RECEIVE_BYTES)
         except BlockingIOError:
@@ -128,7 +124,6 @@ class TcpLink:
             raise LinkLost(f"{self.peer}: {error}") from error
 
     def send(self, frame: bytearray | bytes, while_full: WhileFull = None) -> None:
-        """See Link."""
         try:
             sent = self._sock.send(frame, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -161,12 +156,10 @@ class TcpLink:
             while_full(self)
 
     def shutdown(self) -> None:
-        """See Link."""
         with suppress(OSError):  # it has ended already
             self._sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """See Link."""
         self._sock.close()
 
     def disown(self) -> None:

@@ -31,7 +31,6 @@ class LabelContains(MessageCondition, frozen=True):
     text: str
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return self.text in message.label
 
 
@@ -41,7 +40,6 @@ class LabelDoesNotContain(MessageCondition, frozen=True):
     text: str
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return self.text not in message.label
 
 
@@ -51,7 +49,6 @@ class BodyContains(MessageCondition, frozen=True):
     text: str
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         body = string_body(message)
         return body is not None and self.text in body
 
@@ -62,7 +59,6 @@ class BodyDoesNotContain(MessageCondition, frozen=True):
     text: str
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         body = string_body(message)
         return body is not None and self.text not in body
 
@@ -73,7 +69,6 @@ class PriorityEquals(MessageCondition, frozen=True):
     priority: int
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return message.priority == self.priority
 
 
@@ -83,7 +78,6 @@ class PriorityNotEqual(MessageCondition, frozen=True):
     priority: int
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return message.priority != self.priority
 
 
@@ -93,7 +87,6 @@ class PriorityGreaterThan(MessageCondition, frozen=True):
     priority: int
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return message.priority > self.priority
 
 
@@ -103,7 +96,6 @@ class PriorityLessThan(MessageCondition, frozen=True):
     priority: int
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return message.priority < self.priority
 
 
@@ -113,7 +105,6 @@ class AppSpecificEquals(MessageCondition, frozen=True):
     number: int
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return message.app_specific == self.number
 
 
@@ -123,7 +114,6 @@ class AppSpecificNotEqual(MessageCondition, frozen=True):
     number: int
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return message.app_specific != self.number
 
 
@@ -133,7 +123,6 @@ class AppSpecificGreaterThan(MessageCondition, frozen=True):
     number: int
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return message.app_specific > self.number
 
 
@@ -143,7 +132,6 @@ class AppSpecificLessThan(MessageCondition, frozen=True):
     number: int
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return message.app_specific < self.number
 
 
@@ -153,7 +141,6 @@ class SourceComputerEquals(MessageCondition, frozen=True):
     computer: str
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return message.source_computer.casefold() == self.computer.casefold()
 
 
@@ -163,7 +150,6 @@ class SourceComputerNotEqual(MessageCondition, frozen=True):
     computer: str
 
     def holds(self, message: Message) -> bool:
-        """See Condition."""
         return message.source_computer.casefold() != self.computer.casefold()
 
 

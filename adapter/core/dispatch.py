@@ -3,7 +3,7 @@
 This is the only door into core. step() takes an input and returns its effects: the records to
 write, the replies to give once they are durable, the pages to read. replay() applies what a ledger
 says happened. Both go through the same apply_* functions. The other functions are questions, or
-what makes a core ready to take inputs: replay, load_outcome, begin_term, restart.
+what makes a core ready to take inputs: replay, load_outcome, begin_term.
 """
 
 from __future__ import annotations
@@ -65,10 +65,17 @@ class Effects:
         self.paged_out = 0
 
 
-def step(qm: QueueManager, given: inputs.Input) -> Effects:
-    """Take one input; returns all that it causes. Raises Refusal for settings that cannot be."""
+def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
+    """Take one input, which came now; returns all that it causes.
+
+    Raises Refusal for settings that cannot be.
+    """
     effects = Effects()
-    STEPS[type(given)](qm, effects, given)
+    now_ms: int = now.time_ms
+    qm.elapsed_ms = now.elapsed_ms
+    qm.entry_n = now.entry_n
+    qm.tally.now_ms = now_ms
+    STEPS[type(given)](qm, effects, given, now_ms)
     wanted = qm.step.pages_wanted
     if wanted:
         effects.pages_wanted = tuple(wanted.values())
@@ -76,27 +83,29 @@ def step(qm: QueueManager, given: inputs.Input) -> Effects:
     return effects
 
 
-def _connect(qm: QueueManager, _: Effects, given: inputs.Connected) -> None:
+def _connect(qm: QueueManager, _: Effects, given: inputs.Connected, _now_ms: int) -> None:
     qm.connections[given.connection] = ConnectionState(given.connection)
 
 
-def _introduce(qm: QueueManager, _: Effects, given: inputs.Introduced) -> None:
+def _introduce(qm: QueueManager, _: Effects, given: inputs.Introduced, _now_ms: int) -> None:
     known = qm.connections.get(given.connection)
     if known is not None:
         known.party = given.party
 
 
-def _disconnect(qm: QueueManager, effects: Effects, given: inputs.Disconnected) -> None:
+def _disconnect(
+    qm: QueueManager, effects: Effects, given: inputs.Disconnected, now_ms: int
+) -> None:
     """End a connection, wanted or lost: units are backed out, then handles closed."""
     known = qm.connections.get(given.connection)
     if known is not None:
-        ended = closing.end_connection(qm, known, given.now_ms)
+        ended = closing.end_connection(qm, known, now_ms)
         _apply(qm, effects, ended.records)
         effects.replies += ended.replies
-        _serve(qm, effects, given.now_ms)
+        _serve(qm, effects, now_ms)
 
 
-def _execute(qm: QueueManager, effects: Effects, request: c.Request) -> None:
+def _execute(qm: QueueManager, effects: Effects, request: c.Request, now_ms: int) -> None:
     """Decide a client's request and apply what it causes."""
     if request.connection not in qm.connections:
         return  # it ended while the request was on its way; nobody hears the answer
@@ -105,22 +114,22 @@ def _execute(qm: QueueManager, effects: Effects, request: c.Request) -> None:
         reply = Reply(request.connection, request.request, kept, qm.entry_n)
         effects.replies.append(reply)
         return
-    _in_turn(qm, effects, request)
-    _serve(qm, effects, request.now_ms)
+    _in_turn(qm, effects, request, now_ms)
+    _serve(qm, effects, now_ms)
 
 
-def _in_turn(qm: QueueManager, effects: Effects, request: c.Request) -> None:
+def _in_turn(qm: QueueManager, effects: Effects, request: c.Request, now_ms: int) -> None:
     """Carry out a request, unless it depends on one that waits, or its outcome has no room."""
     turns = qm.connections[request.connection].turns
     if turns.comes_too_early(request) or waiting.has_no_room(qm, request):
         pages.hold(qm, request)
     else:
-        _carry_out(qm, effects, request)
+        _carry_out(qm, effects, request, now_ms)
 
 
-def _carry_out(qm: QueueManager, effects: Effects, request: c.Request) -> None:
+def _carry_out(qm: QueueManager, effects: Effects, request: c.Request, now_ms: int) -> None:
     """Decide a request and apply what it causes, or suspend it until a page has come."""
-    qm.tally.now_ms = request.now_ms
+    request.now_ms = now_ms
     try:
         decision = _decide(qm, request)
     except PageNeeded as needed:
@@ -139,7 +148,7 @@ def _carry_out(qm: QueueManager, effects: Effects, request: c.Request) -> None:
     _reply(qm, effects, request, decision)
 
 
-def _load_page(qm: QueueManager, effects: Effects, given: inputs.PageLoaded) -> None:
+def _load_page(qm: QueueManager, effects: Effects, given: inputs.PageLoaded, now_ms: int) -> None:
     """Take a page; what waited for it is decided again."""
     needed = given.needed
     queue = qm.that_queue(needed.queue, given.incarnation)
@@ -153,14 +162,14 @@ def _load_page(qm: QueueManager, effects: Effects, given: inputs.PageLoaded) -> 
             return
         qm.wake(queue)
     else:
-        _apply(qm, effects, pages.load(qm, queue, needed.lane, given.page, given.now_ms))
-        _apply(qm, effects, delays.resume_release(qm, queue, given.now_ms))
+        _apply(qm, effects, pages.load(qm, queue, needed.lane, given.page, now_ms))
+        _apply(qm, effects, delays.resume_release(qm, queue, now_ms))
         if isinstance(queue, BrokerQueue):
-            _apply(qm, effects, broker_release.release(qm, queue, given.now_ms))
-    _decide_again(qm, effects, queue, given.now_ms)
+            _apply(qm, effects, broker_release.release(qm, queue, now_ms))
+    _decide_again(qm, effects, queue, now_ms)
 
 
-def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing) -> None:
+def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing, now_ms: int) -> None:
     """Refuse what waits and cannot do without a message that is not on its topic.
 
     A later request looks again, because the topic may have been restored.
@@ -168,10 +177,10 @@ def _miss_page(qm: QueueManager, effects: Effects, given: inputs.PageMissing) ->
     needed = given.needed
     queue = qm.that_queue(needed.queue, given.incarnation)
     if queue is not None:
-        _apply(qm, effects, delays.postpone_missing(qm, needed, given.now_ms))
+        _apply(qm, effects, delays.postpone_missing(qm, needed, now_ms))
         qm.step.missing = (needed.queue, needed.lane, needed.seq)
         qm.wake(queue)
-        _decide_again(qm, effects, queue, given.now_ms)
+        _decide_again(qm, effects, queue, now_ms)
         qm.step.missing = None
 
 
@@ -179,8 +188,7 @@ def _decide_again(qm: QueueManager, effects: Effects, queue: LocalQueue, now_ms:
     """Decide what waited for a page of this queue, and what waited for that."""
     asked = pages.resume(qm, queue)
     for request in asked:
-        request.now_ms = now_ms
-        _carry_out(qm, effects, request)
+        _carry_out(qm, effects, request, now_ms)
     for number in dict.fromkeys(request.connection for request in asked):
         _go_on(qm, effects, qm.connections[number], now_ms)
     _serve(qm, effects, now_ms)
@@ -189,8 +197,7 @@ def _decide_again(qm: QueueManager, effects: Effects, queue: LocalQueue, now_ms:
 def _go_on(qm: QueueManager, effects: Effects, connection: ConnectionState, now_ms: int) -> None:
     """Carry out what was held and may go on, in its order."""
     for request in pages.unhold(qm, connection):
-        request.now_ms = now_ms
-        _in_turn(qm, effects, request)
+        _in_turn(qm, effects, request, now_ms)
 
 
 def snapshot(qm: QueueManager) -> Iterator[r.Record]:
@@ -208,21 +215,20 @@ def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[Paged
     restore.load_outcome(qm, session, number, read)
 
 
-def _page_out(qm: QueueManager, effects: Effects, given: inputs.Copied) -> None:
+def _page_out(qm: QueueManager, effects: Effects, given: inputs.Copied, now_ms: int) -> None:
     """Page out what is on its topic for good and need not be in memory."""
     qm.moved_n = given.moved_n
-    _apply(qm, effects, parking.set_copied(qm, given.moved_n, given.now_ms))
+    _apply(qm, effects, parking.set_copied(qm, given.moved_n, now_ms))
     effects.paged_out = pages.evict(qm, given.moved_n, given.parked)
 
 
-def _forget_names(qm: QueueManager, _: Effects, given: inputs.NamesForgotten) -> None:
+def _forget_names(qm: QueueManager, _: Effects, given: inputs.NamesForgotten, _now_ms: int) -> None:
     """Forget the generated ones among these names."""
     naming.forget(qm, given.names)
 
 
-def _pass_time(qm: QueueManager, effects: Effects, given: inputs.Tick) -> None:
+def _pass_time(qm: QueueManager, effects: Effects, _: inputs.Tick, now_ms: int) -> None:
     """Do what is due: release delayed messages, expire others, end waits, make statistics."""
-    now_ms = given.now_ms
     _apply(qm, effects, delays.release_due(qm, now_ms))
     _apply(qm, effects, tick.expire_messages(qm, now_ms))
     _apply(qm, effects, tick.expire_sessions(qm))
@@ -249,34 +255,36 @@ def _pass_time_of_conversations(qm: QueueManager, effects: Effects, now_ms: int)
     _apply(qm, effects, [])
 
 
-def _park_queues(qm: QueueManager, effects: Effects, given: inputs.MoversReported) -> None:
-    _apply(qm, effects, parking.set_parked(qm, given.parked, given.now_ms))
+def _park_queues(
+    qm: QueueManager, effects: Effects, given: inputs.MoversReported, now_ms: int
+) -> None:
+    _apply(qm, effects, parking.set_parked(qm, given.parked, now_ms))
 
 
-def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured) -> None:
+def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured, now_ms: int) -> None:
     """Take the settings, and define what every queue manager has."""
-    _apply(qm, effects, system.configure(qm, given.settings, given.now_ms))
+    _apply(qm, effects, system.configure(qm, given.settings, now_ms))
 
 
-def _know_queue_managers(qm: QueueManager, _: Effects, given: inputs.QueueManagersKnown) -> None:
+def _know_queue_managers(
+    qm: QueueManager, _: Effects, given: inputs.QueueManagersKnown, _now_ms: int
+) -> None:
     if given.names != qm.known_queue_managers:
         broker_release.note_known(qm)
     qm.known_queue_managers, qm.known_computers = given.names, given.computers
 
 
-def _arrive(qm: QueueManager, effects: Effects, given: inputs.Arrived) -> None:
+def _arrive(qm: QueueManager, effects: Effects, given: inputs.Arrived, now_ms: int) -> None:
     """Put a unit that arrived from outside."""
-    qm.tally.now_ms = given.now_ms
-    _apply(qm, effects, arrivals.decide(qm, given.unit, given.now_ms))
-    _serve(qm, effects, given.now_ms)
+    _apply(qm, effects, arrivals.decide(qm, given.unit, now_ms))
+    _serve(qm, effects, now_ms)
 
 
-def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced) -> None:
+def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced, _now_ms: int) -> None:
     effects.replies += quiesce.begin(qm)
 
 
-def _stop(qm: QueueManager, effects: Effects, given: inputs.Stopped) -> None:
-    now_ms = given.now_ms
+def _stop(qm: QueueManager, effects: Effects, _: inputs.Stopped, now_ms: int) -> None:
     _apply(qm, effects, [*statistics.raise_last(qm, now_ms), *lifetime.stop(qm, now_ms)])
 
 
@@ -285,7 +293,9 @@ def idle_connections(qm: QueueManager) -> list[int]:
     return [n for n, connection in qm.connections.items() if not quiesce.is_busy(connection)]
 
 
-def _acknowledge(qm: QueueManager, effects: Effects, given: inputs.OutcomesSeen) -> None:
+def _acknowledge(
+    qm: QueueManager, effects: Effects, given: inputs.OutcomesSeen, now_ms: int
+) -> None:
     """Drop the outcomes that a client says it has seen; gets may go on that waited for room."""
     known = qm.connections.get(given.connection)
     kept = qm.sessions.get(known.session) if known else None
@@ -295,13 +305,13 @@ def _acknowledge(qm: QueueManager, effects: Effects, given: inputs.OutcomesSeen)
     was_full = kept.kept_bytes >= most
     kept.acknowledge(given.numbers)
     if was_full and kept.kept_bytes < most:
-        _go_on(qm, effects, known, given.now_ms)
+        _go_on(qm, effects, known, now_ms)
         for waiter in known.waiters.values():
             qm.waiters.wake(waiter.key)
-        _serve(qm, effects, given.now_ms)
+        _serve(qm, effects, now_ms)
 
 
-def restart(qm: QueueManager, now_ms: int) -> None:
+def _restart(qm: QueueManager, _: Effects, _given: inputs.Restarted, now_ms: int) -> None:
     """Give every session and consumer its full time again: nobody could reach a queue manager that
     was down. Messages that came back too often by its end are moved with what is applied next.
     """
@@ -330,8 +340,8 @@ def replay(qm: QueueManager, record: r.Record) -> None:
     APPLY[type(record)](qm, record)
 
 
-def written_later(qm: QueueManager, record: r.Record) -> None:
-    """A record that was applied became part of a later entry: what it did waits for that one."""
+def written_later(qm: QueueManager, record: r.Record, entry_n: int) -> None:
+    """A record that was applied became part of this later entry: what it did waits for that."""
     if isinstance(record, r.UnitCommitted):
         places = [(put.queue, (-put.lane, put.seq, put.n)) for put in record.puts]
     elif isinstance(record, (r.BackoutCounted, r.DeliveryCounted)):
@@ -342,7 +352,7 @@ def written_later(qm: QueueManager, record: r.Record) -> None:
         queue = qm.queues.get(name)
         stored = queue.stored.get(place) if queue else None
         if stored is not None:
-            stored.entry_n = qm.entry_n
+            stored.entry_n = entry_n
 
 
 def _kept_answer(qm: QueueManager, request: c.Request) -> Result | None:
@@ -432,7 +442,6 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
 
 def _serve(qm: QueueManager, effects: Effects, now_ms: int) -> None:
     """Refuse what waits for pages of deleted queues; then serve waiting gets, one at a time."""
-    qm.tally.now_ms = now_ms
     while qm.step.deleted:
         _decide_again(qm, effects, qm.step.deleted.pop(), now_ms)
     while (key := qm.waiters.pop_woken()) is not None:
@@ -455,8 +464,9 @@ def _serve_one(qm: QueueManager, effects: Effects, key: Hashable, now_ms: int) -
     return True
 
 
-STEPS: Final[dict[type, Callable[[QueueManager, Effects, Any], None]]] = {
+STEPS: Final[dict[type, Callable[[QueueManager, Effects, Any, int], None]]] = {
     c.Request: _execute,
+    inputs.Restarted: _restart,
     inputs.Connected: _connect,
     inputs.Introduced: _introduce,
     inputs.Disconnected: _disconnect,

@@ -1,10 +1,8 @@
 """The inputs of core: the closed union of what a queue manager can be given, a client's request
 among them. dispatch.step takes one of them and returns its effects.
 
-A run of a queue manager is a list of inputs: the same list makes the same records from the same
-state. now_ms: the time of day at which one came. Monotonic time and the entry being collected are
-set on the queue manager before a step, by the owner's loop. This module does not know what an input
-causes.
+A run of a queue manager is a list of inputs, and of when each came: the same list makes the same
+records from the same state. This module does not know what an input causes.
 """
 
 from __future__ import annotations
@@ -19,6 +17,23 @@ from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Party
+
+
+class Now(Struct, frozen=True, gc=False):
+    """When an input comes.
+
+    time_ms: the time of day, which may be set ahead or back. elapsed_ms: what a monotonic clock
+    says: waits and intervals are measured by it. entry_n: the entry that collects what the input
+    causes.
+    """
+
+    time_ms: int
+    elapsed_ms: int
+    entry_n: int
+
+
+class Restarted(Struct):
+    """A term begins: what the ledger says is replayed. It is the first input of a term."""
 
 
 class Connected(Struct):
@@ -38,7 +53,6 @@ class Disconnected(Struct):
     """A connection ended, wanted or lost."""
 
     connection: int
-    now_ms: int = 0
 
 
 class OutcomesSeen(Struct):
@@ -46,13 +60,10 @@ class OutcomesSeen(Struct):
 
     connection: int
     numbers: list[int]
-    now_ms: int = 0
 
 
 class Tick(Struct):
     """Time has passed."""
-
-    now_ms: int = 0
 
 
 class PageLoaded(Struct):
@@ -64,7 +75,6 @@ class PageLoaded(Struct):
     incarnation: int
     through: int
     page: list[Paged]
-    now_ms: int = 0
 
 
 class PageMissing(Struct):
@@ -72,14 +82,12 @@ class PageMissing(Struct):
 
     needed: PageNeeded
     incarnation: int
-    now_ms: int = 0
 
 
 class MoversReported(Struct):
     """The movers have said which queues' topics cannot be written."""
 
     parked: dict[str, ParkedQueue]
-    now_ms: int = 0
 
 
 class Copied(Struct):
@@ -87,7 +95,6 @@ class Copied(Struct):
 
     moved_n: int
     parked: frozenset[str] = frozenset()
-    now_ms: int = 0
 
 
 class NamesForgotten(Struct):
@@ -100,7 +107,6 @@ class Configured(Struct):
     """The queue manager was given its settings."""
 
     settings: dict[str, Any]
-    now_ms: int = 0
 
 
 class Quiesced(Struct):
@@ -124,35 +130,28 @@ class Arrived(Struct):
     """
 
     unit: ArrivedUnit
-    now_ms: int = 0
 
 
 class Stopped(Struct):
     """The queue manager has been stopped: it is given nothing after this."""
 
-    now_ms: int = 0
 
-
-Timed = (
-    Disconnected
+Input = (
+    Request
+    | Restarted
+    | Connected
+    | Introduced
+    | Disconnected
     | OutcomesSeen
     | Tick
     | PageLoaded
     | PageMissing
     | MoversReported
-    | Configured
-    | Arrived
-    | Stopped
-)
-"""Those that say at what time of day they came, but for requests."""
-
-Input = (
-    Request
-    | Connected
-    | Introduced
     | Copied
     | NamesForgotten
-    | Quiesced
+    | Configured
     | QueueManagersKnown
-    | Timed
+    | Arrived
+    | Quiesced
+    | Stopped
 )

@@ -86,7 +86,7 @@ class Housekeeping:
         except LedgerError:
             return  # the term is over, and somebody is about to say so
         self._progress.note(durable, copied)
-        self._loop.take(inputs.Copied(self._progress.moved_n, copied.parked, self._loop.now_ms))
+        self._loop.take(inputs.Copied(self._progress.moved_n, copied.parked))
         if self._trimming is None:
             lanes = self.retention.due(self._loop.now_ms, copied.parked)
             if lanes:

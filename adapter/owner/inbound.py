@@ -168,7 +168,7 @@ class Inbound:
                 self._trimmed |= moved
                 self._reader.trim(moved)
         found = term.qm.arrivals.positions
-        self._noted = (term.qm.entry_n, {topic: at.offset for topic, at in found.items()})
+        self._noted = (term.loop.entry_n, {topic: at.offset for topic, at in found.items()})
 
     # Arrivals.
 

@@ -19,7 +19,7 @@ from adapter.core.contract.commands import Request
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.records import Record
 from adapter.core.contract.replies import Reply
-from adapter.core.inputs import Disconnected, Input, PageLoaded, PageMissing, Timed
+from adapter.core.inputs import Disconnected, Input, Now, PageLoaded, PageMissing
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.drive.restore import Unmoved
 from adapter.format import entries
@@ -75,23 +75,20 @@ class OwnerLoop:
         self.requests = 0
         self.paged_out = 0
         """How many messages left memory."""
-        qm.entry_n = 1
+        self.entry_n = 1
+        """The entry that is being collected."""
 
     def request(self, request: Request) -> None:
         """Execute one request; its reply is sent to the clients."""
         self.requests += 1
         self._lone.asked(request.connection, while_in_flight=not self.appends.all_durable)
-        self.qm.elapsed_ms = self._clock.elapsed_ms()
-        self._take(dispatch.step(self.qm, request))
+        self._take(dispatch.step(self.qm, self._now(), request))
 
     def take(self, given: Input) -> None:
         """Take any other input, as of now; what it causes follows."""
-        self.qm.elapsed_ms = self._clock.elapsed_ms()
-        if isinstance(given, Timed):
-            given.now_ms = self._clock.now_ms()
         if isinstance(given, Disconnected):
             self._ready.pop(given.connection, None)
-        effects = dispatch.step(self.qm, given)
+        effects = dispatch.step(self.qm, self._now(), given)
         self.paged_out += effects.paged_out
         self._take(effects)
 
@@ -112,7 +109,7 @@ class OwnerLoop:
             self._seal()
             self._schedule()
         unmoved = dispatch.unmoved(self.qm, moved_n, parked)
-        return self.qm.entry_n - 1, list(dispatch.snapshot(self.qm)), unmoved
+        return self.entry_n - 1, list(dispatch.snapshot(self.qm)), unmoved
 
     def heartbeat(self) -> None:
         """Write a sign of life if nothing else is being written."""
@@ -164,14 +161,17 @@ class OwnerLoop:
         }
         return own | self.appends.statistics()
 
+    def _now(self) -> Now:
+        return Now(self._clock.now_ms(), self._clock.elapsed_ms(), self.entry_n)
+
     def _take(self, effects: dispatch.Effects) -> None:
-        first_n = self.qm.entry_n
+        first_n = self.entry_n
         if effects.records:
             self._collect(effects)
         self._barrier = self._barrier or effects.barrier
         durable_n = self.appends.durable_n
         for reply in effects.replies:
-            after = self.qm.entry_n if reply.after >= first_n else reply.after
+            after = self.entry_n if reply.after >= first_n else reply.after
             if after <= durable_n:
                 self._ready.setdefault(reply.connection, []).append(reply)
             else:
@@ -187,15 +187,15 @@ class OwnerLoop:
 
     def _collect(self, effects: dispatch.Effects) -> None:
         """Let the records of a step be of the entry that is collected, or of the next one."""
-        first_n = self.qm.entry_n
+        first_n = self.entry_n
         removed = effects.removed
         self._make_room(effects.records)
         for at, record in enumerate(effects.records):
             self._collected.records.append(record)
             if removed and at in removed:
                 self._collected.removed += removed[at]
-            if self.qm.entry_n > first_n:
-                dispatch.written_later(self.qm, record)
+            if self.entry_n > first_n:
+                dispatch.written_later(self.qm, record, self.entry_n)
 
     def _want_pages(self, wanted: Sequence[PageNeeded]) -> None:
         most, _ = self.qm.window
@@ -256,7 +256,7 @@ class OwnerLoop:
 
     def _close_unwritten(self) -> None:
         """Nothing is collected that is written: what waits for it waits for the entry before."""
-        before = self.qm.entry_n - 1
+        before = self.entry_n - 1
         self._promises.bring_forward(before)
         if self._collected.records:
             self._promises.made(before, self._collected)
@@ -271,12 +271,12 @@ class OwnerLoop:
     def _seal(self) -> None:
         """Close the entry being collected: what comes now belongs to the next one."""
         payload = entries.encode(record for record in self._collected.records if record.logged)
-        self._promises.made(self.qm.entry_n, self._collected)
+        self._promises.made(self.entry_n, self._collected)
         self.appends.add(payload)
         self._collected = Collected()
         self._weight = 0
         self._barrier = False
-        self.qm.entry_n += 1
+        self.entry_n += 1
 
     def _append(self) -> None:
         if not self.appends.append():

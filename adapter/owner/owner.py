@@ -282,7 +282,7 @@ class Owner:
         began_s = self._calls.now_s()
         owner_id = liveness.new_owner_id()
         number = self._terms + 1
-        replayed = await self._replay(number, owner_id, again=old is not None)
+        replayed = await self._replay(number, owner_id, old)
         self._terms = number
         self._stall.unavailable = ""
         if old is not None:
@@ -300,12 +300,12 @@ class Owner:
             seconds=round(self.replay_s, 3),
         )
 
-    async def _replay(self, term: int, owner_id: bytes, *, again: bool) -> Replayed:
+    async def _replay(self, term: int, owner_id: bytes, old: OwnerTerm | None) -> Replayed:
         """Become the owner and read what the ledger holds; see TakeOvers."""
         ledger = self._parts.ledger
         ledger.on_durable = partial(self._from_ledger, self._durable, term)
         ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
-        return await self.taking.replay(owner_id, again=again)
+        return await self.taking.replay(owner_id, old.qm.tally if old is not None else None)
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""

@@ -16,6 +16,7 @@ from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.session import Session
+from adapter.core.model.tally import Tally
 from adapter.core.rules.messages.unit import unit_number
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
@@ -66,18 +67,21 @@ def take_over(
     *,
     check: bool = False,
     again: bool = False,
+    tally: Tally | None = None,
 ) -> Replayed:
     """Become the owner, and replay what the newest snapshot and the ledger hold.
 
     check: refuse a ledger that others know to have lost entries, before anything is written. again:
     replace only an owner that this ledger object was itself; OwnedByAnother if it is another.
+    tally: of this process's term before, whose counts go on.
     """
     while True:
         snapshot = storage.snapshots.newest() if storage else None
         known = known_entries(storage.known(), snapshot) if storage and check else []
         try:
             ledger.check(known)
-            replayed = _replay(name, owner, who, ledger, limits, snapshot, again=again)
+            qm = QueueManager(name, owner, limits, xml=XmlBodies(), tally=tally)
+            replayed = _replay(qm, owner, who, ledger, snapshot, again=again)
             if storage is not None:
                 _complete(replayed.qm, storage.pages)
         except (LedgerMismatch, LedgerUnavailable):
@@ -118,18 +122,14 @@ def _complete(qm: QueueManager, pages: PageReader) -> None:
 
 
 def _replay(
-    name: str,
+    qm: QueueManager,
     owner: bytes,
     who: str,
     ledger: Ledger,
-    limits: Limits | None,
     snapshot: Snapshot | None,
     *,
     again: bool,
 ) -> Replayed:
-    qm = QueueManager(name, owner, limits)
-    qm.xml = XmlBodies()
-    qm.entry_n = 0  # replayed messages are copied when everything before this term is
     last_n_of: dict[bytes, int] = {}
     reader = descriptor.DescriptorReader()
     if snapshot is not None:
@@ -147,7 +147,7 @@ def _replay(
                 dispatch.replay(qm, record)
         except UNFIT as error:
             raise LedgerUnreadableError(
-                f"the ledger of {name} cannot be replayed: offset {entry.offset}, owner "
+                f"the ledger of {qm.name} cannot be replayed: offset {entry.offset}, owner "
                 f"{entry.owner.hex()}, n {entry.n}: {error!r}. Run `mqk ledger show --from "
                 f"{entry.offset}` with the release that wrote it."
             ) from error

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from adapter import watched
+from adapter.core.model.tally import Tally
 from adapter.ledger.port import LedgerUnavailable
 from adapter.owner import liveness
 from adapter.owner.parts import OwnerSettings, TermParts
@@ -38,14 +39,17 @@ class TakeOvers:
         look = partial(liveness.check_free, self._name, self._parts.ledger, heartbeat_s)
         await self._wait_for(asyncio.get_running_loop().run_in_executor(None, look))
 
-    async def replay(self, owner_id: bytes, *, again: bool) -> Replayed:
+    async def replay(self, owner_id: bytes, tally: Tally | None) -> Replayed:
         """Become the owner and read what the ledger holds.
 
-        again: replace only this process; else compare the ledger with what others know of it.
+        tally: of this process's term before; then only this process is replaced. None: compare the
+        ledger with what others know of it.
         """
         ledger, storage = self._parts.ledger, self._parts.storage
-        of = self._name, owner_id, liveness.announcement(self._name), ledger
-        work = partial(take_over, *of, self._settings.limits, storage, check=not again, again=again)
+        who, limits = liveness.announcement(self._name), self._settings.limits
+        of = self._name, owner_id, who, ledger, limits, storage
+        again = tally is not None
+        work = partial(take_over, *of, check=not again, again=again, tally=tally)
         self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
         return await self._wait_for(self._replaying)
 

@@ -23,7 +23,7 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.core.dispatch import idle_connections, restart
+from adapter.core.dispatch import idle_connections
 from adapter.core.rules.objects.queues import statuses
 from adapter.owner.audit import TopicAudit
 from adapter.owner.clock import ManualClock
@@ -52,8 +52,6 @@ class OwnerTerm:
         self._clock = parts.clock
         self._calls = parts.calls
         self.qm = qm = replayed.qm
-        qm.elapsed_ms = parts.clock.elapsed_ms()
-        restart(qm, parts.clock.now_ms())
         self.loop = loop = OwnerLoop(
             qm, parts.ledger, parts.clock, parts.clients, self._soon, self._want_page
         )
@@ -63,6 +61,7 @@ class OwnerTerm:
         self._sweeper: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_s: float | None = None
+        loop.take(inputs.Restarted())
         storage = parts.storage
         if storage is not None:
             broke = parts.calls.broke
@@ -79,7 +78,6 @@ class OwnerTerm:
         """End, and bring to the core of the next term what is not in the ledger."""
         behind = self.loop.end(replayed.last_n_of.get(self._owner_id, 0))
         brought = carry_over(self.qm, replayed.qm, behind)
-        replayed.qm.tally = self.qm.tally
         log.info("carried over", queue_manager=self.qm.name, non_persistent_messages=brought)
 
     def let_go(self) -> None:
@@ -126,8 +124,7 @@ class OwnerTerm:
         return due_in_ms is not None and due_in_ms <= 0
 
     def _due_in_ms(self) -> int | None:
-        self.qm.elapsed_ms = self._clock.elapsed_ms()
-        return self.qm.due_in_ms(self._clock.now_ms())
+        return self.qm.due.in_ms(self._clock.now_ms(), self._clock.elapsed_ms())
 
     def _arm(self) -> None:
         due_in_ms = self._due_in_ms()

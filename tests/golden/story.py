@@ -6,7 +6,7 @@ the next one beside it when records are new.
 
 from typing import Any
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
@@ -164,7 +164,7 @@ def _arrivals(core: Core) -> None:
         b"u" * 24,
         [Lowest(0, 2, 1)],
     )
-    core.take(dispatch.step(core.qm, inputs.Arrived(unit, core.look_at_clock())))
+    core.take(core.give(inputs.Arrived(unit)))
 
 
 def _conversations(client: Client) -> None:

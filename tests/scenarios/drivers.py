@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import ArrivedUnit
 from adapter.core.contract.limits import Limits
@@ -108,7 +108,7 @@ class OnCore:
     def send(self, client: str, request: int, number: int, command: c.Command) -> None:
         connection = self._clients[client]
         connection.seen(*self._seen.pop(client, []))
-        self._core.execute(c.Request(connection.number, request, number, 0, command))
+        self._core.execute(c.Request(connection.number, request, number, command))
 
     def seen(self, client: str, number: int) -> None:
         self._seen.setdefault(client, []).append(number)
@@ -134,8 +134,8 @@ class OnCore:
         self._core.advance(seconds)
 
     def arrive(self, unit: ArrivedUnit) -> str:
-        given = inputs.Arrived(unit, self._core.look_at_clock())
-        self._core.take(dispatch.step(self._core.qm, given))
+        given = inputs.Arrived(unit)
+        self._core.take(self._core.give(given))
         return self._core.qm.arrivals.blocked.get(unit.topic, "")
 
     def restart(self, clean: bool) -> None:

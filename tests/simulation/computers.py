@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.computers import KnownComputer
@@ -182,8 +182,7 @@ class Route:
                     arrivals.has(ready.given.origin, one.lane, one.seq, one.n)
                     for one in ready.given.messages
                 )
-                given = inputs.Arrived(ready.given, self.target.look_at_clock())
-                self.target.take(dispatch.step(self.target.qm, given))
+                self.target.take(self.target.give(inputs.Arrived(ready.given)))
 
     def pump(self) -> None:
         """Let all that waits at the source arrive."""
@@ -215,7 +214,7 @@ class Computers:
         other = next(one for one in self.cores if one != name)
         computers = {other.casefold(): KnownComputer(other, "127.0.0.1:1414")}
         known = inputs.QueueManagersKnown(frozenset({other}), computers)
-        dispatch.step(self.cores[name].qm, known)
+        self.cores[name].give(known)
 
     def advance(self, seconds: float) -> None:
         """Let time pass on both."""

@@ -68,7 +68,7 @@ class Copied(ByHand):
         while found := self._reader.read(0.0):
             for entry in found:
                 self._copy(entries.decode(entry.payload))
-        self.loop.take(inputs.Copied(self.qm.entry_n - 1, frozenset()))
+        self.loop.take(inputs.Copied(self.loop.entry_n - 1, frozenset()))
         self.settle()
 
     def take_over(self, old: QueueManager | None = None) -> None:

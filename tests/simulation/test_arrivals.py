@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from msgspec import Struct
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.message import Delivered
@@ -62,7 +62,7 @@ class World:
         attributes = {"remote_name": "Q", "remote_queue_manager": "FAR"}
         attributes["transmission_queue"] = XMITQ
         self.program.do(c.DefineObject("remote", "R", attributes))
-        dispatch.step(self.source.qm, known)
+        self.source.give(known)
         self.program.open("R", c.OUTPUT)
         self.target = client_on().core
         self.target.qm.name = "FAR"
@@ -135,7 +135,7 @@ class World:
         """Let the source be killed."""
         self.zombies.append(self.sender)
         self.source.crash()
-        dispatch.step(self.source.qm, inputs.QueueManagersKnown(frozenset({"FAR"})))
+        self.source.give(inputs.QueueManagersKnown(frozenset({"FAR"})))
         self.program, self.sender = self._program(), self._new_sender()
         self.program.open("R", c.OUTPUT)
 
@@ -149,8 +149,8 @@ class World:
         unit = ArrivedUnit(
             "t", "id", self.read, Origin("source"), arrivals, "QM1", b"u" * 24, sent.lowest
         )
-        given = inputs.Arrived(unit, self.target.look_at_clock())
-        self.target.take(dispatch.step(self.target.qm, given))
+        given = inputs.Arrived(unit)
+        self.target.take(self.target.give(given))
 
     def kill_target(self) -> None:
         """Let the destination be killed: it reads on from where its ledger says."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import OFFSET_MAX, SEGMENT, SEGMENTATION_ALLOWED, Details
@@ -35,7 +35,7 @@ SESSION = b"s" * 16
 
 def request(client: Client, command: c.Command, *, number: int = 0, number_of: int = 900) -> object:
     """Ask without the session that a Client opens by itself; the answer."""
-    client.core.execute(c.Request(client.number, number_of, number, 0, command))
+    client.core.execute(c.Request(client.number, number_of, number, command))
     return client.answer(number_of)
 
 
@@ -339,7 +339,7 @@ def test_a_connection_is_ended_by_another_one() -> None:
 def test_a_queue_manager_that_quiesces_takes_no_new_work() -> None:
     client = client_on()
     unit = client.begin()
-    dispatch.step(client.core.qm, inputs.Quiesced())
+    client.core.give(inputs.Quiesced())
     assert client.refused(c.Put(1, [MessageData(body=b"a")])) is Reason.QUEUE_MANAGER_QUIESCING
     client.put("b", unit=unit)
     assert client.refused(c.Get(1, unit, wait_ms=-1)) is Reason.QUEUE_MANAGER_QUIESCING

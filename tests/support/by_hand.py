@@ -86,9 +86,13 @@ class ByHand(Core):
             carry_over(old, replayed.qm, self.void)
         self.qm, self.owner_id = replayed.qm, owner_id
         self.began = replayed
-        dispatch.restart(self.qm, self.look_at_clock())
         self._turns.clear()
         self.loop = self.new_loop()
+        self.give(inputs.Restarted())
+
+    def now(self) -> inputs.Now:
+        """See Core."""
+        return inputs.Now(self.now_ms, self.elapsed_ms, self.loop.entry_n)
 
     def new_loop(self) -> OwnerLoop:
         """Make the loop of a term."""
@@ -115,7 +119,7 @@ class ByHand(Core):
         command = msgspec.msgpack.decode(
             msgspec.msgpack.encode(request.command), type=type(request.command)
         )
-        self.loop.request(msgspec.structs.replace(request, command=command, now_ms=self.now_ms))
+        self.loop.request(msgspec.structs.replace(request, command=command))
         return self._then()
 
     def advance(self, seconds: float) -> dispatch.Effects:

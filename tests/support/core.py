@@ -50,20 +50,29 @@ class Core:
         self.now_ms = START_MS
         self.stepped_ms = 0
         """How far the time of day was set ahead, or back, so far."""
+        self.entry_n = 1
+        """The entry that is being collected."""
         self.answers: dict[tuple[int, int], Result] = {}
         self._terms = 0
         self.closed: dict[int, Refused] = {}
         self.qm = self._new()
 
     def _new(self) -> QueueManager:
-        qm = QueueManager(self._name, next(self._owners).to_bytes(4, "big") * 4, self._limits)
-        qm.entry_n = 1
-        return qm
+        owner_id = next(self._owners).to_bytes(4, "big") * 4
+        return QueueManager(self._name, owner_id, self._limits)
+
+    def give(self, given: inputs.Input) -> dispatch.Effects:
+        """Give core an input, as of now. What it causes is not taken up: see take."""
+        return dispatch.step(self.qm, self.now(), given)
+
+    def now(self) -> inputs.Now:
+        """Return when an input comes that is given now."""
+        return inputs.Now(self.now_ms, self.elapsed_ms, self.entry_n)
 
     def connect(self) -> "Client":
         """Connect a client."""
         number = next(self._connections)
-        dispatch.step(self.qm, inputs.Connected(number))
+        self.give(inputs.Connected(number))
         return Client(self, number)
 
     def new_session_id(self) -> bytes:
@@ -75,13 +84,12 @@ class Core:
         copied = msgspec.msgpack.decode(
             msgspec.msgpack.encode(request.command), type=type(request.command)
         )
-        request = msgspec.structs.replace(request, command=copied, now_ms=self.look_at_clock())
-        return self.take(dispatch.step(self.qm, request))
+        return self.take(self.give(msgspec.structs.replace(request, command=copied)))
 
     def advance(self, seconds: float) -> dispatch.Effects:
         """Let time pass, and let the core do what became due."""
         self.now_ms += round(seconds * 1000)
-        return self.take(dispatch.step(self.qm, inputs.Tick(self.look_at_clock())))
+        return self.take(self.give(inputs.Tick()))
 
     def step(self, seconds: float) -> None:
         """Set the time of day ahead, or back; no time passes."""
@@ -93,38 +101,30 @@ class Core:
         """How much time has passed, from some moment on."""
         return self.now_ms - self.stepped_ms
 
-    def look_at_clock(self) -> int:
-        """Let core know how much time has passed; return the time of day."""
-        self.qm.elapsed_ms = self.elapsed_ms
-        return self.now_ms
-
     def next_tick_ms(self) -> int | None:
         """Say at what time of day something is due next, if nobody sets the clock."""
-        due_in_ms = self.qm.due_in_ms(self.look_at_clock())
+        due_in_ms = self.qm.due.in_ms(self.now_ms, self.elapsed_ms)
         return None if due_in_ms is None else self.now_ms + due_in_ms
 
     def disconnect(self, connection: int) -> dispatch.Effects:
         """Let a connection end."""
-        return self.take(
-            dispatch.step(self.qm, inputs.Disconnected(connection, self.look_at_clock()))
-        )
+        return self.take(self.give(inputs.Disconnected(connection)))
 
     def acknowledge(self, connection: int, seen: list[int]) -> dispatch.Effects:
         """Let a client say which outcomes it has seen."""
-        return self.take(
-            dispatch.step(self.qm, inputs.OutcomesSeen(connection, seen, self.look_at_clock()))
-        )
+        return self.take(self.give(inputs.OutcomesSeen(connection, seen)))
 
     def configure(self, **settings: Any) -> dispatch.Effects:
         """Give it settings, and what every queue manager has."""
-        return self.take(dispatch.step(self.qm, inputs.Configured(settings, self.look_at_clock())))
+        return self.take(self.give(inputs.Configured(settings)))
 
     def crash(self) -> None:
         """Go on with a new core that knows what the entries say, and nothing else."""
         self.qm = self.replayed()
         self._terms += 1
         dispatch.begin_term(self.qm, self._terms)
-        dispatch.restart(self.qm, self.look_at_clock())
+        self.entry_n = 1
+        self.give(inputs.Restarted())
         self.answers.clear()
         self.to_read.clear()
 
@@ -133,7 +133,7 @@ class Core:
 
         lagging: so many of the last entries were not yet copied; their messages are in it, whole.
         """
-        moved_n = self.qm.entry_n - 1 - lagging
+        moved_n = self.entry_n - 1 - lagging
         left = dispatch.unmoved(self.qm, moved_n, frozenset())
         self.snapshot()
         self.entries += [entries.encode([record]) for record in whole(left)]
@@ -169,7 +169,7 @@ class Core:
         logged = [record for record in effects.records if record.logged]
         if logged or effects.barrier:
             self.entries.append(entries.encode(logged))
-            self.qm.entry_n += 1
+            self.entry_n += 1
             self._copy(logged)
         self.closed |= effects.closed
         for reply in effects.replies:
@@ -209,11 +209,7 @@ class Core:
             queue = self.qm.queues[needed.queue]
             topic = self.topics.get((needed.queue, queue.incarnation, needed.lane), {})
             if needed.seq not in topic:
-                self.take(
-                    dispatch.step(
-                        self.qm, inputs.PageMissing(needed, queue.incarnation, self.now_ms)
-                    )
-                )
+                self.take(self.give(inputs.PageMissing(needed, queue.incarnation)))
                 continue
             through = needed.seq + (needed.count or self.qm.window[0]) - 1
             page = [topic[seq] for seq in range(needed.seq, through + 1) if seq in topic]
@@ -221,13 +217,8 @@ class Core:
                 msgspec.structs.replace(one, message=msgspec.structs.replace(one.message))
                 for one in page
             ]
-            self.take(
-                dispatch.step(
-                    self.qm,
-                    inputs.PageLoaded(needed, queue.incarnation, through, copies, self.now_ms),
-                )
-            )
-        self.evicted += dispatch.step(self.qm, inputs.Copied(self.qm.entry_n)).paged_out
+            self.take(self.give(inputs.PageLoaded(needed, queue.incarnation, through, copies)))
+        self.evicted += self.give(inputs.Copied(self.entry_n)).paged_out
 
 
 class Client:
@@ -250,13 +241,13 @@ class Client:
             number = self.issued + 1 if durable else 0
         self.issued = max(self.issued, number)
         self._requests += 1
-        request = c.Request(self.number, self._requests, number, 0, command)
+        request = c.Request(self.number, self._requests, number, command)
         self.core.execute(request)
         return self._requests
 
     def tell(self, command: c.Command) -> dispatch.Effects:
         """Send a one-way operation."""
-        return self.core.execute(c.Request(self.number, 0, 0, 0, command))
+        return self.core.execute(c.Request(self.number, 0, 0, command))
 
     def answer(self, request: int) -> Result | None:
         """Return the answer to a request, or None if it waits."""

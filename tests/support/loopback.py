@@ -181,7 +181,7 @@ class Loopback:
             self.qm = QueueManager(self.qm.name, b"loopback-qm2")
             for record in self._records:
                 dispatch.replay(self.qm, record)
-            dispatch.restart(self.qm, self._look_at_clock())
+            self.give(inputs.Restarted())
 
         self.call(die)
 
@@ -222,7 +222,7 @@ class Loopback:
             return
         if not self.welcomes:
             return
-        dispatch.step(self.qm, inputs.Connected(client.number))
+        self.give(inputs.Connected(client.number))
         welcome = frames.Welcome(
             version=self.version, queue_manager=self.qm.name, connection=client.number
         )
@@ -230,9 +230,7 @@ class Loopback:
 
     def operations(self, number: int, seen: list[int], operations: list[Incoming]) -> None:
         self.frames_received += bool(operations)
-        replies = self._done(
-            dispatch.step(self.qm, inputs.OutcomesSeen(number, seen, self._look_at_clock()))
-        )
+        replies = self._done(self.give(inputs.OutcomesSeen(number, seen)))
         for operation in operations:
             replies += self._operation(number, operation)
         self._send(replies)
@@ -254,10 +252,8 @@ class Loopback:
         if isinstance(command, frames.Stop):
             return [Reply(number, incoming.request, Done())]
         self.executed.append(command)
-        request = c.Request(
-            number, incoming.request, incoming.number, self._look_at_clock(), command
-        )
-        return self._done(dispatch.step(self.qm, request))
+        request = c.Request(number, incoming.request, incoming.number, command)
+        return self._done(self.give(request))
 
     def _send_figures(self, number: int, request: int) -> None:
         if not isinstance(frames.AskServer(), self.holds):
@@ -266,13 +262,12 @@ class Loopback:
 
     def gone(self, number: int) -> None:
         self.clients.pop(number, None)
-        self._send(
-            self._done(dispatch.step(self.qm, inputs.Disconnected(number, self._look_at_clock())))
-        )
+        self._send(self._done(self.give(inputs.Disconnected(number))))
 
-    def _look_at_clock(self) -> int:
-        self.qm.elapsed_ms = self._clock.elapsed_ms()
-        return self._clock.now_ms()
+    def give(self, given: inputs.Input) -> dispatch.Effects:
+        """Give core an input, as of now. What it causes is not taken up."""
+        now = inputs.Now(self._clock.now_ms(), self._clock.elapsed_ms(), -1)
+        return dispatch.step(self.qm, now, given)
 
     def _done(self, executed: dispatch.Effects) -> list[Reply]:
         self._records += [record for record in executed.records if record.logged]
@@ -280,15 +275,13 @@ class Loopback:
             client = self.clients.pop(number, None)
             if client is not None:
                 client.say_goodbye(told)
-        due_in_ms = self.qm.due_in_ms(self._look_at_clock())
+        due_in_ms = self.qm.due.in_ms(self._clock.now_ms(), self._clock.elapsed_ms())
         if due_in_ms is not None:
             self._loop.call_later(max(due_in_ms, 1) / 1000, self._tick)
         return executed.replies
 
     def _tick(self) -> None:
-        self._send(
-            self._done(dispatch.step(self.qm, inputs.Tick(self._look_at_clock())))
-        )  # and again if it was early
+        self._send(self._done(self.give(inputs.Tick())))  # and again if it was early
 
     def _send(self, replies: list[Reply]) -> None:
         by_client: dict[int, list[frames.Answer]] = {}

@@ -1,8 +1,7 @@
 """Runs of cores: the inputs that each was given, to be given again to a copy of how it began.
 
-A core is a deterministic state machine: the same inputs make the same records, replies and wishes.
-What a run needs besides its inputs is what a step finds set: monotonic time, and the number of the
-entry that is being collected.
+A core is a deterministic state machine: the same inputs, at the same times, make the same records,
+replies and wishes.
 """
 
 import copy
@@ -12,7 +11,7 @@ import msgspec
 import pytest
 
 from adapter.core import dispatch
-from adapter.core.inputs import Input
+from adapter.core.inputs import Input, Now
 from adapter.core.model.manager import QueueManager
 
 Said = list[tuple[Any, ...]]
@@ -23,9 +22,8 @@ IS_COMPILED = not str(dispatch.__file__).endswith(".py")
 class Given(msgspec.Struct):
     """An input, when it came, and what it caused."""
 
+    now: Now
     given: Input
-    elapsed_ms: int
-    entry_n: int
     said: Said = []
 
 
@@ -43,8 +41,7 @@ class Run:
             return
         qm = copy.deepcopy(self.began)
         for number, one in enumerate(self.inputs):
-            qm.elapsed_ms, qm.entry_n = one.elapsed_ms, one.entry_n
-            again = said(dispatch.step(qm, copy.deepcopy(one.given)))
+            again = said(dispatch.step(qm, one.now, copy.deepcopy(one.given)))
             assert again == one.said, f"input {number}, {one.given}: {again}, not {one.said}"
 
 
@@ -62,13 +59,13 @@ class Recorder:
         self._patch.setattr(dispatch, "step", self._step)
         return list(self._runs.values())
 
-    def _record(self, qm: QueueManager, given: Input) -> dispatch.Effects:
+    def _record(self, qm: QueueManager, now: Now, given: Input) -> dispatch.Effects:
         run = self._runs.get(id(qm))
         if run is None:
             run = self._runs[id(qm)] = Run(qm)
-        one = Given(copy.deepcopy(given), qm.elapsed_ms, qm.entry_n)
+        one = Given(now, copy.deepcopy(given))
         run.inputs.append(one)
-        effects = self._step(qm, given)
+        effects = self._step(qm, now, given)
         one.said = said(effects)
         return effects
 

@@ -539,14 +539,15 @@ Command = (
 
 
 class Request(Struct, gc=False):
-    """A command with what the owner adds: who asks, under which number, and when.
+    """A command with what the server adds: who asks, and under which number.
 
     request: 0 for a one-way operation, which is not answered. number: 0, or the number of a durable
-    command in the client's session.
+    command in the client's session. now_ms: when core decided it last, the time of day; core notes
+    it, because it may keep a request and decide it again.
     """
 
     connection: int
     request: int
     number: int
-    now_ms: int
     command: Command
+    now_ms: int = 0

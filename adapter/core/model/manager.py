@@ -122,9 +122,18 @@ class HardState:
 
 
 class QueueManager(HardState):
-    """State of one queue manager. owner_id makes message ids unique across owners."""
+    """State of one queue manager."""
 
-    def __init__(self, name: str, owner_id: bytes, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        owner_id: bytes,
+        limits: Limits | None = None,
+        *,
+        xml: XmlRules | None = None,
+        tally: Tally | None = None,
+    ) -> None:
+        """owner_id: makes message ids unique across owners. tally: of the process's term before."""
         super().__init__(name, owner_id, limits)
         self.step = Step()
         self.known_queue_managers: frozenset[str] = frozenset()
@@ -137,20 +146,21 @@ class QueueManager(HardState):
         self.quiescing = False
         """No new work is taken; units in flight may end."""
         self.waiters = Waiters()
-        self.tally = Tally()
+        self.tally = tally or Tally()
         self.parked: dict[str, ParkedQueue] = {}
         """The queues whose topics cannot be written, as the movers reported last."""
         self.held = HeldBytes()
         self.elapsed_ms = 0
-        """What a monotonic clock says, as the owner read it last: waits and intervals are measured
+        """What a monotonic clock said when this step's input came: waits and intervals are measured
         by it, so that they pass whatever becomes of the time of day."""
-        self.entry_n = -1
-        """The entry that is being collected: what records applied now will be durable with."""
+        self.entry_n = 0
+        """The entry that collects what this step causes; 0 at replay: what is replayed is copied
+        when everything before this term is."""
         self.due = Due()
         self.delays_waiting: dict[str, LocalQueue] = {}
         """Whose delayed messages are due, and not in memory."""
         self.broker_events = BrokerEvents()
-        self.xml: XmlRules = NoXml()
+        self.xml: XmlRules = xml or NoXml()
         self.moved_n = -1
         """Entries up to it are copied for good, but for queues that are parked."""
         self.uncopied = Uncopied(self.limits.uncopied_bytes)
@@ -231,10 +241,6 @@ class QueueManager(HardState):
         most = self.limits.window_messages
         messages = max(min(most, 16), min(most, share))
         return messages, max(1, self.limits.window_bytes * messages // most)
-
-    def due_in_ms(self, now_ms: int) -> int | None:
-        """Say in how many ms time has made something due; 0 or less: now; None: never."""
-        return self.due.in_ms(now_ms, self.elapsed_ms)
 
     def _is_in_memory(self, expiry: tuple[int, str, int, Place]) -> bool:
         queue = self.that_queue(expiry[1], expiry[2])

@@ -120,10 +120,10 @@ class MqkHandler:
         elif term is not None:
             if type(command) is Open and command.modes & OUTPUT:
                 self._look_at_open(term, command.queue)
-            number, now_ms = client.number, self._clock.now_ms()
+            number = client.number
             if trait_of(command).audit is not None:
                 self._audit.asked(term.inquiries, number, operation.request, command, client.party)
-            term.request(Request(number, operation.request, operation.number, now_ms, command))
+            term.request(Request(number, operation.request, operation.number, command))
 
     def _look_at_open(self, term: OwnerTerm, name: str) -> None:
         if COMMAND_QUEUE in (name, term.inquiries.alias_target(name)):

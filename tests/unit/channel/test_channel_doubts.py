@@ -10,7 +10,7 @@ from msgspec import Struct
 import adapter
 from adapter import errors as e
 from adapter.channel.timeouts import Timeouts
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.wire.session import Incoming
 from tests.support.each import each
@@ -156,7 +156,7 @@ def in_a_place(check: Callable[[Place, Verb], None]) -> Callable[[str], None]:
 
     def test(name: str) -> None:
         with loopback() as server, adapter.connect(server.address) as admin:
-            server.call(lambda: server._done(dispatch.step(server.qm, inputs.Configured({}, 1))))
+            server.call(lambda: server._done(server.give(inputs.Configured({}))))
             admin.define_queue("Q")
             admin.define_queue("FRUIT")
             admin.subscribe("fruit", destination="FRUIT")

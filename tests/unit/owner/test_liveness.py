@@ -158,7 +158,7 @@ def test_a_later_release_is_told_when_it_is_taken_over_by_force(part: str) -> No
 
 def test_one_that_was_stopped_is_not_waited_for() -> None:
     qm = QueueManager("QM1", bytes(16))
-    mark = entries.encode(step(qm, inputs.Stopped(1)).records)
+    mark = entries.encode(step(qm, inputs.Now(1, 1, 1), inputs.Stopped()).records)
     log = owned(OF_ANOTHER_MACHINE, mark, ManualClock())
     end = log.end
     check_free("QM1", MemoryLedger(log), HEARTBEAT_S)

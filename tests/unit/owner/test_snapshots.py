@@ -82,9 +82,8 @@ def test_a_snapshot_says_what_the_ledger_said() -> None:
         for lane in queue.lanes:
             for seq in list(lane.paged):
                 page = [core.topics[name, queue.incarnation, lane.number][seq]]
-                dispatch.step(
-                    restored, inputs.PageLoaded(PageNeeded(name, lane.number, seq), 0, seq, page, 0)
-                )
+                wanted = PageNeeded(name, lane.number, seq)
+                dispatch.step(restored, core.now(), inputs.PageLoaded(wanted, 0, seq, page))
     found = state(restored)
     assert found["queues"] == expected["queues"]
     assert found["sessions"] == expected["sessions"]

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from adapter import testing
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
@@ -163,7 +163,7 @@ REMOTE = {"remote_name": "Q", "remote_queue_manager": "QM2"}
 
 def with_route(client: Client) -> Client:
     """A client of a queue manager that knows another one."""
-    dispatch.step(client.core.qm, inputs.QueueManagersKnown(frozenset({"QM2"})))
+    client.core.give(inputs.QueueManagersKnown(frozenset({"QM2"})))
     client.core.qm.limits = msgspec.structs.replace(client.core.qm.limits, queues=9)
     return with_objects(client)
 

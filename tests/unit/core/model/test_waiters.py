@@ -16,7 +16,7 @@ OTHER = (QUEUE, b"o" * 24)
 
 def waiter(key: object, number: int) -> Waiter:
     command = Get(1)
-    return Waiter(key, Request(1, number, 0, 0, command), command, HANDLE, 0)
+    return Waiter(key, Request(1, number, 0, command), command, HANDLE, 0)
 
 
 def line(waiters: Waiters, *keys: object) -> list[int]:

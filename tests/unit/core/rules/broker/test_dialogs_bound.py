@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
@@ -11,7 +11,7 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.core.model.broker_queue import key_of
-from tests.support.core import START_MS, Client, Core
+from tests.support.core import Client, Core
 
 LIMIT = 4000
 FIRST, SECOND = b"1" * 16, b"2" * 16
@@ -39,7 +39,7 @@ def submit(client: Client, handle: bytes, to: str = "Far") -> None:
 def full_client(*more: str) -> Client:
     """Of a queue manager whose movers are frozen, so that it takes no more."""
     client = client_of_services(Limits(uncopied_bytes=LIMIT))
-    copied(client, client.core.qm.entry_n)
+    copied(client, client.core.entry_n)
     vars(client.core)["_page"] = lambda: None  # nothing more is copied
     submit(client, FIRST)
     submit(client, SECOND, "Elsewhere")
@@ -49,12 +49,12 @@ def full_client(*more: str) -> Client:
 
 
 def copied(client: Client, moved_n: int) -> None:
-    dispatch.step(client.core.qm, inputs.Copied(moved_n, now_ms=START_MS))
+    client.core.give(inputs.Copied(moved_n))
 
 
 def parked(client: Client, *queues: str) -> None:
     held = {key_of(name): ParkedQueue(0, LIMIT, "no such topic") for name in queues}
-    dispatch.step(client.core.qm, inputs.MoversReported(held, START_MS))
+    client.core.give(inputs.MoversReported(held))
 
 
 @pytest.mark.parametrize("handle", [FIRST, SECOND], ids=["service", "service_not_known"])
@@ -76,7 +76,7 @@ def test_finding_reliability_d5_a_send_that_is_refused_has_done_nothing() -> Non
     received = client.do(b.BrokerReceive(unit, "Far", 1))
     assert isinstance(received, Messages)
     assert isinstance(client.do(b.BrokerEnd(unit, SECOND)), Done)
-    copied(client, client.core.qm.entry_n)
+    copied(client, client.core.entry_n)
     assert isinstance(client.do(b.BrokerSend(unit, [FIRST])), Done)
     client.do(c.Commit(unit))
     state = client.core.qm.conversations.endpoints[FIRST].state

@@ -30,8 +30,7 @@ class CountingCore(Core):
     def execute(self, request: c.Request) -> dispatch.Effects:
         """Execute one request, and count."""
         found: list[dispatch.Effects] = []
-        request.now_ms = self.look_at_clock()
-        self.cost = operations(lambda: found.append(dispatch.step(self.qm, request)))
+        self.cost = operations(lambda: found.append(self.give(request)))
         return self.take(found[0])
 
 

@@ -2,7 +2,7 @@
 
 import itertools
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
@@ -59,8 +59,8 @@ class Site:
             b"u" * 24,
             [Lowest(0, *lowest)],
         )
-        given = inputs.Arrived(unit, self.core.look_at_clock())
-        return self.core.take(dispatch.step(self.core.qm, given)).records
+        given = inputs.Arrived(unit)
+        return self.core.take(self.core.give(given)).records
 
     def is_blocked(self) -> bool:
         return TOPIC in self.core.qm.arrivals.blocked
@@ -171,7 +171,7 @@ def test_what_a_plain_client_leaves_open_is_filled_in() -> None:
     at = site("Q")
     plain = Arrival(MessageData(body=b"a", transmission=Transmission("Q")), 0, 1)
     unit = ArrivedUnit("mq.QM1.in", "t", 1, Origin("t"), [plain])
-    at.core.take(dispatch.step(at.core.qm, inputs.Arrived(unit, at.core.look_at_clock())))
+    at.core.take(at.core.give(inputs.Arrived(unit)))
     (found,) = at.client.take()
     assert found.message.put_time_ms == at.core.now_ms
     assert len(found.message.message_id) == 24
@@ -206,7 +206,7 @@ HELD = ParkedQueue(0, 1000, "no such topic")
 
 
 def park(at: Site, **parked: ParkedQueue) -> None:
-    dispatch.step(at.core.qm, inputs.MoversReported(parked, at.core.look_at_clock()))
+    at.core.give(inputs.MoversReported(parked))
 
 
 def test_an_arrival_for_a_parked_queue_is_a_dead_letter_or_waits() -> None:
@@ -254,7 +254,7 @@ def test_finding_reliability_d5_arrivals_of_service_broker_wait_for_the_movers()
     client.do(b.BrokerCreate(kinds.QUEUE, "Far"))
     client.do(b.BrokerCreate(kinds.SERVICE, "Far", {"queue": "Far", "contracts": b.DEFAULT}))
     at = Site(client)
-    dispatch.step(at.core.qm, inputs.Copied(at.core.qm.entry_n, now_ms=at.core.look_at_clock()))
+    at.core.give(inputs.Copied(at.core.entry_n))
     vars(at.core)["_page"] = lambda: None  # nothing more is copied
     for seq in (0, 1):
         at.arrive(of_a_dialog(seq))
@@ -262,7 +262,7 @@ def test_finding_reliability_d5_arrivals_of_service_broker_wait_for_the_movers()
     (event,) = at.arrive(of_a_dialog(2))
     assert isinstance(event, EventRaised)
     assert event.kind == "arrival_blocked"
-    dispatch.step(at.core.qm, inputs.Copied(at.core.qm.entry_n, now_ms=at.core.look_at_clock()))
+    at.core.give(inputs.Copied(at.core.entry_n))
     at.arrive(of_a_dialog(2))
     assert not at.is_blocked()
     assert at.core.qm.queues[key_of("Far")].depth == 3

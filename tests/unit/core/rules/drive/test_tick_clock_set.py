@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from adapter.core import dispatch
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.records import EventRaised
@@ -79,7 +79,7 @@ def a_trigger(core: Core) -> Is:
 
 
 def statistics(core: Core) -> Is:
-    dispatch.restart(core.qm, core.look_at_clock())
+    core.give(inputs.Restarted())
     core.qm.attributes.statistics_interval_s = INTERVAL_S
     client = core.connect()
     client.open("Q")

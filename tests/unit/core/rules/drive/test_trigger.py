@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract.message import MessageData
@@ -377,7 +377,7 @@ def test_several_messages_of_one_put_that_count_as_one_event(site: Site) -> None
         trigger_events.note_put(
             site.core.qm, queue, MessageData(priority=0), site.core.now_ms, stored=stored
         )
-        dispatch.step(site.core.qm, inputs.Tick(site.core.now_ms))
+        site.core.give(inputs.Tick())
 
     site.queue("DEPTH", trigger_type="DEPTH", trigger_depth=3)
     site.app.put("before")
@@ -522,7 +522,7 @@ def test_a_queue_manager_that_quiesces_has_nobody_started(site: Site) -> None:
     site.app.do(c.Open(9, "Q", c.OUTPUT))
     unit = site.app.begin()
     site.app.put("work", unit=unit, handle=9)
-    dispatch.step(site.core.qm, inputs.Quiesced())
+    site.core.give(inputs.Quiesced())
     server.lose()
     site.app.put("more", unit=unit, handle=9)
     site.app.do(c.Commit(unit))

@@ -163,7 +163,7 @@ def test_a_batch_that_failed_too_often_is_moved_when_it_is_broken_up() -> None:
     client.core.connect()
     reader = client.core.connect()
     reader.do(c.OpenConsumer(1, "Q", "READER", 60_000))
-    client.core.qm.moved_n = client.core.qm.entry_n
+    client.core.qm.moved_n = client.core.entry_n
     state = reader.do(c.ClaimBatch(1, 10))
     reader.do(c.ReadBatches(1, state.claim, 0, 1))  # type: ignore[union-attr]
     reader.lose()

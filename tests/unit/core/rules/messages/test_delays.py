@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
@@ -100,7 +100,7 @@ def test_a_step_releases_a_bounded_number() -> None:
     client = waiting(core, 10)
     core.advance(3600)
     assert core.queue().depth == 4
-    due_in_ms = core.qm.due_in_ms(core.now_ms)
+    due_in_ms = core.qm.due.in_ms(core.now_ms, core.elapsed_ms)
     assert due_in_ms is not None
     assert due_in_ms <= 0
     core.advance(0)
@@ -194,10 +194,10 @@ def test_it_waits_while_too_much_waits_for_the_topic() -> None:
     core = Core(Limits(parked_bytes=10))
     client = waiting(core, 1)
     parked = {"Q": ParkedQueue(core.queue().incarnation, 20, "gone")}
-    dispatch.step(core.qm, inputs.MoversReported(parked, core.now_ms))
+    core.give(inputs.MoversReported(parked))
     core.advance(3600)
     assert client.get() == []
-    dispatch.step(core.qm, inputs.MoversReported({}, core.now_ms))
+    core.give(inputs.MoversReported({}))
     core.advance(1)
     assert client.get() == ["m0"]
 

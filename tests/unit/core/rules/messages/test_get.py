@@ -349,7 +349,7 @@ def test_a_request_that_waits_cannot_be_asked_twice() -> None:
     """Two waits under one number would leave one behind when the connection ends."""
     client = client_on()
     unit = client.begin()
-    first = c.Request(client.number, 77, 0, 0, c.Get(1, unit, wait_ms=-1))
+    first = c.Request(client.number, 77, 0, c.Get(1, unit, wait_ms=-1))
     client.core.execute(first)
     client.core.execute(first)
     answer = client.core.answers[client.number, 77]

@@ -41,8 +41,8 @@ def test_a_delivery_is_counted_in_the_ledger_and_shown_without_itself() -> None:
 def test_the_message_waits_until_its_count_is_durable() -> None:
     client = hardened()
     unit = client.begin()
-    entry_n = client.core.qm.entry_n
-    executed = client.core.execute(c.Request(client.number, 99, 0, 0, c.Get(1, unit)))
+    entry_n = client.core.entry_n
+    executed = client.core.execute(c.Request(client.number, 99, 0, c.Get(1, unit)))
     (reply,) = executed.replies
     assert isinstance(reply.result, Messages)
     assert reply.after == entry_n

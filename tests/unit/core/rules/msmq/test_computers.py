@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import msmq as m
 from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.message import MessageData
@@ -41,7 +41,7 @@ def know(client: Client, **computers: str) -> None:
     """Let the queue manager know computers, and the queue managers that have their queues."""
     known = {name.casefold(): KnownComputer(one, "host:1") for name, one in computers.items()}
     found = inputs.QueueManagersKnown(frozenset(computers.values()), known)
-    dispatch.step(client.core.qm, found)
+    client.core.give(found)
 
 
 def test_a_computer_without_a_queue_manager_has_its_dead_letters_here() -> None:

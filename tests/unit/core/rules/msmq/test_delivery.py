@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import msmq as m
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Origin
 from adapter.core.contract.message import MessageData
@@ -49,8 +49,8 @@ def arrive(client: Client, body: str, seq: int, target: str = KEY, **header: int
         transmission=Transmission(target, computer="QM1"),
     )
     unit = ArrivedUnit(TOPIC, "id", seq, Origin("theirs"), [Arrival(message, 0, seq)], "QM2")
-    given = inputs.Arrived(unit, client.core.look_at_clock())
-    client.core.take(dispatch.step(client.core.qm, given))
+    given = inputs.Arrived(unit)
+    client.core.take(client.core.give(given))
     return TOPIC not in client.core.qm.arrivals.blocked
 
 

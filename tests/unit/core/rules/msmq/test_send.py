@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Origin
@@ -190,7 +190,7 @@ def arrive(core: Core, message: MessageData, seq: int, unit: bytes = b"") -> Non
     """Let a message arrive from another queue manager."""
     origin = Origin("their-id", "outgoing$;qm1", 0)
     given = ArrivedUnit("topic", "id", seq, origin, [Arrival(message, 0, seq)], "QM2", unit)
-    core.take(dispatch.step(core.qm, inputs.Arrived(given, core.now_ms)))
+    core.take(core.give(inputs.Arrived(given)))
 
 
 def test_a_message_for_another_computer_waits_on_its_outgoing_queue() -> None:

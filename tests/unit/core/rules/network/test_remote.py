@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Origin
 from adapter.core.contract.message import MessageData
@@ -16,7 +16,7 @@ from tests.support.core import Client, client_on
 
 def knowing(*names: str) -> Client:
     client = client_on("Q")
-    dispatch.step(client.core.qm, inputs.QueueManagersKnown(frozenset(names)))
+    client.core.give(inputs.QueueManagersKnown(frozenset(names)))
     return client
 
 
@@ -184,7 +184,7 @@ def test_what_arrives_for_a_third_queue_manager_goes_on() -> None:
     client = knowing("QM3")
     message = MessageData(b"on", transmission=Transmission("FAR", "QM3"))
     unit = ArrivedUnit("t", "id", 1, Origin("o", "QM1"), [Arrival(message, 0, 1)])
-    client.core.take(dispatch.step(client.core.qm, inputs.Arrived(unit, 1)))
+    client.core.take(client.core.give(inputs.Arrived(unit)))
     assert on(client, "QM3") == [("on", Transmission("FAR", "QM3"))]
 
 

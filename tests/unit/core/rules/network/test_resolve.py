@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
@@ -105,7 +105,7 @@ def test_a_generated_name_can_be_forgotten_for_none_is_generated_twice() -> None
     qm = client.core.qm
     gone, living = ended(client), made(client, 3)
     assert (qm.numbers.incarnations[gone], qm.numbers.incarnations[living]) == (1, 1)
-    dispatch.step(qm, inputs.NamesForgotten([gone, living, "NEVER"]))
+    client.core.give(inputs.NamesForgotten([gone, living, "NEVER"]))
     assert gone not in qm.numbers.incarnations
     assert qm.numbers.incarnations[living] == 1
     client.core.crash()
@@ -118,11 +118,11 @@ def test_a_program_that_gives_such_a_name_gets_another_incarnation(forgets: bool
     qm = client.core.qm
     name = ended(client)
     if forgets:
-        dispatch.step(qm, inputs.NamesForgotten([name]))
+        client.core.give(inputs.NamesForgotten([name]))
     client.do(c.DefineQueue(name))
     assert qm.queues[name].incarnation == 1
     client.do(c.DeleteQueue(name))
-    dispatch.step(qm, inputs.NamesForgotten([name]))
+    client.core.give(inputs.NamesForgotten([name]))
     made(client, 2, name)
     assert qm.queues[name].incarnation == 2
 
@@ -131,7 +131,7 @@ def test_names_that_programs_gave_are_never_forgotten() -> None:
     client = client_on("Q")
     client.do(c.Close(1))
     client.do(c.DeleteQueue("Q"))
-    dispatch.step(client.core.qm, inputs.NamesForgotten(["Q"]))
+    client.core.give(inputs.NamesForgotten(["Q"]))
     assert client.core.qm.numbers.incarnations["Q"] == 1
 
 

@@ -1,6 +1,6 @@
 """Who is connected, which units are stuck, and ending a connection."""
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.parties import Party, Principal
@@ -27,10 +27,8 @@ def operator_of(client: Client) -> Client:
 
 def test_a_connection_says_who_it_is_and_what_it_holds() -> None:
     client = client_on()
-    dispatch.step(
-        client.core.qm,
-        inputs.Introduced(client.number, Party("billing", Principal("ann"), "h:1", START_MS)),
-    )
+    party = Party("billing", Principal("ann"), "h:1", START_MS)
+    client.core.give(inputs.Introduced(client.number, party))
     client.put("a")
     unit = client.begin()
     client.get(unit)
@@ -74,7 +72,7 @@ def test_no_more_than_so_many_handles_are_shown() -> None:
 def test_introducing_one_that_has_gone_is_no_matter() -> None:
     client = client_on()
     client.lose()
-    dispatch.step(client.core.qm, inputs.Introduced(client.number, Party("late")))
+    client.core.give(inputs.Introduced(client.number, Party("late")))
 
 
 def test_units_are_shown_the_oldest_first_if_asked_for() -> None:
@@ -105,7 +103,7 @@ def test_only_the_oldest_units_are_shown() -> None:
 def test_listing_waits_for_nothing_to_become_durable() -> None:
     """An operator looks just when the ledger does not answer."""
     client = client_on()
-    executed = client.core.execute(c.Request(client.number, 99, 0, 0, c.AskConnections()))
+    executed = client.core.execute(c.Request(client.number, 99, 0, c.AskConnections()))
     (reply,) = executed.replies
     assert reply.after == -1
 
@@ -121,9 +119,7 @@ def test_ending_is_what_losing_is() -> None:
     other.open()
     other.open_session(other.core.new_session_id())
     waits = other.send(c.Get(1, wait_ms=-1))
-    executed = client.core.execute(
-        c.Request(other.number, 99, 0, 0, c.EndConnection(client.number))
-    )
+    executed = client.core.execute(c.Request(other.number, 99, 0, c.EndConnection(client.number)))
     assert client.number not in client.core.qm.connections
     assert client.core.queue().opens.input == 1
     answer = other.answer(waits)
@@ -140,10 +136,8 @@ def test_the_answer_waits_until_the_backouts_are_durable() -> None:
     client.put("a")
     client.get(client.begin())
     other = operator_of(client)
-    entry_n = client.core.qm.entry_n
-    executed = client.core.execute(
-        c.Request(other.number, 99, 0, 0, c.EndConnection(client.number))
-    )
+    entry_n = client.core.entry_n
+    executed = client.core.execute(c.Request(other.number, 99, 0, c.EndConnection(client.number)))
     assert [reply.after for reply in executed.replies if reply.request == 99] == [entry_n]
 
 

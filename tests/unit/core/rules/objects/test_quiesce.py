@@ -14,7 +14,7 @@ WITH_OBJECTS = ("define", "alter", "delete", "purge", "set")
 
 
 def quiesce(client: Client) -> dict[tuple[int, int], object]:
-    replies = dispatch.step(client.core.qm, inputs.Quiesced()).replies
+    replies = client.core.give(inputs.Quiesced()).replies
     return {(reply.connection, reply.request): reply.result for reply in replies}
 
 

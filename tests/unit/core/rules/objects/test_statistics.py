@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.records import EventRaised
@@ -19,7 +19,7 @@ IDLE_S = statistics.IDLE_MS // 1000
 def site(**limits: int) -> Client:
     """A client that has Q open, on a queue manager that makes statistics since now."""
     client = client_on(limits=Limits(statistics_interval_s=INTERVAL_S, **limits))
-    dispatch.restart(client.core.qm, client.core.now_ms)
+    client.core.give(inputs.Restarted())
     return client
 
 
@@ -164,7 +164,7 @@ def test_a_stop_says_what_has_happened_by_then() -> None:
     client.define("EMPTY")
     client.put("a")
     client.core.advance(59)
-    found = dispatch.step(client.core.qm, inputs.Stopped(client.core.now_ms)).records
+    found = client.core.give(inputs.Stopped()).records
     events = [one for one in found if isinstance(one, EventRaised)]
     assert [event.name for event in events] == ["Q", "QM1"]
     assert figures(events[:1]) == [(1, 1, 0, 0, 0)]
@@ -195,7 +195,7 @@ def test_a_term_that_ends_loses_no_count() -> None:
     core, tally = client.core, client.core.qm.tally
     core.qm = core.replayed()
     core.qm.tally = tally
-    dispatch.restart(core.qm, core.now_ms)
+    core.give(inputs.Restarted())
     assert figures(advanced(core, 60)) == [(2, 1, 0, 0, 0)]
 
 
@@ -212,7 +212,7 @@ def alter(client: Client, seconds: int) -> None:
 
 def test_it_is_switched_on_and_off() -> None:
     client = client_on()
-    dispatch.restart(client.core.qm, client.core.now_ms)
+    client.core.give(inputs.Restarted())
     client.put("a")
     client.get()
     client.core.advance(1)

@@ -58,7 +58,7 @@ def test_what_has_expired_is_not_under_the_cursor(client: Client) -> None:
 def test_what_is_not_in_memory_is_under_the_cursor_all_the_same(client: Client) -> None:
     client.browse(limit=2)
     queue = client.core.queue()
-    assert queue.page_out(0, 0, client.core.qm.entry_n) == 3
+    assert queue.page_out(0, 0, client.core.entry_n) == 3
     assert client.get(options=UNDER_CURSOR) == ["b"]
 
 

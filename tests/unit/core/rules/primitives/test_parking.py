@@ -1,6 +1,6 @@
 """Queues whose topics cannot be written: events, and a bound on what is put to them."""
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
@@ -15,7 +15,7 @@ HELD = ParkedQueue(0, LIMIT, "no such topic")
 
 
 def tell(client: Client, **parked: ParkedQueue) -> list[EventRaised]:
-    executed = dispatch.step(client.core.qm, inputs.MoversReported(parked, START_MS))
+    executed = client.core.give(inputs.MoversReported(parked))
     return [one for one in executed.records if isinstance(one, EventRaised)]
 
 
@@ -76,13 +76,13 @@ def test_a_queue_that_resumes_takes_puts_again() -> None:
 def client_of_frozen_movers(*queues: str) -> Client:
     """Of a queue manager whose movers have copied what there was, and report nothing more."""
     client = client_on(*queues, limits=Limits(uncopied_bytes=4000))
-    assert copied(client, client.core.qm.entry_n) == []
+    assert copied(client, client.core.entry_n) == []
     vars(client.core)["_page"] = lambda: None
     return client
 
 
 def copied(client: Client, moved_n: int) -> list[EventRaised]:
-    executed = dispatch.step(client.core.qm, inputs.Copied(moved_n, now_ms=START_MS))
+    executed = client.core.give(inputs.Copied(moved_n))
     return [one for one in executed.records if isinstance(one, EventRaised)]
 
 
@@ -101,7 +101,7 @@ def test_finding_reliability_d5_what_waits_for_the_movers_has_a_bound() -> None:
     assert (event.kind, event.name) == ("copies_behind", "QM1")
     assert copied(client, 0) == [], "it is told once"
 
-    last_n = client.core.qm.entry_n
+    last_n = client.core.entry_n
     assert client.core.qm.uncopied.total > 4000
     first_n = client.core.qm.uncopied._entries[0][0]
     assert copied(client, first_n) == []

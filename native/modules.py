@@ -21,6 +21,8 @@ HOT = (
     "adapter/core/rules/messages/admit.py",
     "adapter/core/rules/broker/commit.py",
     "adapter/core/rules/messages/browse.py",
+    "adapter/core/rules/messages/context.py",
+    "adapter/core/rules/primitives/access.py",
     "adapter/core/rules/primitives/cursor.py",
     "adapter/core/rules/primitives/decision.py",
     "adapter/core/rules/messages/deferred.py",

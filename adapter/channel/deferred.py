@@ -97,12 +97,13 @@ class DeferredPuts:
 def _joined(kept: list[KeptPut]) -> list[Pending]:
     """Return the requests that put what is kept, in its order."""
     requests: list[Pending] = []
-    key: tuple[int, int, int] | None = None
+    key: tuple[int, int, int, int] | None = None
     messages: list[Raw] = []
     for one in kept:
         put = one.put
-        if key != (put.handle, put.options, put.level):
-            key, messages = (put.handle, put.options, put.level), []
+        kind = put.handle, put.options, put.level, put.context
+        if key != kind:
+            key, messages = kind, []
             sent = structs.replace(put, messages=cast("list[MessageData]", messages))
             requests.append(Pending(sent, rq.FORGOTTEN, one_way=True))
         messages.append(one.message)

@@ -61,9 +61,11 @@ def close_handles(channel: Channel, handles: list[Handle]) -> None:
         channel.ask([close_request(handle) for handle in handles])
 
 
-def put_request(handle: Handle, messages: list[MessageData], unit: AnyUnit | None) -> Pending:
+def put_request(
+    handle: Handle, messages: list[MessageData], unit: AnyUnit | None, options: int = 0
+) -> Pending:
     """Make a put, in a unit or durable by itself."""
-    command = c.Put(handle.number, messages, b"" if unit is None else unit.id)
+    command = c.Put(handle.number, messages, b"" if unit is None else unit.id, options)
     return Pending(command, handle=handle)
 
 

@@ -26,7 +26,7 @@ from adapter.channel.verbs import close_request, get_apart, put_request, wanted_
 from adapter.client.admin import Administration
 from adapter.client.consumer import Consumer
 from adapter.client.context import Context
-from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
+from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.queue import OpenFor, Queue
 from adapter.client.replies import REPLY, ReplyQueue, check_wanted
 from adapter.client.schemas import Schemas
@@ -69,8 +69,8 @@ def connect(
     address: HOST:PORT, HOST(PORT) or unix:/PATH, or a comma list of them, of which the first that
     answers is taken. queue_manager: the name it must have. application: named in the messages that
     are put; None: the name of this program.
-    user: who an operator sees as connected; None: MQK_USER of the environment, or the user that
-    this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
+    user: named in them too, and seen by operators; None: MQK_USER of the environment, or the user
+    that this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
     registry: the schema registry of put_value() and decode(): its URL, an object that is one, or
     adapter.Schemas; None: the URL in MQK_REGISTRY. It is asked when a value is put or decoded.
     bootstrap_servers: the Kafka of the queue manager, whose directory says where it is reached;
@@ -198,9 +198,10 @@ class Connection(Administration, Closing):
         """
         message = outgoing(body, fields, self._context.application)
         inside = joined(self._channel, unit)
-        handle = self._channel.new_handle(a.as_name(name), c.OUTPUT)
+        asked = context_asked(fields)
+        handle = self._channel.new_handle(a.as_name(name), c.OUTPUT | asked)
         handle.queue_manager = a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX)
-        put = put_request(handle, [message], inside)
+        put = put_request(handle, [message], inside, asked)
         opening = open_request(handle, put.when_lost)
         done = perform(
             self._channel,
@@ -238,6 +239,7 @@ class Connection(Administration, Closing):
             inside,
             a.as_flag("retain", retain),
             level,
+            context_asked(fields),
         )
         done = perform(self._channel, inside, [opening, put, closing], put, PutDone, after=opening)
         reached = done.subscriptions if done.subscriptions >= 0 else None

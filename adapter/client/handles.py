@@ -29,6 +29,7 @@ class QueueHandles:
         self._channel = channel
         self._selection = selection
         self._open: dict[int, Handle] = {}
+        self._output = c.OUTPUT
         weakref.finalize(self, channel.let_go, self._open).atexit = False
 
     def check_open(self, name: str) -> None:
@@ -54,6 +55,16 @@ class QueueHandles:
             self.close()
             self.check_open(name)
         return handle
+
+    def output(self, name: str, options: int) -> Handle:
+        """Return an open handle for a put with these options.
+
+        Once a put sets the context, or is in logical order, all go by a handle that may do both:
+        what is put in logical order has to go by one.
+        """
+        if options:
+            self._output = c.OUTPUT | c.SET_CONTEXT
+        return self.get(name, self._output)
 
     def add(self, handle: Handle) -> None:
         """Have close() close a handle that a browse which waits has opened for itself."""

@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from adapter.channel import arguments as a
 from adapter.channel.arguments import EPOCH
 from adapter.client.schemas import Schemas
+from adapter.core.contract import commands as c
 from adapter.core.contract import message as core
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import NO_ID, Delivered, Property
@@ -240,11 +241,30 @@ _ORIGIN: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+def context_asked(fields: Mapping[str, Any]) -> int:
+    """Return which context a put says itself, in core's options; else it is the connection's."""
+    if not fields:
+        return 0
+    asked = c.SET_IDENTITY if "user" in fields else 0
+    if "application" in fields:
+        asked |= c.SET_ORIGIN
+    details = fields.get("details")
+    if isinstance(details, Details):
+        if details.accounting_token or details.identity_data:
+            asked |= c.SET_IDENTITY
+        if details.appl_type or details.origin_data or details.put_date_time:
+            asked |= c.SET_ORIGIN
+    return asked
+
+
 def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> core.MessageData:
-    """Make what is sent of what the caller gave; a clear error for what cannot be sent."""
-    message = core.MessageData(
-        body=a.as_body(body.body if isinstance(body, Message) else body), application=application
-    )
+    """Make what is sent of what the caller gave; a clear error for what cannot be sent.
+
+    application: the program's name, said if the put says where the message comes from.
+    """
+    message = core.MessageData(body=a.as_body(body.body if isinstance(body, Message) else body))
+    if context_asked(fields) & c.SET_ORIGIN:
+        message.application = application
     if isinstance(body, Message):
         for name, (field, check) in _FIELDS.items():
             setattr(message, field, check(getattr(body, name)))

@@ -26,7 +26,7 @@ from adapter.client.administered import AdministeredQueue
 from adapter.client.browse import BrowsedMessage, Browsing, choose
 from adapter.client.context import Context
 from adapter.client.handles import QueueHandles
-from adapter.client.message import Message, PutFields, PutResult, incoming, outgoing
+from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
 from adapter.client.replies import ReplyQueue
 from adapter.client.work import UnitByUnit, UnitsAhead, Work, WorkSource, units, until_cancelled
@@ -46,6 +46,10 @@ PREFETCH_MAX = 100
 """Units of one loop: a connection has 256."""
 COMMITS_MAX = 100
 """Of the 768 commands that a connection may leave unanswered."""
+WAITS_OUTSIDE = (
+    "wait=False needs a unit, whose commit says whether the message was put: put it in "
+    "`with qm.unit():`, or wait"
+)
 VALUE = "-value"
 """Behind a queue's name: the subject of its bodies' schemas, as of a topic's values elsewhere."""
 
@@ -90,8 +94,8 @@ class Queue(AdministeredQueue, Closing):
         A field that is not given keeps the Message's own value; None means a new id, or the
         queue's default. With deliver_after (seconds) or deliver_at (a datetime) nobody gets the
         message before that time, and then it comes behind what is there of its priority; in a unit
-        the seconds count from the put. user and application say who has put it, instead of this
-        program.
+        the seconds count from the put. user and application say who has put it, instead of the
+        user of the connection and this program.
         logical_order: it belongs to the group that this queue object is putting, or begins one; the
         queue manager numbers it (MQPMO_LOGICAL_ORDER), and last_in_group ends the group. A lost
         connection ends the group too: put the rest by group_id and group_seq.
@@ -103,17 +107,15 @@ class Queue(AdministeredQueue, Closing):
         message = outgoing(body, fields, self._context.application)
         inside = joined(self._channel, unit)
         if inside is None and not a.as_flag("wait", wait):
-            raise InvalidOption(
-                "wait=False needs a unit, whose commit says whether the message was put: put it in "
-                "`with qm.unit():`, or wait",
-                self.name,
-            )
-        request = put_request(self._handle(c.OUTPUT), [message], inside)
-        put: c.Put = request.command  # type: ignore[assignment]
+            raise InvalidOption(WAITS_OUTSIDE, self.name)
+        options = context_asked(fields)
         if logical_order:
             message.details = message.details or Details()
             message.details.flags |= IN_GROUP
-            put.options = c.LOGICAL_ORDER
+            options |= c.LOGICAL_ORDER
+        handle = self._handles.output(self.name, options)
+        request = put_request(handle, [message], inside, options)
+        put: c.Put = request.command  # type: ignore[assignment]
         if not wait and inside is not None and self._channel.takes_one_way:
             return put_later(inside, put, self._handles)
         done = perform(self._channel, inside, [request], request, PutDone)
@@ -157,8 +159,8 @@ class Queue(AdministeredQueue, Closing):
         """
         size = a.as_whole("unit_size", unit_size, 1, 10_000)
         inside = joined(self._channel, None)
-        handle = self._handle(c.OUTPUT)
-        ready = (outgoing(body, {}, self._context.application) for body in messages)
+        handle = self._handles.output(self.name, 0)
+        ready = (outgoing(body, {}) for body in messages)
         if inside is not None:
             return put_inside(handle, ready, size, inside)
         return Pipeline(self._channel, handle).run(ready, size)
@@ -218,7 +220,9 @@ class Queue(AdministeredQueue, Closing):
         message, wait_ms = outgoing(body, fields, self._context.application), a.as_wait_ms(timeout)
         if wait_ms >= 0 and message.expiry_ms < 0 and "expiry_s" not in fields:
             message.expiry_ms = max(wait_ms, 1)
-        return self._replies.ask(self._handle(c.OUTPUT), message, wait_ms, token)
+        asked = context_asked(fields)
+        to = self._handles.output(self.name, asked)
+        return self._replies.ask(to, message, wait_ms, token, asked)
 
     def take(
         self,

@@ -44,9 +44,17 @@ class ReplyQueue:
         self._handle: Handle | None = None
 
     def ask(
-        self, to: Handle, message: MessageData, wait_ms: int, cancel: CancelToken | None = None
+        self,
+        to: Handle,
+        message: MessageData,
+        wait_ms: int,
+        cancel: CancelToken | None = None,
+        options: int = 0,
     ) -> Message:
-        """Put a request and wait for its reply. Raises NoReply, UnitInProgress."""
+        """Put a request and wait for its reply. options: of the put.
+
+        Raises NoReply, UnitInProgress.
+        """
         if joined(self._channel, None) is not None:
             raise UnitInProgress(
                 "a request cannot be put in a unit: it could get no reply before the commit. Put "
@@ -57,7 +65,7 @@ class ReplyQueue:
             raise NoReply("the token was cancelled before the request was put", to.queue)
         mine = self._open()
         message.reply_to, message.message_type = mine.leads_to, REQUEST
-        put = put_request(to, [message], None)
+        put = put_request(to, [message], None, options)
         done = perform(self._channel, None, [put], put, PutDone)
         reply = self._await(mine, done.message_ids[0], wait_ms, cancel)
         if reply is not None:

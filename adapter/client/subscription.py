@@ -44,13 +44,16 @@ def publish_requests(
     unit: AnyUnit | None,
     retain: bool,
     level: int,
+    asked: int,
 ) -> tuple[Pending, Pending, Pending]:
-    """Make the requests that open a topic, put to it, and close it."""
+    """Make the requests that open a topic, put to it, and close it.
+
+    asked: which context the put sets.
+    """
     handle = channel.new_handle(topic, c.OUTPUT)
-    handle.opening = c.OpenTopic(handle.number, topic)
-    put = put_request(handle, [message], unit)
+    handle.opening = c.OpenTopic(handle.number, topic, modes=asked)
+    put = put_request(handle, [message], unit, asked | c.RETAIN * retain)
     assert isinstance(put.command, c.Put)
-    put.command.options = c.RETAIN if retain else 0
     put.command.level = a.as_whole("level", level, 0, LEVEL_MAX)
     return open_request(handle, put.when_lost), put, close_request(handle)
 

@@ -21,7 +21,7 @@ from adapter.channel.unit import AnyUnit, UnitState
 from adapter.channel.verbs import close_request, get_request, put_request
 from adapter.client import admin
 from adapter.client.context import Context
-from adapter.client.message import Message, incoming, outgoing
+from adapter.client.message import Message, context_asked, incoming, outgoing
 from adapter.client.prefetch import Prefetch, left_ms
 from adapter.core.contract import commands as c
 from adapter.core.contract.backout import explained
@@ -349,8 +349,13 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
 
 def _put_aside(channel: Channel, name: str, target: str, work: Work, message: Message) -> None:
     """Put a message on the backout queue, with properties that say why."""
-    handle = channel.new_handle(target, c.OUTPUT)
-    told = {"properties": explained(message.properties, name, message.backout_count)}
-    put = put_request(handle, [outgoing(message, told, message.application)], work)
+    told = {
+        "properties": explained(message.properties, name, message.backout_count),
+        "user": message.user,
+        "application": message.application,
+    }
+    asked = context_asked(told)
+    handle = channel.new_handle(target, c.OUTPUT | asked)
+    put = put_request(handle, [outgoing(message, told)], work, asked)
     opening = open_request(handle, put.when_lost)
     work.perform([opening, put, close_request(handle)], put, PutDone, after=opening)

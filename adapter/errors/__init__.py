@@ -13,7 +13,9 @@
     ├── UnknownAliasBase  AliasBaseTypeError  DynamicNameError  OptionNotValidForType
     ├── GetInhibited  PutInhibited  MessageTooLong  NotAuthorized  ConnectionNotFound
     ├── NotOpen                      the handle was never opened, or is closed
-    │   └── NotOpenForInput  NotOpenForOutput  NotOpenForBrowse  NotOpenForInquire  NotOpenForSet
+    │   ├── NotOpenForInput  NotOpenForOutput  NotOpenForBrowse  NotOpenForInquire  NotOpenForSet
+    │   └── NotOpenForPassIdentity  NotOpenForPassAll  NotOpenForSetIdentity  NotOpenForSetAll
+    ├── ContextHandleError  ContextNotAvailable
     ├── NoMessageUnderCursor  NoMessageLocked  MessageTruncated
     ├── GroupError                   a group or a segmented message could not go on
     │   └── IncompleteGroup  IncompleteMessage  InconsistentPersistence  InconsistentUnit

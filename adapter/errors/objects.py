@@ -264,6 +264,72 @@ class NotOpenForSet(NotOpen):
 
 
 @raised_for(
+    Reason.NOT_OPEN_FOR_PASS_IDENTITY,
+    "{name} is not open to pass identity context",
+    "open it to pass identity context",
+)
+class NotOpenForPassIdentity(NotOpen):
+    """The handle was not opened to pass identity context."""
+
+    reason, reason_name = 2094, "MQRC_NOT_OPEN_FOR_PASS_IDENT"
+
+
+@raised_for(
+    Reason.NOT_OPEN_FOR_PASS_ALL,
+    "{name} is not open to pass all context",
+    "open it to pass all context",
+)
+class NotOpenForPassAll(NotOpen):
+    """The handle was not opened to pass all context."""
+
+    reason, reason_name = 2093, "MQRC_NOT_OPEN_FOR_PASS_ALL"
+
+
+@raised_for(
+    Reason.NOT_OPEN_FOR_SET_IDENTITY,
+    "{name} is not open to set identity context",
+    "open it to set identity context",
+)
+class NotOpenForSetIdentity(NotOpen):
+    """The handle was not opened to set identity context."""
+
+    reason, reason_name = 2096, "MQRC_NOT_OPEN_FOR_SET_IDENT"
+
+
+@raised_for(
+    Reason.NOT_OPEN_FOR_SET_ALL,
+    "{name} is not open to set all context",
+    "open it to set all context",
+)
+class NotOpenForSetAll(NotOpen):
+    """The handle was not opened to set all context."""
+
+    reason, reason_name = 2095, "MQRC_NOT_OPEN_FOR_SET_ALL"
+
+
+@raised_for(
+    Reason.CONTEXT_HANDLE_ERROR,
+    "the context of {name} cannot be passed",
+    "name a queue that is open for input and saves contexts",
+)
+class ContextHandleError(Error):
+    """The handle whose context is to be passed is not open, or saves no contexts."""
+
+    reason, reason_name = 2097, "MQRC_CONTEXT_HANDLE_ERROR"
+
+
+@raised_for(
+    Reason.CONTEXT_NOT_AVAILABLE,
+    "no context of queue {name} is saved",
+    "get a message by the handle first, and not after the connection was lost",
+)
+class ContextNotAvailable(Error):
+    """No message was got by the handle whose context is to be passed."""
+
+    reason, reason_name = 2098, "MQRC_CONTEXT_NOT_AVAILABLE"
+
+
+@raised_for(
     Reason.NO_MESSAGE_UNDER_CURSOR,
     "no message of queue {name} is available under the cursor",
     "browse on to the next message",

@@ -37,7 +37,6 @@ MQSERVER = re.compile(
 TRANSPORT_TCP = 2  # MQXPT_TCP
 APPLICATION_LENGTH_MAX = 28  # MQ_APPL_NAME_LENGTH
 USER_LENGTH_MAX = 64
-USER_IDENTIFIER_LENGTH = 12  # MQ_USER_ID_LENGTH
 
 WITHOUT_EFFECT = (
     mq.MQCNO_ACCOUNTING_MQI_ENABLED
@@ -75,13 +74,7 @@ def connect(
         if isinstance(error, QueueManagerNotAvailable) and not error.is_host_available:
             raise MqiFailure(mq.MQRC_HOST_NOT_AVAILABLE) from error
         raise failure_of(error) from error
-    return MqiSession(
-        number,
-        channel,
-        application=application,
-        user=who[:USER_IDENTIFIER_LENGTH],
-        cno_options=asked,
-    )
+    return MqiSession(number, channel, cno_options=asked)
 
 
 def plain_cno(options: int) -> dict[str, Any]:

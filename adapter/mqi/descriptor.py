@@ -91,7 +91,10 @@ def tell_put(md: dict[str, Any], message: MessageData, done: PutDone) -> None:
     if md["Version"] >= mq.MQMD_VERSION_2 and any(done.group_id):
         md["GroupId"], md["MsgSeqNumber"] = done.group_id, done.group_seq
     if done.put_time_ms:
-        _tell_time(md, message.details, done.put_time_ms)
+        known = message.details
+        if done.put_date_time:  # set by the program, or passed
+            known = Details(put_date_time=done.put_date_time)
+        _tell_time(md, known, done.put_time_ms)
 
 
 def _tell_time(md: dict[str, Any], details: Details | None, put_time_ms: int) -> None:

@@ -120,8 +120,6 @@ def get_unpacked(
         raise MqiFailure(mq.MQRC_NO_MSG_UNDER_CURSOR if under else mq.MQRC_NO_MSG_AVAILABLE)
     form = _form_of_properties(gmo, opened)
     delivered = _seen(session, found.messages[0], gmo, form)
-    if opened.options & mq.MQOO_SAVE_ALL_CONTEXT and not shows(asked):
-        opened.saved = delivered.message
     tell_got(md, delivered, int(time.time() * 1000))
     _tell(gmo, opened, delivered)
     body, warning = _body(handles, md, gmo, delivered, representation, form)

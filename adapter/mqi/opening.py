@@ -12,8 +12,8 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Objects, Opened
 from adapter.core.mq_layouts.blank_padded import padded, unpadded
 from adapter.errors import Error
+from adapter.mqi import context, pointers, structs
 from adapter.mqi import options as permitted
-from adapter.mqi import pointers, structs
 from adapter.mqi.reasons import MqiFailure
 from adapter.mqi.session import TOPIC, MqiSession, Object
 
@@ -63,7 +63,7 @@ def open_object(session: MqiSession, od: bytes, options: int) -> tuple[int, byte
 def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     name = unpadded(fields["ObjectName"])
     modes = sum(mode for option, mode in WITH_CO_OP.items() if options & option)
-    handle = session.channel.new_handle(name, modes)
+    handle = session.channel.new_handle(name, modes | context.modes_of(options))
     handle.selection = pointers.charv(fields, "SelectionString", mq.MQRC_SELECTION_STRING_ERROR)
     handle.queue_manager = unpadded(fields["ObjectQMgrName"])
     request = open_request(handle)
@@ -93,15 +93,18 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     return opened
 
 
-def topic_handle(session: MqiSession, fields: dict[str, Any]) -> Handle:
-    """Draw a handle for the topic that an MQOD says, by an object, a string or both."""
+def topic_handle(session: MqiSession, fields: dict[str, Any], modes: int) -> Handle:
+    """Draw a handle for the topic that an MQOD says, by an object, a string or both.
+
+    modes: which context puts may write.
+    """
     name, text = unpadded(fields["ObjectName"]), ""
     if fields["Version"] >= mq.MQOD_VERSION_4:
         text = pointers.charv(fields, "ObjectString")
         if fields["SelectionStringLength"]:
             raise MqiFailure(mq.MQRC_SELECTION_STRING_ERROR)
     handle = session.channel.new_handle(text, c.OUTPUT)
-    handle.opening = c.OpenTopic(handle.number, text, name)
+    handle.opening = c.OpenTopic(handle.number, text, name, modes)
     return handle
 
 
@@ -109,7 +112,7 @@ def _topic(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     """Open a topic: nothing can be done by it but publish."""
     if options & ACCESS & ~mq.MQOO_OUTPUT:
         raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
-    handle = topic_handle(session, fields)
+    handle = topic_handle(session, fields, context.modes_of(options))
     topic = _opened(session, open_request(handle), handle).queue
     _tell_topic(session, fields, topic)
     return session.add(TOPIC, unpadded(fields["ObjectName"]), options, handle, topic)

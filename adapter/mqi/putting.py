@@ -50,7 +50,6 @@ def put(
     if not opened.options & mq.MQOO_OUTPUT or opened.handle is None:
         raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
     message = _message(session, handles, fields, options, body)
-    context.give(session, message, fields, options, opened)
     options["ResolvedQName"] = padded("" if is_topic else opened.resolved, 48)
     manager = opened.resolved_queue_manager or session.channel.queue_manager
     options["ResolvedQMgrName"] = padded(manager, 48)
@@ -61,7 +60,7 @@ def put(
     def put_in(unit: Unit | None) -> PutDone:
         assert opened.handle is not None
         request = put_request(opened.handle, [message], unit)
-        _refine(request, options)
+        _refine(session, request, options)
         if is_waited_for:
             return session.ask([request], request, PutDone, unit=unit)
         session.submit(request, unit, opened)
@@ -91,14 +90,14 @@ def put1(
         session.check_here(other)
     name = unpadded(where["ObjectName"])
     message = _message(session, handles, fields, options, body)
-    context.give(session, message, fields, options, None)
     new = session.channel.new_handle
-    handle = topic_handle(session, where) if is_topic else new(name, c.OUTPUT)
+    modes = context.options_of(options["Options"]) & c.CONTEXT_MODES
+    handle = topic_handle(session, where, modes) if is_topic else new(name, c.OUTPUT | modes)
     handle.queue_manager = other
 
     def put_in(unit: Unit | None) -> tuple[PutDone, Pending]:
         request = put_request(handle, [message], unit)
-        _refine(request, options)
+        _refine(session, request, options)
         opening = open_request(handle, request.when_lost)
         requests = [opening, request, close_request(handle)]
         return session.ask(requests, request, PutDone, unit=unit, after=opening), opening
@@ -119,13 +118,16 @@ def _check(options: dict[str, Any], is_topic: bool) -> None:
         raise MqiFailure(mq.MQRC_RECS_PRESENT_ERROR)
 
 
-def _refine(request: Pending, options: dict[str, Any]) -> None:
+def _refine(session: MqiSession, request: Pending, options: dict[str, Any]) -> None:
     """Say what a put asks for beyond the usual."""
     assert isinstance(request.command, c.Put)
     asked = options["Options"]
     if options["Version"] >= 3:
         request.command.level = options["PubLevel"]
-    request.command.options = sum(ours for option, ours in REFINEMENTS.items() if asked & option)
+    ours = sum(ours for option, ours in REFINEMENTS.items() if asked & option)
+    request.command.options = ours | context.options_of(asked)
+    if request.command.options & c.PASS_CONTEXT:
+        request.command.context = context.source(session, options["Context"])
 
 
 def _message(
@@ -141,6 +143,7 @@ def _message(
     if asked & mq.MQPMO_LOGICAL_ORDER and fields["Version"] < mq.MQMD_VERSION_2:
         raise MqiFailure(mq.MQRC_WRONG_MD_VERSION)
     message = message_of(*md_extension.taken_off(fields, body))
+    context.say(message, fields, context.options_of(asked))
     if asked & mq.MQPMO_SUPPRESS_REPLYTO:
         message.reply_to = message.reply_to_queue_manager = ""
     if asked & mq.MQPMO_NEW_MSG_ID:

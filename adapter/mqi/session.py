@@ -23,7 +23,6 @@ from adapter.channel.forking import new_lock
 from adapter.channel.requests import Handle, Pending, StartOver
 from adapter.channel.unit import Unit, perform
 from adapter.core.attributes.objects import SUBSCRIPTION
-from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone
 from adapter.core.mq_layouts.blank_padded import padded
@@ -42,8 +41,7 @@ class Object(Struct, eq=False):
 
     handle: of a queue, a topic or a subscription. resolved: the queue that it is, and its queue
     manager, if that is another one; of a topic its whole topic string. cursor: the place of the
-    message that was browsed last. saved: the message whose context was saved
-    (MQOO_SAVE_ALL_CONTEXT).
+    message that was browsed last.
     managed_by: the subscription's handle by which MQSUB opened a queue, and may open it again.
     is_transmission: it is a transmission queue of this queue manager. property_control: PROPCTL of
     the name that was opened.
@@ -56,7 +54,6 @@ class Object(Struct, eq=False):
     handle: Handle | None = None
     resolved: str = ""
     cursor: tuple[int, int, int] | None = None
-    saved: MessageData | None = None
     managed_by: Handle | None = None
     resolved_queue_manager: str = ""
     is_transmission: bool = False
@@ -85,14 +82,10 @@ class MqiSession:
         number: int,
         channel: Channel,
         *,
-        application: str,
-        user: str,
         cno_options: int,
     ) -> None:
         self.number = number
         self.channel = channel
-        self.application = application
-        self.user = user
         self.objects: dict[int, Object] = {}
         self.tally = AsyncPutTally()
         self.unit: Unit | None = None

@@ -52,8 +52,8 @@ def put_dead_letter(channel: Channel, unit: AnyUnit, queue: str, message: Delive
         )
     letter = _letter(channel.queue_manager, queue, message.message, int(time.time() * 1000))
     try:
-        handle = open_handle(channel, name, c.OUTPUT)
-        request = put_request(handle, [letter], unit)
+        handle = open_handle(channel, name, c.OUTPUT | c.SET_CONTEXT)
+        request = put_request(handle, [letter], unit, c.SET_CONTEXT)
         perform(channel, unit, [request], request, PutDone)
         close_handles(channel, [handle])
     except ConnectionBroken:

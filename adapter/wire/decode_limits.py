@@ -160,7 +160,7 @@ def decode_long(command: Raw, decoder: Decoder[Any]) -> Any:
         if plain > TRUSTED_BYTES:
             put = _put_messages.decode(command)
             messages = _decode_each(put.messages, length)
-            return Put(put.handle, messages, put.unit, put.options, put.level)
+            return Put(put.handle, messages, put.unit, put.options, put.level, put.context)
     elif tag == SEND_TAG:
         plain = length - len(_send_body.decode(command).message.body)
         if plain > TRUSTED_BYTES:

@@ -45,7 +45,8 @@ def reason_of(answer: object) -> Reason:
 
 
 def put_of(**fields: object) -> c.Put:
-    return c.Put(1, [MessageData(body=b"a", **fields)])  # type: ignore[arg-type]
+    message = MessageData(body=b"a", **fields)  # type: ignore[arg-type]
+    return c.Put(1, [message], b"", c.SET_CONTEXT)
 
 
 def put_with(**fields: object) -> c.Put:

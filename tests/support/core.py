@@ -25,7 +25,9 @@ from adapter.core.rules.drive.restore import whole
 from adapter.format import entries
 
 START_MS = 1_700_000_000_000
-IN_OUT = c.INPUT | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET
+IN_OUT = c.INPUT | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET | c.SET_CONTEXT
+ORIGIN = {"user", "application"}
+"""What is believed of a put that sets the context."""
 
 
 class Core:
@@ -317,7 +319,8 @@ class Client:
     def put(self, *bodies: str, unit: bytes = b"", handle: int = 1, **fields: Any) -> list[bytes]:
         """Put messages and return their ids."""
         messages = [MessageData(body=body.encode(), **fields) for body in bodies]
-        answer = self.do(c.Put(handle, messages, unit))
+        options = c.SET_CONTEXT if ORIGIN & fields.keys() else 0
+        answer = self.do(c.Put(handle, messages, unit, options))
         assert isinstance(answer, PutDone), answer
         return answer.message_ids
 

@@ -25,6 +25,7 @@ from adapter.channel.timeouts import Timeouts
 from adapter.client.context import Context
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.parties import Party, Principal
 from adapter.core.contract.records import Record
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Refused
@@ -70,7 +71,7 @@ class Client(asyncio.Protocol):
         self.budget.received -= len(data)
         is_used_up = self.budget.received <= 0  # a hook may give it another one meanwhile
         if received.hello is not None:
-            self._server.welcome(self)
+            self._server.welcome(self, received.hello)
         self._server.operations(self.number, received.seen, received.operations)
         if received.goodbye is not None:
             self.say_goodbye(received.goodbye)
@@ -216,13 +217,15 @@ class Loopback:
 
     # -- what clients do to it
 
-    def welcome(self, client: Client) -> None:
+    def welcome(self, client: Client, hello: frames.Hello) -> None:
         if self.refuses is not None:
             client.say_goodbye(self.refuses)
             return
         if not self.welcomes:
             return
         self.give(inputs.Connected(client.number))
+        party = Party(hello.application, Principal(hello.user))
+        self.give(inputs.Introduced(client.number, party))
         welcome = frames.Welcome(
             version=self.version, queue_manager=self.qm.name, connection=client.number
         )

@@ -53,6 +53,22 @@ UNMARK_CO_OP = 131_072  # MQGMO_UNMARK_BROWSE_CO_OP
 THROUGH_QUIESCE = 262_144  # without MQGMO_FAIL_IF_QUIESCING: it goes on until the very end
 DEFERRED = 524_288  # of a put: it is not answered; the commit of its unit says if it was refused
 
+# Which parts of a message's context puts may write, of modes, and a put does write, of options, to
+# be added up (MQOO_, MQPMO_PASS_* and SET_*_CONTEXT; our own numbers). Identity is the user, the
+# accounting token and the identity data; origin is the application, its type and data, and the date
+# and time. MQ's PASS_ALL and SET_ALL are both parts. What a put writes in neither way is that of
+# its connection, whatever its messages say.
+PASS_IDENTITY = 1_048_576
+PASS_ORIGIN = 2_097_152
+SET_IDENTITY = 4_194_304
+SET_ORIGIN = 8_388_608
+SAVE_CONTEXT = 16_777_216  # of modes: the context of what is got last may be passed
+NO_CONTEXT = 33_554_432  # of options
+PASS_CONTEXT = PASS_IDENTITY | PASS_ORIGIN
+SET_CONTEXT = SET_IDENTITY | SET_ORIGIN
+CONTEXT_MODES = PASS_CONTEXT | SET_CONTEXT | SAVE_CONTEXT
+CONTEXT_OPTIONS = PASS_CONTEXT | SET_CONTEXT | NO_CONTEXT
+
 # What a subscription is to be, to be added up (MQSO_*; our own numbers).
 CREATE = 1
 RESUME = 2
@@ -115,6 +131,7 @@ class Put(Struct, array_like=True, tag=5):
     options: LOGICAL_ORDER, by which the queue manager numbers groups and segments of the handle.
     DEFERRED: a one-way operation in a unit. The unit keeps the first refusal of its deferred puts,
     executes none after it, and its commit is refused for it; see Commit.
+    context: the handle whose saved context is passed, if options say so.
     level: of publications, 0 to 9: of their subscriptions those get them that have the highest
     level that is not above it.
     """
@@ -124,6 +141,7 @@ class Put(Struct, array_like=True, tag=5):
     unit: bytes = b""
     options: int = 0
     level: int = 9
+    context: int = 0
 
 
 class Get(Struct, array_like=True, tag=6):
@@ -335,11 +353,13 @@ class OpenTopic(Struct, array_like=True, tag=25):
 
     Its topic string is that of the topic object, a '/' and the one given, or one of them alone; by
     a topic object, Opened says it. A put may have the options RETAIN and WARN_NO_SUBSCRIBERS.
+    modes: which context puts may write.
     """
 
     handle: int
     topic_string: str = ""
     topic_object: str = ""
+    modes: int = 0
 
 
 class Subscribe(Struct, array_like=True, tag=26):

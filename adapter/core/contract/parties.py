@@ -6,6 +6,9 @@ from enum import Enum
 
 from msgspec import Struct
 
+ORIGIN_LENGTH_MAX = 64
+"""Characters of a user and of an application, here and in messages."""
+
 
 class Proof(Enum):
     """How the queue manager knows who a client is."""

@@ -124,6 +124,12 @@ class Reason(IntEnum):
     LOCK_TIMEOUT = 110
     DEADLOCK_VICTIM = 111
     OBJECT_IN_USE = 112
+    NOT_OPEN_FOR_PASS_IDENTITY = 113
+    NOT_OPEN_FOR_PASS_ALL = 114
+    NOT_OPEN_FOR_SET_IDENTITY = 115
+    NOT_OPEN_FOR_SET_ALL = 116
+    CONTEXT_HANDLE_ERROR = 117
+    CONTEXT_NOT_AVAILABLE = 118
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -39,8 +39,8 @@ class PutDone(Struct, array_like=True, tag=3, gc=False):
     warning: 0, or the reason (core.reasons.Reason) for which it is done with a warning; it is not
     kept for a client that asks again after a restart of the queue manager. What follows is of the
     last of the messages, as the queue manager settled it; priority is -1 if it is not known any
-    more. subscriptions: how many a publication was for; -1 for other puts, and if that is not known
-    any more.
+    more. put_date_time: see Details. subscriptions: how many a publication was for; -1 for other
+    puts, and if that is not known any more.
     """
 
     message_ids: list[bytes]
@@ -51,6 +51,7 @@ class PutDone(Struct, array_like=True, tag=3, gc=False):
     group_id: bytes = b""
     group_seq: int = 1
     subscriptions: int = -1
+    put_date_time: str = ""
 
 
 def put_done(message_ids: list[bytes], last: MessageData) -> PutDone:
@@ -62,6 +63,7 @@ def put_done(message_ids: list[bytes], last: MessageData) -> PutDone:
         persistence=last.persistence,
         group_id=last.group_id,
         group_seq=last.group_seq,
+        put_date_time="" if last.details is None else last.details.put_date_time,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.commands import INPUT
 from adapter.core.contract.message import Stored
+from adapter.core.model.context import MessageContext
 from adapter.core.model.groups import Progress
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import RemoteRoute
@@ -25,7 +26,8 @@ class QueueHandle:
     that a browse has locked, if any. put_group, get_group, browse_group: where the handle is in a
     group or a segmented message, if it is in one. browse_head: where the group began that a browse
     in logical order has come to: the next one begins behind it. route: how puts leave, if it is a
-    queue of another queue manager; queue is the transmission queue then.
+    queue of another queue manager; queue is the transmission queue then. saved: the context of
+    the message that was got last, if the handle saves contexts.
     """
 
     __slots__ = (
@@ -42,6 +44,7 @@ class QueueHandle:
         "put_group",
         "queue",
         "route",
+        "saved",
         "selection",
     )
 
@@ -68,6 +71,7 @@ class QueueHandle:
         self.get_group: Progress | None = None
         self.browse_group: Progress | None = None
         self.browse_head = START
+        self.saved: MessageContext | None = None
 
     @property
     def name(self) -> str:

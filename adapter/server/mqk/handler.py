@@ -10,7 +10,7 @@ import structlog
 
 from adapter import addresses
 from adapter.core.contract.commands import OUTPUT, Command, Open, Request
-from adapter.core.contract.parties import Party, Principal
+from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Party, Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
 from adapter.core.contract.traits import is_one_way, trait_of
@@ -65,6 +65,10 @@ class MqkHandler:
             elif self._connections.is_open(client):
                 self._let_in(client, hello, principal)
 
+        if len(hello.user) > ORIGIN_LENGTH_MAX:
+            text = f"a user has {ORIGIN_LENGTH_MAX} characters at most"
+            client.goodbye(Refused(Reason.NOT_AUTHORIZED, hello.user[:ORIGIN_LENGTH_MAX], text))
+            return
         if client.principal is not None:
             decided(client.principal)
             return
@@ -81,7 +85,8 @@ class MqkHandler:
 
     def _let_in(self, client: ClientConnection, hello: frames.Hello, principal: Principal) -> None:
         now_ms = self._clock.now_ms()
-        party = Party(hello.application, principal, client.peer.address, now_ms, hello.channel)
+        application = hello.application[:ORIGIN_LENGTH_MAX]
+        party = Party(application, principal, client.peer.address, now_ms, hello.channel)
         refused = self._connections.admit(client, party)
         if refused is not None:
             client.goodbye(refused)

@@ -93,6 +93,36 @@ def test_something_else_is_refused(qm: adapter.Connection) -> None:
         qm.put("Q", "text", dead_letter="2053")  # type: ignore[arg-type]
 
 
+def test_every_put_may_say_who_has_put_the_message(qm: adapter.Connection) -> None:
+    queue = qm.queue("Q")
+    with qm.unit() as unit:
+        queue.put("a", user="alice", wait=False)
+        queue.put("b", wait=False)
+        queue.put("c", application="batch job 7", unit=unit)
+    found = [got(qm) for _ in range(3)]
+    own = found[1]
+    assert [one.user for one in found] == ["alice", own.user, own.user]
+    assert [one.application for one in found] == [own.application] * 2 + ["batch job 7"]
+    assert own.user not in ("", "alice")
+    with qm.subscribe("a") as subscription:
+        qm.publish("a", "d", user="alice")
+        (message,) = [subscription.get()]
+        assert message is not None
+        assert (message.user, message.application) == ("alice", own.application)
+
+
+def test_a_group_goes_on_whoever_has_put_its_messages(qm: adapter.Connection) -> None:
+    queue = qm.queue("Q")
+    with qm.unit():
+        queue.put("a", logical_order=True)
+        queue.put("b", logical_order=True, user="alice")
+        queue.put("c", logical_order=True, last_in_group=True)
+    found = [got(qm) for _ in range(3)]
+    assert [one.group_seq for one in found] == [1, 2, 3]
+    assert len({one.group_id for one in found}) == 1
+    assert [one.user == "alice" for one in found] == [False, True, False]
+
+
 def test_a_put_may_say_who_has_put_the_message(qm: adapter.Connection) -> None:
     """Not so the message: what is put again is put by this program."""
     qm.put("Q", "text", user="alice", application="batch job 7")

@@ -29,6 +29,7 @@ from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.locks import check, lock, work_of
 from adapter.core.rules.broker.texts import shown
+from adapter.core.rules.messages import context
 from adapter.core.rules.messages.unit import unit_with_room
 from adapter.core.rules.primitives import parking
 from adapter.core.rules.primitives.decision import Decision
@@ -157,6 +158,7 @@ def send(qm: QueueManager, request: Request, command: BrokerSend, unit: UnitOfWo
     for handle in handles:
         state = endpoint_to_change(qm, handle, unit)
         message = message_of(state, command.message_type, body, validation)
+        context.write_sender(qm, request, message)
         queue = catalog.that_queue(qm, state.queue)
         if queue.attributes.retention:
             catalog.retain_sent(qm, queue, unit, message, state)

@@ -33,6 +33,7 @@ from adapter.core.rules.broker.dialogs import (
 )
 from adapter.core.rules.broker.locks import work_of
 from adapter.core.rules.broker.texts import error_body, shown
+from adapter.core.rules.messages import context
 from adapter.core.rules.messages.unit import unit_of
 from adapter.core.rules.primitives.decision import Decision
 
@@ -40,6 +41,11 @@ DESCRIPTION_LENGTH_MAX = 3_000
 ERROR_MAX = 2_147_483_647
 SAVEPOINTS_MAX = 1_000
 SAVEPOINT_NAME_MAX = 32
+
+
+def _send(qm: QueueManager, request: Request, unit: UnitOfWork, message: MessageData) -> None:
+    context.write_sender(qm, request, message)
+    hold(unit, message)
 
 
 def end(qm: QueueManager, request: Request, command: BrokerEnd, unit: UnitOfWork) -> Decision:
@@ -54,12 +60,12 @@ def end(qm: QueueManager, request: Request, command: BrokerEnd, unit: UnitOfWork
     )
     state = endpoint_to_change(qm, command.handle, unit, may_be_ended=command.cleanup)
     if tells and command.error is None:
-        hold(unit, message_of(state, END_DIALOG, b"", "E"))
+        _send(qm, request, unit, message_of(state, END_DIALOG, b"", "E"))
     elif tells:
         work = work_of(unit)
         work.sends = [one for one in work.sends if not _is_sent_by(one, state)]
         body = error_body(command.error or 0, command.description)
-        hold(unit, message_of(state, ERROR, body, "X"))
+        _send(qm, request, unit, message_of(state, ERROR, body, "X"))
     state.is_ended, state.timer_ms = True, 0
     if command.cleanup:
         work_of(unit).cleaned.add(command.handle)

@@ -16,6 +16,7 @@ from adapter.core.contract.commands import (
     IF_PERSISTENT,
     INPUT,
     LOGICAL_ORDER,
+    SAVE_CONTEXT,
     UNDER_CURSOR,
     Browse,
     Get,
@@ -33,6 +34,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages
 from adapter.core.model import segments
+from adapter.core.model.context import context_of
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
@@ -125,6 +127,8 @@ def give(
         decision = _take_alone(qm, request, command, handle.queue, found)
     else:
         decision = _take_in_unit(qm, request, command, handle.queue, unit, found)
+    if handle.modes & SAVE_CONTEXT:
+        handle.saved = context_of(_last(command, found), qm.name)
     decision.records = records + decision.records
     decision.warning = warning
     return decision

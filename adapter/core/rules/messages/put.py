@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adapter.core.attributes.objects import RemoteAttributes
-from adapter.core.contract.commands import OUTPUT, Put, Request
+from adapter.core.contract.commands import CONTEXT_OPTIONS, OUTPUT, Put, Request
 from adapter.core.contract.details import IN_GROUP, OFFSET_MAX, SEGMENT
 from adapter.core.contract.message import (
     EXPIRY_UNLIMITED,
@@ -16,6 +16,7 @@ from adapter.core.contract.message import (
     MessageData,
     weight,
 )
+from adapter.core.contract.parties import ORIGIN_LENGTH_MAX
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.contract.results import Refused, put_done
@@ -26,7 +27,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
 from adapter.core.mq_layouts import transmission_header
-from adapter.core.rules.messages import report
+from adapter.core.rules.messages import context, report
 from adapter.core.rules.messages.admit import hold, put_records, take_segments
 from adapter.core.rules.messages.unit import Puts, unit_with_room
 from adapter.core.rules.network import remote
@@ -48,13 +49,12 @@ GROUP_SEQ_MAX = 999_999_999
 PROPERTIES_MAX = 256
 MESSAGES_PER_PUT_MAX = 10_000
 FORMAT_LENGTH = 8
-ORIGIN_LENGTH = 64
 TEXT_LENGTHS = (
     ("format", FORMAT_LENGTH),
     ("reply_to", 48),
     ("reply_to_queue_manager", 48),
-    ("user", ORIGIN_LENGTH),
-    ("application", ORIGIN_LENGTH),
+    ("user", ORIGIN_LENGTH_MAX),
+    ("application", ORIGIN_LENGTH_MAX),
 )
 NUMBERS = ("report", "feedback", "encoding", "ccsid")
 NATIVE, UTF_8 = 546, 1208  # what a message says of its numbers and texts, if nothing is said
@@ -70,8 +70,9 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         raise Refusal(Reason.PUT_INHIBITED, queue.name)
     if handle.route is not None and handle.route.is_inhibited:
         raise Refusal(Reason.PUT_INHIBITED, handle.route.transmission.queue)
+    context.settle(qm, request, command, handle)
     warning, is_cut = _check_each(qm, request, command, handle)
-    in_order = command.options or handle.put_group is not None
+    in_order = command.options & ~CONTEXT_OPTIONS or handle.put_group is not None
     if in_order:
         warning = groups.number(qm, command, handle) or warning
     if qm.parked or qm.uncopied.is_full:

@@ -19,6 +19,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import put_done
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
+from adapter.core.rules.messages import context
 from adapter.core.rules.messages.admit import hold, put_records
 from adapter.core.rules.messages.unit import unit_with_room
 from adapter.core.rules.msmq import checks, computers, queues
@@ -37,6 +38,7 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
         text = "a single message is sent outside of transactions"
         raise Refusal(Reason.OPTIONS_ERROR, handle.name, text)
     checks.check(message, handle.name)
+    context.write_sender(qm, request, message)
     size = weight(message) * len(handle.targets)
     unit = None
     if command.unit:
@@ -126,6 +128,8 @@ def _settle(
         priority=0 if transactional else _priority(message),
         persistence=1,
         expiry_ms=message.expiry_ms if message.expiry_ms > 0 else EXPIRY_UNLIMITED,
+        user=message.user,
+        application=message.application,
         put_time_ms=now_ms,
         expires_at_ms=expires_at_ms,
         msmq=structs.replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from adapter.core.contract.commands import (
     BROWSE,
     CO_OP,
+    CONTEXT_MODES,
     EXCLUSIVE,
     INPUT,
     INQUIRE,
@@ -20,20 +21,22 @@ from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.network import resolve
-from adapter.core.rules.primitives import matching, staging, trigger_events
+from adapter.core.rules.primitives import access, matching, staging, trigger_events
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
-MODES = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET | CO_OP
+ACCESS = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET | CO_OP
+MODES = ACCESS | CONTEXT_MODES
 HANDLE_MAX = 2**31 - 1
 
 
 def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     """MQOPEN: existence, sharing and the number of handles are checked here, once."""
     connection = connection_of(qm, request)
-    if not command.modes or command.modes & ~MODES:
+    if not command.modes & ACCESS or command.modes & ~MODES:
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, f"modes {command.modes}")
     if command.modes & CO_OP and not command.modes & BROWSE:
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, "CO_OP goes with BROWSE")
+    access.check_context(connection.party.principal, command.queue, command.modes)
     check_numbers(qm, connection, command.queue, command.handle)
     found = resolve.find(qm, command)
     queue = found.queue
@@ -68,7 +71,7 @@ def open_queue(
 ) -> None:
     """Open a queue by a handle, or refuse for the sake of others who have it open."""
     queue = handle.queue
-    if handle.modes & ~(BROWSE | INQUIRE | CO_OP):
+    if handle.modes & ~(BROWSE | INQUIRE | CO_OP | CONTEXT_MODES):
         staging.check_own(queue.name)
     handle.modes = _input_modes(queue, handle.modes)
     count(queue, handle.modes, 1)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.attributes.queue import ModelAttributes, QueueAttributes
 from adapter.core.attributes.table import NAME_LENGTH_MAX, without_dates
-from adapter.core.contract.commands import BROWSE, INQUIRE, OUTPUT, Open
+from adapter.core.contract.commands import BROWSE, CONTEXT_MODES, INQUIRE, OUTPUT, Open
 from adapter.core.contract.object_names import NAME
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDefined, Record
@@ -52,7 +52,7 @@ def find(qm: QueueManager, command: Open) -> Found:
             return _remote(command, route, made)
         queue = qm.queues.get(name)
     if queue is not None:
-        if command.modes & ~(BROWSE | INQUIRE):
+        if command.modes & ~(BROWSE | INQUIRE | CONTEXT_MODES):
             check_of_mq(queue)
         return Found(queue)
     kind = naming.kind_of(qm, name)
@@ -70,7 +70,7 @@ def _remote(
 ) -> Found:
     """Open a queue of another queue manager: for output, or inquiries about its definition."""
     allowed = OUTPUT if route.definition is None else OUTPUT | INQUIRE
-    if command.modes & ~allowed:
+    if command.modes & ~(allowed | CONTEXT_MODES):
         to = route.transmission
         text = f"it is queue {to.queue} of queue manager {to.queue_manager}: open it for output"
         raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, command.queue, text)

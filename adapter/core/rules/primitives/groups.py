@@ -28,6 +28,7 @@ from adapter.core.contract.commands import (
     ALL_MESSAGES,
     ALL_SEGMENTS,
     COMPLETE,
+    CONTEXT_OPTIONS,
     LOGICAL_ORDER,
     MATCH_OFFSET,
     Browse,
@@ -57,9 +58,10 @@ def number(qm: QueueManager, command: Put, handle: QueueHandle) -> int:
     in physical order it is only said that a group has been left.
     """
     at = handle.put_group
-    if command.options & ~LOGICAL_ORDER:
+    options = command.options & ~CONTEXT_OPTIONS
+    if options & ~LOGICAL_ORDER:
         raise Refusal(Reason.OPTIONS_ERROR, handle.queue.name, f"options {command.options}")
-    if not command.options:
+    if not options:
         return unfinished(at)
     in_unit = bool(command.unit)
     for message in command.messages:

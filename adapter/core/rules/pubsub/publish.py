@@ -17,6 +17,7 @@ from msgspec import Struct
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.commands import (
     AS_QUEUE_SAYS,
+    CONTEXT_OPTIONS,
     DEFERRED,
     RETAIN,
     WARN_NO_SUBSCRIBERS,
@@ -36,7 +37,7 @@ from adapter.core.model.report import DISCARD, EXCEPTION
 from adapter.core.model.routes import Made
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules.messages import deferred, put, report
+from adapter.core.rules.messages import context, deferred, put, report
 from adapter.core.rules.messages.admit import hold, put_records
 from adapter.core.rules.messages.unit import Puts, unit_with_room
 from adapter.core.rules.network import remote, undelivered
@@ -99,7 +100,10 @@ def _decide_publish(
         last = command.messages[-1]
         records = _retain(qm, copies, topic, last, in_unit=bool(command.unit))
     ids = [message.message_id for message in command.messages]
+    details = command.messages[-1].details
     result = PutDone(ids, request.now_ms)
+    if details is not None:
+        result.put_date_time = details.put_date_time
     puts = _put_in_unit if command.unit else _put_alone
     puts_recorded = puts(qm, request, command, copies)
     records = remote.definitions(copies.made) + copies.events + records + puts_recorded
@@ -142,11 +146,12 @@ def _check(
     count = len(command.messages)
     if not 1 <= count <= (put.MESSAGES_PER_PUT_MAX if command.unit else 1):
         raise Refusal(Reason.OPTIONS_ERROR, topic, "outside a unit a put has one message")
-    if command.options & ~OPTIONS:
+    if command.options & ~(OPTIONS | CONTEXT_OPTIONS):
         raise Refusal(Reason.OPTIONS_ERROR, topic, f"options {command.options}")
     if not 0 <= command.level <= LEVEL_MAX:
         text = f"level {command.level} is not 0 to {LEVEL_MAX}"
         raise Refusal(Reason.OPTIONS_ERROR, topic, text)
+    context.settle(qm, request, command, handle)
     effective = topics.effective(qm, topic)
     if effective.publish != "ENABLED" or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, topic)

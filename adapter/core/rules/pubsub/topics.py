@@ -17,7 +17,7 @@ from adapter.core.attributes.objects import (
     TopicAttributes,
 )
 from adapter.core.attributes.system import BASE_TOPIC
-from adapter.core.contract.commands import INQUIRE, OUTPUT, Open, OpenTopic, Request
+from adapter.core.contract.commands import CONTEXT_MODES, INQUIRE, OUTPUT, Open, OpenTopic, Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectDefined
 from adapter.core.contract.results import Done, Opened
@@ -28,6 +28,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.selector import parse
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.rules.network import opening
+from adapter.core.rules.primitives import access
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
 TOPIC = "topic"
@@ -52,8 +53,12 @@ def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) ->
     """MQOPEN of a topic for output. Whether publications are taken is seen at each put."""
     connection = connection_of(qm, request)
     opening.check_numbers(qm, connection, command.topic_string, command.handle)
+    if command.modes & ~CONTEXT_MODES:
+        raise Refusal(Reason.OPTIONS_ERROR, command.topic_string, f"modes {command.modes}")
     topic = full_string(qm, command.topic_object, command.topic_string)
-    connection.handles[command.handle] = TopicHandle(command.handle, topic, OUTPUT)
+    access.check_context(connection.party.principal, topic, command.modes)
+    modes = OUTPUT | command.modes
+    connection.handles[command.handle] = TopicHandle(command.handle, topic, modes)
     opened = Opened(topic, is_topic=True) if command.topic_object else Done()
     return Decision([], opened, qm.entry_n)
 
@@ -70,10 +75,11 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
         raise Refusal(
             Reason.UNKNOWN_ALIAS_BASE, name, f"its target topic {alias.target!r} does not exist"
         )
-    if not command.modes & OUTPUT or command.modes & ~(OUTPUT | INQUIRE):
+    if not command.modes & OUTPUT or command.modes & ~(OUTPUT | INQUIRE | CONTEXT_MODES):
         text = f"it stands for topic {alias.target}, which is opened for output"
         raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
     topic = full_string(qm, alias.target, "")
+    access.check_context(connection.party.principal, topic, command.modes)
     connection.handles[command.handle] = TopicHandle(command.handle, topic, command.modes, alias)
     return Decision([], Opened(topic, is_topic=True), qm.entry_n)
 

@@ -99,6 +99,11 @@ def in_order(flags: int = IN_GROUP, unit: bytes = b"", **fields: object) -> c.Pu
     return c.Put(1, [message], unit, c.LOGICAL_ORDER)
 
 
+def setting(options: int, context: int = 0) -> c.Put:
+    """Make a put that asks for a context."""
+    return c.Put(1, [MessageData()], b"", options, context=context)
+
+
 def detailed(**fields: object) -> c.Put:
     return c.Put(1, [MessageData(details=Details(**fields))])  # type: ignore[arg-type]
 
@@ -298,6 +303,15 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.NOT_OPEN_FOR_OUTPUT: (with_mode(c.INPUT), put()),
     Reason.NOT_OPEN_FOR_BROWSE: (with_mode(c.INPUT), c.Browse(1)),
     Reason.NOT_OPEN_FOR_SET: (with_mode(c.INPUT), c.SetAttributes(1, {})),
+    Reason.NOT_OPEN_FOR_SET_ALL: (with_mode(c.OUTPUT), setting(c.SET_CONTEXT)),
+    Reason.NOT_OPEN_FOR_SET_IDENTITY: (with_mode(c.OUTPUT), setting(c.SET_IDENTITY)),
+    Reason.NOT_OPEN_FOR_PASS_ALL: (with_mode(c.OUTPUT), setting(c.PASS_CONTEXT)),
+    Reason.NOT_OPEN_FOR_PASS_IDENTITY: (with_mode(c.OUTPUT), setting(c.PASS_IDENTITY)),
+    Reason.CONTEXT_HANDLE_ERROR: (as_it_is, setting(c.PASS_CONTEXT)),
+    Reason.CONTEXT_NOT_AVAILABLE: (
+        with_mode(c.INPUT | c.OUTPUT | c.SAVE_CONTEXT | c.PASS_CONTEXT),
+        setting(c.PASS_CONTEXT, 1),
+    ),
     Reason.PRIORITY_ERROR: (as_it_is, put(priority=-2)),
     Reason.PERSISTENCE_ERROR: (as_it_is, put(persistence=2)),
     Reason.EXPIRY_ERROR: (as_it_is, put(expiry_ms=0)),

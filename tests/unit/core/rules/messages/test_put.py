@@ -121,7 +121,7 @@ def test_what_is_refused(fields: dict[str, Any], reason: Reason, in_unit: bool) 
     messages = [MessageData(**fields)]
     if in_unit:
         messages.insert(0, MessageData(body=b"good"))
-    assert client.refused(c.Put(1, messages, unit)) is reason
+    assert client.refused(c.Put(1, messages, unit, c.SET_CONTEXT)) is reason
     queue = client.core.queue()
     assert (queue.depth, queue.uncommitted_puts) == (0, 0)
 

@@ -253,9 +253,9 @@ def test_copies_are_trigger_events(client: Client, *, in_unit: bool) -> None:
 
 def test_copies_share_nothing_that_a_rule_may_change(client: Client, core: Core) -> None:
     queues = [subscribe(client, "#", handle=handle).queue for handle in (10, 20)]
-    publish(client, "a", "x", details=Details(origin_data="o"), properties={"n": 1})
+    publish(client, "a", "x", details=Details(original_length=5), properties={"n": 1})
     one, other = (next(iter(core.queue(name).stored.values())).message for name in queues)
-    assert one.details == other.details == Details(origin_data="o")
+    assert one.details == other.details == Details(original_length=5, appl_type=6)
     assert one.details is not other.details
     assert one.properties is not other.properties
 

@@ -111,7 +111,7 @@ def queue_manager(qm: Connection, _pattern: str) -> list[FoundObject]:
 
 
 def _command_server_status(connected: list[ConnectionStatus]) -> str:
-    served = any(one.application == COMMAND_SERVER for one in connected)
+    served = any(one.is_own and one.application == COMMAND_SERVER for one in connected)
     return "RUNNING" if served else "STOPPED"
 
 
@@ -119,7 +119,7 @@ def queue_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the open handles, by queue."""
     found = qm.connections()
     clients = {one.number: _client(one) for one in found}
-    of_senders = {one.number for one in found if one.application == SENDER}
+    of_senders = {one.number for one in found if one.is_own and one.application == SENDER}
     open_handles = sorted(qm.open_handles(), key=lambda one: one.queue)
     pattern = checked(pattern)
     return [
@@ -206,7 +206,7 @@ def connection_handles(qm: Connection, pattern: str) -> list[FoundObject]:
 def _client(status: ConnectionStatus) -> dict[str, Any]:
     return {
         "application": status.application,
-        "application_type": "SYSTEM" if status.application in (COMMAND_SERVER, SENDER) else "USER",
+        "application_type": "SYSTEM" if status.is_own else "USER",
         "user": status.user,
         "channel": status.channel or DEFAULT_CHANNEL,
         "address": status.address,
@@ -256,7 +256,7 @@ def channels(qm: Connection, pattern: str) -> list[FoundObject]:
             },
         )
         for one in qm.connections()
-        if one.application not in (COMMAND_SERVER, SENDER)
+        if not one.is_own
     ]
     return sorted((one for one in found if fits(one.name, pattern)), key=lambda one: one.name)
 

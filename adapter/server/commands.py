@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
+from adapter.core.contract.parties import Principal
 
 if TYPE_CHECKING:
     from adapter.administration.pcf.command_server import CommandServer
@@ -27,23 +28,25 @@ class CommandService:
         self._starting: asyncio.Future[None] | None = None
         self._ended = False
 
-    def need(self, accept: Callable[[], asyncio.Protocol]) -> None:
+    def need(self, queue_manager: str, accept: Callable[[Principal], asyncio.Protocol]) -> None:
         """Let the command queue be served by a client in this process.
 
-        accept: makes the server's end of its connection, as the queue manager's own, on this event
-        loop.
+        accept: makes the server's end of a connection for a principal, on this event loop.
         """
         if self._starting is None and not self._ended:
             loop = asyncio.get_running_loop()
-            self._starting = loop.run_in_executor(None, self._start, loop, accept)
+            self._starting = loop.run_in_executor(None, self._start, queue_manager, loop, accept)
 
     def _start(
-        self, loop: asyncio.AbstractEventLoop, accept: Callable[[], asyncio.Protocol]
+        self,
+        queue_manager: str,
+        loop: asyncio.AbstractEventLoop,
+        accept: Callable[[Principal], asyncio.Protocol],
     ) -> None:
         # A client in the server's process: what does without it does not load it.
         from adapter.administration.pcf.command_server import CommandServer  # noqa: PLC0415
 
-        self._served = CommandServer(loop, accept)
+        self._served = CommandServer(queue_manager, loop, accept)
         self._served.start()
 
     async def stop(self) -> None:

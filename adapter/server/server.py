@@ -137,7 +137,7 @@ class Server:
 
     def need_commands(self) -> None:
         """Let the command queue be served."""
-        self._commands.need(self._accept_own)
+        self._commands.need(self.name, self.accept)
 
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""

@@ -1,9 +1,13 @@
 """The command server: takes requests from SYSTEM.ADMIN.COMMAND.QUEUE and puts the replies.
 
-It runs in the queue manager's process as a client like any other, connected within the process, on
-a thread of its own: so a long answer delays only those who ask it. A request is taken outside a
-unit: when the queue manager dies, it is lost and its program sees no reply, rather than that it is
-done twice.
+It runs in the queue manager's process as a client, connected within the process, on a thread of its
+own: so a long answer delays only those who ask it. It gets requests as a part of the queue manager.
+What a request asks for is done, and the replies are put, by a connection for the user of the
+request's context: the audit shows that user, and rights will be those of that user. Only the queue
+manager's process can connect for another user: nothing in the protocol of clients asks for it.
+
+A request is taken outside a unit: when the queue manager dies, it is lost and its program sees no
+reply, rather than that it is done twice.
 
 When it begins it puts the event message "Queue Manager Active" to SYSTEM.ADMIN.QMGR.EVENT, as IBM
 MQ does at its start: tools find a queue that is not empty on every queue manager.
@@ -14,7 +18,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, Unpack
 
 import structlog
 
@@ -37,10 +42,11 @@ from adapter.administration.pcf.structures import (
 )
 from adapter.administration.status import COMMAND_SERVER
 from adapter.character_sets import Order
-from adapter.client.connection import Connection, connect_in_process
+from adapter.client.connection import ClientOptions, Connection, connect_in_process
 from adapter.client.message import Message
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.contract.parties import Principal, Proof
 from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
 
 COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
@@ -119,12 +125,14 @@ class CommandServer:
 
     def __init__(
         self,
+        queue_manager: str,
         loop: asyncio.AbstractEventLoop,
-        accept: Callable[[], asyncio.Protocol],
+        accept: Callable[[Principal], asyncio.Protocol],
     ) -> None:
-        """loop, accept: where the queue manager runs, and what makes its end of a connection, as
-        its own.
+        """loop, accept: where the queue manager runs, and what makes its end of a connection for a
+        principal.
         """
+        self._own = Principal(queue_manager, Proof.OWN)
         self._loop = loop
         self._accept = accept
         self._thread: threading.Thread | None = None
@@ -178,17 +186,22 @@ class CommandServer:
             self._stopping.wait(RETRY_S)
 
     def _serve(self) -> None:
-        with connect_in_process(self._loop, self._accept, application=COMMAND_SERVER) as qm:
+        with self._connect(self._own) as qm:
             with self._lock:
                 if self._stopping.is_set():
                     return
                 self._qm = qm
             self._announce(qm)
-            commands = Commands(qm)
             with qm.queue(COMMAND_QUEUE, open_for="input") as queue:
                 while (request := queue.get(timeout=None)) is not None:
                     with self._busy:
-                        self._answer(qm, commands, request)
+                        user = Principal(request.user, Proof.CONTEXT)
+                        with self._connect(user, reconnect_timeout_s=0.0) as acting:
+                            self._answer(acting, request)
+
+    def _connect(self, principal: Principal, **options: Unpack[ClientOptions]) -> Connection:
+        options["application"] = COMMAND_SERVER
+        return connect_in_process(self._loop, partial(self._accept, principal), **options)
 
     def _announce(self, qm: Connection) -> None:
         """Put the event message of the start, once; go on if the queue refuses it."""
@@ -204,8 +217,8 @@ class CommandServer:
         except Error as error:
             log.info("the event of the start was not put", queue=EVENT_QUEUE, reason=str(error))
 
-    def _answer(self, qm: Connection, commands: Commands, request: Message) -> None:
-        bodies, encoding = replies_to(commands, request)
+    def _answer(self, qm: Connection, request: Message) -> None:
+        bodies, encoding = replies_to(Commands(qm), request)
         if not request.reply_to or request.reply_to_queue_manager not in ("", qm.name):
             self._unanswerable += 1
             return

@@ -22,6 +22,8 @@ class Proof(Enum):
     """Likewise, and it is root or the account of the queue manager: it may name any user."""
     OWN = "own"
     """It is a part of the queue manager itself."""
+    CONTEXT = "context"
+    """Such a part acts for the user that the context of a message names."""
 
 
 class Principal(Struct, frozen=True):
@@ -35,8 +37,8 @@ class Principal(Struct, frozen=True):
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether there is more than the client's own word."""
-        return self.proof is not Proof.NONE
+        """Whether there is more than the word of a client."""
+        return self.proof not in (Proof.NONE, Proof.CONTEXT)
 
 
 NOBODY = Principal()

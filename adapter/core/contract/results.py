@@ -12,6 +12,7 @@ from msgspec import Struct
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.commands import AS_PUBLISHED
 from adapter.core.contract.message import Delivered, MessageData
+from adapter.core.contract.parties import Proof
 
 UnitState = Literal["committed", "backed out", "in flight", "unknown"]
 
@@ -150,7 +151,7 @@ class ConnectionStatus(Struct, array_like=True, gc=False):
     """One connection. since_ms: when it was made; session: of 16 bytes, or empty.
 
     messages: what its units hold; oldest_unit_age_s: 0.0 if it has no unit. channel: the name by
-    which it connects, "" if it names none.
+    which it connects, "" if it names none. proof: how the user is known, see parties.Proof.
     """
 
     number: int
@@ -165,6 +166,12 @@ class ConnectionStatus(Struct, array_like=True, gc=False):
     messages: int
     oldest_unit_age_s: float
     channel: str = ""
+    proof: str = Proof.NONE.value
+
+    @property
+    def is_own(self) -> bool:
+        """Whether a part of the queue manager is connected."""
+        return self.proof in (Proof.OWN.value, Proof.CONTEXT.value)
 
 
 class UnitStatus(Struct, array_like=True, gc=False):

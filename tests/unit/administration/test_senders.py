@@ -1,9 +1,13 @@
 """Senders as channels in MQSC, and definitions of channels between queue managers."""
 
+from functools import partial
+
 import pytest
 
 import adapter
 from adapter.administration.mqsc.execute import Script
+from adapter.client.connection import connect_in_process
+from adapter.core.contract.parties import Principal, Proof
 from adapter.testing import TestQueueManager
 
 
@@ -27,11 +31,21 @@ def test_finding_mq_5_senders_are_stopped_started_and_shown(qm: adapter.Connecti
 
 
 def test_finding_mq_7_the_handle_of_a_sender_names_its_channel(manager: TestQueueManager) -> None:
-    with manager.connect() as qm, manager.connect(application="mqk sender") as sender:
+    server = manager._server
+    assert server is not None
+    own = partial(server.accept, Principal(manager.name, Proof.OWN))
+    with (
+        manager.connect() as qm,
+        connect_in_process(manager._loop, own, application="mqk sender") as sender,
+        manager.connect(application="mqk sender") as another,
+    ):
         told(qm, "DEFINE QLOCAL(QM7) USAGE(XMITQ)")
+        told(qm, "DEFINE QLOCAL(QM8) USAGE(XMITQ)")
         sender.queue("QM7", open_for="input_exclusive").get()
-        shown = "".join(told(qm, "DISPLAY QSTATUS(QM7) TYPE(HANDLE) CHANNEL"))
+        another.queue("QM8", open_for="input_exclusive").get()
+        shown = "".join(told(qm, "DISPLAY QSTATUS(*) TYPE(HANDLE) CHANNEL"))
         assert "CHANNEL(TO.QM7)" in shown
+        assert "CHANNEL(TO.QM8)" not in shown, "a client is no sender by its name"
 
 
 @pytest.mark.parametrize("verb", ["DEFINE", "ALTER"])

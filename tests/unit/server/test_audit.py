@@ -10,6 +10,9 @@ from structlog.testing import LogCapture
 
 import adapter
 from adapter import testing
+from adapter.administration.pcf import structures as pcf
+from adapter.administration.pcf.command_server import COMMAND_QUEUE
+from adapter.administration.status import COMMAND_SERVER
 from adapter.core.contract import commands as c
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done
@@ -105,6 +108,45 @@ def test_what_was_not_answered_has_an_unknown_outcome(log: LogCapture) -> None:
     ]  # fmt: skip
     assert said(log)[0]["purge"] is True
     assert audit.by(7, None)["user"] == ""
+
+
+def test_a_command_of_a_message_is_done_for_the_user_of_its_context(
+    manager: TestQueueManager, log: LogCapture
+) -> None:
+    with (
+        manager.connect(user="ada", application="console") as qm,
+        manager.connect(user="bob") as other,
+    ):
+        qm.define_queue("REPLIES")
+        for who, name, context in ((qm, "A", {}), (other, "B", {}), (qm, "C", {"user": "carol"})):
+            header = pcf.CommandHeader(type=pcf.COMMAND, command=11)
+            body = pcf.encode(header, [pcf.String(2016, name), pcf.Integer(20, 1)])
+            fields: Any = {"format": "MQADMIN", "reply_to": "REPLIES", **context}
+            who.put(COMMAND_QUEUE, body, **fields)
+            reply = qm.get("REPLIES", timeout=20)
+            assert reply is not None
+            assert pcf.decode(reply.body).header.reason == 0
+            assert reply.user == {"A": "ada", "B": "bob", "C": "carol"}[name]
+    found = {one["object"]: (one["user"], one["proof"], one["application"]) for one in said(log)}
+    assert found == {
+        "REPLIES": ("ada", "none", "console"),
+        "A": ("ada", "context", COMMAND_SERVER),
+        "B": ("bob", "context", COMMAND_SERVER),
+        "C": ("carol", "context", COMMAND_SERVER),
+    }
+
+
+def test_a_client_is_no_part_of_the_queue_manager_whatever_it_says(
+    manager: TestQueueManager, log: LogCapture
+) -> None:
+    with RawClient(manager.address) as one, manager.connect() as qm:
+        one.send_frame([1, 2, "", COMMAND_SERVER, "QM1", 1, "own", "own"])
+        assert one.receive()[0] == 2
+        one.open_session(b"s" * 16)
+        one.ask(c.DefineQueue("Q"), number=1)
+        (shown,) = [found for found in qm.connections() if found.application == COMMAND_SERVER]
+        assert (shown.proof, shown.is_own) == ("none", False)
+    assert [found["proof"] for found in said(log)] == ["none"]
 
 
 def test_attributes_that_are_set_by_a_handle_name_its_queue(

@@ -39,7 +39,7 @@ def test_it_is_started_once_when_the_command_queue_is_opened_for_puts() -> None:
                 queue.put("x", reply_to="REPLIES")
                 assert qm.get("REPLIES", timeout=20)
         assert served(manager)
-        assert len([one for one in qm.connections() if one.application == COMMAND_SERVER]) == 1
+        assert len([one for one in qm.connections() if one.proof == "own"]) == 1
 
 
 def test_it_is_started_for_requests_that_waited() -> None:

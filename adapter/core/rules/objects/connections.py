@@ -57,6 +57,7 @@ def _status(connection: ConnectionState, elapsed_ms: int) -> ConnectionStatus:
         sum(map(len, units)),
         max((_age_s(unit, elapsed_ms) for unit in units), default=0.0),
         party.channel,
+        party.principal.proof.value,
     )
 
 

@@ -5,7 +5,6 @@ It reads the topic of the movers' progress. The checker does not rely on it.
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Self
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
@@ -38,12 +37,7 @@ class TopicCopies:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_problem: object) -> None:
         self._consumer.close()
 
     def count(self, wait_s: float) -> int:

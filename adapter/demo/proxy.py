@@ -13,7 +13,6 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from enum import Enum
-from types import TracebackType
 from typing import Self, TypeVar, cast
 
 import uvloop
@@ -155,12 +154,7 @@ class Proxy:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_problem: object) -> None:
         self.stop()
 
     @property

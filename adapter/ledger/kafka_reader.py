@@ -7,7 +7,6 @@ to that. Nothing here decides which records count.
 
 import time
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import Any, Self
 
 import msgspec
@@ -91,12 +90,7 @@ class LedgerSource:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_problem: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from signal import SIGCONT, SIGSTOP
-from types import TracebackType
 from typing import Self
 
 from adapter import launch
@@ -65,12 +64,7 @@ class LocalKafka:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_problem: object) -> None:
         self.stop()
 
     @property

@@ -8,7 +8,6 @@ end of the partition, again after whatever came later. This module does not know
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from confluent_kafka import (
@@ -66,12 +65,7 @@ class EventReader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        _type: type[BaseException] | None,
-        _error: BaseException | None,
-        _traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_problem: object) -> None:
         self._consumer.close()
 
     def read(self, wait_ms: int) -> Iterator[EventRaised]:

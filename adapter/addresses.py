@@ -53,17 +53,13 @@ def peer_of(transport: asyncio.BaseTransport) -> Peer:
     if sock is None:
         return HERE
     if sock.family == socket.AF_UNIX:
-        return _of_process(sock)
+        option = getattr(socket, "SO_PEERCRED", None)  # Linux has it
+        if option is None:
+            return Peer("unix")
+        pid, uid, _ = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, option, 12))
+        return Peer(f"unix:pid={pid},uid={uid}", uid=uid)
     name = transport.get_extra_info("peername")
     return HERE if name is None else Peer(written(*name[:2]), name[0])
-
-
-def _of_process(sock: socket.socket) -> Peer:
-    option = getattr(socket, "SO_PEERCRED", None)  # Linux has it
-    if option is None:
-        return Peer("unix")
-    pid, uid, _ = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, option, 12))
-    return Peer(f"unix:pid={pid},uid={uid}", uid=uid)
 
 
 def is_literal(host: str) -> bool:

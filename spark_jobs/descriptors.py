@@ -46,11 +46,6 @@ _CHUNK = "get(headers, 1)"
 _PLACE_DIGITS = 8  # two 32-bit numbers of a chunk's header, in hexadecimal digits each
 
 
-def _schema(version: int) -> str:
-    name = "descriptor" if version == descriptor.VERSION else f"descriptor.{version}"
-    return schema_text(name)
-
-
 def _wanted() -> str:
     """The newest schema with just the fields that are wanted: Avro skips the others."""
     schema = json.loads(schema_text("descriptor"))
@@ -66,7 +61,8 @@ def decoded() -> Column:
     found = None
     for version in range(descriptor.VERSION, 0, -1):  # the newest is the usual one
         wrote = ours & F.expr(f"substring({_HEADER}.value, 1, 1) = x'{version:02x}'")
-        column = from_avro(avro, _schema(version), options)
+        name = "descriptor" if version == descriptor.VERSION else f"descriptor.{version}"
+        column = from_avro(avro, schema_text(name), options)
         found = F.when(wrote, column) if found is None else found.when(wrote, column)
     assert found is not None, "there is a version"
     return found.alias("descriptor")

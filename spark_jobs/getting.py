@@ -133,7 +133,10 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
             for at in range(0, len(batch.spans), 3):
                 lane, first, last = batch.spans[at : at + 3]
                 lanes.setdefault(lane, []).append((first, last))
-        self._note_size(lanes)
+        spans = [span for some in lanes.values() for span in some]
+        self._size = sum(last - first + 1 for first, last in spans)
+        if self._left is not None:
+            self._left -= self._size
         qm = self._connected()
         servers = self._options.kafka.get("bootstrap.servers", qm.bootstrap_servers)
         where = (self._options, qm.name, servers, found.incarnation)
@@ -159,12 +162,6 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
     def __getstate__(self) -> dict[str, Any]:
         """Go to tasks without the connection."""
         return self.__dict__ | {"_connection": None, "_consumer": None}
-
-    def _note_size(self, lanes: LaneSpans) -> None:
-        spans = [span for some in lanes.values() for span in some]
-        self._size = sum(last - first + 1 for first, last in spans)
-        if self._left is not None:
-            self._left -= self._size
 
     def _end(self, start: GetOffset) -> GetOffset:
         """Where a query ends that has brought all that it was to bring.

@@ -49,17 +49,13 @@ def lag(path: str, window: str, **given: Any) -> None:
     def work(spark: SparkSession) -> dict[str, Any]:
         totals = running.follow(job.start(events(spark, job), sinks.parquet(path)))
         report: dict[str, Any] = {"queue_manager": job.queue_manager, "path": path, **totals}
-        if totals["messages"] or _has_batches(spark, path):
+        if totals["messages"] or sinks.Files(spark, path).has("batch_id=0"):
             rows = table(spark.read.parquet(path), window)
             latest = rows.orderBy(F.desc("since"), F.desc("name")).limit(ROWS_MAX)
             report["lag"] = [row.asDict() for row in reversed(latest.collect())]
         return report
 
     running.perform("lag", job, work)
-
-
-def _has_batches(spark: SparkSession, path: str) -> bool:
-    return sinks.Files(spark, path).has("batch_id=0")
 
 
 def events(spark: SparkSession, job: running.Job) -> DataFrame:

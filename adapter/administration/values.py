@@ -109,15 +109,11 @@ def from_text(row: AttributeRow, given: str) -> Any:
     if word in named:
         return named[word]
     if row.type is int:
-        return _whole(row, word)
+        digits = word.removeprefix("-")
+        if not (digits.isascii() and digits.isdecimal() and len(digits) <= DIGITS_MAX):
+            raise NoSuchValueError(f"{row.attribute.keyword} takes a whole number, not {word}")
+        return int(word)
     return given.rstrip()
-
-
-def _whole(row: AttributeRow, word: str) -> int:
-    digits = word.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) <= DIGITS_MAX):
-        raise NoSuchValueError(f"{row.attribute.keyword} takes a whole number, not {word}")
-    return int(word)
 
 
 def fits(name: str, generic: str) -> bool:

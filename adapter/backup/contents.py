@@ -92,17 +92,12 @@ def _take_in(waiting: WaitingMessages, record: Record) -> None:
             seqs.add_span(record.spans[at], record.spans[at + 1])
     elif isinstance(record, MessageRestored):
         lane = BackupLane(record.put.queue, waiting.queues[record.put.queue], record.put.lane)
-        waiting.whole.setdefault(lane, {})[record.put.seq] = _as_copied(record)
-
-
-def _as_copied(record: MessageRestored) -> list[CopiedRecord]:
-    """Make the records that a mover would have written."""
-    put, message = record.put, record.put.message
-    header = (descriptor.HEADER, descriptor.encode(put, record.unit, record.unit_size))
-    return [
-        CopiedRecord(put.seq, message.put_time_ms, headers, None, value)
-        for headers, value in chunks.records_of(header, message.body)
-    ]
+        put, message = record.put, record.put.message
+        header = (descriptor.HEADER, descriptor.encode(put, record.unit, record.unit_size))
+        waiting.whole.setdefault(lane, {})[record.put.seq] = [
+            CopiedRecord(put.seq, message.put_time_ms, headers, None, value)
+            for headers, value in chunks.records_of(header, message.body)
+        ]
 
 
 def examine(path: Path) -> Contents:

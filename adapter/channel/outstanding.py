@@ -106,7 +106,10 @@ class Outstanding:
         or if they cannot be sent; LimitReached if too much is unanswered.
         """
         if unit is not None and unit.epoch != self.epoch:
-            requests = [self._beginning(unit, one_way), *requests]
+            if unit.epoch >= 0 or unit.session is not self.session:
+                raise _lost_unit(unit)
+            begin = c.Begin(unit.ident, unit.ahead)
+            requests = [Pending(begin, rq.FORGOTTEN, one_way=one_way, begins=unit), *requests]
         opening = None
         if self.opening is None or type(self.opening.answer) is Refused:
             opening = self._opening(requests)
@@ -149,12 +152,6 @@ class Outstanding:
                 request.begins = None  # the unit knows its beginning: else they keep each other
         if batch.opening is not None:
             self.opening = batch.opening
-
-    def _beginning(self, unit: UnitOnWire, one_way: bool) -> Pending:
-        if unit.epoch >= 0 or unit.session is not self.session:
-            raise _lost_unit(unit)
-        begin = c.Begin(unit.ident, unit.ahead)
-        return Pending(begin, rq.FORGOTTEN, one_way=one_way, begins=unit)
 
     def _opening(self, requests: list[Pending]) -> Pending | None:
         """Return what opens a session: the first one, or another if its opening was refused."""

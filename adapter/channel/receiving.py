@@ -7,8 +7,6 @@ made.
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from adapter.channel import requests as rq
 from adapter.channel.forking import try_lock
 from adapter.channel.handshake import Rejected
@@ -20,7 +18,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors.refusals import refusal
 from adapter.wire.codec import Payload, decode_server_frame
-from adapter.wire.frames import AnyReplies, AskServer, Goodbye, ProtocolError, Welcome
+from adapter.wire.frames import AnyReplies, AskServer, Goodbye, ProtocolError
 
 SILENT_LOOKS_MAX = 30
 """A thread that reads looks up so often while nothing comes, before it takes the link for lost."""
@@ -87,7 +85,10 @@ class Receiver:
         except ProtocolError as error:
             raise LinkLost(f"a frame that is not valid: {error}") from error
         if not isinstance(frame, AnyReplies):
-            _refuse_frame(frame)
+            if isinstance(frame, Goodbye):
+                reason = frame.reason
+                raise Rejected(refusal(reason.reason, reason.name, reason.detail))
+            raise LinkLost("a second welcome was not expected")
         state = self._state
         state.traffic.frames_received += 1
         outstanding = state.outstanding
@@ -133,11 +134,3 @@ class Receiver:
                 self._sender.send([Pending(AskServer(), rq.FORGOTTEN)], None, self.receive)
             finally:
                 state.lock.release()
-
-
-def _refuse_frame(frame: Welcome | Goodbye) -> NoReturn:
-    """Raise LinkLost, with what the queue manager said."""
-    if isinstance(frame, Goodbye):
-        reason = frame.reason
-        raise Rejected(refusal(reason.reason, reason.name, reason.detail))
-    raise LinkLost("a second welcome was not expected")

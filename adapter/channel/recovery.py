@@ -146,7 +146,10 @@ class Recovery:
                     raise LinkLost("closed")
                 self._put_in_place(link)
                 state.traffic.reconnects += 1
-                self._resend(link)
+                for operations in self._state.outstanding.resending(time.monotonic()):
+                    self._state.traffic.resent += len(operations)
+                    self._sender.encode(operations, sending=True)
+                    self._sender.transmit(link, self._receiver.receive)
             after_s, name = time.monotonic() - self._lost_s, self._handshake.queue_manager
             log.info("reconnected to %s after %.1f s", name, after_s)
             self._state.on_link(True)
@@ -158,12 +161,6 @@ class Recovery:
     def _put_in_place(self, link: Link) -> None:
         self._state.link = link
         self._state.one_way = self._handshake.version >= ONE_WAY_VERSION
-
-    def _resend(self, link: Link) -> None:
-        for operations in self._state.outstanding.resending(time.monotonic()):
-            self._state.traffic.resent += len(operations)
-            self._sender.encode(operations, sending=True)
-            self._sender.transmit(link, self._receiver.receive)
 
     def _resume(self, link: Link, left_s: float) -> None:
         """Attach to the session; if it is not known any more, settle the requests numbered in it.

@@ -111,7 +111,10 @@ class Verifier:
         problems = []
         for record in records:
             problems += self._numbering(record)
-            self._note_copies(record, is_copied)
+            if isinstance(record, r.QueueDefined | r.QueueDeleted):
+                self._copies = {at: seq for at, seq in self._copies.items() if at[0] != record.name}
+            elif isinstance(record, r.UnitCommitted) and is_copied:
+                self._copies |= {(put.queue, put.lane): put.seq for put in record.puts}
             problems += [] if known else self._replay(record)
         return problems
 
@@ -126,12 +129,6 @@ class Verifier:
             kind = type(record).__name__
             return [f"{kind} cannot be applied: {problem!r}; what follows is not replayed"]
         return []
-
-    def _note_copies(self, record: r.Record, is_copied: bool) -> None:
-        if isinstance(record, r.QueueDefined | r.QueueDeleted):
-            self._copies = {at: seq for at, seq in self._copies.items() if at[0] != record.name}
-        elif isinstance(record, r.UnitCommitted) and is_copied:
-            self._copies |= {(put.queue, put.lane): put.seq for put in record.puts}
 
     def _numbering(self, record: r.Record) -> list[str]:
         """Whether the messages of every lane are numbered densely."""

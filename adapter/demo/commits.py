@@ -100,12 +100,9 @@ class CommitWatch:
             frame = codec.decode_server_frame(payload)
             if isinstance(frame, frames.AnyReplies):
                 for answer in frame.answers:
-                    self._answer(told, answer)
-
-    def _answer(self, told: _Connection, answer: frames.AnyAnswer) -> None:
-        unit = told.asked.pop(answer.request, None)
-        if unit is not None and isinstance(answer.result, Done):
-            self._was_done(unit, told.holding)
+                    unit = told.asked.pop(answer.request, None)
+                    if unit is not None and isinstance(answer.result, Done):
+                        self._was_done(unit, told.holding)
 
     def _was_asked(self, unit: bytes) -> None:
         """A commit is on its way to the queue manager; for watches that do more."""

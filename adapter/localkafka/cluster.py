@@ -105,7 +105,10 @@ class LocalKafka:
         wanted = [plan for plan in wanted if not self._is_running(plan)]
         require_startable(wanted)
         for plan in wanted:
-            self._launch(plan)
+            assert self._machine is not None, "planned without a machine"
+            self.kill(plan.number)  # lets go of one that ended by itself
+            command = brokers_of.run_command(self._machine, plan)
+            self._children[plan.number] = launch.start(command, output=plan.output_file)
         running = [plan for plan in self._plans if self._is_running(plan)]
         if broker is None or 2 * len(running) > self._brokers:
             self._await_ready(wanted)
@@ -180,12 +183,6 @@ class LocalKafka:
                 shutil.rmtree(folder, ignore_errors=True)
             raise
         self._plans = plans
-
-    def _launch(self, plan: BrokerPlan) -> None:
-        assert self._machine is not None, "planned without a machine"
-        self.kill(plan.number)  # lets go of one that ended by itself
-        command = brokers_of.run_command(self._machine, plan)
-        self._children[plan.number] = launch.start(command, output=plan.output_file)
 
     def _await_ready(self, wanted: Sequence[BrokerPlan]) -> None:
         try:

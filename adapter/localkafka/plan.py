@@ -45,17 +45,13 @@ def _check_arguments(folder: Path, brokers: int, proxies: Mapping[int, int]) -> 
         raise LocalKafkaError(
             f"proxies names the brokers {unknown}, and there are only 1 to {brokers}"
         )
-    existing = _brokers_in(folder)
+    names = [path.name for path in folder.glob("broker-*")]
+    existing = {int(match[1]) for name in names if (match := re.fullmatch(r"broker-(\d+)", name))}
     if existing and existing != set(range(1, brokers + 1)):
         raise LocalKafkaError(
             f"{folder} holds the data of {len(existing)} broker(s), not of {brokers}: ask for as "
             "many, or use another data folder"
         )
-
-
-def _brokers_in(folder: Path) -> set[int]:
-    names = [path.name for path in folder.glob("broker-*")]
-    return {int(match[1]) for name in names if (match := re.fullmatch(r"broker-(\d+)", name))}
 
 
 def require_startable(plans: Sequence[BrokerPlan]) -> None:

@@ -135,18 +135,15 @@ class CatchUp:
         first = record[0] if record else None
         if isinstance(first, QueueDefined | QueueDeleted):
             if first.name == self.queue:
-                self._follow(first)
+                if isinstance(first, QueueDeleted):
+                    self.is_deleted = self._parked.defined
+                    self._parked.defined = False
+                else:
+                    self._parked.defined = first.incarnation == self._incarnation
             return []
         if not self._parked.defined:
             return []
         return [one for one in record if isinstance(one, Copy) and one.queue == self.queue]
-
-    def _follow(self, change: QueueDefined | QueueDeleted) -> None:
-        if isinstance(change, QueueDeleted):
-            self.is_deleted = self._parked.defined
-            self._parked.defined = False
-        else:
-            self._parked.defined = change.incarnation == self._incarnation
 
     def close(self) -> None:
         """Let go of the reader."""

@@ -59,7 +59,8 @@ def connect(
 ) -> MqiSession:
     """Connect under a number. Raises MqiFailure."""
     asked = 0 if cno is None else cno["Options"]
-    application = _application(cno)
+    given = "" if cno is None else unpadded(cno["ApplName"])
+    application = (given or PurePath(sys.argv[0] or "python").name)[:APPLICATION_LENGTH_MAX]
     who = credentials[0] or environment.get("MQK_USER", "")[:USER_LENGTH_MAX] or _own_user()
     password = credentials[1] or environment.get("MQK_PASSWORD", "")
     dialers = [TcpDialer(one) for one in _addresses(name, cno, cd, environment)]
@@ -176,12 +177,6 @@ def _parsed(text: str) -> list[Address]:
 def _unusable(why: str) -> MqiFailure:
     log.warning("MQCONN: %s", why)
     return MqiFailure(mq.MQRC_CLIENT_CONN_ERROR)
-
-
-def _application(cno: dict[str, Any] | None) -> str:
-    """Name the program, as messages that it puts will say: as it says, or by its file."""
-    given = "" if cno is None else unpadded(cno["ApplName"])
-    return (given or PurePath(sys.argv[0] or "python").name)[:APPLICATION_LENGTH_MAX]
 
 
 def _own_user() -> str:

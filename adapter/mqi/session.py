@@ -280,17 +280,13 @@ class MqiSession:
             self.is_broken = True
         unit = self.unit
         if isinstance(error, BackedOut) and unit is not None and self._is_lost(unit):
-            return self._unit_lost()
+            if self._options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR):
+                return MqiFailure(mq.MQRC_BACKED_OUT)
+            if self._unit_holds or not self.reconnects:
+                self.is_broken, self.unit = True, None
+                self.channel.close(abrupt=True)
+            return MqiFailure(mq.MQRC_CONNECTION_BROKEN)
         return failure_of(error)
-
-    def _unit_lost(self) -> MqiFailure:
-        """Say that a lost connection took the unit with it."""
-        if self._options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR):
-            return MqiFailure(mq.MQRC_BACKED_OUT)
-        if self._unit_holds or not self.reconnects:
-            self.is_broken, self.unit = True, None
-            self.channel.close(abrupt=True)
-        return MqiFailure(mq.MQRC_CONNECTION_BROKEN)
 
     def take_tally(self) -> tuple[dict[str, Any], str]:
         """Return what MQSTAT reports, as fields of an MQSTS, and reset the counts.

@@ -121,7 +121,11 @@ class ReadResponseServer:
                 request = self._requests.receive(0, transaction=transaction)
                 message = self._input.receive(0, transaction=transaction)
                 try:
-                    self._forward(message, response_queue_of(request), transaction)
+                    response_queue = response_queue_of(request)
+                    copy = message.copied()
+                    copy.use_dead_letter_queue = True
+                    with self._host.open(response_queue, access=QueueAccessMode.SEND) as target:
+                        target.send(copy, transaction=transaction)
                 except MessageQueueException as problem:
                     if problem.message_queue_error_code not in BAD_RESPONSE_QUEUE:
                         raise
@@ -134,15 +138,6 @@ class ReadResponseServer:
             return False
         self._served += 1
         return True
-
-    def _forward(
-        self, message: Message, response_queue: str, transaction: MessageQueueTransaction
-    ) -> None:
-        """Send a message on. If it cannot be delivered, it is in a dead-letter queue."""
-        copy = message.copied()
-        copy.use_dead_letter_queue = True
-        with self._host.open(response_queue, access=QueueAccessMode.SEND) as target:
-            target.send(copy, transaction=transaction)
 
     def _reject(self, request: Message, why: str) -> None:
         """Receive a request that cannot be served, and reject it: its sender is told."""

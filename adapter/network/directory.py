@@ -70,7 +70,10 @@ class Directory:
                 if kind == QUEUE_MANAGER:
                     self._take_entry(rest, value)
                 elif kind == ROUTE and value is not None:
-                    self._take_route(msgspec.json.decode(value, type=DirectoryRoute))
+                    route = msgspec.json.decode(value, type=DirectoryRoute)
+                    if route.version == VERSION:
+                        known = self._sources.get(route.destination, frozenset())
+                        self._sources[route.destination] = known | {route.source}
                 for call in self._listeners:
                     call()
                 self._changed.notify_all()
@@ -84,11 +87,6 @@ class Directory:
         entry = msgspec.json.decode(value, type=DirectoryEntry)
         if entry.version == VERSION and entry.queue_manager == name:
             self._entries[name] = entry
-
-    def _take_route(self, route: DirectoryRoute) -> None:
-        if route.version == VERSION:
-            known = self._sources.get(route.destination, frozenset())
-            self._sources[route.destination] = known | {route.source}
 
     @property
     def queue_managers(self) -> frozenset[str]:

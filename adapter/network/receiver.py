@@ -116,7 +116,9 @@ class NetworkReceiver:
         def begin() -> None:
             self._term, self._positions = term, places
             for topic in list(self._followed):
-                self._leave(topic)
+                del self._followed[topic]
+                if self._follower is not None:
+                    self._follower.leave(topic)
             with self._holding:
                 self._held.clear()
             self._want_all()
@@ -176,8 +178,11 @@ class NetworkReceiver:
                 self._failures += 1
                 self.trouble = str(error)
                 repetitions.warn(log, "not receiving", queue_manager=self._name, reason=str(error))
-            finally:
-                self._close()
+            finally:  # both would look for Kafka by themselves, in the pause as well
+                self._transport.close()
+                if self._follower is not None:
+                    self._follower.close()
+                    self._follower = None
             pause_s = PAUSES_S[min(self._in_a_row, len(PAUSES_S) - 1)]
             self._in_a_row += 1
             self._stopping.wait(pause_s)
@@ -206,13 +211,6 @@ class NetworkReceiver:
                 self._sweep()
                 self._in_a_row = 0
                 sweep_s = time.monotonic() + SWEEP_S
-
-    def _close(self) -> None:
-        """Let go of what would look for Kafka by itself, in the pause as well."""
-        self._transport.close()
-        if self._follower is not None:
-            self._follower.close()
-            self._follower = None
 
     def _obey(self) -> None:
         """Do what other threads want."""
@@ -253,9 +251,6 @@ class NetworkReceiver:
                 self._want_all()
             elif followed is not None:
                 ready += followed.collector.take(record)
-        self._hand_on(ready)
-
-    def _hand_on(self, ready: list[ReadyUnit]) -> None:
         if not ready:
             return
         with self._holding:
@@ -274,11 +269,6 @@ class NetworkReceiver:
             at = ReadPosition(collector.topic_id, collector.next)
             self._positions = {**self._positions, lost.topic: at}
             self._wanted[lost.topic] = collector.source
-
-    def _leave(self, topic: str) -> None:
-        del self._followed[topic]
-        if self._follower is not None:
-            self._follower.leave(topic)
 
     # Which topics are read.
 
@@ -344,7 +334,9 @@ class NetworkReceiver:
         now_ms = time.time_ns() // 1_000_000
         for topic, followed in list(self._followed.items()):
             if identities.get(topic) != followed.collector.topic_id:
-                self._leave_changed(topic)
+                if self._follower is not None:
+                    self._follower.leave(topic)
+                self._lose(TopicLost(topic, "it was deleted"))
             elif not followed.is_paused:
                 followed.collector.give_up(now_ms)
 
@@ -352,11 +344,6 @@ class NetworkReceiver:
         """Ask for those of the topics that are followed; for its own, at least."""
         own = names.inbound_topic(self._name, "")
         return self._transport.identities(list(self._followed) or [own])
-
-    def _leave_changed(self, topic: str) -> None:
-        if self._follower is not None:
-            self._follower.leave(topic)
-        self._lose(TopicLost(topic, "it was deleted"))
 
 
 def first_to_read(

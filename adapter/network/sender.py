@@ -224,7 +224,9 @@ class SenderSession:
         says whether the unit goes on.
         """
         while True:
-            left = self._ask_lowest(handle)
+            request = Pending(c.AskLowest(handle.number))
+            self._channel.ask([request])
+            left = self._channel.result(request, LowestPlaces)
             last = got[-1]
             if left.following != last.unit or not has_destination(last):
                 return left.lanes
@@ -233,11 +235,6 @@ class SenderSession:
             if not more:
                 raise NetworkError(f"the rest of a unit on {self._queue} was not available")
             got += more
-
-    def _ask_lowest(self, handle: Handle) -> LowestPlaces:
-        request = Pending(c.AskLowest(handle.number))
-        self._channel.ask([request])
-        return self._channel.result(request, LowestPlaces)
 
     # To the topics.
 

@@ -168,7 +168,9 @@ class TopicRegistry:
         if not self._landed:
             return False
         self._counts["changes"] += 1
-        self._forget()
+        if self._dead:  # compaction may remove them; its markers are read back like all records
+            self._log.forget(sorted(self._dead))
+            self._dead.clear()
         return True
 
     def _take_over(self) -> None:
@@ -253,12 +255,6 @@ class TopicRegistry:
         if not self._live[key]:
             del self._live[key]
             self._dead.add(key)
-
-    def _forget(self) -> None:
-        """Let compaction remove what is not needed; its markers are read back like all records."""
-        if self._dead:
-            self._log.forget(sorted(self._dead))
-            self._dead.clear()
 
     def _failed(self, why: str, code: int) -> RegistryNotAvailable:
         return RegistryNotAvailable(

@@ -193,17 +193,14 @@ class ActivationService:
             try:
                 with self._broker.another() as session:
                     is_lost = False
-                    self._follow(session)
+                    after = self._begin(session)
+                    while not self._stopping.is_set():
+                        after = self._turn(session, after, WAIT_MS)
             except Error as problem:
                 if not is_lost:
                     log.warning("activation waits for the queue manager: %s", problem)
                 is_lost = True
                 self._stopping.wait(RECONNECT_S)
-
-    def _follow(self, session: ServiceBroker) -> None:
-        after = self._begin(session)
-        while not self._stopping.is_set():
-            after = self._turn(session, after, WAIT_MS)
 
     def _begin(self, session: ServiceBroker) -> int:
         """Note every queue with activation; returns the number of the last event."""

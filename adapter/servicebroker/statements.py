@@ -156,7 +156,7 @@ class Statements(ABC):
         command = b.BrokerReceive(
             b"",
             a.as_queue(queue),
-            -1 if top is None else _top(top),
+            -1 if top is None else a.as_whole("top", top, 1, TOP_MAX),
             b"" if handle is None else as_guid(handle),
             b"" if group is None else as_guid(group),
             as_timeout_ms(timeout_ms),
@@ -238,7 +238,3 @@ def as_timeout_ms(value: int) -> int:
 def as_seconds(name: str, value: int) -> int:
     """Check a lifetime, or the time of a timer."""
     return a.as_whole(name, value, 1, SECONDS_MAX)
-
-
-def _top(value: int) -> int:
-    return a.as_whole("top", value, 1, TOP_MAX)

@@ -221,7 +221,12 @@ class DeadLetterHandler:
     def _apply(self, rule: DeadLetterRule, message: BrowsedMessage) -> bool:
         """Carry a rule out; False if another program has got the message in the meantime."""
         if rule.action == "DISCARD":
-            return self._discard(rule, message)
+            with self._qm.unit() as unit:
+                gone = message.remove(unit)
+            if gone:
+                self._counts["discarded"] += 1
+                self._report(f"{_named(message)}: discarded by the rule of line {rule.line}")
+            return gone
         target, manager = _target(rule, message)
         if not target:
             raise CannotForward(f"it names no queue for {rule.forward_queue or 'a retry'}")
@@ -233,14 +238,6 @@ class DeadLetterHandler:
             raise CannotForward(f"it would be put on {target} again, in an endless loop")
         keeps_header = rule.action == "FWD" and rule.header
         return self._move(rule, message, target, keeps_header)
-
-    def _discard(self, rule: DeadLetterRule, message: BrowsedMessage) -> bool:
-        with self._qm.unit() as unit:
-            gone = message.remove(unit)
-        if gone:
-            self._counts["discarded"] += 1
-            self._report(f"{_named(message)}: discarded by the rule of line {rule.line}")
-        return gone
 
     def _move(
         self, rule: DeadLetterRule, message: BrowsedMessage, target: str, keeps_header: bool

@@ -129,7 +129,10 @@ class TriggerMonitor:
         self._taken += 1
         message, wanted = trigger
         if wanted is not None:
-            self._carry_out(message, wanted)
+            try:
+                self._launch(wanted)
+            except Exception as problem:  # noqa: BLE001 -- whatever a launcher of the user's raises
+                self._bury_soon(message, str(problem))
         return True
 
     def stop(self) -> None:
@@ -168,21 +171,17 @@ class TriggerMonitor:
                 self._bury(message, *problem, unit)
             if self._stopping.is_set() and problem is None:
                 return None  # it stays for the next monitor
-            self._commit(unit)
+            try:
+                unit.commit()
+            except InDoubt as doubt:
+                if self._qm.outcome(doubt.unit_id) != "committed":
+                    raise
         except BackedOut:
             return None  # the connection was lost: it stays on the queue, if the queue still has it
         finally:
             if unit.is_open:
                 unit.backout()
         return message, wanted
-
-    def _commit(self, unit: Unit) -> None:
-        """Commit what was got; an answer that was lost is asked for."""
-        try:
-            unit.commit()
-        except InDoubt as doubt:
-            if self._qm.outcome(doubt.unit_id) != "committed":
-                raise
 
     def _read(self, message: Message) -> tuple[TriggerMessage | None, tuple[int, str] | None]:
         """Return what a message asks for, or why it cannot be done: feedback and text."""
@@ -221,12 +220,6 @@ class TriggerMonitor:
             f"it differs from the definition of process {name} in {', '.join(other)}: "
             f"{trigger.appl_id!r} is not started"
         )
-
-    def _carry_out(self, message: Message, trigger: TriggerMessage) -> None:
-        try:
-            self._launch(trigger)
-        except Exception as problem:  # noqa: BLE001 -- whatever a launcher of the user's raises
-            self._bury_soon(message, str(problem))
 
     def _start_failed(self, trigger: TriggerMessage, problem: str) -> None:
         """A program in the background was none."""

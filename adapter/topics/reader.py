@@ -218,7 +218,11 @@ class Cursor:
 
     def _look(self, place: Partition, offset: int) -> Point | None:
         """Stand at an offset; the seq and offset of the message that comes there, if one does."""
-        self._assign(place, offset)
+        self._error.text = ""
+        self._left.clear()
+        self._decoder.clear()
+        self._place, self._next = place, 0
+        self._open().assign([TopicPartition(*place, offset)])
         try:
             message = self._poll()
         except KafkaException as error:
@@ -245,13 +249,6 @@ class Cursor:
         if bounds is None:
             raise self._unread(place, 0, self._error.text or "no answer")
         return bounds
-
-    def _assign(self, place: Partition, offset: int) -> None:
-        self._error.text = ""
-        self._left.clear()
-        self._decoder.clear()
-        self._place, self._next = place, 0
-        self._open().assign([TopicPartition(*place, offset)])
 
     def _open(self) -> Consumer:
         if self._consumer is None:

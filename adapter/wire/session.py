@@ -91,7 +91,11 @@ class ServerSession:
         if self.state is ProtocolState.NEW and isinstance(frame, frames.Hello):
             self._hello(frame, received)
         elif self.state is ProtocolState.OPEN and isinstance(frame, frames.Requests):
-            self._requests(frame, received)
+            received.seen.extend(frame.seen)
+            received.operations += [
+                Incoming(operation.request, operation.number, operation.command)
+                for operation in frame.operations
+            ]
         else:
             name = type(frame).__name__
             text = f"{name} is not expected on a connection that is {self.state.value}"
@@ -113,13 +117,6 @@ class ServerSession:
         else:
             self.state = ProtocolState.OPEN
             received.hello = hello
-
-    def _requests(self, frame: frames.Requests, received: Received) -> None:
-        received.seen.extend(frame.seen)
-        received.operations += [
-            Incoming(operation.request, operation.number, operation.command)
-            for operation in frame.operations
-        ]
 
     def _refuse(self, received: Received, reason: Reason, text: str) -> None:
         received.goodbye = Refused(reason, "", text)

@@ -69,14 +69,10 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
                 continue
             if one.name == DELAYED_QUEUE:  # it cannot be altered
                 continue
-            _leave_name_out(one, qm.name)
+            # Its own name is left out, because another queue manager may read the definition.
+            if one.values.get("destination_queue_manager") == qm.name:
+                one.values["destination_queue_manager"] = ""
             yield from _definition(one, None if everything else _usual(one, defaults))
-
-
-def _leave_name_out(one: FoundObject, queue_manager: str) -> None:
-    """Leave this queue manager's name out of a definition, which another one may read."""
-    if one.values.get("destination_queue_manager") == queue_manager:
-        one.values["destination_queue_manager"] = ""
 
 
 def _defaults(qm: Connection, kind: Kind) -> list[dict[str, Any]]:

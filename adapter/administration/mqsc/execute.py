@@ -169,7 +169,10 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
         kind = SHOWN.get(word)
         if kind is None or (verb, _family(kind)) not in answers.NUMBERS or verb not in WITH_KIND:
             raise NotMqscError(f"unknown command {verb} {word}", word)
-        _check_name(kind, statement)
+        if kind.word == "SUB" and not statement.name:
+            by_id = any(one.keyword == "SUBID" for one in statement.parameters)
+            if statement.verb == "DEFINE" or not by_id:
+                raise NotMqscError("SUB takes a name, such as SUB(A)", "SUB")
         if word == "CHANNEL" and verb in MOVER and meaning.is_of_mover(statement):
             yield answers.accepted(MOVER[verb], statement.name)
             return
@@ -189,13 +192,6 @@ def _guess(qm: Connection, kind: Kind, name: str) -> str:
     by_upper = {one.name.upper(): one.name for one in objects.find(qm, kind, "*")}
     close = [by_upper[one] for one in get_close_matches(name.upper(), by_upper, GUESSES_MAX)]
     return " or ".join(one if one == one.upper() else quoted(one) for one in close)
-
-
-def _check_name(kind: Kind, statement: Statement) -> None:
-    if kind.word == "SUB" and not statement.name:
-        by_id = any(one.keyword == "SUBID" for one in statement.parameters)
-        if statement.verb == "DEFINE" or not by_id:
-            raise NotMqscError("SUB takes a name, such as SUB(A)", "SUB")
 
 
 def _family(kind: Kind) -> str:

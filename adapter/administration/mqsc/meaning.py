@@ -195,20 +195,15 @@ def _attribute(kind: Kind, parameter: StatementParameter, result: Given) -> None
     if row.attribute.fixed and value != row.default and kind.kind != QUEUE_MANAGER:
         raise NotMqscError(f"{row.attribute.keyword} cannot be set", word)
     if row.attribute.fixed or row.name in kind.unsupported:
-        _pass_over(row, value, parameter, result)
+        text = problem(row, value) if not row.attribute.fixed else None
+        if text is not None:
+            raise NotMqscError(text, parameter.keyword)
+        if is_noted(row, value):
+            result.without_effect.append(f"{parameter.keyword}({_one(parameter)})")
         return
     if row.name in result.attributes:
         raise NotMqscError(f"{row.attribute.keyword} is given twice", word)
     result.attributes[row.name] = value
-
-
-def _pass_over(row: AttributeRow, value: Any, parameter: StatementParameter, result: Given) -> None:
-    """Read an attribute without effect."""
-    text = problem(row, value) if not row.attribute.fixed else None
-    if text is not None:
-        raise NotMqscError(text, parameter.keyword)
-    if is_noted(row, value):
-        result.without_effect.append(f"{parameter.keyword}({_one(parameter)})")
 
 
 def _unknown(kind: Kind, word: str) -> NotMqscError:

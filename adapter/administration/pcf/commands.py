@@ -328,7 +328,8 @@ class Commands:
         if family.word == "QUEUE":
             kind = _kind_given(family, given)
             words = QUEUE_WORDS if kind is None else (kind.word,)
-            filters = given.filters(_any_queue())
+            rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].rows.items()}
+            filters = given.filters(Kind("queue", "QUEUE", "queue", "QUEUE", QUEUE_NAME, rows))
             given.finish()
             found = objects.find_queues(self._qm, words, pattern)
         else:
@@ -547,11 +548,6 @@ def _kind_given(family: Family, given: Arguments) -> Kind | None:
     if number not in types.attribute.numbers:
         raise PcfError(QUEUE_TYPE_ERROR, f"invalid queue type {number}", QUEUE_TYPE)
     return DEFINED[types.choices[types.attribute.numbers.index(number)]]
-
-
-def _any_queue() -> Kind:
-    rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].rows.items()}
-    return Kind("queue", "QUEUE", "queue", "QUEUE", QUEUE_NAME, rows)
 
 
 def _type_number(found: FoundObject) -> int:

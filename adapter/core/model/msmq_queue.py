@@ -96,7 +96,8 @@ class MsmqQueue(LocalQueue):
         """Remove a message for good; see Store.take."""
         count = self._count()
         stored = LocalQueue.take(self, place, priority)
-        self._forget_bytes(count, stored)
+        size = len(stored.message.body) if stored is not None else self.kept_bytes // max(count, 1)
+        self.kept_bytes = max(0, self.kept_bytes - size) if count > 1 else 0
         self.locked_at.pop(place, None)
         return stored
 
@@ -118,8 +119,3 @@ class MsmqQueue(LocalQueue):
 
     def _count(self) -> int:
         return self.available_count + self.locked_count
-
-    def _forget_bytes(self, count: int, stored: Stored | None) -> None:
-        """count: messages before one was removed."""
-        size = len(stored.message.body) if stored is not None else self.kept_bytes // max(count, 1)
-        self.kept_bytes = max(0, self.kept_bytes - size) if count > 1 else 0

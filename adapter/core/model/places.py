@@ -65,7 +65,9 @@ class Places:
         if head < len(items) and items[head] is stored:
             items[head] = None
             self._head = head + 1
-            self._compact()
+            if self._head >= _COMPACT_AT and self._head * 2 >= len(self._items):
+                del self._items[: self._head]
+                self._head = 0
             return
         index = self._index(stored.place)
         if index == len(items) or items[index] is not stored:
@@ -135,8 +137,3 @@ class Places:
 
     def _index(self, place: Place) -> int:
         return bisect_left(self._items, place, lo=self._head, key=_place)
-
-    def _compact(self) -> None:
-        if self._head >= _COMPACT_AT and self._head * 2 >= len(self._items):
-            del self._items[: self._head]
-            self._head = 0

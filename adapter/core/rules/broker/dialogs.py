@@ -23,7 +23,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Done
 from adapter.core.model.broker_queue import BrokerQueue
-from adapter.core.model.conversations import BROKEN, ENDED, Endpoint
+from adapter.core.model.conversations import BROKEN, ENDED
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.broker import catalog
@@ -247,15 +247,10 @@ def move(qm: QueueManager, request: Request, command: BrokerMove, unit: UnitOfWo
     state.group = command.group
     endpoint = qm.conversations.endpoints.get(command.handle)
     if endpoint is not None:
-        _place_in(queue, endpoint, command.group, unit)
+        before = endpoint.group.ident
+        queue.groups.move(endpoint, command.group)
+        work_of(unit).undo.append(lambda: queue.groups.move(endpoint, before))
     return Decision([], Done(), qm.entry_n)
-
-
-def _place_in(queue: BrokerQueue, endpoint: Endpoint, ident: bytes, unit: UnitOfWork) -> None:
-    """Let an endpoint be received from its new group; whoever backs out takes it back."""
-    before = endpoint.group.ident
-    queue.groups.move(endpoint, ident)
-    work_of(unit).undo.append(lambda: queue.groups.move(endpoint, before))
 
 
 def set_timer(

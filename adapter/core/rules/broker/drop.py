@@ -9,7 +9,7 @@ from adapter.core.attributes.broker import SERVICE
 from adapter.core.contract.broker import ERROR, BrokerDrop
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import ConversationSet, Record, Taken
+from adapter.core.contract.records import Record, Taken
 from adapter.core.model.conversations import OPEN, Endpoint
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import catalog
@@ -50,7 +50,8 @@ def _end_all(qm: QueueManager, service: str, now_ms: int) -> list[Record]:
         state = d.side(endpoint.state.conversation, endpoint.state.is_initiator)
         if state is not None:
             if _has_far_side(d, endpoint, service):
-                _report(d, state)
+                body = error_body(SERVICE_DROPPED, "The remote service has been dropped.")
+                send(d, message_of(state, ERROR, body, "X"))
             d.remove(state)
     puts = commit_records(qm.numbers.new_message_id(), d.puts, [], "commit", None)
     qm.step.made.update(d.all_made())
@@ -72,9 +73,3 @@ def _has_far_side(d: BrokerDelivery, endpoint: Endpoint, service: str) -> bool:
     if state.is_initiator and not state.sent:
         return False
     return bool(state.far_queue_manager) or state.far_service != service
-
-
-def _report(d: BrokerDelivery, state: ConversationSet) -> None:
-    """Send an Error of the system to the far side."""
-    body = error_body(SERVICE_DROPPED, "The remote service has been dropped.")
-    send(d, message_of(state, ERROR, body, "X"))

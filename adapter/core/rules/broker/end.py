@@ -19,7 +19,7 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Done
-from adapter.core.model.conversations import OPEN, ConversationGroups, Endpoint
+from adapter.core.model.conversations import OPEN
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.broker import catalog
@@ -71,7 +71,9 @@ def end(qm: QueueManager, request: Request, command: BrokerEnd, unit: UnitOfWork
         work_of(unit).cleaned.add(command.handle)
     endpoint = qm.conversations.endpoints.get(command.handle)
     if endpoint is not None:
-        _hide(catalog.that_queue(qm, state.queue).groups, endpoint, unit)
+        groups = catalog.that_queue(qm, state.queue).groups
+        groups.hide(endpoint)
+        work_of(unit).undo.append(lambda: groups.show(endpoint))
     return Decision([], Done(), qm.entry_n)
 
 
@@ -92,12 +94,6 @@ def _check(command: BrokerEnd) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, handle, text)
     if command.error is not None and command.cleanup:
         raise Refusal(Reason.OPTIONS_ERROR, handle, "an error does not go with cleanup")
-
-
-def _hide(groups: ConversationGroups, endpoint: Endpoint, unit: UnitOfWork) -> None:
-    """Let no message of an endpoint be received; whoever backs out takes it back."""
-    groups.hide(endpoint)
-    work_of(unit).undo.append(lambda: groups.show(endpoint))
 
 
 def decide_save(qm: QueueManager, request: Request, command: BrokerSave) -> Decision:

@@ -41,7 +41,7 @@ def _rows(qm: QueueManager, queue: BrokerQueue, endpoint: Endpoint) -> Iterator[
     kept = qm.queues.get(queue.name + RETAINED)
     rows = sorted(
         {row for row in endpoint.rows if is_on(queue, seq_of(row))}
-        | _rows_of_units(queue, endpoint)
+        | queue.locked_rows.get(endpoint.state.handle, set())
     )
     retained = [
         seq for seq in endpoint.retained if isinstance(kept, BrokerQueue) and is_on(kept, seq)
@@ -60,10 +60,6 @@ def _rows(qm: QueueManager, queue: BrokerQueue, endpoint: Endpoint) -> Iterator[
 def is_on(queue: BrokerQueue, seq: int) -> bool:
     """Whether a message is on a queue, whoever holds it."""
     return place_of(seq) in queue.stored or queue.is_there(seq)
-
-
-def _rows_of_units(queue: BrokerQueue, endpoint: Endpoint) -> set[int]:
-    return queue.locked_rows.get(endpoint.state.handle, set())
 
 
 def apply_conversation_set(qm: QueueManager, record: ConversationSet) -> None:

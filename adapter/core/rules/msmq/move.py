@@ -14,7 +14,6 @@ from adapter.core.contract.msmq import MOVE_ACCESS, RECEIVE_ACCESS, MsmqMove, Ms
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.msmq_handles import MsmqReader
 from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.messages.admit import hold, put_records
@@ -31,7 +30,11 @@ def decide_move(qm: QueueManager, request: Request, command: MsmqMove) -> Decisi
     """MQMoveMessage."""
     source = reader_of(qm, request, command.handle, RECEIVE_ACCESS | MOVE_ACCESS)
     target = reader_of(qm, request, command.target, MOVE_ACCESS)
-    _check_kinship(source, target)
+    one, other = source.msmq, target.msmq
+    parts = all(not queue.part or queue.is_subqueue for queue in (one, other))
+    if one is other or one.base != other.base or not parts:
+        text = "messages move between a queue and its subqueues"
+        raise Refusal(Reason.OPTIONS_ERROR, target.name, text)
     stored = _there(source.msmq, command.lookup_id)
     if command.unit and not source.msmq.attributes.transactional:
         raise Refusal(Reason.TRANSACTION_USAGE, source.name, "the queue is not transactional")
@@ -49,15 +52,6 @@ def decide_move(qm: QueueManager, request: Request, command: MsmqMove) -> Decisi
     gets: Gets = [(source.msmq, stored)]
     records = put_records(qm, ident, puts, request.now_ms, gets)
     return done(qm, request, records, 1)
-
-
-def _check_kinship(source: MsmqReader, target: MsmqReader) -> None:
-    """Refuse to move between queues that are not a queue and its subqueues."""
-    one, other = source.msmq, target.msmq
-    parts = all(not queue.part or queue.is_subqueue for queue in (one, other))
-    if one is other or one.base != other.base or not parts:
-        text = "messages move between a queue and its subqueues"
-        raise Refusal(Reason.OPTIONS_ERROR, target.name, text)
 
 
 def _there(queue: MsmqQueue, lookup_id: int) -> Stored:

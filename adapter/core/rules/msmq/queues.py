@@ -164,7 +164,7 @@ def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> De
         raise Refusal(Reason.ILLEGAL_QUEUE_PATH, command.path, text)
     if name.queue in qm.queues:
         raise Refusal(Reason.QUEUE_EXISTS, command.path)
-    naming.check_attributes(MSMQ_ATTRIBUTES, A_QUEUE, command.path, _given(command.attributes))
+    naming.check_attributes(MSMQ_ATTRIBUTES, A_QUEUE, command.path, command.attributes)
     if len(qm.queues) + len(SYSTEM_QUEUES) + 2 > qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, command.path, f"{qm.limits.queues} queues at most")
     new = NewQueues(qm, request.now_ms)
@@ -175,10 +175,6 @@ def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> De
     if queue.attributes.journaling:
         new.need_journal(queue.name, queue.attributes)
     return _done(qm, request, new, new.records)
-
-
-def _given(attributes: dict[str, Any]) -> dict[str, Any]:
-    return attributes
 
 
 def _done(

@@ -48,7 +48,9 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
     transactional = unit is not None or command.single
     message = _settle(qm, message, handle, request.now_ms, transactional=transactional)
     if unit is not None and unit.lifetime is not None:
-        _set_lifetime(message, unit.lifetime)
+        message.expires_at_ms, message.expiry_ms = unit.lifetime
+        header = msmq_delivery.header_of(message)
+        message.msmq = structs.replace(header, receive_by_ms=message.expires_at_ms)
     delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
     _send_to_each(delivery, handle, message)
     records = delivery.new.records
@@ -146,15 +148,6 @@ def _settle(
             unit_size=0,
         ),
     )
-
-
-def _set_lifetime(message: MessageData, lifetime: tuple[int, int]) -> None:
-    """Set the time to be received: that of the first message that the transaction sent, which all
-    its messages have.
-    """
-    message.expires_at_ms, message.expiry_ms = lifetime
-    header = msmq_delivery.header_of(message)
-    message.msmq = structs.replace(header, receive_by_ms=message.expires_at_ms)
 
 
 def _priority(message: MessageData) -> int:

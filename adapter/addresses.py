@@ -1,5 +1,8 @@
 """Which addresses are of this machine alone, and how one is written.
 
+A queue manager listens at a known Unix-domain socket too, named by its port: clients of this
+machine that name the port find it, and the operating system says who they are.
+
 This module knows addresses; it must not know what listens there, or what may.
 """
 
@@ -7,8 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import os
 import socket
 import struct
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -31,6 +38,43 @@ def is_loopback(address: str) -> bool:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
+
+
+SOCKETS = Path("/run/mqk")
+"""Made by an operator, or by the service of `mqk config unit`."""
+USUAL = ("127.0.0.1", "localhost")
+EVERYWHERE = "0.0.0.0"  # noqa: S104 -- it is compared
+
+
+def known_socket(host: str, port: int) -> str:
+    """Return the known socket of the queue manager at an address, "" if it has not made one."""
+    if host not in USUAL:
+        return ""
+    return next((str(one) for one in _known_sockets(port) if one.is_socket()), "")
+
+
+def socket_to_make(host: str, port: int) -> str:
+    """Return where a queue manager that listens at an address makes its known socket; "" if there
+    is no folder for it, or if the address is not the one that clients of this machine name.
+    """
+    if host not in (*USUAL, EVERYWHERE):
+        return ""
+    for path in _known_sockets(port):
+        folder = path.parent
+        if folder != SOCKETS:
+            with suppress(OSError):
+                folder.mkdir(mode=0o700, exist_ok=True)
+        if os.access(folder, os.W_OK | os.X_OK):
+            return str(path)
+    return ""
+
+
+def _known_sockets(port: int) -> Iterator[Path]:
+    """Return the known sockets of a port: of the machine's queue managers, then of the user's."""
+    yield SOCKETS / f"{port}.sock"
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    if runtime.startswith("/"):
+        yield Path(runtime) / "mqk" / f"{port}.sock"
 
 
 class Peer(Struct, frozen=True):

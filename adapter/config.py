@@ -126,7 +126,7 @@ def _text(least: int = 0) -> Any:
 LIMITS = Limits()
 NAME_PATTERN = rf"^[A-Za-z0-9._/%]{{1,{NAME_LENGTH_MAX}}}$"
 ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?$"
-PATH_OR_NOT_PATTERN = r"^$|^/[^,]+$"
+SOCKET_PATTERN = r"^$|^auto$|^/[^,]+$"
 ADDRESS_OR_NOT_PATTERN = f"^$|{ADDRESS_PATTERN}"
 REGISTRY_PATTERN = r"^(topic|none|https?://\S+)$"
 TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}$"
@@ -157,9 +157,11 @@ SETTINGS: Mapping[str, Setting] = {
             "more. Port 0: any free port.",
         ),
         Setting(
-            key="listen_unix", kind=Annotated[str, Meta(pattern=PATH_OR_NOT_PATTERN)], default="",
+            key="listen_unix", kind=Annotated[str, Meta(pattern=SOCKET_PATTERN)], default="auto",
             meaning="Path of a Unix-domain socket where programs of this machine connect too, as "
-            "unix:PATH. It starts with / and has no comma. Empty: none.",
+            "unix:PATH. It starts with / and has no comma. auto: PORT.sock in /run/mqk or in "
+            "$XDG_RUNTIME_DIR/mqk, if there is one of these folders; programs that connect to "
+            "127.0.0.1:PORT use it by themselves. Empty: none.",
             example='"/run/mqk/QM1.sock"',
         ),
         Setting(
@@ -481,7 +483,7 @@ def _wanted(key: str, error: msgspec.ValidationError) -> str:
     if key in ADDRESSES:
         return f"it is HOST:PORT, such as 127.0.0.1:{ADDRESSES[key]}"
     if key == "listen_unix":
-        return "it is a path that starts with / and has no comma, such as /run/mqk/QM1.sock"
+        return "it is auto, or a path that starts with / and has no comma: /run/mqk/QM1.sock"
     return str(error).lower()
 
 

@@ -58,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         register_profile()
     os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED_JAVA)
+    os.environ.pop("XDG_RUNTIME_DIR", None)  # no known socket beside a port that a test names
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell's background jobs ignore Ctrl-C, and so would all that tests start and interrupt.
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -65,7 +65,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "backup": "core.contract format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",
         "registry": "addresses web errors ledger topics format.schemas launch watched",
-        "channel": "wire core.contract core.mq_layouts core.attributes errors",
+        "channel": "addresses wire core.contract core.mq_layouts core.attributes errors",
         "client": "channel network.lookup registry.port registry.rest registry.values "
         "topics.events wire core.contract core.mq_layouts core.attributes errors",
         "mq_constants": "",

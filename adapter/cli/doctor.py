@@ -49,8 +49,9 @@ class DoctorCheck(Struct):
 @click.option(
     "--qmgr",
     envvar="MQK_QMGR",
-    metavar="HOST:PORT",
-    help=f"The queue manager to ask.  [default: one at {options.DEFAULT_ADDRESS}]",
+    metavar="ADDRESS",
+    help="The queue manager to ask: HOST:PORT or unix:/PATH.  "
+    f"[default: one at {options.DEFAULT_ADDRESS}]",
 )
 @options.kafka_client_if_wanted
 @options.json_output

@@ -61,7 +61,7 @@ def queue_manager(command: Command) -> Command:
     """--qmgr: the address of a running queue manager, as text that adapter.connect takes."""
     option = click.option(
         "--qmgr", envvar="MQK_QMGR", default=DEFAULT_ADDRESS, show_default=True, show_envvar=True,
-        metavar="HOST:PORT", help="Where the queue manager listens.",
+        metavar="ADDRESS", help="Where the queue manager listens: HOST:PORT or unix:/PATH.",
     )  # fmt: skip
     return option(command)
 

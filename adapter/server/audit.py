@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 
 from adapter.core.attributes.objects import QUEUE_MANAGER
-from adapter.core.contract.parties import Party
+from adapter.core.contract.parties import Party, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused, Result
@@ -21,6 +21,8 @@ from adapter.owner.inquiries import Inquiries
 
 OF_COMMANDS = "mqk "
 """What the application begins with that a command of mqk says it is."""
+
+TRUSTED = (Proof.OPERATOR, Proof.OWN, Proof.CONTEXT)
 
 log = structlog.get_logger("mqk.audit")
 
@@ -77,8 +79,12 @@ def by(connection: int, party: Party | None) -> dict[str, Any]:
 
 
 def level_of(party: Party) -> int:
-    """Return the level at which a connection is logged: two lines a command hide all others."""
-    return logging.DEBUG if party.application.startswith(OF_COMMANDS) else logging.INFO
+    """Return the level at which a connection is logged: two lines a command hide all others.
+
+    Only an operator, and a part of the queue manager, can have them hidden.
+    """
+    is_hidden = party.application.startswith(OF_COMMANDS) and party.principal.proof in TRUSTED
+    return logging.DEBUG if is_hidden else logging.INFO
 
 
 def _outcome(result: Result) -> dict[str, str]:

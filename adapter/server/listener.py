@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import structlog
+
 from adapter import addresses, watched
 from adapter.core.contract.results import Refused
 from adapter.server.bounds import BOUNDS
@@ -19,8 +21,13 @@ from adapter.server.connections import ClientConnections
 
 BACKLOG = 1024
 """How many clients may wait until they are accepted."""
+AUTO = "auto"
+"""In place of a path: the known socket of the port, if there is a folder for it."""
 FILES_RESERVED = 128
 """Open files for the ledger's connections to brokers, for logs, and for saying goodbye."""
+
+
+log = structlog.get_logger("mqk.listener")
 
 
 class NotLoopbackError(ValueError):
@@ -102,14 +109,16 @@ class Listener:
     ) -> None:
         """accept: makes the protocol of a new connection. broke: hears of what must not fail and
         did. remote_clients: listen also where other machines could connect; admission asks these
-        for a password. unix_path: of a Unix-domain socket to listen at too, "" for none.
+        for a password. unix_path: of a Unix-domain socket to listen at too, AUTO, or ""
+        for none.
         """
         self._connections = connections
         self._accept = accept
         self._broke = broke
         self._remote_clients = remote_clients
         self._look: asyncio.TimerHandle | None = None
-        self._unix_path = unix_path
+        self.unix_path = unix_path
+        """Where it listens too, once it listens; "" for nowhere."""
         self._unix_mode = unix_mode
         self._servers: list[asyncio.Server] = []
 
@@ -120,8 +129,8 @@ class Listener:
         loop = asyncio.get_running_loop()
         server = await loop.create_server(self._accept, host, port, backlog=BACKLOG)
         self._servers.append(server)
-        if self._unix_path:
-            bound = bind_path(self._unix_path, self._unix_mode)
+        bound = self._bind_path(*addresses.listening(server))
+        if bound is not None:
             self._servers.append(
                 await loop.create_unix_server(self._accept, sock=bound, backlog=BACKLOG)
             )
@@ -129,6 +138,22 @@ class Listener:
         self._connections.connections_max = min(most, files_max(most) - FILES_RESERVED)
         self._look_again()
         return addresses.listening(server)
+
+    def _bind_path(self, host: str, port: int) -> socket.socket | None:
+        """Return a socket at the path, None if there is to be none, or AUTO cannot have one."""
+        is_auto = self.unix_path == AUTO
+        if is_auto:
+            self.unix_path = addresses.socket_to_make(host, port)
+        if not self.unix_path:
+            return None
+        try:
+            return bind_path(self.unix_path, self._unix_mode)
+        except SocketPathError as error:
+            if not is_auto:
+                raise
+            log.warning("not listening at the known socket", reason=str(error))
+            self.unix_path = ""
+            return None
 
     async def shut(self, reason: Refused) -> None:
         """Close the port and say goodbye to every client."""
@@ -143,7 +168,7 @@ class Listener:
 
     def _stop_listening(self) -> None:
         if len(self._servers) > 1:  # else the path is not ours
-            Path(self._unix_path).unlink(missing_ok=True)
+            Path(self.unix_path).unlink(missing_ok=True)
         for server in self._servers:
             server.close()
         self._servers.clear()

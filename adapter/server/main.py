@@ -169,7 +169,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             version=metadata.version("mqk"),
             core=compiled.text(compiled.count()),
             address=addresses.written(host, port),
-            unix=settings.unix_path,
+            unix=server.listener.unix_path,
             http=http,
             ledger=names.ledger_topic(name),
             kafka=settings.kafka.bootstrap_servers,

@@ -19,7 +19,8 @@ from adapter.server.own_schemas import NO_REGISTRY
 class ServerSettings(Struct, kw_only=True):
     """What a server needs to know.
 
-    unix_path: of a Unix-domain socket to listen at too, "" for none; unix_mode: its permissions.
+    unix_path: of a Unix-domain socket to listen at too, listener.AUTO, or "" for none.
+    unix_mode: its permissions.
     http_host, http_port: for monitoring, port 0 for none. http_if_free: nobody has chosen that
     port, so that the server goes on without one if it is taken. registry_host, registry_port: of
     the schema registry's API; port 0 for none but /registry of a monitoring on loopback.

@@ -209,7 +209,10 @@ def test_variables_of_others_are_let_be(name: str) -> None:
         ("[kafka.options]\nx = [1]", "kafka.options: x is a list; text is wanted"),
         ("[kafka]\nreplication = 2\nmin_insync_replicas = 3", "nothing could be written"),
         ("[kafka]\nmin_insync_replicas = 1", "set both, or neither"),
-        ("listen_unix = 'QM1.sock'", "listen_unix is 'QM1.sock'; it is a path that starts with /"),
+        (
+            "listen_unix = 'QM1.sock'",
+            "'QM1.sock'; it is auto, or a path that starts with /",
+        ),
         ("listen_unix_mode = '644'", "it is one of 600, 660, 666"),
         ("remote_clients = 'with_password'", "there would be no password to check"),
         ("a = ", "is not TOML: "),

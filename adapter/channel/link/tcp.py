@@ -1,5 +1,7 @@
 """Links over TCP, or over a Unix-domain socket, in the clear.
 
+An address of this machine leads to the known socket of its queue manager, if it has one.
+
 Reading and writing are one system call each on the hot path: the socket blocks, its own receive
 timeout makes a receive look up, and a send that would block says so at once (MSG_DONTWAIT), so that
 the thread that sends can read meanwhile. This module does not know what the frames mean.
@@ -14,6 +16,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+from adapter import addresses
 from adapter.channel.addresses import Address
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, LinkTimings, WhileFull
 from adapter.wire.codec import FrameBuffer, Payload
@@ -68,7 +71,11 @@ def _places(address: Address) -> list[tuple[Any, ...]]:
     """Return where to connect, as getaddrinfo() does."""
     if address.path:
         return [(socket.AF_UNIX, socket.SOCK_STREAM, 0, "", address.path)]
-    return [*socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)]
+    found: list[tuple[Any, ...]] = [
+        *socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    ]
+    path = addresses.known_socket(address.host, address.port)
+    return [(socket.AF_UNIX, socket.SOCK_STREAM, 0, "", path), *found] if path else found
 
 
 def _tune(sock: socket.socket, timings: LinkTimings) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import structlog
 from structlog.testing import LogCapture
 
 import adapter
-from adapter import testing
+from adapter import addresses, testing
 from adapter.administration.pcf import structures as pcf
 from adapter.administration.pcf.command_server import COMMAND_QUEUE
 from adapter.administration.status import COMMAND_SERVER
@@ -163,13 +164,16 @@ def test_attributes_that_are_set_by_a_handle_name_its_queue(
 
 
 def test_finding_users_section_5_connections_of_commands_are_logged_at_debug(
-    manager: TestQueueManager, log: LogCapture
+    log: LogCapture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log.entries.clear()
-    manager.connect(application="mqk put").close()
-    manager.connect(application="shop").close()
-    manager.stop()
-    levels = {
-        (one["application"], one["log_level"]) for one in log.entries if "client" in one["event"]
-    }
-    assert levels == {("shop", "info")}  # which is the least that this queue manager logs
+    """Of an operator's: any program can call itself so, and none can hide itself."""
+    with testing.queue_manager(unix_path=tmp_path / "s") as manager:
+        log.entries.clear()
+        adapter.connect(f"unix:{tmp_path}/s", application="mqk put").close()
+        adapter.connect(f"unix:{tmp_path}/s", application="shop").close()
+        adapter.connect(manager.address, application="mqk get").close()
+        monkeypatch.setattr(addresses, "peer_of", lambda _: addresses.Peer("unix", uid=65_534))
+        adapter.connect(f"unix:{tmp_path}/s", application="mqk browse").close()
+    clients = [one for one in log.entries if "client" in one["event"]]
+    assert {one["log_level"] for one in clients} == {"info"}  # the least that is logged
+    assert {one["application"] for one in clients} == {"shop", "mqk get", "mqk browse"}

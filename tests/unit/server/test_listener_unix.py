@@ -114,6 +114,72 @@ def test_a_path_that_cannot_be_had_is_refused(path: Path) -> None:
         bind_path(f"{path}{'x' * 200}", 0o600)
 
 
+@pytest.fixture
+def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the known sockets of this user."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(addresses, "SOCKETS", tmp_path / "not there")
+    return tmp_path / "mqk"
+
+
+def at_the_socket(qm: adapter.Connection) -> bool:
+    (address,) = [one.address for one in qm.connections()]
+    return address.startswith("unix:")
+
+
+def test_programs_that_name_the_port_use_the_known_socket(known: Path) -> None:
+    with testing.queue_manager(unix_path="auto") as manager:
+        port = manager.address.rpartition(":")[2]
+        assert (known / f"{port}.sock").is_socket()
+        assert known.stat().st_mode & 0o777 == 0o700
+        for address in (manager.address, f"localhost({port})"):
+            with adapter.connect(address) as qm:
+                assert at_the_socket(qm)
+        with adapter.connect(manager.address) as qm:
+            manager.restart()
+            assert at_the_socket(qm)
+        manager.crash()
+        assert not list(known.iterdir())
+        manager.start()
+
+
+def test_the_machines_folder_comes_first(
+    known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "SOCKETS", tmp_path)
+    with (
+        testing.queue_manager(unix_path="auto") as manager,
+        adapter.connect(manager.address) as qm,
+    ):
+        assert at_the_socket(qm)
+        assert not known.exists()
+
+
+def test_a_client_that_cannot_use_the_known_socket_uses_the_port(known: Path) -> None:
+    with testing.queue_manager() as manager, socket.socket(socket.AF_UNIX) as killed:
+        known.mkdir()
+        killed.bind(str(known / f"{manager.address.rpartition(':')[2]}.sock"))
+        with adapter.connect(manager.address) as qm:
+            assert not at_the_socket(qm)
+
+
+def test_no_known_socket_is_no_reason_not_to_start(
+    known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert addresses.socket_to_make("10.0.0.1", 1414) == ""
+    assert addresses.known_socket("10.0.0.1", 1414) == ""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "not/a/path")
+    assert addresses.socket_to_make("127.0.0.1", 1414) == ""
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(long))
+    with (
+        testing.queue_manager(unix_path="auto") as manager,
+        adapter.connect(manager.address) as qm,
+    ):
+        assert not at_the_socket(qm)
+
+
 def test_a_trigger_monitor_tells_its_programs_the_path(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,7 @@ def test_defaults_are_those_of_the_parts() -> None:
     wanted = ServerSettings(
         queue_manager="QM1",
         kafka=KafkaSettings(bootstrap_servers="k:1"),
+        unix_path="auto",
         http_port=9414,
         http_if_free=True,
         limits=Limits(statistics_interval_s=60),

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.faults import FAULTS, GONE
-from tests.simulation.programs import AHEAD_FROM
+from tests.simulation.programs import AHEAD_FROM, MOVES_FROM
 from tests.simulation.simulation import Simulation
 from tests.simulation.storage import topic_of
 
 TOP = Path(__file__).parents[2]
-SEEDS = (1, 300)
-AHEAD_SEEDS = f"{AHEAD_FROM}-{AHEAD_FROM + 29}"
-"""Of everything: with units ahead."""
-TIMEOUT_S = 240.0
+SEEDS = (1, 150)
+LATER_SEEDS = [f"{first}-{first + 19}" for first in (MOVES_FROM, AHEAD_FROM)]
+"""Of everything: with messages that are moved, and with units ahead."""
+TIMEOUT_S = 600.0
 
 
 def started(*arguments: str, hash_seed: int = 0) -> subprocess.Popen[str]:
@@ -53,7 +53,7 @@ def test_no_seed_is_broken_and_every_fault_is_met() -> None:
     first, last = SEEDS
     middle = (first + last) // 2
     parts = [started(f"{first}-{middle}"), started(f"{middle + 1}-{last}")]
-    parts.append(started("everything", AHEAD_SEEDS))
+    parts.append(started("everything", *LATER_SEEDS))
     met: Counter[str] = Counter()
     for output in map(said, parts):
         met.update(json.loads(output))

@@ -1,6 +1,5 @@
 """Long frames and commands decode to little more than they weigh."""
 
-import gc
 import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -135,7 +134,6 @@ BOMB: list[Any] = [[]] * 3_000_000
 
 def peak(what: Callable[[], object]) -> int:
     """Say how many bytes something took at its worst."""
-    gc.collect()
     tracemalloc.start()
     try:
         what()

@@ -25,7 +25,7 @@ BY_FILE := --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check short test demo docs mutants bench compiled compiled-test fmt lint types constraints wheel clean \
+.PHONY: help setup check short test demo docs mutants spark-releases bench compiled compiled-test fmt lint types constraints wheel clean \
     schemas-check images docker-test
 
 help: ## print the targets
@@ -81,6 +81,9 @@ compiled-test: compiled ## transcripts, requirements, codecs and simulations on 
 
 soak: $(STAMP) ## hundreds of kills of every process; KILLS=N in each part, PARTS="network" for some
 	$(BIN)/python -m tests.soak $(PARTS) $(if $(KILLS),--kills $(KILLS))
+
+spark-releases: $(STAMP) ## queues with each release of Spark 4 that they were tried with
+	MQK_SPARK_RELEASES="4.1.1 4.2.1 4.3.0" $(BIN)/python -m pytest --strict-outcomes -q tests/spark/test_versions.py
 
 bench: $(STAMP) ## throughput, latency and memory beside raw Kafka and others, an hour and a half; PARTS="verbs scale" for some
 	$(BIN)/python -m benchmarks $(PARTS)

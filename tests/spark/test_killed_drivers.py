@@ -10,14 +10,11 @@ from adapter import testing
 from adapter.localkafka import LocalKafka
 from tests.spark import lives
 
-ARCHIVED_UNITS, TAKEN_UNITS = 30, 40
-KILLS = (
-    # The files are there, the queue has nothing; of what is taken nothing is written.
-    ("archive.2.files", "get.1.read"),
-    # Everything is there, and neither Spark nor the queue manager knows.
-    ("archive.5.queue", "get.3.files"),
-)
-FAILURES = ("archive.7.files!", "archive.9.queue!", "get.4.read!")
+ARCHIVED_UNITS, TAKEN_UNITS = 20, 30
+KILLED_AT = ("archive.2.queue", "get.2.files")
+"""Everything is there, and neither Spark nor the queue manager knows."""
+FAILURES = ("archive.4.files!", "archive.6.queue!", "get.4.read!")
+"""The files are there, the queue has nothing; everything is there; nothing is there."""
 
 
 @pytest.mark.timeout(600)
@@ -28,9 +25,8 @@ def test_killed_and_failing_drivers_do_everything_once(
     with testing.queue_manager(unique_name(), bootstrap_servers=servers) as manager:
         scene = lives.Scene(servers, manager.name, manager.address, tmp_path)
         filled = lives.fill(scene, ARCHIVED_UNITS, TAKEN_UNITS)
-        for stops in KILLS:
-            lives.kill_at(scene, *stops)
+        lives.kill_at(scene, *KILLED_AT)
         said, complaints = lives.finish(scene, *FAILURES)
         assert sorted(said.splitlines()) == [f"failed at {place[:-1]}" for place in FAILURES]
         assert complaints == ""
-        assert lives.check(scene, filled)["archive"] >= 11
+        assert lives.check(scene, filled)["archive"] >= 7

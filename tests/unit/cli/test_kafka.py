@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter.localkafka import free_port
 from tests.unit.cli.conftest import Mqk
 
 
@@ -35,7 +36,7 @@ def test_missing_java_is_a_sentence(
     mqk: Mqk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    said = mqk("kafka", "start", "--data-dir", tmp_path)
+    said = mqk("kafka", "start", "--data-dir", tmp_path, "--port", free_port())
     assert said.status == 1
     assert "install Java" in said.err
 

@@ -41,7 +41,7 @@ from adapter.errors import (
 )
 
 
-def _installed() -> str:
+def _installed_version() -> str:
     """Return the release of the distribution that is installed."""
     for distribution in ("mqk", "mqk-client"):
         with suppress(PackageNotFoundError):
@@ -49,7 +49,7 @@ def _installed() -> str:
     return "0+unknown"  # a copy of the sources that was never installed
 
 
-__version__ = _installed()
+__version__ = _installed_version()
 
 if TYPE_CHECKING:
     from adapter import kafka, mqi, testing

@@ -435,7 +435,7 @@ class Layer(Struct):
         try:
             value = msgspec.convert(raw, kind, strict=not as_text)
         except msgspec.ValidationError as error:
-            raise ConfigError(f"{source}: {key} is {raw!r}; {_wanted(key, error)}") from error
+            raise ConfigError(f"{source}: {key} is {raw!r}; {_expectation(key, error)}") from error
         if key in ADDRESSES and value:
             try:
                 port = read_address(value, ADDRESSES[key])[1]
@@ -470,7 +470,7 @@ def read_address(text: str, default_port: int = DEFAULT_PORT) -> tuple[str, int]
     return host, int(port)
 
 
-def _wanted(key: str, error: msgspec.ValidationError) -> str:
+def _expectation(key: str, error: msgspec.ValidationError) -> str:
     """Say what a value has to be, in words of the setting rather than of its type."""
     setting = SETTINGS[key]
     if setting.choices:

@@ -166,7 +166,7 @@ def tell(text: str) -> None:
     writer.flush()
 
 
-def dropped() -> int:
+def dropped_lines() -> int:
     """Return how many lines of this process's log were dropped."""
     writer = structlog.get_config()["logger_factory"]
     return writer.dropped if isinstance(writer, LineWriter) else 0
@@ -296,10 +296,10 @@ def _in_order(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDi
 def _without_control(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Escape control characters: clients choose some of what is logged."""
     return {
-        key: CONTROL.sub(_escaped, value) if isinstance(value, str) else value
+        key: CONTROL.sub(_escape, value) if isinstance(value, str) else value
         for key, value in event.items()
     }
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escape(found: re.Match[str]) -> str:
     return found[0].encode("unicode_escape").decode()

@@ -75,7 +75,7 @@ def check_schema(schema: str) -> None:
     Raises ValueError, with the line and the cause. A pattern in a schema that can match the same
     value in many ways makes checks slow: up to a second for each value that does not match.
     """
-    _compiled(schema)
+    _compile_schema(schema)
 
 
 def why_invalid(validation: Validation, schema: str, body: bytes) -> str:
@@ -98,7 +98,7 @@ def why_invalid(validation: Validation, schema: str, body: bytes) -> str:
         if validation == "VALID_XML":
             text = _utf8(body)
             _check_document(text)
-            return _why_against_schema(_compiled(schema), text)
+            return _why_against_schema(_compile_schema(schema), text)
         _check_fragment(_utf8(body))
     except _InvalidError as fault:
         return f"the body is not well-formed XML: {fault}"
@@ -173,7 +173,7 @@ def _is_slow(text: bytes) -> bool:
 
 
 @lru_cache(maxsize=SCHEMAS_KEPT)
-def _compiled(schema: str) -> Any:
+def _compile_schema(schema: str) -> Any:
     """Compile a schema, which any thread may use. Raises ValueError."""
     try:
         return _compile(schema)
@@ -270,14 +270,14 @@ def _utf8(body: bytes) -> bytes:
     encoding, mark = _encoding(body)
     text = body[mark:]
     if encoding != "UTF-8":
-        text = _decoded(text, encoding)
+        text = _decode(text, encoding)
     declaration = DECLARATION.match(text)
     declared = (declaration["encoding"] or b"").decode().lower() if declaration else ""
     if declared and declared not in NAMES[encoding]:
         if encoding != "UTF-8" or mark or not DECLARED_ENCODINGS.fullmatch(declared):
             cause = f"the XML declaration says {declared}, but the text is {encoding}"
             raise _ParserError(0, 1, cause)
-        text = _decoded(text, declared)
+        text = _decode(text, declared)
     return _without_declaration(text)
 
 
@@ -293,7 +293,7 @@ def _encoding(body: bytes) -> tuple[str, int]:
     return "UTF-8", 0
 
 
-def _decoded(text: bytes, encoding: str) -> bytes:
+def _decode(text: bytes, encoding: str) -> bytes:
     """Return a text in UTF-8. Raises _InvalidError."""
     try:
         return text.decode(encoding).encode()

@@ -38,13 +38,13 @@ def audit(queue: str, **given: Any) -> None:
             spark, queue, job.bootstrap_servers, job.queue_manager,
             kafka_options=job.kafka_options, stream=False,
         )  # fmt: skip
-        return {"queue": queue, **settled(records)}
+        return {"queue": queue, **settle(records)}
 
     if running.perform("audit", job, work)["violations"]:
         sys.exit(1)
 
 
-def settled(records: DataFrame) -> dict[str, Any]:
+def settle(records: DataFrame) -> dict[str, Any]:
     """Judge; again as long as only units at the end are not whole, which may still be coming."""
     report = judge(records)
     for _ in range(TRIES_MAX):
@@ -70,7 +70,7 @@ def judge(records: DataFrame) -> dict[str, Any]:
         messages = told.where(F.col(descriptors.PROBLEM).isNull() & whole).select(
             "topic", "partition", "offset", "descriptor.*"
         )
-        gaps, units = misplaced(messages), incomplete(messages)
+        gaps, units = misplaced_messages(messages), incomplete(messages)
         counts = {
             "messages": messages.count(),
             "units": messages.select("unit").distinct().count(),
@@ -92,7 +92,7 @@ def judge(records: DataFrame) -> dict[str, Any]:
     return report
 
 
-def misplaced(messages: DataFrame) -> DataFrame:
+def misplaced_messages(messages: DataFrame) -> DataFrame:
     """Messages whose seq is not the one before plus one, in the order of their lane."""
     lane = Window.partitionBy("partition").orderBy("offset")
     wanted = messages.withColumn("wanted", F.lag("seq").over(lane) + 1)

@@ -26,7 +26,7 @@ from spark_jobs.errors import SparkJobError
 from spark_jobs.options import BROKERS, SourceOptions
 from spark_jobs.planning import AvailableNow, Limit, limit_of, rows_of
 from spark_jobs.rows import FoundMessage, batches
-from spark_jobs.topics import choose, deleted
+from spark_jobs.topics import choose, deletion
 
 ANSWER_S = 20.0
 LOOK_S = 5.0
@@ -106,7 +106,7 @@ class BrowsedTopic:
         except SparkJobError:
             now = "none"
         if now != self.name:
-            raise SparkJobError(f"mqk: {deleted(self._options.queue, self.name, now)}")
+            raise SparkJobError(f"mqk: {deletion(self._options.queue, self.name, now)}")
 
     def beginning(self, options: SourceOptions) -> LaneOffsets:
         """Where a new query begins."""
@@ -190,7 +190,7 @@ class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc] 
         most = self._options.max_messages_per_batch if limit is None else rows_of(limit)
         ends = self._until or topic.ends()
         if self._planned is not None:
-            ends = limited(self._planned["lanes"], ends, most)
+            ends = cut_to(self._planned["lanes"], ends, most)
         self._planned = _offset(topic.name, ends)
         return self._planned
 
@@ -227,7 +227,7 @@ class BrowseReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc] 
             )
         if offset["topic"] != self._found().name:
             now = self._found().name
-            raise SparkJobError(f"mqk: {deleted(self._options.queue, offset['topic'], now)}")
+            raise SparkJobError(f"mqk: {deletion(self._options.queue, offset['topic'], now)}")
 
     def _found(self) -> BrowsedTopic:
         if self._topic is None:
@@ -240,7 +240,7 @@ def _offset(topic: str, lanes: LaneOffsets) -> BrowseOffset:
     return {"topic": topic, "lanes": {lane: lanes[lane] for lane in sorted(lanes, key=int)}}
 
 
-def limited(start: LaneOffsets, ends: LaneOffsets, count: int) -> LaneOffsets:
+def cut_to(start: LaneOffsets, ends: LaneOffsets, count: int) -> LaneOffsets:
     """Cut a batch down to so many records, those of the highest priority first; 0: to none."""
     count = count or sys.maxsize
     cut = {}

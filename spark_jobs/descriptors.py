@@ -46,17 +46,17 @@ _CHUNK = "get(headers, 1)"
 _PLACE_DIGITS = 8  # two 32-bit numbers of a chunk's header, in hexadecimal digits each
 
 
-def _wanted() -> str:
+def _wanted_schema() -> str:
     """The newest schema with just the fields that are wanted: Avro skips the others."""
     schema = json.loads(schema_text("descriptor"))
     schema["fields"] = [field for field in schema["fields"] if field["name"] in FIELDS]
     return json.dumps(schema)
 
 
-def decoded() -> Column:
+def decode() -> Column:
     """The descriptor as a struct; null, or one of nulls, for a header that is not a descriptor."""
     avro = F.expr(f"substring({_HEADER}.value, 2)")
-    options = {"mode": "PERMISSIVE", "avroSchema": _wanted()}
+    options = {"mode": "PERMISSIVE", "avroSchema": _wanted_schema()}
     ours = F.expr(f"{_HEADER}.key = '{descriptor.HEADER}'")
     found = None
     for version in range(descriptor.VERSION, 0, -1):  # the newest is the usual one

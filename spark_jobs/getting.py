@@ -72,7 +72,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
 
     def initialOffset(self) -> GetOffset:  # noqa: N802 -- Spark's name
         """Where a new query begins: where the consumer stands."""
-        with _marked():
+        with _marking():
             self._planned = self._open().consumed
             return self._offset(self._planned)
 
@@ -82,7 +82,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 -- Spark's name
         """Bring no more messages than the queue has now, in as many micro-batches as that takes."""
-        with _marked():
+        with _marking():
             self._left = self._depth()
 
     def latestOffset(  # noqa: N802 -- Spark's name
@@ -95,7 +95,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         start, limit: from Spark 4.2 on. limit is what getDefaultReadLimit said, or no limit at all,
         which a batch of a consumer always has.
         """
-        with _marked():
+        with _marking():
             if start is not None:
                 self._open(start)
                 self._planned = start["batch"]
@@ -108,7 +108,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
 
     def reportLatestOffset(self) -> GetOffset | None:  # noqa: N802 -- Spark's name
         """For the query's progress: how many messages wait on the queue."""
-        with _marked():
+        with _marking():
             return {"queue": self._options.queue, "waiting": self._depth()}
 
     def partitions(self, start: GetOffset, end: GetOffset) -> list[InputPartition]:
@@ -117,7 +117,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         A query that comes back may ask for nothing at all from where the last micro-batch ended,
         before it knows whether that was done.
         """
-        with _marked():
+        with _marking():
             self._open(end)
             consumer = self._open(start)
             self._planned = max(self._planned, end["batch"])
@@ -137,10 +137,10 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         self._size = sum(last - first + 1 for first, last in spans)
         if self._left is not None:
             self._left -= self._size
-        qm = self._connected()
+        qm = self._connect()
         servers = self._options.kafka.get("bootstrap.servers", qm.bootstrap_servers)
         where = (self._options, qm.name, servers, found.incarnation)
-        return [SpanPart(*where, some) for some in shared(lanes)]
+        return [SpanPart(*where, some) for some in share_out(lanes)]
 
     def read(self, partition: InputPartition | None) -> Iterator[Any]:
         """In a task: the rows of a part, as Arrow batches."""
@@ -148,7 +148,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
 
     def commit(self, end: GetOffset) -> None:
         """Consume what Spark has done."""
-        with _marked():
+        with _marking():
             self._open(end).consume(end["batch"])
 
     def stop(self) -> None:
@@ -173,9 +173,9 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         return self._offset(start["batch"] + 1) | {"ends": True}
 
     def _depth(self) -> int:
-        return self._connected().queue(self._options.queue).status().current_depth
+        return self._connect().queue(self._options.queue).status().current_depth
 
-    def _connected(self) -> adapter.Connection:
+    def _connect(self) -> adapter.Connection:
         if self._connection is None:
             self._connection = adapter.connect(self._options.address, application="spark")
         return self._connection
@@ -184,7 +184,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         """Open the consumer; and check that an offset of a checkpoint is still of its claim."""
         options = self._options
         if self._consumer is None:
-            self._consumer = self._connected().consumer(
+            self._consumer = self._connect().consumer(
                 options.queue,
                 options.consumer,
                 timeout=options.consumer_timeout_s,
@@ -246,7 +246,7 @@ def read(part: SpanPart) -> Iterator[Any]:
         reader.close()
 
 
-def shared(lanes: LaneSpans) -> Iterator[LaneSpans]:
+def share_out(lanes: LaneSpans) -> Iterator[LaneSpans]:
     """Share lanes out to tasks, so that each has enough to do; the highest priorities first."""
     some: LaneSpans = {}
     count = 0
@@ -261,7 +261,7 @@ def shared(lanes: LaneSpans) -> Iterator[LaneSpans]:
 
 
 @contextmanager
-def _marked() -> Iterator[None]:
+def _marking() -> Iterator[None]:
     """Mark what goes wrong, so that it is found in what Spark makes of it: see errors.explain."""
     try:
         yield

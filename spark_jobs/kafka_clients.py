@@ -123,7 +123,7 @@ def for_librdkafka(given: Mapping[str, str] | None) -> Settings:
     if JAAS in settings and USER not in settings:
         found |= _login(settings[JAAS])
     if "ssl.ca.location" not in found and "ssl.ca.pem" not in found:
-        found |= _trusted(settings)
+        found |= _with_trust(settings)
     if "ssl.certificate.location" not in found and "ssl.certificate.pem" not in found:
         found |= _key(settings)
     if settings.get("ssl.keystore.type", "").upper() == PEM:
@@ -147,7 +147,7 @@ def _value(jaas: str, name: str) -> str | None:
     return re.sub(r"\\(.)", r"\1", next(text for text in match.groups() if text is not None))
 
 
-def _trusted(settings: Settings) -> Settings:
+def _with_trust(settings: Settings) -> Settings:
     if "ssl.truststore.certificates" in settings:
         return {"ssl.ca.pem": settings["ssl.truststore.certificates"]}
     if "ssl.truststore.location" not in settings:

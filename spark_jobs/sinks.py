@@ -148,7 +148,7 @@ def to_queue(queue: str, *, address: str, application_id: str) -> Sink:
     def write(batch: DataFrame, batch_id: int) -> None:
         with (
             adapter.connect(address, application=f"spark {application_id}") as qm,
-            _noted(qm, PROGRESS + application_id) as progress,
+            _open_notes(qm, PROGRESS + application_id) as progress,
         ):
             note = _note(progress, application_id, query_of(batch))
             if note is None or note["batch"] < batch_id:
@@ -157,7 +157,7 @@ def to_queue(queue: str, *, address: str, application_id: str) -> Sink:
     return write
 
 
-def _noted(qm: adapter.Connection, name: str) -> adapter.Queue:
+def _open_notes(qm: adapter.Connection, name: str) -> adapter.Queue:
     """Open the queue of what is written, for this driver alone."""
     with contextlib.suppress(QueueExists):
         qm.define_queue(name, max_depth=1)

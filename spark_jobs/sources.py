@@ -117,7 +117,7 @@ def queue_records(
     reader = spark.readStream if stream else spark.read
     rows = reader.format("kafka").options(**options).load()
     kept = ("value", "topic", "partition", "offset", "timestamp", "headers")
-    return rows.select(*(F.col(name) for name in kept), descriptors.decoded())
+    return rows.select(*(F.col(name) for name in kept), descriptors.decode())
 
 
 def _starting(topic: str, starting: Starting) -> str:

@@ -94,10 +94,10 @@ def check_topic(
     except SparkJobError:
         return
     if now != topic:
-        raise SparkJobError(deleted(queue, topic, now), queue)
+        raise SparkJobError(deletion(queue, topic, now), queue)
 
 
-def deleted(queue: str, before: str, now: str) -> str:
+def deletion(queue: str, before: str, now: str) -> str:
     """Say why a query ends whose queue is no longer the one that it began with."""
     return (
         f"queue {queue} has been deleted since this query began, and perhaps defined again: "

@@ -27,7 +27,7 @@ from adapter.errors import (
     SchemaNotFound,
 )
 from adapter.registry.rest import RestRegistry
-from adapter.registry.values import Values, parsed
+from adapter.registry.values import Values, parse
 from spark_jobs.descriptors import QUEUE_METADATA
 from spark_jobs.errors import SparkJobError
 
@@ -81,7 +81,7 @@ def reader_schema(messages: DataFrame, registry_url: str | None, schema: str | P
             text = Path(schema).read_text()
         except OSError as problem:
             raise InvalidOption(f"schema {schema} cannot be read: {problem.strerror}") from problem
-    parsed(text, "the schema given")
+    parse(text, "the schema given")
     return text
 
 
@@ -120,7 +120,7 @@ def reread(registry_url: str, reader: str, body: bytes) -> tuple[bytes | None, s
     except Error as problem:
         raise SparkJobError(f"mqk: {problem.text}") from None
     out = io.BytesIO()
-    fastavro.schemaless_writer(out, _parsed(reader), value)
+    fastavro.schemaless_writer(out, _parse(reader), value)
     return out.getvalue(), None
 
 
@@ -131,5 +131,5 @@ def _values(registry_url: str) -> Values:
 
 
 @lru_cache(maxsize=READERS_MAX)
-def _parsed(schema: str) -> Any:
-    return parsed(schema, "the reader's schema")
+def _parse(schema: str) -> Any:
+    return parse(schema, "the reader's schema")

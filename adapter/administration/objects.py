@@ -10,7 +10,7 @@ from typing import Any
 
 from adapter.administration.kinds import DEFINED, FoundObject, Kind
 from adapter.administration.status import FINDERS, dates
-from adapter.administration.values import Filter, checked, fits
+from adapter.administration.values import Filter, check_pattern, fits
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
 from adapter.core.attributes.queue import MQ_DEFAULTS
@@ -34,7 +34,7 @@ def find(qm: Connection, kind: Kind, pattern: str) -> list[FoundObject]:
     if kind.kind == QUEUE_MANAGER:
         fixed = {"identifier": qm.name}
         pattern = qm.name
-    found = qm.objects(kind.kind, checked(pattern), system=True)
+    found = qm.objects(kind.kind, check_pattern(pattern), system=True)
     return [FoundObject(kind, one.name, fixed | dates(one) | one.attributes) for one in found]
 
 
@@ -70,7 +70,7 @@ def passing(found: Iterable[FoundObject], filters: Iterable[Filter]) -> list[Fou
 
 
 def _queues(qm: Connection, pattern: str) -> list[FoundObject]:
-    figures = {one.name: one for one in qm.queue_status(checked(pattern), system=True)}
+    figures = {one.name: one for one in qm.queue_status(check_pattern(pattern), system=True)}
     kind = DEFINED["QLOCAL"]
     found = []
     for one in qm.queues(pattern, system=True):

@@ -30,7 +30,7 @@ from adapter.administration.status_kinds import (
     SUBSCRIPTION_STATUS,
     TOPIC_STATUS,
 )
-from adapter.administration.values import checked, fits
+from adapter.administration.values import check_pattern, fits
 from adapter.client.admin import Description
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import SUBSCRIPTION
@@ -80,7 +80,7 @@ def dates(description: Description | QueueDescription | ObjectDescription) -> di
 
 def queues(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the status of local queues."""
-    return [_status(one) for one in qm.queue_status(checked(pattern), system=True)]
+    return [_status(one) for one in qm.queue_status(check_pattern(pattern), system=True)]
 
 
 def _status(status: QueueStatus) -> FoundObject:
@@ -107,7 +107,7 @@ def queue_manager(qm: Connection, _pattern: str) -> list[FoundObject]:
         "connections": len(connected),
         "command_server": _command_server_status(connected),
     }
-    return [FoundObject(QMGR_STATUS, qm.name, values | started(qm))]
+    return [FoundObject(QMGR_STATUS, qm.name, values | start_times(qm))]
 
 
 def _command_server_status(connected: list[ConnectionStatus]) -> str:
@@ -121,7 +121,7 @@ def queue_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     clients = {one.number: _client(one) for one in found}
     of_senders = {one.number for one in found if one.is_own and one.application == SENDER}
     open_handles = sorted(qm.open_handles(), key=lambda one: one.queue)
-    pattern = checked(pattern)
+    pattern = check_pattern(pattern)
     return [
         FoundObject(
             QUEUE_HANDLES,
@@ -236,7 +236,7 @@ def reset_totals(qm: Connection, pattern: str) -> list[FoundObject]:
                 "reset_s_ago": int(one.reset_s_ago),
             },
         )
-        for one in qm.queue_status(checked(pattern), system=True, reset=True)
+        for one in qm.queue_status(check_pattern(pattern), system=True, reset=True)
     ]
 
 
@@ -308,10 +308,10 @@ def listeners(qm: Connection, pattern: str, kind: Kind = LISTENER) -> list[Found
 def listener_statuses(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the one listener, which runs."""
     found = listeners(qm, pattern, LISTENER_STATUS)
-    return [FoundObject(LISTENER_STATUS, one.name, one.values | started(qm)) for one in found]
+    return [FoundObject(LISTENER_STATUS, one.name, one.values | start_times(qm)) for one in found]
 
 
-def started(qm: Connection) -> dict[str, Any]:
+def start_times(qm: Connection) -> dict[str, Any]:
     """Return since when the queue manager runs."""
     since_ms = int((time.time() - float(qm.figures()["uptime_s"])) * 1000)
     return {"start_date": date_of(since_ms), "start_time": time_of(since_ms)}

@@ -172,7 +172,7 @@ def filter_on(row: AttributeRow, operator: int, want: int | str) -> Filter:
     return Filter(row, operator, want.rstrip() if isinstance(want, str) else want)
 
 
-def checked(pattern: str) -> str:
+def check_pattern(pattern: str) -> str:
     """Return a pattern if MQ has such; InvalidName otherwise: those of core have more signs."""
     if not GENERIC.fullmatch(pattern) or not pattern:
         raise InvalidName(

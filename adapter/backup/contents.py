@@ -19,7 +19,7 @@ from adapter.backup.file import (
     LedgerRecord,
     SnapshotHead,
     SnapshotPart,
-    damaged,
+    damage,
     read,
     read_header,
 )
@@ -61,7 +61,7 @@ class Contents(Struct):
     records: int
     messages: int
 
-    def moved(self, position: Position) -> Position:
+    def restored_position(self, position: Position) -> Position:
         """Say where an entry of the backup lies when it has been restored."""
         offset = position.offset - self.snapshot.after.offset + FIRST
         return Position(offset, position.owner, position.n)
@@ -133,13 +133,13 @@ class Examining:
     def copied(self, frame: CopiedRecord) -> None:
         """Take a message's copy in."""
         if self.lane is None:
-            raise damaged(self._path, f"message {frame.seq} is of no lane")
+            raise damage(self._path, f"message {frame.seq} is of no lane")
         self.lane.add(frame.seq)
 
     def cut(self, frame: SnapshotHead) -> None:
         """Take the head of the snapshot in."""
         if self._head is not None:
-            raise damaged(self._path, "it has two snapshots")
+            raise damage(self._path, "it has two snapshots")
         self._head = frame
         after = Position(frame.offset, frame.owner, frame.n)
         self._scan = Scan(str(self._path), after)
@@ -150,7 +150,7 @@ class Examining:
         """Take a record of the ledger in."""
         head, scan = self._head, self._scan
         if head is None or scan is None:
-            raise damaged(self._path, f"offset {frame.offset} comes before the snapshot")
+            raise damage(self._path, f"offset {frame.offset} comes before the snapshot")
         entry = scan.take(frame.offset, frame.time_ms, frame.value)
         self._records += 1
         if self._cut is None and entry and (entry.owner, entry.n) == (head.owner, head.cut_n):
@@ -160,9 +160,9 @@ class Examining:
         """Say what there is, when all has been read."""
         head, scan = self._head, self._scan
         if head is None or scan is None or len(self.parts) != head.parts:
-            raise damaged(self._path, "its snapshot is not whole")
+            raise damage(self._path, "its snapshot is not whole")
         if self._cut is None or not self._records:
-            raise damaged(self._path, f"it ends before entry n {head.cut_n} of its snapshot")
+            raise damage(self._path, f"it ends before entry n {head.cut_n} of its snapshot")
         snapshot = Snapshot(Position(head.offset, head.owner, head.n), head.cut_n, self.parts)
         waiting = waiting_of(snapshot)
         for lane, wanted in waiting.lanes.items():
@@ -170,7 +170,7 @@ class Examining:
             missing = next((seq for seq in wanted if seq not in found), None)
             if missing is not None:
                 what = f"message {missing} of queue {lane.queue}, lane {lane.lane}, is not in it"
-                raise damaged(self._path, what)
+                raise damage(self._path, what)
         messages = sum(wanted.total for wanted in waiting.lanes.values())
         end = scan.next_offset
         return Contents(header, snapshot, waiting, self._cut, end, self._records, messages)

@@ -172,7 +172,7 @@ def new(path: Path, header: BackupHeader) -> Iterator[BackupWriter]:
     except FileExistsError as error:
         raise BackupError(f"{path} exists already: remove it, or name another file") from error
     except OSError as error:
-        raise _failed("written", path, error) from error
+        raise _failure("written", path, error) from error
     try:
         with file:
             writer = BackupWriter(file, header)
@@ -180,7 +180,7 @@ def new(path: Path, header: BackupHeader) -> Iterator[BackupWriter]:
             writer.finish()
     except OSError as error:
         path.unlink(missing_ok=True)
-        raise _failed("written", path, error) from error
+        raise _failure("written", path, error) from error
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -200,14 +200,14 @@ def read(path: Path) -> Iterator[Frame]:
         while last is None:
             for frame in _block(path, file, is_compressed):
                 if last is not None:
-                    raise damaged(path, "frames follow the last one")
+                    raise damage(path, "frames follow the last one")
                 if isinstance(frame, Last):
                     last = frame
                 else:
                     yield frame
                     frames += 1
         if last.frames != frames or file.read(1):
-            raise damaged(path, f"it has other frames than the {last.frames} that it names")
+            raise damage(path, f"it has other frames than the {last.frames} that it names")
 
 
 def _block(path: Path, file: BinaryIO, is_compressed: bool) -> Iterator[Frame]:
@@ -221,20 +221,20 @@ def _block(path: Path, file: BinaryIO, is_compressed: bool) -> Iterator[Frame]:
         unpacker = zlib.decompressobj()
         frames = memoryview(unpacker.decompress(content, BLOCK_BYTES_MAX))
         if not unpacker.eof or unpacker.unused_data:
-            raise damaged(path, f"the data at byte {at} is not a single block")
+            raise damage(path, f"the data at byte {at} is not a single block")
         while frames:
             (size,) = _FRAME.unpack_from(frames)
             frame, frames = frames[_FRAME.size : _FRAME.size + size], frames[_FRAME.size + size :]
             yield _decoder.decode(frame)
     except (msgspec.DecodeError, zlib.error, StructError) as error:
-        raise damaged(path, f"what begins at byte {at} is not understood ({error})") from error
+        raise damage(path, f"what begins at byte {at} is not understood ({error})") from error
 
 
 def _open(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except OSError as error:
-        raise _failed("read", path, error) from error
+        raise _failure("read", path, error) from error
 
 
 class _Version(Struct):
@@ -253,7 +253,7 @@ def _read_header(path: Path, file: BinaryIO) -> BackupHeader:
         if found.format in (FORMAT, UNCOMPRESSED):
             return msgspec.json.decode(content, type=BackupHeader)
     except msgspec.DecodeError as error:
-        raise damaged(path, f"its header is not understood ({error})") from error
+        raise damage(path, f"its header is not understood ({error})") from error
     raise BackupError(
         f"{path} has format {found.format} and this mqk reads format {FORMAT}: use the mqk that "
         f"wrote it ({found.versions.get('mqk', 'unknown')})"
@@ -264,20 +264,20 @@ def _read_block(path: Path, file: BinaryIO) -> bytes:
     at = file.tell()
     head = file.read(_BLOCK.size)
     if len(head) < _BLOCK.size:
-        raise damaged(path, f"it ends at byte {at}, before its last frame")
+        raise damage(path, f"it ends at byte {at}, before its last frame")
     size, checksum = _BLOCK.unpack(head)
     content = file.read(size) if size <= BLOCK_BYTES_MAX else b""
     if len(content) < size:
-        raise damaged(path, f"it is cut off: the block at byte {at} is incomplete")
+        raise damage(path, f"it is cut off: the block at byte {at} is incomplete")
     if zlib.crc32(content) != checksum:
-        raise damaged(path, f"what begins at byte {at} has a wrong checksum")
+        raise damage(path, f"what begins at byte {at} has a wrong checksum")
     return content
 
 
-def damaged(path: Path, what: str) -> BackupError:
+def damage(path: Path, what: str) -> BackupError:
     """Say that a file is not what was written."""
     return BackupError(f"{path} is damaged: {what}. Use another backup")
 
 
-def _failed(done: str, path: Path, error: OSError) -> BackupError:
+def _failure(done: str, path: Path, error: OSError) -> BackupError:
     return BackupError(f"{path} cannot be {done}: {error.strerror or error}")

@@ -176,7 +176,7 @@ class KafkaRestoreTarget:
             self._poured.pour(topic, PARTITIONS[mover], value, mover.encode())
         self._poured.flush()
         if read_values(self._ledger, range(1)) != [self._mark]:
-            raise self._poured.failed("another restore was begun meanwhile")
+            raise self._poured.failure("another restore was begun meanwhile")
         self._snapshots.write(snapshot)
         self._take_mark_away()
 
@@ -242,7 +242,7 @@ class Pouring:
             except BufferError:
                 self._producer.poll(POLL_S)
             except KafkaException as error:
-                raise self.failed(f"{topic}[{partition}]: {describe(error)}") from error
+                raise self.failure(f"{topic}[{partition}]: {describe(error)}") from error
             else:
                 self._producer.poll(0)
                 return
@@ -260,7 +260,7 @@ class Pouring:
         self._check()
         assert self._confirmed == self._written, "each was confirmed, and nothing went wrong"
 
-    def failed(self, why: str) -> BackupError:
+    def failure(self, why: str) -> BackupError:
         """Say that not all was written."""
         return BackupError(
             f"the backup was restored in part only: {why}. No queue manager starts on that: see "
@@ -272,7 +272,7 @@ class Pouring:
             self._problem = f"Kafka acknowledges no writes: {self._last_error.text or 'no answer'}"
         if self._problem:
             self._producer.purge()
-            raise self.failed(self._problem)
+            raise self.failure(self._problem)
 
     def _reported(self, error: KafkaError | None, message: Message) -> None:
         self._heard_s = time.monotonic()

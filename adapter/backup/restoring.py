@@ -58,7 +58,10 @@ def restore(path: Path, contents: Contents, place: RestoreTarget, step: Callable
         elif isinstance(frame, LedgerRecord):
             place.append(frame.offset - base + FIRST, frame.value)
             step()
-    cut, after = contents.moved(contents.cut), contents.moved(contents.snapshot.after)
+    cut, after = (
+        contents.restored_position(contents.cut),
+        contents.restored_position(contents.snapshot.after),
+    )
     again = {queue: count for queue, count in contents.waiting.queues.items() if count}
     progress = CopyProgress(cut.offset, cut.owner, cut.n, copies, incarnations=again)
     place.finish(progress, msgspec.structs.replace(contents.snapshot, after=after))

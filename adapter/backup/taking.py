@@ -128,7 +128,7 @@ def _copy(
         return
     last = seqs.spans()[-1][1]
     file.write(lane)
-    for copied in _filled(place.lane(lane, wanted), whole, wanted):
+    for copied in _fill(place.lane(lane, wanted), whole, wanted):
         if copied.seq > last or (wanted is not None and copied.seq > wanted):
             break
         if copied.seq in seqs:  # a message may be several records
@@ -141,7 +141,7 @@ def _copy(
         )
 
 
-def _filled(
+def _fill(
     copies: Iterator[CopiedRecord], whole: dict[int, list[CopiedRecord]], first: int
 ) -> Iterator[CopiedRecord]:
     """Fill in what a topic lacks."""

@@ -81,7 +81,7 @@ def as_identifier(name: str, value: object) -> bytes:
     if isinstance(value, UUID):
         value = value.bytes
     elif isinstance(value, str):
-        value = _encoded(name, value)
+        value = _encode(name, value)
     if not isinstance(value, (bytes, bytearray, memoryview)):
         raise InvalidType(f"{name} is bytes, a str, a UUID or None, not {value!r}")
     if len(value) > ID_LENGTH:
@@ -90,7 +90,7 @@ def as_identifier(name: str, value: object) -> bytes:
     return b"" if padded == NO_ID else padded
 
 
-def _encoded(name: str, value: str) -> bytes:
+def _encode(name: str, value: str) -> bytes:
     try:
         return value.encode()
     except UnicodeEncodeError as error:

@@ -65,7 +65,7 @@ class DeferredPuts:
         encoded, MessageTooLong for what no frame can carry.
         """
         (content,) = put.messages
-        message = rq.encoded(content)
+        message = rq.encode(content)
         size = len(memoryview(message))
         if size > FRAME_BYTES_MAX - 2 * KEPT_BYTES_MAX:
             raise MessageTooLong(
@@ -83,7 +83,7 @@ class DeferredPuts:
         while self._kept:
             taken.append(self._kept.popleft())
         try:
-            yield _joined(taken)
+            yield _join(taken)
         except Error:
             self._kept.extendleft(reversed(taken))
             raise
@@ -94,7 +94,7 @@ class DeferredPuts:
         self._bytes = 0
 
 
-def _joined(kept: list[KeptPut]) -> list[Pending]:
+def _join(kept: list[KeptPut]) -> list[Pending]:
     """Return the requests that put what is kept, in its order."""
     requests: list[Pending] = []
     key: tuple[int, int, int, int] | None = None

@@ -186,7 +186,7 @@ class Outstanding:
         for request in list(self.pending.values()):
             if request.when_lost != rq.AGAIN and request.sent:
                 self.pending.pop(request.request, None)
-                request.settle(_gone(request, why))
+                request.settle(_loss_of(request, why))
 
     def farewell(self) -> list[Pending]:
         """Return the requests that end what is open: units first, then handles (S4.46)."""
@@ -220,7 +220,7 @@ class Outstanding:
         for request in list(self.pending.values()):
             if request.when_lost == rq.WITH_UNIT:
                 self.pending.pop(request.request, None)
-                request.settle(_gone(request, why))
+                request.settle(_loss_of(request, why))
             elif request.number:
                 self._settle(request, why, ConnectionBroken)
         self._start_session()
@@ -348,7 +348,7 @@ def _lost_unit(unit: UnitOnWire | None) -> BackedOut:
     )
 
 
-def _gone(request: Pending, why: str) -> Error | StartOver:
+def _loss_of(request: Pending, why: str) -> Error | StartOver:
     if request.when_lost == rq.WITH_UNIT:
         return BackedOut(
             f"the unit was backed out when the connection was lost ({why}): "

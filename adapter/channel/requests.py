@@ -153,7 +153,7 @@ def encode_into(buffer: bytearray, operations: Operations, seen: list[int]) -> N
     buffer[:LENGTH_BYTES] = length.to_bytes(LENGTH_BYTES, "big")
 
 
-def encoded(content: MessageData) -> Raw:
+def encode(content: MessageData) -> Raw:
     """Encode a message that is sent later, so that later changes of its parts do not matter."""
     try:
         return Raw(_encoder.encode(content))

@@ -324,7 +324,7 @@ def _of(channel: Channel) -> AnyUnit | None:
     return None
 
 
-def joined(channel: Channel, unit: AnyUnit | NoUnit | None) -> AnyUnit | None:
+def unit_for(channel: Channel, unit: AnyUnit | NoUnit | None) -> AnyUnit | None:
     """Return the open unit that an operation belongs to: the one named, else the one around it."""
     if unit is None:
         around = _of(channel)

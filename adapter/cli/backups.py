@@ -38,7 +38,7 @@ from adapter.movers.recorded import (
     check_ledger_is_there,
     copied_messages,
     lanes_behind,
-    recorded,
+    read_recorded,
 )
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.owner.liveness import OwnedElsewhereError, check_free
@@ -100,7 +100,7 @@ def verify(
             snapshot = newest if whole.first else None
             verifier = Verifier(name, snapshot, copied_messages(movers))
             report = _verify(ledger.topic, verifier, whole.records(), size, as_json)
-            lost = _lost(ledger, movers) + [
+            lost = _find_losses(ledger, movers) + [
                 Observation(whole.end - 1, True, text)
                 for text in lanes_behind(movers, verifier.copies())
             ]
@@ -130,14 +130,14 @@ def _snapshot(name: str, ledger: LedgerSettings) -> Snapshot | None:
     return KafkaSnapshots(msgspec.structs.replace(ledger, topic=topic)).newest()
 
 
-def _lost(ledger: LedgerSettings, movers: MoverSettings) -> list[Observation]:
+def _find_losses(ledger: LedgerSettings, movers: MoverSettings) -> list[Observation]:
     """Find what the ledger lacks of what movers have copied and the newest snapshot stands for.
 
     Looked at twice: between reading what is known and the ledger, a running owner may trim it.
     """
     found: list[Observation] = []
     for _ in range(2):
-        known = known_entries(recorded(movers), _snapshot(movers.queue_manager, ledger))
+        known = known_entries(read_recorded(movers), _snapshot(movers.queue_manager, ledger))
         found = []
         for one in known:
             try:
@@ -226,8 +226,10 @@ def backup(
             files.new(file, header) as writer,
         ):
             taking.take(source, writer)
-        found = _examined(file)
-        for lost in _lost(_ledger(name, bootstrap_servers, command_config, settings), movers):
+        found = _examine_new(file)
+        for lost in _find_losses(
+            _ledger(name, bootstrap_servers, command_config, settings), movers
+        ):
             failures.tell(f"warning: {lost.text}. The backup holds what the ledger still says")
     if as_json:
         _emit(name, file, found)
@@ -248,7 +250,7 @@ def _emit(name: str, file: Path, found: Contents, **more: list[str]) -> None:
     )
 
 
-def _examined(file: Path) -> Contents:
+def _examine_new(file: Path) -> Contents:
     """Read a new backup; delete one that cannot be restored."""
     try:
         return backups.examine(file)

@@ -85,22 +85,22 @@ def unit() -> None:
     """Print a unit for systemd, of queue managers that this `mqk` runs: mqk@.service."""
     program = Path(sys.argv[0]).resolve()
     command = str(program) if program.name == "mqk" else str(Path(sys.prefix) / "bin" / "mqk")
-    click.echo(shipped("mqk@.service").replace("@MQK@", command), nl=False)
+    click.echo(shipped_file("mqk@.service").replace("@MQK@", command), nl=False)
 
 
 @config.command()
 def alerts() -> None:
     """Print rules of alerts for Prometheus, as a file for its rule_files."""
-    click.echo(shipped("rules.yml"), nl=False)
+    click.echo(shipped_file("rules.yml"), nl=False)
 
 
 @config.command()
 def dashboard() -> None:
     """Print a dashboard for Grafana, as a file to import."""
-    click.echo(shipped("dashboard.json"), nl=False)
+    click.echo(shipped_file("dashboard.json"), nl=False)
 
 
-def shipped(name: str) -> str:
+def shipped_file(name: str) -> str:
     """A file for operators that comes with mqk."""
     return (resources.files("adapter") / "operations" / name).read_text(encoding="utf-8")
 

@@ -7,7 +7,7 @@ import msgspec
 
 from adapter.cli import completion, output
 from adapter.cli.connected import connected
-from adapter.cli.messages import counted
+from adapter.cli.messages import count_of
 from adapter.command import options
 from adapter.core.contract.results import ConsumerStatus
 
@@ -65,4 +65,4 @@ def delete(queue: str, name: str, qmgr: str, as_json: bool) -> None:
     if as_json:
         output.emit({"queue": queue, "consumer": name, "deleted": True, "messages_back": count})
     else:
-        click.echo(f"consumer {name} of queue {queue} deleted; {counted(count)} returned")
+        click.echo(f"consumer {name} of queue {queue} deleted; {count_of(count)} returned")

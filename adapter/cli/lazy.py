@@ -64,9 +64,9 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as problem:
-            raise self._explained(ctx, problem) from problem
+            raise self._explain(ctx, problem) from problem
 
-    def _explained(self, ctx: click.Context, problem: click.NoSuchCommand) -> click.UsageError:
+    def _explain(self, ctx: click.Context, problem: click.NoSuchCommand) -> click.UsageError:
         """The same error, naming groups that have such a command, else similar commands."""
         wanted = problem.command_name
         found = [f"{ctx.command_path} {name}" for name in self.table if self._has(name, wanted)]

@@ -92,7 +92,7 @@ def from_json(line: bytes) -> adapter.Message:
             fields["deliver_at"] = datetime.fromisoformat(read.deliver_at)
         return adapter.Message(**fields)
     except (msgspec.MsgspecError, ValueError) as problem:
-        shown = output.escaped(line[:SHOWN_BYTES].decode(errors="replace"))
+        shown = output.escape(line[:SHOWN_BYTES].decode(errors="replace"))
         raise NotAMessage(
             f"{shown!r} is no message as `mqk get --json` prints it: {problem}"
         ) from problem
@@ -181,13 +181,13 @@ def dead_letter(message: adapter.Message) -> dict[str, Any] | None:
 def as_line(message: adapter.Message) -> str:
     """A message on one line: priority, put time, the end of its id, its body made printable."""
     body = message.body.decode(errors="backslashreplace")
-    shown = output.escaped(body)
+    shown = output.escape(body)
     times = f" (backed out {message.backout_count}x)" if message.backout_count else ""
     heading = f"[{message.priority}] {time_of(message.put_time)} {message.message_id.hex()}"
     return f"{heading}{times}  {shown}"
 
 
-def counted(count: int) -> str:
+def count_of(count: int) -> str:
     """`1 message`, `2000 messages`."""
     return f"{count} message{'' if count == 1 else 's'}"
 

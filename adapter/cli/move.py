@@ -73,12 +73,12 @@ def move(
                         break
         except Error as problem:
             raise failures.Failed(
-                f"{problem}; moved before: {messages.counted(moved)}"
+                f"{problem}; moved before: {messages.count_of(moved)}"
             ) from problem
     if as_json:
         output.emit({"source": source, "target": target, "moved": moved})
     else:
-        click.echo(f"{messages.counted(moved)} moved from {source} to {target}")
+        click.echo(f"{messages.count_of(moved)} moved from {source} to {target}")
 
 
 def move_unit(

@@ -99,10 +99,10 @@ def cell(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.1f}"
-    return "" if value is None else escaped(str(value))
+    return "" if value is None else escape(str(value))
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """A text without control characters: what others have chosen gives no orders to a terminal."""
     if text.isprintable():
         return text

@@ -152,7 +152,7 @@ def put(
         work = PutCommand(qm, opened, wanted, read, as_json)
         work.all(arrived, unit_size, lines_are_read=not contents)
     if not as_json:
-        click.echo(f"{messages.counted(work.count)} put on {queue}")
+        click.echo(f"{messages.count_of(work.count)} put on {queue}")
 
 
 class PutCommand:
@@ -185,12 +185,12 @@ class PutCommand:
         except Error as problem:
             if not self.count:
                 raise
-            what = f"{problem}; put before: {messages.counted(self.count)}"
+            what = f"{problem}; put before: {messages.count_of(self.count)}"
             if lines_are_read:
                 what += f"; line {self.count + 1} and all after it were not put"
             raise failures.Failed(what) from problem
         except KeyboardInterrupt:
-            failures.tell(f"interrupted; put before: {messages.counted(self.count)}")
+            failures.tell(f"interrupted; put before: {messages.count_of(self.count)}")
             raise
 
     def _together(self, some: list[bytes]) -> None:

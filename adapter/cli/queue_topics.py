@@ -63,7 +63,7 @@ def topics(
             raise failures.Failed(str(problem)) from problem
         living = {one.name: one.incarnation for one in qm.queues(system=True)}
         parked = qm.figures().get("movers_parked", {})
-    found = examined(there, living, parked)
+    found = examine(there, living, parked)
     if orphaned:
         found = [one for one in found if one.orphaned]
     if delete:
@@ -71,7 +71,7 @@ def topics(
     _show(found, parked, delete, as_json)
 
 
-def examined(
+def examine(
     there: list[str], living: Mapping[str, int], parked: Mapping[str, Any]
 ) -> list[QueueTopic]:
     """Say of topics whose they are. living: the incarnation of each queue that there is."""

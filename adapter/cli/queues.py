@@ -216,4 +216,4 @@ def purge(name: str, qmgr: str, as_json: bool) -> None:
     if as_json:
         output.emit({"queue": name, "purged": count})
     else:
-        click.echo(f"{messages.counted(count)} purged from {name}")
+        click.echo(f"{messages.count_of(count)} purged from {name}")

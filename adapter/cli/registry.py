@@ -138,7 +138,7 @@ def show(name: str, by_id: bool, url: str, as_json: bool) -> None:
                 raise click.UsageError(f"an id is a number, not {name!r}")
             found = Registered("", 0, int(name), asked.schema(int(name)))
         else:
-            found = named(asked, name)
+            found = find_named(asked, name)
     if as_json:
         output.emit(msgspec.to_builtins(found))
     else:
@@ -273,10 +273,10 @@ def text_of(name: str, url: str) -> str:
             raise click.UsageError(f"there is no file {name}")
         return read(path)
     with asking(url) as asked:
-        return named(asked, name).schema
+        return find_named(asked, name).schema
 
 
-def named(asked: SchemaRegistry, name: str) -> Registered:
+def find_named(asked: SchemaRegistry, name: str) -> Registered:
     """What SUBJECT or SUBJECT:VERSION names."""
     subject, _, version = name.rpartition(":")
     if subject and version.isdecimal():

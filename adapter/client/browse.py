@@ -70,13 +70,13 @@ class Browsing(Struct, frozen=True):
 def choose(of: Browsing, wait_ms: int, is_shared: bool) -> Iterator[BrowsedMessage]:
     """Browse in one of three ways; -1: wait without limit."""
     if not wait_ms:
-        return shared(of) if is_shared else browsed(of)
+        return iterate_shared(of) if is_shared else iterate(of)
     if is_shared:
         raise InvalidOption("a browse with cooperate=True takes no timeout", of.name)
-    return followed(of, wait_ms)
+    return follow(of, wait_ms)
 
 
-def browsed(of: Browsing) -> Iterator[BrowsedMessage]:
+def iterate(of: Browsing) -> Iterator[BrowsedMessage]:
     """Iterate over a queue's messages, under a handle of its own."""
     channel = of.context.channel
     handle = open_handle(channel, of.name, c.BROWSE, selection=of.selection)
@@ -98,7 +98,7 @@ def browsed(of: Browsing) -> Iterator[BrowsedMessage]:
         close_handles(channel, [handle])
 
 
-def followed(of: Browsing, wait_ms: int) -> Iterator[BrowsedMessage]:
+def follow(of: Browsing, wait_ms: int) -> Iterator[BrowsedMessage]:
     """Iterate over a queue's messages, and wait for each further one; -1: without limit.
 
     It has a position for each lane, so that what arrives with a higher priority is shown too.
@@ -142,7 +142,7 @@ def _await(
         raise
 
 
-def shared(of: Browsing) -> Iterator[BrowsedMessage]:
+def iterate_shared(of: Browsing) -> Iterator[BrowsedMessage]:
     """Iterate over the messages that no other program that cooperates was shown."""
     channel = of.context.channel
     handle = open_handle(channel, of.name, c.BROWSE | c.CO_OP, selection=of.selection)

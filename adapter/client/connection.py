@@ -21,7 +21,7 @@ from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.requests import Pending, open_request
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
-from adapter.channel.unit import AnyUnit, NoUnit, Unit, joined, perform
+from adapter.channel.unit import AnyUnit, NoUnit, Unit, perform, unit_for
 from adapter.channel.verbs import close_request, get_apart, put_request, wanted_ids
 from adapter.client.admin import Administration
 from adapter.client.consumer import Consumer
@@ -197,7 +197,7 @@ class Connection(Administration, Closing):
         queue_manager: the queue's, if it is another one: the message is sent there.
         """
         message = outgoing(body, fields, self._context.application)
-        inside = joined(self._channel, unit)
+        inside = unit_for(self._channel, unit)
         asked = context_asked(fields)
         handle = self._channel.new_handle(a.as_name(name), c.OUTPUT | asked)
         handle.queue_manager = a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX)
@@ -231,7 +231,7 @@ class Connection(Administration, Closing):
         Raises InvalidTopic, PutInhibited, PublicationFailed, RetainedQueueError, ...
         """
         message = outgoing(body, fields, self._context.application)
-        inside = joined(self._channel, unit)
+        inside = unit_for(self._channel, unit)
         opening, put, closing = publish_requests(
             self._channel,
             a.as_name(topic, "topic"),
@@ -305,7 +305,7 @@ class Connection(Administration, Closing):
         """Open a queue, get one message or None and close it; see Queue.get()."""
         wanted = wanted_ids(message_id, correlation_id, group_id)
         command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
-        inside = joined(self._channel, unit)
+        inside = unit_for(self._channel, unit)
         handle = self._channel.new_handle(a.as_name(name), c.INPUT)
         got = get_apart(self._channel, handle, command, inside, a.as_cancel(cancel))
         if not got and self._channel.is_closed:

@@ -15,7 +15,7 @@ from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle
-from adapter.channel.unit import AnyUnit, NoUnit, joined, perform
+from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
 from adapter.channel.verbs import (
     get_apart,
     get_request,
@@ -105,7 +105,7 @@ class Queue(AdministeredQueue, Closing):
         Raises QueueFull, PutInhibited, MessageTooLong, BackedOut, ...
         """
         message = outgoing(body, fields, self._context.application)
-        inside = joined(self._channel, unit)
+        inside = unit_for(self._channel, unit)
         if inside is None and not a.as_flag("wait", wait):
             raise InvalidOption(WAITS_OUTSIDE, self.name)
         options = context_asked(fields)
@@ -158,7 +158,7 @@ class Queue(AdministeredQueue, Closing):
         put again.
         """
         size = a.as_whole("unit_size", unit_size, 1, 10_000)
-        inside = joined(self._channel, None)
+        inside = unit_for(self._channel, None)
         handle = self._handles.output(self.name, 0)
         ready = (outgoing(body, {}) for body in messages)
         if inside is not None:
@@ -196,7 +196,7 @@ class Queue(AdministeredQueue, Closing):
         if group_seq is not None:
             command.options |= c.MATCH_GROUP_SEQ
             command.group_seq = a.as_whole("group_seq", group_seq, 1, 999_999_999)
-        inside = joined(self._channel, unit)
+        inside = unit_for(self._channel, unit)
         command.options |= bool(if_persistent and inside) * c.IF_PERSISTENT
         return self._get(command, inside, a.as_cancel(cancel))
 
@@ -232,7 +232,7 @@ class Queue(AdministeredQueue, Closing):
     ) -> bool:
         """Remove the message of this id at a place, as browse showed it; False if it has gone."""
         command = c.Get(0, message_id=message_id, place=place)
-        return self._get(command, joined(self._channel, unit)) is not None
+        return self._get(command, unit_for(self._channel, unit)) is not None
 
     def _get(
         self, command: c.Get, inside: AnyUnit | None, cancel: CancelToken | None = None

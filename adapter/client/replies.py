@@ -11,7 +11,7 @@ import time
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.forking import new_lock
 from adapter.channel.requests import Handle
-from adapter.channel.unit import joined, perform
+from adapter.channel.unit import perform, unit_for
 from adapter.channel.verbs import get_apart, get_request, open_handle, put_request
 from adapter.client.context import Context
 from adapter.client.message import Message, incoming
@@ -55,7 +55,7 @@ class ReplyQueue:
 
         Raises NoReply, UnitInProgress.
         """
-        if joined(self._channel, None) is not None:
+        if unit_for(self._channel, None) is not None:
             raise UnitInProgress(
                 "a request cannot be put in a unit: it could get no reply before the commit. Put "
                 "it outside the unit, or put a message and get its reply later",
@@ -93,7 +93,7 @@ class ReplyQueue:
             if found:
                 return incoming(found[0], self._schemas)
             if mine.leads_to != queue:
-                raise _lost(queue)
+                raise _loss(queue)
             is_over = left_ms < SLICE_MS or self._channel.is_closed
             if is_over or (cancel is not None and cancel.is_cancelled):
                 return None
@@ -109,7 +109,7 @@ class ReplyQueue:
             apart = self._channel.new_handle(queue, c.INPUT)
             return get_apart(self._channel, apart, command, None, cancel)
         except QueueNotFound as error:
-            raise _lost(queue) from error
+            raise _loss(queue) from error
 
     def _open(self) -> Handle:
         self._channel.refuse_reentry(self._lock)
@@ -121,7 +121,7 @@ class ReplyQueue:
             return self._handle
 
 
-def _lost(queue: str) -> ConnectionBroken:
+def _loss(queue: str) -> ConnectionBroken:
     return ConnectionBroken(
         "the connection was lost while a reply was waited for, and the reply with it: ask again",
         queue,

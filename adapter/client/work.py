@@ -24,7 +24,7 @@ from adapter.client.context import Context
 from adapter.client.message import Message, context_asked, incoming, outgoing
 from adapter.client.prefetch import Prefetch, left_ms
 from adapter.core.contract import commands as c
-from adapter.core.contract.backout import explained
+from adapter.core.contract.backout import explain
 from adapter.core.contract.results import Messages, PutDone
 from adapter.errors import (
     BackedOut,
@@ -240,7 +240,7 @@ def units(
     until_s = time.monotonic() + wait_ms / 1000
     try:
         while not queue.is_closed:
-            work = _taken(queue, source, wait_ms, until_s)
+            work = _take(queue, source, wait_ms, until_s)
             if work is None:
                 break
             if not _set_aside(channel, queue.name, work):
@@ -267,7 +267,7 @@ def until_cancelled(
         queue.close()
 
 
-def _taken(queue: WorkQueue, source: WorkSource, wait_ms: int, until_s: float) -> Work | None:
+def _take(queue: WorkQueue, source: WorkSource, wait_ms: int, until_s: float) -> Work | None:
     """Return the next unit; None if none comes, also because another thread closed the queue."""
     try:
         return source.take(wait_ms, until_s)
@@ -350,7 +350,7 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
 def _put_aside(channel: Channel, name: str, target: str, work: Work, message: Message) -> None:
     """Put a message on the backout queue, with properties that say why."""
     told = {
-        "properties": explained(message.properties, name, message.backout_count),
+        "properties": explain(message.properties, name, message.backout_count),
         "user": message.user,
         "application": message.application,
     }

@@ -49,7 +49,7 @@ def debugging() -> bool:
     return os.environ.get("MQK_DEBUG", "") not in ("", "0")
 
 
-def expected(problem: Error) -> int:
+def report_expected(problem: Error) -> int:
     """An error of ours: one sentence that says what happened and what to do."""
     if debugging():
         traceback.print_exception(problem)
@@ -93,7 +93,7 @@ def run(command: click.Command, name: str, arguments: Sequence[str]) -> int:
         problem.show()
         return problem.exit_code
     except Error as problem:
-        return expected(problem)
+        return report_expected(problem)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else FAILED
     except BrokenPipeError:

@@ -85,7 +85,7 @@ def play(stage: Stage, archive: Path, count: int, screen: Screen) -> dict[str, A
     handle(stage, count, count // 2, screen)
     screen.say("half way: holding the answers to commits, then SIGKILL to the queue manager")
     restart = stage.kill_and_restart()
-    screen.say(told(restart))
+    screen.say(describe(restart))
     handle(stage, count, count, screen)
     handled_s = time.monotonic() - began_s
     figures = stage.end()
@@ -98,7 +98,7 @@ def play(stage: Stage, archive: Path, count: int, screen: Screen) -> dict[str, A
     }
 
 
-def told(restart: Restart) -> str:
+def describe(restart: Restart) -> str:
     """The kill in words."""
     return (
         f"it was killed with {restart.commits_held} commits done but unanswered, and serves again "

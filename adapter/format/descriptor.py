@@ -147,7 +147,7 @@ def _said(values: tuple[Any, ...]) -> bytes:
             avro.long(priority),
             avro.TRUE if persistence else avro.FALSE,
             *map(avro.long, times),
-            _described(*values[_TIMES_END:]),
+            _encode_values(*values[_TIMES_END:]),
         )
     )
 
@@ -167,9 +167,9 @@ def _end(message: MessageData) -> bytes:
     """Encode what stands behind the place."""
     return b"".join(
         (
-            _NULL if message.details is None else _detailed(message.details),
-            _AT_ONCE if _is_at_once(message) else _delivered(message),
-            _NULL if message.transmission is None else _transmitted(message.transmission),
+            _NULL if message.details is None else _encode_details(message.details),
+            _AT_ONCE if _is_at_once(message) else _encode_delivery(message),
+            _NULL if message.transmission is None else _encode_transmission(message.transmission),
             _NULL if message.msmq is None else _OF_MSMQ + msmq_header.encode(message.msmq),
             _NULL,  # broker
         )
@@ -180,16 +180,16 @@ def _is_at_once(message: MessageData) -> bool:
     return not message.deliver_at_ms and not message.destination
 
 
-def _delivered(message: MessageData) -> bytes:
+def _encode_delivery(message: MessageData) -> bytes:
     return avro.long(message.deliver_at_ms) + avro.text(message.destination)
 
 
-def _transmitted(to: Transmission) -> bytes:
+def _encode_transmission(to: Transmission) -> bytes:
     parts = (to.queue, to.queue_manager, to.computer)
     return _TRANSMITTED + b"".join(map(avro.text, parts))
 
 
-def _detailed(details: Details) -> bytes:
+def _encode_details(details: Details) -> bytes:
     return b"".join(
         (
             _DETAILS,
@@ -207,7 +207,7 @@ def _detailed(details: Details) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _described(*values: str | int) -> bytes:
+def _encode_values(*values: str | int) -> bytes:
     """Encode what a program says the same of all its messages, and the empty properties."""
     parts = [avro.text(value) if isinstance(value, str) else avro.long(value) for value in values]
     return b"".join(parts) + avro.END

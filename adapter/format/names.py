@@ -26,10 +26,10 @@ class NotAQueueTopic(ValueError):  # noqa: N818 -- it says what the name is not
 
 def escape(name: str, *, dots: bool = False) -> str:
     """Escape a name to Kafka's alphabet; dots=True escapes those too."""
-    return "".join(_escaped(character, dots) for character in name)
+    return "".join(_escape(character, dots) for character in name)
 
 
-def _escaped(character: str, dots: bool) -> str:
+def _escape(character: str, dots: bool) -> str:
     if character == "." and dots:
         return "-o"
     if character in _PLAIN:
@@ -49,7 +49,7 @@ def unescape(text: str) -> str:
 
 def _unhex(match: re.Match[str]) -> str:
     text = bytes.fromhex(match[0].replace("-x", "")).decode()
-    return "".join(_escaped(c, False) if c in "-_/%" else c for c in text)
+    return "".join(_escape(c, False) if c in "-_/%" else c for c in text)
 
 
 def ledger_topic(queue_manager: str, prefix: str = PREFIX) -> str:

@@ -418,7 +418,7 @@ class KafkaLedger:
                 offset = writer.change_owner(who, replaced)
                 self._read_tail(source, scan, owner, offset, replay)
                 scan.require_replaced(replaced, owner, self._attempted)
-                taken = scan.taken(offset)
+                taken = scan.taken_over(offset)
             except BaseException:
                 writer.stop()
                 raise

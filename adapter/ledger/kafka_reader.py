@@ -201,7 +201,7 @@ class LedgerSource:
                 "ledger from its start"
             )
         if self._is_damage(error, offset_of(message)):
-            raise self._damaged(error, offset_of(message))
+            raise self._damage(error, offset_of(message))
         if not _passes(error) and classify(error) is Failure.FATAL:
             raise self._unavailable("reading", error)
         self._last_error(error)
@@ -216,7 +216,7 @@ class LedgerSource:
             return self._persisting.fails(offset, time.monotonic())
         return error.code() in DAMAGED
 
-    def _damaged(self, error: KafkaError, offset: int) -> LedgerMismatch:
+    def _damage(self, error: KafkaError, offset: int) -> LedgerMismatch:
         is_clients = error.code() < KafkaError.UNKNOWN
         how_near = "at" if is_clients else "near"  # a broker names where it was asked
         where = f" {how_near} offset {offset}" if offset != NO_OFFSET else ""

@@ -108,7 +108,7 @@ class KafkaSnapshots:
                 )
             except BufferError:
                 if time.monotonic() > deadline_s:
-                    raise self._failed("no answer", Failure.RETRY) from None
+                    raise self._failure("no answer", Failure.RETRY) from None
                 producer.poll(POLL_S)
             else:
                 producer.poll(0)
@@ -117,9 +117,9 @@ class KafkaSnapshots:
     def _check(self, reports: list[tuple[KafkaError | None, Message]], count: int) -> None:
         errors = [error for error, _ in reports if error is not None]
         if errors:
-            raise self._failed(describe(errors[0]), classify(errors[0]))
+            raise self._failure(describe(errors[0]), classify(errors[0]))
         if len(reports) < count:
-            raise self._failed(self._last_error.text or "no answer", Failure.RETRY)
+            raise self._failure(self._last_error.text or "no answer", Failure.RETRY)
 
-    def _failed(self, why: str, failure: Failure) -> Exception:
+    def _failure(self, why: str, failure: Failure) -> Exception:
         return unavailable(self._settings, "writing a snapshot", why, failure)

@@ -207,7 +207,7 @@ class MemoryLedger:
         self._term = Term(log.topic, owner, offset)
         self._counts["takeovers"] += 1
         self._counts["replayed"] += scan.met[Verdict.VALID]
-        return scan.taken(offset)
+        return scan.taken_over(offset)
 
     def _replay(self, scan: Scan, end: int, replay: Callable[[Entry], None]) -> None:
         """Take the records before an offset."""

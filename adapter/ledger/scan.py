@@ -174,7 +174,7 @@ class Scan:
         owner = self.validity.owner.hex()
         return f"{self._topic}: another owner took over{self._announced} ({owner})"
 
-    def taken(self, offset: int) -> TakenOver:
+    def taken_over(self, offset: int) -> TakenOver:
         """What a take-over says when all before our own record at offset has been taken."""
         validity = self.validity
         last_n = max(0, validity.next_n - 1)

@@ -152,7 +152,7 @@ def _order(written: Written) -> tuple[int, int, int]:
     return snapshot.after.offset, snapshot.cut_n, written.offset
 
 
-def collected(records: Iterable[tuple[int, bytes | None]]) -> Collector:
+def collect(records: Iterable[tuple[int, bytes | None]]) -> Collector:
     """Read records from first to last."""
     collector = Collector()
     for offset, value in records:
@@ -179,7 +179,7 @@ class MemorySnapshots:
         self.records += records
 
     def newest(self) -> Snapshot | None:
-        return collected(enumerate(self.records)).newest()
+        return collect(enumerate(self.records)).newest()
 
     def is_kept(self) -> bool:
         return bool(self.records) or not self._count

@@ -70,17 +70,17 @@ class LocalKafka:
     @property
     def bootstrap_servers(self) -> str:
         """The addresses that clients start from; known once started."""
-        return bootstrap_servers(self._planned())
+        return bootstrap_servers(self._make_plans())
 
     @property
     def data_dir(self) -> Path:
         """Where the data lies; known once started."""
-        return self._planned()[0].folder.parent
+        return self._make_plans()[0].folder.parent
 
     @property
     def proxied_bootstrap_servers(self) -> str:
         """Where clients start that are to go through the proxies."""
-        ports = [plan.proxy_port for plan in self._planned() if plan.proxy_port is not None]
+        ports = [plan.proxy_port for plan in self._make_plans() if plan.proxy_port is not None]
         return ",".join(f"{HOST}:{port}" for port in ports)
 
     def behind_proxy(self, broker: int) -> tuple[str, int]:
@@ -151,13 +151,13 @@ class LocalKafka:
             child.stop(max(0.0, deadline_s - time.monotonic()))
         self._children.clear()
 
-    def _planned(self) -> Sequence[BrokerPlan]:
+    def _make_plans(self) -> Sequence[BrokerPlan]:
         if not self._plans:
             raise LocalKafkaError("this Kafka is not started: call start() or use `with`")
         return self._plans
 
     def _plan(self, broker: int) -> BrokerPlan:
-        for plan in self._planned():
+        for plan in self._make_plans():
             if plan.number == broker:
                 return plan
         raise LocalKafkaError(f"broker {broker} does not exist: use 1 to {self._brokers}")

@@ -140,7 +140,7 @@ def resolve_jars(say: Say, wanted: Jars | None = None) -> Path:
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with locked(folder.parent):
+    with cache_lock(folder.parent):
         if not folder.is_dir():
             what = f"{wanted.name} {wanted.version}"
             say(f"fetching {what} with Maven, once ({wanted.size_mb} MB)")
@@ -191,7 +191,7 @@ def _run_maven(arguments: list[str], what: str) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def cache_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of the cache; another process that fills it is waited for, within a bound."""
     path = folder / "filling.lock"
     deadline_s = time.monotonic() + RESOLVE_TIMEOUT_S

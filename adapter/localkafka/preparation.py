@@ -27,7 +27,7 @@ def find_machine(say: Say) -> Machine:
     folder = jars.resolve_jars(say)
     archive = folder / f"classes-{java.identity}.jsa"
     if not archive.exists():
-        with jars.locked(folder.parent):
+        with jars.cache_lock(folder.parent):
             if not archive.exists():
                 say("preparing Kafka's classes for this Java, once")
                 make_archive(Machine(java.path, folder), archive)

@@ -127,7 +127,7 @@ class LaneEnds:
         """Return the open lanes of these topics, and the topics that cannot be told."""
         deadline_s = time.monotonic() + ANSWER_S
         while True:
-            lanes, unknown = self._led(topics)
+            lanes, unknown = self._lanes_with_leader(topics)
             try:
                 return self._open(lanes), unknown
             except KafkaException as error:  # a leader has just changed
@@ -143,7 +143,7 @@ class LaneEnds:
         found = self._open([(topic, lane)])
         return found[0] if found else None
 
-    def _led(self, topics: Collection[str]) -> tuple[list[Lane], set[str]]:
+    def _lanes_with_leader(self, topics: Collection[str]) -> tuple[list[Lane], set[str]]:
         """Return the lanes that have a leader, and the topics with a lane that has none."""
         there = self._admin.list_topics(timeout=ANSWER_S).topics
         lanes: list[Lane] = []

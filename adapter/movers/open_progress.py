@@ -68,7 +68,7 @@ class Undecided(Struct):
     last: dict[Lane, object] = {}
 
 
-def counted(undecided: Sequence[Undecided], shown: Mapping[Lane, object]) -> int:
+def count_decided(undecided: Sequence[Undecided], shown: Mapping[Lane, object]) -> int:
     """Return how many of these, which follow each other, count.
 
     shown: the last committed copy of each lane that tells, None if it has none. Raises Doubtful if
@@ -198,7 +198,7 @@ class OpenProgress:
         found, unled = ends.open_lanes(topics)
         hidden = {one.place for one in found}
         tell = {one for one in lanes - hidden if one[0] in topics - unled}
-        left = undecided[counted(undecided, self._shown(tell)) :]
+        left = undecided[count_decided(undecided, self._shown(tell)) :]
         untold = {topic for one in left if not one.last.keys() & tell for topic, _ in one.last}
         if untold & unled:
             raise Doubtful(f"{min(untold & unled)} has a partition without a leader, {FOREVER}")

@@ -22,7 +22,7 @@ from adapter.topics.decoder import RecordDecoder, is_no_message
 LISTED_MAX = 5
 
 
-def recorded(settings: MoverSettings) -> list[Known]:
+def read_recorded(settings: MoverSettings) -> list[Known]:
     """Return the last entry that each mover has recorded as copied, if there is one.
 
     It may have copied more. Raises LedgerUnavailable, or LedgerMismatch for what a later mqk wrote.

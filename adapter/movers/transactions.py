@@ -198,7 +198,7 @@ class AlternatingProducers:
     def _hear(self) -> None:
         """Let the log lines in that say why: a produce that fails has heard none of them."""
         if self.turn < len(self._producers):  # or else it could not even be made
-            raised(lambda: self._producers[self.turn].poll(0))
+            error_of_call(lambda: self._producers[self.turn].poll(0))
 
     def _make(self, transactional_id: str) -> Producer:
         settings = producer_settings(self._settings, transactional_id, self._troubles[self.turn])
@@ -210,7 +210,7 @@ class AlternatingProducers:
     def _call(self, doing: str, call: Callable[[Producer], T]) -> T:
         """Call the producer whose turn it is, and give what it raises a meaning."""
         results: list[T] = []
-        failure = raised(lambda: results.append(call(self._producers[self.turn])))
+        failure = error_of_call(lambda: results.append(call(self._producers[self.turn])))
         if isinstance(failure, KeyboardInterrupt | SystemExit):
             raise failure
         if failure is not None:
@@ -218,7 +218,7 @@ class AlternatingProducers:
         return results[0]
 
 
-def raised(call: Callable[[], object]) -> object:
+def error_of_call(call: Callable[[], object]) -> object:
     """Return what a call of a producer raised, or None.
 
     After an error that is fatal to the producer, its callbacks run while an exception is being

@@ -20,7 +20,7 @@ def name_of(value: object) -> str:
     return text.partition("\0")[0]
 
 
-def listed(value: object, problem: type[Exception]) -> list[Any]:
+def as_list(value: object, problem: type[Exception]) -> list[Any]:
     """Take a list. Raises the module's own error."""
     if not isinstance(value, list):
         raise problem("Arg is not a list")

@@ -191,13 +191,13 @@ def _rules_2(data: memoryview, conversion: Conversion) -> LayoutPart:
             raise ConversionError(mq.MQRC_FORMAT_ERROR)
         raw = bytes(data[at : at + size])
         folders += struct.pack(f"{conversion.target_order}i", size)
-        folders += _swapped(raw) if swaps else raw
+        folders += _swap(raw) if swaps else raw
         at += size
     follower = MQRFH2.follower(values, data, conversion)
     return LayoutPart(MQRFH2.write(values, conversion) + folders, length, follower)
 
 
-def _swapped(raw: bytes) -> bytes:
+def _swap(raw: bytes) -> bytes:
     """Return 16-bit units in the other byte order."""
     units = struct.unpack(f"<{len(raw) // 2}H", raw)
     return struct.pack(f">{len(units)}H", *units)

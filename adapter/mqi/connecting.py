@@ -117,11 +117,11 @@ def _addresses(
     url = "" if cno is None else pointers.text(cno["CCDTUrlPtr"], cno["CCDTUrlLength"])
     server = environment.get("MQSERVER", "")
     if given:
-        return _parsed(given)
+        return _parse(given)
     if not url and server:
-        return _parsed(_of_mqserver(server))
+        return _parse(_of_mqserver(server))
     url = url or ccdt.named_by(environment)
-    return _parsed(_of_table(url, name) if url else DEFAULT_ADDRESS)
+    return _parse(_of_table(url, name) if url else DEFAULT_ADDRESS)
 
 
 def _channel(
@@ -167,7 +167,7 @@ def _of_table(url: str, name: str) -> str:
     return ",".join(address for one in plain for address in one.addresses)
 
 
-def _parsed(text: str) -> list[Address]:
+def _parse(text: str) -> list[Address]:
     try:
         return parse_addresses(text)
     except InvalidValue as error:

@@ -18,7 +18,7 @@ from adapter.mqi import built_in_formats as formats
 from adapter.mqi.representation import ConversionError, Representation
 
 
-def converted(
+def convert(
     md: dict[str, Any], body: bytes, asked_encoding: int, asked_ccsid: int
 ) -> tuple[bytes, int]:
     """Return a body as a get asked for it, and 0 or a warning.

@@ -11,7 +11,7 @@ from adapter import mq_constants as mq
 from adapter.core.contract.details import TOKEN_LENGTH, Details
 from adapter.core.contract.message import NO_ID, Delivered, MessageData
 from adapter.core.contract.results import PutDone
-from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.core.mq_layouts.md_extension import IN_PARTS, flags_of
 from adapter.core.mq_layouts.mqmd import put_date_time
 from adapter.mqi import structs
@@ -99,7 +99,7 @@ def tell_put(md: dict[str, Any], message: MessageData, done: PutDone) -> None:
 
 def _tell_time(md: dict[str, Any], details: Details | None, put_time_ms: int) -> None:
     put_date, put_time = put_date_time(details, put_time_ms)
-    md["PutDate"], md["PutTime"] = padded(put_date, 8), padded(put_time, 8)
+    md["PutDate"], md["PutTime"] = pad(put_date, 8), pad(put_time, 8)
 
 
 def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
@@ -109,20 +109,20 @@ def tell_got(md: dict[str, Any], delivered: Delivered, now_ms: int) -> None:
     md["Report"], md["MsgType"], md["Feedback"] = m.report, m.message_type, m.feedback
     md["Expiry"] = _rest_of_life(m, now_ms)
     md["Encoding"], md["CodedCharSetId"] = m.encoding, m.ccsid
-    md["Format"] = padded(m.format, 8)
+    md["Format"] = pad(m.format, 8)
     md["Priority"] = max(m.priority, details.priority_asked)
     md["Persistence"] = m.persistence
     md["MsgId"] = m.message_id or NO_ID
     md["CorrelId"] = m.correlation_id or NO_ID
     md["BackoutCount"] = delivered.backout_count
-    md["ReplyToQ"] = padded(m.reply_to, 48)
-    md["ReplyToQMgr"] = padded(m.reply_to_queue_manager, 48)
-    md["UserIdentifier"] = padded(m.user, 12)
+    md["ReplyToQ"] = pad(m.reply_to, 48)
+    md["ReplyToQMgr"] = pad(m.reply_to_queue_manager, 48)
+    md["UserIdentifier"] = pad(m.user, 12)
     md["AccountingToken"] = details.accounting_token or bytes(TOKEN_LENGTH)
-    md["ApplIdentityData"] = padded(details.identity_data, 32)
+    md["ApplIdentityData"] = pad(details.identity_data, 32)
     md["PutApplType"] = details.appl_type if m.application or m.user else mq.MQAT_NO_CONTEXT
-    md["PutApplName"] = padded(m.application, 28)
-    md["ApplOriginData"] = padded(details.origin_data, 4)
+    md["PutApplName"] = pad(m.application, 28)
+    md["ApplOriginData"] = pad(details.origin_data, 4)
     _tell_time(md, m.details, m.put_time_ms)
     if md["Version"] >= mq.MQMD_VERSION_2:
         md["GroupId"] = m.group_id or NO_ID
@@ -137,7 +137,7 @@ def _rest_of_life(m: MessageData, now_ms: int) -> int:
     return max(1, (m.expires_at_ms - now_ms) // TENTH_MS)
 
 
-def wanted(md: dict[str, Any], match: int) -> tuple[bytes, bytes, bytes]:
+def wanted_ids(md: dict[str, Any], match: int) -> tuple[bytes, bytes, bytes]:
     """Return the message, correlation and group id that a get is to match; b"" is any."""
     return (
         _identifier(md["MsgId"]) if match & mq.MQMO_MATCH_MSG_ID else b"",

@@ -20,12 +20,12 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData, Property
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages
-from adapter.core.mq_layouts.blank_padded import padded
+from adapter.core.mq_layouts.blank_padded import pad
 from adapter.core.mq_layouts.md_extension import flags_of
 from adapter.mqi import md_extension, structs, transmission
 from adapter.mqi import options as permitted
-from adapter.mqi.conversion import converted
-from adapter.mqi.descriptor import place_of, tell_got, token_of, wanted
+from adapter.mqi.conversion import convert
+from adapter.mqi.descriptor import place_of, tell_got, token_of, wanted_ids
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import has_more, properties_of, with_properties, without_properties
@@ -80,7 +80,7 @@ class Got(Struct):
     code: int = mq.MQCC_OK
     reason: int = mq.MQRC_NONE
 
-    def packed(self) -> tuple[bytes, bytes, bytes, int, int, int]:
+    def pack(self) -> tuple[bytes, bytes, bytes, int, int, int]:
         """Return it as a program gets it."""
         md, gmo = structs.MQMD.write(self.md), structs.MQGMO.write(self.gmo)
         return self.body, md, gmo, self.length, self.code, self.reason
@@ -105,7 +105,7 @@ def get_unpacked(
     room: int,
 ) -> Got:
     """MQGET with its structures taken apart."""
-    asked, match = _checked(md, gmo)
+    asked, match = _check_options(md, gmo)
     representation = md["Encoding"], md["CodedCharSetId"]
     if asked & mq.MQGMO_UNLOCK:
         return _unlock(session, opened, md, gmo)
@@ -156,7 +156,7 @@ def shows(asked: int) -> bool:
     return bool(asked & (permitted.BROWSING | sum(UNMARKING)))
 
 
-def _checked(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
+def _check_options(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
     """Return the options of a get and what it matches, as far as its version has any."""
     structs.MQMD.confirm(md)
     asked: int = structs.MQGMO.confirm(gmo)["Options"]
@@ -224,7 +224,7 @@ def _take(
 
 def _ids(opened: Object, md: dict[str, Any], match: int) -> tuple[bytes, bytes, bytes]:
     """Return the ids that a get is to match, as the messages of the queue have them."""
-    ids = wanted(md, match)
+    ids = wanted_ids(md, match)
     return transmission.own_ids(ids) if opened.is_transmission else ids
 
 
@@ -355,7 +355,7 @@ def _cut(
 
 
 def _tell(gmo: dict[str, Any], opened: Object, delivered: Delivered) -> None:
-    gmo["ResolvedQName"] = padded(opened.resolved, 48)
+    gmo["ResolvedQName"] = pad(opened.resolved, 48)
     if gmo["Version"] > mq.MQGMO_VERSION_1:
         flags = flags_of(delivered.message)
         gmo["GroupStatus"] = mq.MQGS_NOT_IN_GROUP
@@ -398,7 +398,7 @@ def _body(
         all_folders = bool(asked & mq.MQGMO_NO_PROPERTIES)
         body = without_properties(md, message, all_folders=all_folders)
     if asked & mq.MQGMO_CONVERT:
-        body, warning = converted(md, body, *representation)
+        body, warning = convert(md, body, *representation)
     if not in_handle and others and _wants_header(others, asked):
         body = with_properties(md, others, body)
     return md_extension.put_on(md, message, body), warning

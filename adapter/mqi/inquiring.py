@@ -20,7 +20,7 @@ from adapter.core.contract.results import (
     QueueDescription,
     Statuses,
 )
-from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.mqi.reasons import MqiFailure
 from adapter.mqi.session import TOPIC, MqiSession, Object
 
@@ -102,8 +102,8 @@ def _text(kind: str, selector: int, value: Any) -> bytes:
     if row is not None and row.attribute.length is not None:
         length = row.attribute.length
     if kind == "namelist" and selector == mq.MQCA_NAMES:
-        return b"".join(padded(name, NAME_LENGTH_MAX) for name in value)
-    return b"*" * length if value is None else padded(str(value), length)
+        return b"".join(pad(name, NAME_LENGTH_MAX) for name in value)
+    return b"*" * length if value is None else pad(str(value), length)
 
 
 def _values(session: MqiSession, opened: Object, numbers: list[int]) -> tuple[str, dict[int, Any]]:
@@ -191,12 +191,12 @@ def set_attributes(
             length = row.attribute.length or NAME_LENGTH_MAX
             attributes[row.name], chars = unpadded(chars[:length]), chars[length:]
         else:
-            attributes[row.name] = _taken(row, left)
+            attributes[row.name] = _take(row, left)
     request = Pending(c.SetAttributes(handle.number, attributes), handle=handle)
     session.ask([request], request, Done)
 
 
-def _taken(row: AttributeRow, left: list[int]) -> Any:
+def _take(row: AttributeRow, left: list[int]) -> Any:
     """Take the next whole number as a value. MqiFailure(2020, 2075-2078) if it is invalid."""
     if not left:
         raise MqiFailure(mq.MQRC_INT_ATTR_COUNT_ERROR)

@@ -14,7 +14,7 @@ from adapter.mqi.consuming import Callback, CallbackConsumer
 from adapter.mqi.getting import get
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.property_verbs import PropertyVerbs
-from adapter.mqi.reasons import OK, MqiFailure, answered
+from adapter.mqi.reasons import OK, MqiFailure, returns_codes
 
 
 class Interface:
@@ -28,7 +28,7 @@ class Interface:
         self.proxy: Callback | None = None
         """What every callback goes through."""
 
-    @answered
+    @returns_codes
     def disconnect(self, hconn: int) -> None:
         """MQDISC: what is open is committed and closed; consumers are stopped."""
         self._connections.disconnect(hconn)
@@ -44,7 +44,7 @@ class Interface:
         except MqiFailure as failure:
             return mq.MQHO_UNUSABLE_HOBJ, od, failure.code, failure.reason
 
-    @answered
+    @returns_codes
     def close(self, hconn: int, hobj: int, options: int) -> None:
         """MQCLOSE."""
         self._connections.close(hconn, hobj, options)
@@ -59,7 +59,7 @@ class Interface:
         except MqiFailure as failure:
             return [], bytes(char_length), failure.code, failure.reason
 
-    @answered
+    @returns_codes
     def set(
         self, hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes
     ) -> None:
@@ -98,13 +98,13 @@ class Interface:
         structs.MQGMO.check(gmo)
         try:
             with self._connections.call(hconn) as session:
-                return get(session, self._messages, hobj, md, gmo, room).packed()
+                return get(session, self._messages, hobj, md, gmo, room).pack()
         except MqiFailure as failure:
             return b"", md, gmo, 0, failure.code, failure.reason
 
     # -- units of work
 
-    @answered
+    @returns_codes
     def begin(self, hconn: int) -> None:
         """MQBEGIN: there are no other resource managers to begin with."""
         with self._connections.call(hconn) as session:
@@ -112,13 +112,13 @@ class Interface:
                 raise MqiFailure(mq.MQRC_UOW_IN_PROGRESS)
             raise MqiFailure(mq.MQRC_NO_EXTERNAL_PARTICIPANTS, warning=True)
 
-    @answered
+    @returns_codes
     def commit(self, hconn: int) -> None:
         """MQCMIT."""
         with self._connections.call(hconn) as session:
             session.commit()
 
-    @answered
+    @returns_codes
     def backout(self, hconn: int) -> None:
         """MQBACK."""
         with self._connections.call(hconn) as session:
@@ -165,7 +165,7 @@ class Interface:
 
     # -- callbacks
 
-    @answered
+    @returns_codes
     def callback(
         self,
         hconn: int,
@@ -196,7 +196,7 @@ class Interface:
             else:
                 raise MqiFailure(mq.MQRC_OPERATION_ERROR)
 
-    @answered
+    @returns_codes
     def control(self, hconn: int, operation: int, ctlo: bytes) -> None:
         """MQCTL."""
         fields = structs.MQCTLO.read(ctlo)

@@ -101,7 +101,7 @@ class MessageHandles:
         """MQSETMP: set a property, or replace it."""
         handle = self.get(number)
         plain = _plain(name)
-        handle.properties[plain] = PropertyValue(_checked(kind, value), kind)
+        handle.properties[plain] = PropertyValue(_check_value(kind, value), kind)
 
     def unset(self, number: int, name: str, under_cursor: bool) -> None:
         """MQDLTMP. MqiFailure(2471) if there is no such property."""
@@ -150,7 +150,7 @@ def size_of(kind: int, value: Property) -> int:
     return len(value) if isinstance(value, bytes) else 0
 
 
-def converted(value: Property, kind: int) -> Property:
+def convert(value: Property, kind: int) -> Property:
     """Return a value as another type. MqiFailure(2470, 2472, 2467) if it cannot be one."""
     if kind == mq.MQTYPE_STRING and not isinstance(value, bytes):
         return "" if value is None else _text(value)
@@ -198,7 +198,7 @@ def _plain(name: str) -> str:
     return name.removeprefix(USER_FOLDER)
 
 
-def _checked(kind: int, value: Any) -> Property:
+def _check_value(kind: int, value: Any) -> Property:
     """Take a value of a type, as wide as that type is."""
     if kind == mq.MQTYPE_NULL:
         return None

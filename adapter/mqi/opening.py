@@ -10,7 +10,7 @@ from adapter.channel.requests import Handle, Pending, open_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Objects, Opened
-from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.errors import Error
 from adapter.mqi import context, pointers, structs
 from adapter.mqi import options as permitted
@@ -52,7 +52,7 @@ def open_object(session: MqiSession, od: bytes, options: int) -> tuple[int, byte
     if kind == mq.MQOT_Q:
         opened = _queue(session, fields, options)
     elif kind in ONLY_INQUIRED:
-        opened = _inquired(session, fields, options, ONLY_INQUIRED[kind])
+        opened = _open_to_inquire(session, fields, options, ONLY_INQUIRED[kind])
     elif kind == mq.MQOT_TOPIC:
         opened = _topic(session, fields, options)
     else:
@@ -77,15 +77,15 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
         raise
     if found.is_made:
         name = found.queue
-        fields["ObjectName"] = padded(name, 48)
-        fields["ObjectQMgrName"] = padded(session.channel.queue_manager, 48)
+        fields["ObjectName"] = pad(name, 48)
+        fields["ObjectQMgrName"] = pad(session.channel.queue_manager, 48)
         handle.queue = name  # by which it is opened again after a lost connection
     if found.is_topic:  # the name is an alias of it
         _tell_topic(session, fields, found.queue)
         return session.add(TOPIC, name, options, handle, found.queue)
     other = found.queue_manager
-    fields["ResolvedQName"] = padded(found.queue, 48)
-    fields["ResolvedQMgrName"] = padded(other or session.channel.queue_manager, 48)
+    fields["ResolvedQName"] = pad(found.queue, 48)
+    fields["ResolvedQMgrName"] = pad(other or session.channel.queue_manager, 48)
     fields["ResolvedType"] = mq.MQOT_Q
     opened = session.add("queue", name, options, handle, found.queue, other)
     opened.is_transmission = found.is_transmission
@@ -123,8 +123,8 @@ def _tell_topic(session: MqiSession, fields: dict[str, Any], topic: str) -> None
     if fields["Version"] >= mq.MQOD_VERSION_4:
         pointers.fill(fields, "ResObjectString", topic)
         fields["ResolvedType"] = mq.MQOT_TOPIC
-    fields["ResolvedQName"] = padded("", 48)
-    fields["ResolvedQMgrName"] = padded(session.channel.queue_manager, 48)
+    fields["ResolvedQName"] = pad("", 48)
+    fields["ResolvedQMgrName"] = pad(session.channel.queue_manager, 48)
 
 
 def _opened(session: MqiSession, request: Pending, handle: Handle) -> Opened:
@@ -145,7 +145,9 @@ def ask_to_open(session: MqiSession, request: Pending, *handles: Handle) -> None
         raise session.failure(error) from error
 
 
-def _inquired(session: MqiSession, fields: dict[str, Any], options: int, kind: str) -> Object:
+def _open_to_inquire(
+    session: MqiSession, fields: dict[str, Any], options: int, kind: str
+) -> Object:
     if options & ACCESS & ~mq.MQOO_INQUIRE:
         raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if kind == "queue_manager":

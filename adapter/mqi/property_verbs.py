@@ -10,8 +10,8 @@ from typing import Any
 from adapter import mq_constants as mq
 from adapter.mqi import structs
 from adapter.mqi.connections import ConnectionTable
-from adapter.mqi.message_handles import MessageHandles, PropertyValue, converted, size_of
-from adapter.mqi.reasons import OK, MqiFailure, answered
+from adapter.mqi.message_handles import MessageHandles, PropertyValue, convert, size_of
+from adapter.mqi.reasons import OK, MqiFailure, returns_codes
 
 
 class PropertyVerbs:
@@ -35,7 +35,7 @@ class PropertyVerbs:
         except MqiFailure as failure:
             return mq.MQHM_UNUSABLE_HMSG, failure.code, failure.reason
 
-    @answered
+    @returns_codes
     def delete_handle(self, hconn: int, hmsg: int, dmho: bytes) -> None:
         """MQDLTMH."""
         fields = structs.MQDMHO.read(dmho)
@@ -43,7 +43,7 @@ class PropertyVerbs:
         structs.MQDMHO.confirm(fields)
         self._messages.delete(hconn, hmsg)
 
-    @answered
+    @returns_codes
     def set_property(
         self,
         hconn: int,
@@ -80,12 +80,12 @@ class PropertyVerbs:
             if kind not in (mq.MQTYPE_AS_SET, held.type):
                 if not asked & mq.MQIMPO_CONVERT_TYPE:
                     raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR)
-                held = PropertyValue(converted(held.value, kind), kind)
+                held = PropertyValue(convert(held.value, kind), kind)
             return _within(held, found, room, asked)
         except MqiFailure as failure:
             return None, 0, "", failure.code, failure.reason
 
-    @answered
+    @returns_codes
     def delete_property(self, hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> None:
         """MQDLTMP."""
         fields = structs.MQDMPO.read(dmpo)

@@ -13,7 +13,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import ID_LENGTH, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Opened, PutDone
-from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.mqi import context, md_extension, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.descriptor import message_of, tell_put
@@ -50,9 +50,9 @@ def put(
     if not opened.options & mq.MQOO_OUTPUT or opened.handle is None:
         raise MqiFailure(mq.MQRC_NOT_OPEN_FOR_OUTPUT)
     message = _message(session, handles, fields, options, body)
-    options["ResolvedQName"] = padded("" if is_topic else opened.resolved, 48)
+    options["ResolvedQName"] = pad("" if is_topic else opened.resolved, 48)
     manager = opened.resolved_queue_manager or session.channel.queue_manager
-    options["ResolvedQMgrName"] = padded(manager, 48)
+    options["ResolvedQMgrName"] = pad(manager, 48)
     is_waited_for = not options["Options"] & mq.MQPMO_ASYNC_RESPONSE
     if not is_waited_for:
         message.message_id = message.message_id or new_id(session)
@@ -68,7 +68,7 @@ def put(
 
     done = session.within(_is_in_unit(options), put_in)
     if is_waited_for:
-        return _told(fields, options, message, done, is_topic)
+        return _receipt(fields, options, message, done, is_topic)
     tell_put(fields, message, done)
     return structs.MQMD.write(fields), structs.MQPMO.write(options), 0, 0
 
@@ -104,10 +104,10 @@ def put1(
 
     done, opening = session.within(_is_in_unit(options), put_in)
     found = opening.answer if isinstance(opening.answer, Opened) else Opened(name)
-    options["ResolvedQName"] = padded("" if is_topic else found.queue, 48)
+    options["ResolvedQName"] = pad("" if is_topic else found.queue, 48)
     manager = found.queue_manager or session.channel.queue_manager
-    options["ResolvedQMgrName"] = padded(manager, 48)
-    return _told(fields, options, message, done, is_topic)
+    options["ResolvedQMgrName"] = pad(manager, 48)
+    return _receipt(fields, options, message, done, is_topic)
 
 
 def _check(options: dict[str, Any], is_topic: bool) -> None:
@@ -161,7 +161,7 @@ def _message(
 
 def new_id(session: MqiSession) -> bytes:
     """Make a unique identifier, in the manner of MQ: part of it can be read."""
-    head = b"AMQ " + padded(session.channel.queue_manager, 8)
+    head = b"AMQ " + pad(session.channel.queue_manager, 8)
     return head + os.urandom(ID_LENGTH - len(head))
 
 
@@ -170,7 +170,7 @@ def _is_in_unit(options: dict[str, Any]) -> bool:
     return bool(options["Options"] & mq.MQPMO_SYNCPOINT)
 
 
-def _told(
+def _receipt(
     fields: dict[str, Any],
     options: dict[str, Any],
     message: MessageData,

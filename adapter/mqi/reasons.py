@@ -28,7 +28,7 @@ class MqiFailure(Exception):  # noqa: N818 -- it is an answer of the MQI, not an
         self.reason = reason
 
 
-def answered(verb: Callable[GivenP, None]) -> Callable[GivenP, Codes]:
+def returns_codes(verb: Callable[GivenP, None]) -> Callable[GivenP, Codes]:
     """Let a verb that returns nothing and may raise MqiFailure return its codes."""
 
     @wraps(verb)

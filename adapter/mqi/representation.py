@@ -67,7 +67,7 @@ class Conversion:
 
     def text(self, raw: bytes, ccsid: int = 0) -> bytes:
         """Convert text, whatever length it has then."""
-        return self._encoded(self.read(raw, ccsid))
+        return self._encode(self.read(raw, ccsid))
 
     def field(self, raw: bytes) -> bytes:
         """Convert a text in a field of fixed length.
@@ -76,9 +76,9 @@ class Conversion:
         """
         head, nul, _ = raw.partition(b"\0")
         text = self.read(head)
-        whole = self._encoded(text)
+        whole = self._encode(text)
         if len(whole) > len(raw):
-            whole = self._encoded(text.rstrip(" "))
+            whole = self._encode(text.rstrip(" "))
         if len(whole) > len(raw):
             raise ConversionError(mq.MQRC_CONVERTED_STRING_TOO_BIG)
         return whole.ljust(len(raw), nul or self.blank)
@@ -86,7 +86,7 @@ class Conversion:
     @property
     def blank(self) -> bytes:
         """What fields and strings are filled up with; a NUL where a blank has several bytes."""
-        blank = self._encoded(" ")
+        blank = self._encode(" ")
         return blank if len(blank) == 1 else b"\0"
 
     def _decoder(self, ccsid: int) -> str:
@@ -95,7 +95,7 @@ class Conversion:
             raise ConversionError(mq.MQRC_SOURCE_CCSID_ERROR)
         return codec
 
-    def _encoded(self, text: str) -> bytes:
+    def _encode(self, text: str) -> bytes:
         try:
             return text.encode(self._encoder)
         except UnicodeError as error:

@@ -25,7 +25,7 @@ from adapter.channel.unit import Unit, perform
 from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone
-from adapter.core.mq_layouts.blank_padded import padded
+from adapter.core.mq_layouts.blank_padded import pad
 from adapter.errors import BackedOut, ConnectionBroken, Error
 from adapter.mqi.reasons import REASON_CODES, MqiFailure, failure_of
 
@@ -213,7 +213,7 @@ class MqiSession:
         if not in_unit:
             return verb(None)
         while True:
-            unit = self._begun()
+            unit = self._begin_unit()
             try:
                 return verb(unit)
             except MqiFailure:
@@ -221,7 +221,7 @@ class MqiSession:
                     raise
                 self.unit = None
 
-    def _begun(self) -> Unit:
+    def _begin_unit(self) -> Unit:
         """Return the unit of work, or begin one. MqiFailure(2003) if it is lost."""
         if self.unit is None:
             self.unit, self._unit_holds = Unit(self.channel), False
@@ -295,8 +295,8 @@ class MqiSession:
         """
         tally, self.tally = self.tally, AsyncPutTally()
         to = tally.to
-        name = padded("" if to is None else to.name, 48)
-        here = padded("" if to is None else self.channel.queue_manager, 48)
+        name = pad("" if to is None else to.name, 48)
+        here = pad("" if to is None else self.channel.queue_manager, 48)
         topic = to.resolved if to is not None and to.kind == TOPIC else ""
         fields = {
             "CompCode": tally.code,

@@ -18,7 +18,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import NO_ID
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Subscribed
-from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.mqi import opening, pointers, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.getting import INPUT
@@ -56,9 +56,9 @@ def subscribe(session: MqiSession, sd: bytes, hobj: int) -> tuple[bytes, int, in
         raise MqiFailure(mq.MQRC_OPTIONS_ERROR)
     resumes_alone = asked & WAYS == mq.MQSO_RESUME and hobj == mq.MQHO_NONE
     is_managed = bool(asked & mq.MQSO_MANAGED)
-    queue = None if is_managed or resumes_alone else _provided(session, hobj)
+    queue = None if is_managed or resumes_alone else _provided_queue(session, hobj)
     mine = session.channel.new_handle("", 0)
-    wanted = _wanted(fields, mine.number, queue)
+    wanted = _command_of(fields, mine.number, queue)
     other = None if queue is not None else session.channel.new_handle("", c.INPUT)
     told = _ask(session, wanted, mine, other)
     subscription = session.add(SUBSCRIPTION, told.name, asked, mine)
@@ -95,7 +95,7 @@ def _ask(
     return told
 
 
-def _provided(session: MqiSession, hobj: int) -> Object:
+def _provided_queue(session: MqiSession, hobj: int) -> Object:
     """Return the queue that a program provides for publications. MqiFailure(2019) if invalid."""
     queue = session.object(hobj)
     if queue.managed_by is not None or not queue.options & (INPUT | mq.MQOO_BROWSE):
@@ -103,7 +103,7 @@ def _provided(session: MqiSession, hobj: int) -> Object:
     return queue
 
 
-def _wanted(fields: dict[str, Any], number: int, queue: Object | None) -> c.Subscribe:
+def _command_of(fields: dict[str, Any], number: int, queue: Object | None) -> c.Subscribe:
     """Make the command of an MQSD; of one that only resumes nothing is looked at but the name."""
     asked = fields["Options"]
     wanted = c.Subscribe(
@@ -163,7 +163,7 @@ def _tell(fields: dict[str, Any], told: Subscribed) -> None:
         pointers.fill(fields, "SelectionString", told.selection)
         pointers.fill(fields, "SubUserData", told.user_data)
         if not asked & mq.MQSO_CREATE:
-            fields["ObjectName"] = padded("", 48)
+            fields["ObjectName"] = pad("", 48)
             pointers.fill(fields, "ObjectString", told.topic)
 
 

@@ -16,7 +16,7 @@ from adapter import mq_constants as mq
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import NO_ID, Delivered, Property
 from adapter.core.mq_layouts import transmission_header
-from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.mqi import md_extension
 from adapter.mqi.rfh2 import with_properties
 
@@ -34,7 +34,7 @@ def seen(queue_manager: str, delivered: Delivered, in_header: Mapping[str, Prope
         "Version": mq.MQMD_VERSION_1,
         "Encoding": message.encoding,
         "CodedCharSetId": message.ccsid,
-        "Format": padded(message.format, 8),
+        "Format": pad(message.format, 8),
     }
     body = message.body
     if in_header:

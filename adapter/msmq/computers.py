@@ -85,7 +85,7 @@ class ComputerConnections:
         if not found.address:
             return self.own
         with self._lock, as_msmq(computer=computer):
-            return self._others.get(computer.casefold()) or self._connected(computer, found)
+            return self._others.get(computer.casefold()) or self._connect_to(computer, found)
 
     def now(self, route: QueueRoute) -> QueueRoute:
         """Return a route with the level that the own queue manager has now, which an administrator
@@ -124,7 +124,7 @@ class ComputerConnections:
         for channel in reversed(self.channels):
             channel.close()
 
-    def _connected(self, computer: str, found: ComputerFound) -> QueueRoute:
+    def _connect_to(self, computer: str, found: ComputerFound) -> QueueRoute:
         channel = self._connect(LookUpDialer(lambda _: self._address_of(computer)), found)
         name = self.own.computer or self.locate("").computer
         route = QueueRoute(channel, name, found.level)

@@ -181,7 +181,7 @@ CODES: dict[Reason, Code] = {
 """Every reason of core has exactly one row here."""
 
 
-def translated(error: Error, name: str = "", computer: str = "") -> Error:
+def translate(error: Error, name: str = "", computer: str = "") -> Error:
     """Return the error of MSMQ for one of the connection; what is MSMQ's already is kept.
 
     name: the queue, as the program knows it. computer: that the connection leads to, if it is
@@ -236,7 +236,7 @@ def as_msmq(name: str = "", computer: str = "") -> Iterator[None]:
     try:
         yield
     except Error as error:
-        problem = translated(error, name, computer)
+        problem = translate(error, name, computer)
         if problem is error:
             raise
         raise problem from error

@@ -60,7 +60,7 @@ class Host(Closing):
 
         Raises MessageQueueException: QUEUE_EXISTS, ILLEGAL_QUEUE_PATHNAME, ...
         """
-        name = self._named(path)
+        name = self._name_sent(path)
         if is_public(name):
             raise MessageQueueException(
                 Code.UNSUPPORTED_FORMATNAME_OPERATION,
@@ -80,7 +80,7 @@ class Host(Closing):
 
     def delete(self, path: str) -> None:
         """Delete a queue with the messages on it. Raises MessageQueueException: QUEUE_NOT_FOUND."""
-        name = self._named(path)
+        name = self._name_sent(path)
         route = self.computers.to(name)
         requests.ask(route.channel, c.MsmqDelete(name, route.computer), Done, name)
 
@@ -89,7 +89,7 @@ class Host(Closing):
 
         Raises InvalidOperationError for a format name, as System.Messaging does.
         """
-        name = self._named(path)
+        name = self._name_sent(path)
         if "=" in name:
             raise InvalidOperationError(
                 f"exists() takes a path such as .\\private$\\orders, not the format name {name}"
@@ -115,7 +115,7 @@ class Host(Closing):
         """
         return MessageQueue(
             self.computers,
-            self._named(path),
+            self._name_sent(path),
             access,
             a.as_flag("deny_receive", deny_receive),
         )
@@ -133,7 +133,7 @@ class Host(Closing):
             for one in found
         ]
 
-    def _named(self, path: str) -> str:
+    def _name_sent(self, path: str) -> str:
         """Return a name as it is sent: with a dot for this machine."""
         return here_as_dot(as_queue_name(path), self.computers.is_known)
 

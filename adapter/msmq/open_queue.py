@@ -33,7 +33,7 @@ from adapter.msmq.filters import MessageReadPropertyFilter
 from adapter.msmq.formatters import MessageFormatter
 from adapter.msmq.message import Message, incoming
 from adapter.msmq.properties import QueueProperties
-from adapter.msmq.transaction import Transaction, resolved
+from adapter.msmq.transaction import Transaction, resolve
 from adapter.msmq.xml_formatter import XmlMessageFormatter
 
 _ENOUGH_FOR = {
@@ -204,7 +204,7 @@ class OpenMessageQueue(QueueProperties, Closing):
         self, command: c.MsmqReceive, cursor: MessageCursor | None, transaction: Transaction | None
     ) -> Message | None:
         route = self._reads
-        unit, command.single = resolved(self._computers, transaction, route.channel)
+        unit, command.single = resolve(self._computers, transaction, route.channel)
         handle = self._reading(peeks=command.peek)
         command.handle = handle.number
         if cursor is not None:

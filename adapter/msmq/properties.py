@@ -51,24 +51,24 @@ class QueueProperties(KnownProperties):
     @property
     def machine_name(self) -> str:
         """The name of its computer, as the path says it; "." is the program's own."""
-        return self._named().computer
+        return self._format_name().computer
 
     @property
     def queue_name(self) -> str:
         r"""Its name on its computer, such as private$\orders, in lower case."""
-        return self._named().queue
+        return self._format_name().queue
 
     @property
     def format_name(self) -> str:
         r"""Its direct format name, with the computer: DIRECT=OS:COMPUTER\private$\orders."""
-        named = self._named()
+        named = self._format_name()
         computer = named.computer
         if computer == HERE:
             own = self._computers.own.computer
             computer = own or self._computers.locate("").computer
         return FormatName(computer, named.queue).text
 
-    def _named(self) -> FormatName:
+    def _format_name(self) -> FormatName:
         try:
             return parse(self._path, HERE)
         except Refusal as refusal:
@@ -81,12 +81,12 @@ class QueueProperties(KnownProperties):
     @property
     def create_time(self) -> datetime:
         """When it was created, in UTC."""
-        return _when(self._described().created_ms)
+        return _when(self._describe().created_ms)
 
     @property
     def last_modify_time(self) -> datetime:
         """When its properties were changed last, in UTC."""
-        return _when(self._described().altered_ms)
+        return _when(self._describe().altered_ms)
 
     @property
     def base_priority(self) -> int:
@@ -152,9 +152,9 @@ class QueueProperties(KnownProperties):
         return int(self._inquire()["message_count"])
 
     def _inquire(self) -> dict[str, Any]:
-        return self._described().attributes
+        return self._describe().attributes
 
-    def _described(self) -> QueueDescription:
+    def _describe(self) -> QueueDescription:
         found = requests.inquire(self._reads, self._path)
         if not found:
             raise MessageQueueException(

@@ -18,7 +18,7 @@ from adapter.msmq.errors import (
 )
 from adapter.msmq.message import Message
 from adapter.msmq.reading import QueueReader
-from adapter.msmq.transaction import Transaction, resolved
+from adapter.msmq.transaction import Transaction, resolve
 
 
 class MessageQueue(QueueReader):
@@ -41,7 +41,7 @@ class MessageQueue(QueueReader):
         message = obj if isinstance(obj, Message) else self._made_of(obj)
         if label is not None:
             message.label = label
-        unit, single = resolved(self._computers, transaction)
+        unit, single = resolve(self._computers, transaction)
         data = message.to_data(self.formatter)
         route = self._computers.own if unit is None else self._computers.of(unit.channel)
         handle = self._handle(QueueAccessMode.SEND, route)
@@ -81,7 +81,7 @@ class MessageQueue(QueueReader):
         if not isinstance(to, MessageQueue):
             raise WrongArgumentType(f"to is the MessageQueue to move to, not {to!r}")
         channel = self._reads.channel
-        unit, _ = resolved(self._computers, transaction, channel)
+        unit, _ = resolve(self._computers, transaction, channel)
         handle, target = self._handle(QueueAccessMode.MOVE), to._handle(QueueAccessMode.MOVE)
         command = c.MsmqMove(
             handle.number, target.number, a.as_whole("lookup_id", lookup_id, 0, 2**63)

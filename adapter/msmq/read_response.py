@@ -49,8 +49,8 @@ class ReadResponseServer:
         self._host = host
         self._stopping = threading.Event()
         self._served = self._rejected = 0
-        self._input = _opened(host, input_queue)
-        self._requests = _opened(host, read_request_queue)
+        self._input = _open(host, input_queue)
+        self._requests = _open(host, read_request_queue)
 
     def run_once(self, timeout: float | timedelta | None = None) -> bool:
         """Serve one request; False if no request and message came within timeout, or stop() came.
@@ -158,7 +158,7 @@ def response_queue_of(request: Message) -> str:
     return absolute(request.response_queue, request.source_computer)
 
 
-def _opened(host: Host, path: str) -> MessageQueue:
+def _open(host: Host, path: str) -> MessageQueue:
     queue = host.open(path, access=QueueAccessMode.RECEIVE)
     if not queue.transactional:
         queue.close()

@@ -27,7 +27,7 @@ from adapter.msmq.errors import (
     InvalidOperationError,
     MessageQueueException,
     ObjectDisposedError,
-    translated,
+    translate,
 )
 
 log = logging.getLogger("adapter.msmq")
@@ -89,7 +89,7 @@ class MessageQueueTransaction(CommitOnExit):
                 self._entered = False  # inside its with statement this is accepted once
                 return
             raise InvalidOperationError("the transaction is pending: commit or abort it first")
-        self._unit = _begun(self._computers.own.channel)
+        self._unit = _begin_unit(self._computers.own.channel)
         self._status = Status.PENDING
 
     def commit(self) -> None:
@@ -104,9 +104,9 @@ class MessageQueueTransaction(CommitOnExit):
             unit.commit()
         except BackedOut as lost:
             self._status = Status.ABORTED
-            raise translated(lost) from lost
+            raise translate(lost) from lost
         except Error as error:
-            raise translated(error) from error
+            raise translate(error) from error
         self._status = Status.COMMITTED
 
     def abort(self) -> None:
@@ -120,9 +120,9 @@ class MessageQueueTransaction(CommitOnExit):
             unit.backout()
         except UnitEnded as ended:  # by a commit whose outcome is unknown
             self._status = Status.PENDING
-            raise translated(ended) from ended
+            raise translate(ended) from ended
         except Error as error:
-            raise translated(error) from error
+            raise translate(error) from error
 
     def _undo(self) -> None:
         self.abort()
@@ -154,7 +154,7 @@ class MessageQueueTransaction(CommitOnExit):
                 f"and cannot read from a queue of {channel.queue_manager}: read in a transaction "
                 "of its own, and there before anything else",
             )
-        self._unit = _begun(channel)
+        self._unit = _begin_unit(channel)
         return self._unit
 
     def _pending(self, what: str) -> Unit:
@@ -184,7 +184,7 @@ class MessageQueueTransaction(CommitOnExit):
         return f"<MessageQueueTransaction {self._status.name}>"
 
 
-def _begun(channel: Channel) -> Unit:
+def _begin_unit(channel: Channel) -> Unit:
     unit = Unit(channel)
     unit.begin()
     return unit
@@ -218,7 +218,7 @@ def _of(computers: ComputerConnections) -> MessageQueueTransaction | None:
     return None
 
 
-def resolved(
+def resolve(
     computers: ComputerConnections, transaction: Transaction | None, channel: Channel | None = None
 ) -> tuple[Unit | None, bool]:
     """Return the unit that an operation takes part in, and whether it is one of its own.

@@ -154,12 +154,14 @@ def parse(body: bytes) -> ET.Element:
         depth += 1
         if depth > DEPTH_MAX:
             raise ET.ParseError(f"more than {DEPTH_MAX} elements are within each other")
-        builder.start(_named(tag), {_named(key): value for key, value in attributes.items()})
+        builder.start(
+            _full_name(tag), {_full_name(key): value for key, value in attributes.items()}
+        )
 
     def end(tag: str) -> None:
         nonlocal depth
         depth -= 1
-        builder.end(_named(tag))
+        builder.end(_full_name(tag))
 
     def refuse(*_: object) -> None:
         raise ET.ParseError("it has a document type declaration, which no value has")
@@ -171,7 +173,7 @@ def parse(body: bytes) -> ET.Element:
     return builder.close()
 
 
-def _named(tag: str) -> str:
+def _full_name(tag: str) -> str:
     return f"{{{tag}" if "}" in tag else tag
 
 

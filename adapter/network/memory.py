@@ -124,14 +124,14 @@ class MemoryWriter:
             if found is None:
                 raise TopicMissing(f"{topic} is not there")
             for record in records:
-                found.records.append(_received(topic, found.end, record))
+                found.records.append(_as_received(topic, found.end, record))
             network.changed.notify_all()
 
     def close(self) -> None:
         pass
 
 
-def _received(topic: str, offset: int, sent: SentRecord) -> ReceivedRecord:
+def _as_received(topic: str, offset: int, sent: SentRecord) -> ReceivedRecord:
     now_ms = time.time_ns() // 1_000_000
     return ReceivedRecord(topic, offset, sent.value, dict(sent.headers), sent.key, now_ms)
 

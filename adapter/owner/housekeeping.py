@@ -80,7 +80,7 @@ class Housekeeping:
         """Let go of what is copied, and bring a snapshot one step further."""
         if self._loop.ended:
             return
-        copied = self._copied()
+        copied = self._copy_status()
         try:
             durable = self._ledger.durable()
         except LedgerError:
@@ -105,7 +105,7 @@ class Housekeeping:
         elif durable.n >= self._cut.n:
             self._publish_if_complete(self._cut, copied.parked)
 
-    def _copied(self) -> CopyStatus:
+    def _copy_status(self) -> CopyStatus:
         """How far copying has come; movers that begin again do not know yet what is parked."""
         copied = self._storage.copied()
         if copied.position == NOTHING:
@@ -250,7 +250,7 @@ class Housekeeping:
     async def _last_cut(self) -> SnapshotCut | None:
         """Cut, and wait for the movers; None if they leave too much."""
         bounds = self._storage.bounds
-        durable, copied = self._ledger.durable(), self._copied()
+        durable, copied = self._ledger.durable(), self._copy_status()
         self._progress.note(durable, copied)
         cut = self._cut_now(durable, copied.parked)
         little = cut.look_again(self._progress.moved_n, copied.parked) <= bounds.last_carried_bytes
@@ -260,7 +260,7 @@ class Housekeeping:
             if copied.position == NOTHING and little:
                 break  # the movers have not begun yet, and need not
             await asyncio.sleep(LOOK_S)
-            copied = self._copied()
+            copied = self._copy_status()
             self._progress.note(durable, copied)
         left = cut.look_again(self._progress.moved_n, copied.parked)
         return cut if left <= bounds.last_carried_bytes else None

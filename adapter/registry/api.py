@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from adapter.errors import SchemaError
 from adapter.registry import codes, rules
-from adapter.registry.codes import refused
+from adapter.registry.codes import refusal
 from adapter.registry.port import LATEST
 from adapter.registry.state import GLOBAL, Version
 from adapter.registry.topic import TopicRegistry
@@ -36,7 +36,7 @@ class ApiRequest(Struct, frozen=True):
         """The subject that the path names, or the one that stands for all."""
         named = self.parts.get("subject", GLOBAL).removeprefix(DEFAULT_CONTEXT)
         if named.startswith(":."):
-            raise refused(
+            raise refusal(
                 codes.UNPROCESSABLE, f"{named} is in a context, and contexts are not kept here"
             )
         return named
@@ -57,7 +57,7 @@ class ApiRequest(Struct, frozen=True):
         try:
             return int(text) if text else default
         except ValueError:
-            raise refused(codes.UNPROCESSABLE, f"{name} is a number, not {text!r}") from None
+            raise refusal(codes.UNPROCESSABLE, f"{name} is a number, not {text!r}") from None
 
 
 class SchemaBody(Struct, rename="camel", forbid_unknown_fields=True):
@@ -134,13 +134,13 @@ def body_of(asked: ApiRequest, kind: type[Body]) -> Body:
     try:
         sent = msgspec.json.decode(asked.body or b"{}", type=kind)
     except msgspec.ValidationError as error:
-        raise refused(codes.UNPROCESSABLE, f"The body cannot be read: {error}") from error
+        raise refusal(codes.UNPROCESSABLE, f"The body cannot be read: {error}") from error
     except msgspec.DecodeError as error:
-        raise refused(codes.BAD_REQUEST, f"The body is not JSON: {error}") from error
+        raise refusal(codes.BAD_REQUEST, f"The body is not JSON: {error}") from error
     for name in NOT_KEPT:
         if getattr(sent, name, None):
             field = msgspec.structs.fields(kind)[kind.__struct_fields__.index(name)].encode_name
-            raise refused(codes.UNPROCESSABLE, f"{field} is not kept here: leave it out")
+            raise refusal(codes.UNPROCESSABLE, f"{field} is not kept here: leave it out")
     return sent
 
 
@@ -149,9 +149,9 @@ def sent_schema(asked: ApiRequest) -> SchemaBody:
     sent = body_of(asked, SchemaBody)
     kind = sent.schema_type or AVRO
     if kind != AVRO:
-        raise refused(codes.INVALID_SCHEMA, f"Invalid schema type {kind}: only AVRO is kept here")
+        raise refusal(codes.INVALID_SCHEMA, f"Invalid schema type {kind}: only AVRO is kept here")
     if not sent.schema:
-        raise refused(codes.INVALID_SCHEMA, "Empty schema")
+        raise refusal(codes.INVALID_SCHEMA, "Empty schema")
     return sent
 
 
@@ -169,11 +169,11 @@ def as_id(asked: ApiRequest) -> int:
     """The id that the path names."""
     text = asked.parts["id"]
     if not text.isascii() or not text.isdigit():
-        raise refused(codes.NOT_FOUND, "HTTP 404 Not Found")
+        raise refusal(codes.NOT_FOUND, "HTTP 404 Not Found")
     return int(text)
 
 
-def paged(found: list[Any], asked: ApiRequest) -> list[Any]:
+def page_of(found: list[Any], asked: ApiRequest) -> list[Any]:
     """The part of a list that was asked for."""
     start, limit = max(0, asked.number("offset", 0)), asked.number("limit", -1)
     return found[start:] if limit < 0 else found[start : start + limit]
@@ -236,7 +236,7 @@ def schemas(registry: TopicRegistry, asked: ApiRequest) -> Any:
     named = [one for one in found if one.subject.startswith(prefix)]
     if latest:
         named = list({one.subject: one for one in named}.values())
-    return paged([shown(one) for one in named], asked)
+    return page_of([shown(one) for one in named], asked)
 
 
 def subjects(registry: TopicRegistry, asked: ApiRequest) -> Any:
@@ -246,7 +246,7 @@ def subjects(registry: TopicRegistry, asked: ApiRequest) -> Any:
     deleted = only or asked.flag("deleted")
     living = frozenset(registry.subjects()) if only else frozenset()
     found = registry.ask(lambda known: known.subjects(deleted=deleted))
-    return paged([one for one in found if one.startswith(prefix) and one not in living], asked)
+    return page_of([one for one in found if one.startswith(prefix) and one not in living], asked)
 
 
 def versions(registry: TopicRegistry, asked: ApiRequest) -> Any:
@@ -254,7 +254,7 @@ def versions(registry: TopicRegistry, asked: ApiRequest) -> Any:
     only = asked.flag("deletedOnly")
     deleted = only or asked.flag("deleted")
     found = registry.ask(lambda known: rules.existing(known, asked.subject, deleted=deleted))
-    return paged([one.version for one in found if one.deleted or not only], asked)
+    return page_of([one.version for one in found if one.deleted or not only], asked)
 
 
 def version_asked(registry: TopicRegistry, asked: ApiRequest) -> Version:
@@ -314,15 +314,15 @@ def check_one(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Say whether a schema goes together with one version."""
     text, wanted = sent_schema(asked).schema, asked.parts.get("version", LATEST)
     found = registry.ask(lambda known: rules.against(known, asked.subject, text, wanted))
-    return judged(found, asked)
+    return judgement(found, asked)
 
 
 def check_all(registry: TopicRegistry, asked: ApiRequest) -> Any:
     """Say whether a schema could be the next version."""
-    return judged(registry.check(asked.subject, sent_schema(asked).schema), asked)
+    return judgement(registry.check(asked.subject, sent_schema(asked).schema), asked)
 
 
-def judged(found: list[str], asked: ApiRequest) -> Any:
+def judgement(found: list[str], asked: ApiRequest) -> Any:
     """What is answered of a comparison."""
     told = {"messages": found} if asked.flag("verbose") else {}
     return {"is_compatible": not found, **told}

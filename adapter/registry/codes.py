@@ -75,7 +75,7 @@ def status_of(code: int) -> int:
     return code if code < SERVER_ERRORS + CODES_PER_STATUS else code // CODES_PER_STATUS
 
 
-def refused(code: int, text: str, subject: str = "") -> SchemaError:
+def refusal(code: int, text: str, subject: str = "") -> SchemaError:
     """Make the error of a code. text: what the registry says."""
     error = ERRORS.get(code)
     if error is None:

@@ -105,16 +105,16 @@ async def in_our_words(
     except web.HTTPMethodNotAllowed as error:
         if request.method == "OPTIONS":
             return reply(200, {}, {"Allow": error.headers["Allow"]})
-        return failed(error)
+        return failure_response(error)
     except web.HTTPException as error:
-        return failed(error)
+        return failure_response(error)
     except Exception:
         log.exception("a request failed", method=request.method, path=request.path)
         text = "The registry failed; its log says why"
         return reply(500, {"error_code": codes.STORE_FAILED, "message": text})
 
 
-def failed(error: web.HTTPException) -> web.Response:
+def failure_response(error: web.HTTPException) -> web.Response:
     """Answer a failure that HTTP has a number for."""
     text = f"HTTP {error.status} {error.reason}"
     return reply(error.status, {"error_code": error.status, "message": text})

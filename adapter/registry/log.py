@@ -128,7 +128,7 @@ class TopicLog:
 
     def write(self, key: bytes, value: bytes) -> None:
         """See the port. A producer that failed once is of no more use: its record may come late."""
-        self._opened()
+        self._open_source()
         reports: list[tuple[KafkaError | None, Message]] = []
         producer = self._writer()
         try:
@@ -151,7 +151,7 @@ class TopicLog:
             raise unavailable(self._settings, "writing", describe(failure), classify(failure))
 
     def read(self) -> list[Kept]:
-        source = self._opened()
+        source = self._open_source()
         end = source.bounds()[1]
         if end < self._next:
             raise LedgerMismatch(
@@ -183,7 +183,7 @@ class TopicLog:
             self._source.close()
             self._source = None
 
-    def _opened(self) -> LedgerSource:
+    def _open_source(self) -> LedgerSource:
         if self._source is None:
             self._source = self._open()
         return self._source

@@ -135,7 +135,7 @@ class RestRegistry:
         try:
             return question()
         except self._official.SchemaRegistryError as error:
-            raise self._refused(error, subject) from error
+            raise self._refusal(error, subject) from error
         except self._away as error:
             why = str(error) or type(error).__name__
             raise RegistryNotAvailable(
@@ -144,12 +144,12 @@ class RestRegistry:
                 subject,
             ) from error
 
-    def _refused(self, error: Any, subject: str) -> SchemaError:
+    def _refusal(self, error: Any, subject: str) -> SchemaError:
         said = f"the schema registry at {self.url} says: {error.error_message}"
         code = error.error_code
         if not isinstance(code, int) or code == NOT_THE_CLIENTS:
-            return codes.refused(int(error.http_status_code), said, subject)
-        return codes.refused(code, said, subject)
+            return codes.refusal(int(error.http_status_code), said, subject)
+        return codes.refusal(code, said, subject)
 
     def _registered(self, found: Any) -> Registered:
         name = f"{found.subject} version {found.version}"

@@ -14,7 +14,7 @@ from msgspec import Struct
 from adapter.errors import InvalidSchema
 from adapter.registry import avro_schema, codes
 from adapter.registry.avro_schema import RULES
-from adapter.registry.codes import refused
+from adapter.registry.codes import refusal
 from adapter.registry.port import LATEST
 from adapter.registry.state import (
     GLOBAL,
@@ -60,14 +60,14 @@ def register(
     importing = state.mode(subject) == "IMPORT"
     if numbered != importing:
         wanted = "is in mode IMPORT: give id" if importing else "is not in mode IMPORT: give no id"
-        raise refused(codes.NOT_PERMITTED, f"Subject {subject} {wanted}", subject)
+        raise refusal(codes.NOT_PERMITTED, f"Subject {subject} {wanted}", subject)
     if (there := find(state, subject, text)) is not None and not numbered:
         return RegistryDecision(there.id)
     if not importing:
         require_compatible(state, subject, text)
     kept = numbered_schema(state, subject, text, version, schema_id)
     if state.size() >= state.schemas_max:
-        raise refused(
+        raise refusal(
             codes.STORE_FAILED, f"The registry is full: {state.schemas_max} versions", subject
         )
     return RegistryDecision(kept.id, (kept,))
@@ -80,10 +80,10 @@ def numbered_schema(
     used = state.versions(subject, deleted=True)
     there = next((one for one in used if one.version == version), None)
     if version and there is not None and there.schema != text:
-        raise refused(codes.NOT_PERMITTED, f"Version {version} is another schema", subject)
+        raise refusal(codes.NOT_PERMITTED, f"Version {version} is another schema", subject)
     of_id = state.text(schema_id)
     if schema_id and of_id is not None and of_id != text:
-        raise refused(codes.NOT_PERMITTED, f"Id {schema_id} is another schema", subject)
+        raise refusal(codes.NOT_PERMITTED, f"Id {schema_id} is another schema", subject)
     number = version or (used[-1].version + 1 if used else 1)
     return SchemaKept(subject, number, schema_id or state.id_of(text) or state.next_id, text)
 
@@ -101,7 +101,7 @@ def lookup(state: RegistryState, subject: str, schema: str, *, deleted: bool = F
     existing(state, subject, deleted=deleted)
     found = find(state, subject, text, deleted=deleted)
     if found is None:
-        raise refused(codes.NO_SCHEMA, "Schema not found", subject)
+        raise refusal(codes.NO_SCHEMA, "Schema not found", subject)
     return found
 
 
@@ -109,7 +109,7 @@ def schema(state: RegistryState, schema_id: int) -> str:
     """The schema of an id."""
     found = state.text(schema_id)
     if found is None:
-        raise refused(codes.NO_SCHEMA, f"Schema {schema_id} not found")
+        raise refusal(codes.NO_SCHEMA, f"Schema {schema_id} not found")
     return found
 
 
@@ -123,7 +123,7 @@ def existing(state: RegistryState, subject: str, *, deleted: bool = False) -> li
     """The versions of a subject that must be there."""
     found = state.versions(subject, deleted=deleted)
     if not found:
-        raise refused(codes.NO_SUBJECT, f"Subject '{subject}' not found.", subject)
+        raise refusal(codes.NO_SUBJECT, f"Subject '{subject}' not found.", subject)
     return found
 
 
@@ -137,7 +137,7 @@ def version(
         return found[-1]
     one = next((one for one in found if one.version == number), None)
     if one is None:
-        raise refused(codes.NO_VERSION, f"Version {number} not found.", subject)
+        raise refusal(codes.NO_VERSION, f"Version {number} not found.", subject)
     return one
 
 
@@ -148,7 +148,7 @@ def as_version(wanted: int | str, subject: str) -> int | str:
     text = str(wanted)
     if text.isascii() and text.isdigit() and 1 <= int(text) <= NUMBER_MAX:
         return int(text)
-    raise refused(
+    raise refusal(
         codes.INVALID_VERSION,
         f"The specified version '{wanted}' is not a valid version id; {NUMBERS_TAKEN}",
         subject,
@@ -175,7 +175,7 @@ def against_all(state: RegistryState, subject: str, schema: str) -> list[str]:
 def require_compatible(state: RegistryState, subject: str, text: str) -> None:
     """Refuse a schema that the subject's level forbids."""
     if why := against_all(state, subject, text):
-        raise refused(
+        raise refusal(
             codes.INCOMPATIBLE,
             "Schema being registered is incompatible with an earlier schema for subject "
             f"'{subject}', level {state.level(subject)}: {'. '.join(why)}",
@@ -192,10 +192,10 @@ def delete_version(
     found = version(state, subject, number, deleted=number != LATEST)
     if permanent and not found.deleted:
         text = f"Subject '{subject}' Version {found.version} {NOT_DELETED}"
-        raise refused(codes.VERSION_NOT_DELETED, text, subject)
+        raise refusal(codes.VERSION_NOT_DELETED, text, subject)
     if found.deleted and not permanent:
         text = f"Subject '{subject}' Version {found.version} {SOFT_DELETED}"
-        raise refused(codes.VERSION_DELETED, text, subject)
+        raise refusal(codes.VERSION_DELETED, text, subject)
     return RegistryDecision(found.version, (deletion(found, permanent=permanent),))
 
 
@@ -208,9 +208,9 @@ def delete_subject(
     living = state.versions(subject)
     if permanent and living:
         text = f"Subject '{subject}' {NOT_DELETED}"
-        raise refused(codes.SUBJECT_NOT_DELETED, text, subject)
+        raise refusal(codes.SUBJECT_NOT_DELETED, text, subject)
     if not permanent and not living:
-        raise refused(codes.SUBJECT_DELETED, f"Subject '{subject}' {SOFT_DELETED}", subject)
+        raise refusal(codes.SUBJECT_DELETED, f"Subject '{subject}' {SOFT_DELETED}", subject)
     going = everything if permanent else living
     changes: list[Change] = [deletion(one, permanent=permanent) for one in going]
     if subject in state.levels:
@@ -232,7 +232,7 @@ def level(state: RegistryState, subject: str, *, default: bool) -> str:
     if subject == GLOBAL or default or subject in state.levels:
         return state.level(subject)
     text = f"Subject '{subject}' does not have subject-level compatibility configured"
-    raise refused(codes.NO_LEVEL, text, subject)
+    raise refusal(codes.NO_LEVEL, text, subject)
 
 
 def set_level(state: RegistryState, subject: str, wanted: str) -> RegistryDecision[str]:
@@ -240,7 +240,7 @@ def set_level(state: RegistryState, subject: str, wanted: str) -> RegistryDecisi
     named = wanted.upper()
     if named not in RULES:
         text = f"Invalid compatibility level. Valid values are {', '.join(RULES)}"
-        raise refused(codes.INVALID_LEVEL, text, subject)
+        raise refusal(codes.INVALID_LEVEL, text, subject)
     require_writable(state, subject)
     return RegistryDecision(named, (LevelSet(subject, named),))
 
@@ -249,7 +249,7 @@ def take_level(state: RegistryState, subject: str) -> RegistryDecision[str]:
     """Take away a subject's own level, or set that of all to BACKWARD again."""
     require_writable(state, subject)
     if subject != GLOBAL and subject not in state.levels:
-        raise refused(codes.NO_SUBJECT, f"Subject '{subject}' not found.", subject)
+        raise refusal(codes.NO_SUBJECT, f"Subject '{subject}' not found.", subject)
     return RegistryDecision(state.level(subject), (LevelSet(subject, ""),))
 
 
@@ -258,7 +258,7 @@ def mode(state: RegistryState, subject: str, *, default: bool) -> str:
     if subject == GLOBAL or default or subject in state.modes:
         return state.mode(subject)
     text = f"Subject '{subject}' does not have subject-level mode configured"
-    raise refused(codes.NO_MODE, text, subject)
+    raise refusal(codes.NO_MODE, text, subject)
 
 
 def set_mode(
@@ -268,7 +268,7 @@ def set_mode(
     named = wanted.upper()
     if named not in MODES:
         text = f"Invalid mode. Valid values are {', '.join(MODES)}"
-        raise refused(codes.INVALID_MODE, text, subject)
+        raise refusal(codes.INVALID_MODE, text, subject)
     there = state.subjects() if subject == GLOBAL else state.versions(subject)
     if named == "IMPORT" and there and not force:
         text = (
@@ -276,7 +276,7 @@ def set_mode(
             if subject == GLOBAL
             else (f"Cannot import since subject '{subject}' has versions")
         )
-        raise refused(codes.NOT_PERMITTED, text, subject)
+        raise refusal(codes.NOT_PERMITTED, text, subject)
     return RegistryDecision(named, (ModeSet(subject, named),))
 
 
@@ -289,14 +289,14 @@ def require_writable(state: RegistryState, subject: str) -> None:
     """Refuse changes where only reading is allowed."""
     if state.mode(subject) in ("READONLY", "READONLY_OVERRIDE"):
         text = f"Subject '{subject}' is in read-only mode" if subject else "It is read-only"
-        raise refused(codes.NOT_PERMITTED, text, subject)
+        raise refusal(codes.NOT_PERMITTED, text, subject)
 
 
 def check_subject(subject: str) -> None:
     """Refuse a name that no subject has."""
     if not subject or len(subject) > SUBJECT_LENGTH_MAX or not subject.isprintable():
         text = f"A subject's name has 1 to {SUBJECT_LENGTH_MAX} printable characters"
-        raise refused(codes.UNPROCESSABLE, text, subject[:SUBJECT_LENGTH_MAX])
+        raise refusal(codes.UNPROCESSABLE, text, subject[:SUBJECT_LENGTH_MAX])
 
 
 def canonical(schema: str, subject: str) -> str:
@@ -304,4 +304,4 @@ def canonical(schema: str, subject: str) -> str:
     try:
         return avro_schema.canonical(schema)
     except InvalidSchema as error:
-        raise refused(codes.INVALID_SCHEMA, error.text, subject) from None
+        raise refusal(codes.INVALID_SCHEMA, error.text, subject) from None

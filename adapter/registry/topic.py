@@ -89,7 +89,7 @@ class TopicRegistry:
                 if not decision.changes or self._write(decision):
                     return decision.answer
                 self._counts["repeats"] += 1
-        raise self._failed(
+        raise self._failure(
             "other registries take it over again and again; let one of them serve, or try again",
             codes.FORWARDING_FAILED,
         )
@@ -181,7 +181,7 @@ class TopicRegistry:
         try:
             self._log.write(key_of(owner, 0), envelope_of(OWNER_CHANGED, owner, 0, who))
         except LedgerError as error:
-            raise self._failed(f"{error}", codes.STORE_FAILED) from error
+            raise self._failure(f"{error}", codes.STORE_FAILED) from error
         self._counts["takeovers"] += 1
         self._catch_up()
         self._owner = owner
@@ -193,7 +193,7 @@ class TopicRegistry:
         try:
             records = self._log.read()
         except LedgerError as error:
-            raise self._failed(f"{error}", codes.STORE_FAILED) from error
+            raise self._failure(f"{error}", codes.STORE_FAILED) from error
         try:
             for record in records:
                 self._take(record)
@@ -209,9 +209,9 @@ class TopicRegistry:
         try:
             verdict, envelope = self._judge(record.value)
         except NewerVersion as newer:
-            raise self._failed(f"{newer}", codes.STORE_FAILED) from newer
+            raise self._failure(f"{newer}", codes.STORE_FAILED) from newer
         if verdict is Verdict.CORRUPT and self._validity.owner == NOBODY:
-            raise self._failed(
+            raise self._failure(
                 "it holds records of another program, maybe of another schema registry: name "
                 "another topic for mqk's own, or use that registry by its URL",
                 codes.STORE_FAILED,
@@ -234,7 +234,7 @@ class TopicRegistry:
         try:
             entry = state.decode(envelope.payload)
         except msgspec.MsgspecError as error:
-            raise self._failed(
+            raise self._failure(
                 f"an entry cannot be read ({error}): a later mqk wrote it; use that one",
                 codes.STORE_FAILED,
             ) from error
@@ -256,7 +256,7 @@ class TopicRegistry:
             del self._live[key]
             self._dead.add(key)
 
-    def _failed(self, why: str, code: int) -> RegistryNotAvailable:
+    def _failure(self, why: str, code: int) -> RegistryNotAvailable:
         return RegistryNotAvailable(
             f"the schema registry on topic {self._log.topic} cannot go on: {why}", code=code
         )

@@ -121,7 +121,7 @@ class Values:
         kept = self._known(schema_id)
         if kept is None:
             text = self._registry.schema(schema_id)
-            kept = self._keep(schema_id, Parsed(schema_id, parsed(text, f"schema {schema_id}")))
+            kept = self._keep(schema_id, Parsed(schema_id, parse(text, f"schema {schema_id}")))
         return kept
 
     def statistics(self) -> dict[str, int]:
@@ -142,14 +142,14 @@ class Values:
                 schema_id = self._registry.register(subject, text)
             else:
                 schema_id = self._registry.lookup(subject, text).schema_id
-            kept = self._keep((subject, text), Parsed(schema_id, parsed(text, subject)))
+            kept = self._keep((subject, text), Parsed(schema_id, parse(text, subject)))
         return kept
 
     def _reader(self, schema: SchemaName) -> Parsed:
         text = text_of(schema)
         if text is not None:
             kept = self._known(text)
-            return kept or self._keep(text, Parsed(0, parsed(text, "the schema given")))
+            return kept or self._keep(text, Parsed(0, parse(text, "the schema given")))
         match schema:
             case int():
                 return self.by_id(schema)
@@ -175,7 +175,7 @@ class Values:
 
     def _of(self, found: Registered) -> Parsed:
         name = f"{found.subject} version {found.version}"
-        return Parsed(found.schema_id, parsed(found.schema, name))
+        return Parsed(found.schema_id, parse(found.schema, name))
 
     def _known(self, name: object) -> Parsed | None:
         with self._lock:
@@ -223,7 +223,7 @@ def text_of(schema: SchemaName) -> str | None:
     return None
 
 
-def parsed(text: str, name: str) -> Any:
+def parse(text: str, name: str) -> Any:
     """Parse a schema. Raises InvalidSchema."""
     try:
         # Names are looked up in a table of their own: another schema may use them differently.

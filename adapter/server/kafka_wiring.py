@@ -17,7 +17,7 @@ from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.logs import LogSettings
 from adapter.movers.process import MoverProcess
-from adapter.movers.recorded import check_ledger_is_there, recorded
+from adapter.movers.recorded import check_ledger_is_there, read_recorded
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.network.kafka import KafkaTransport
@@ -100,7 +100,7 @@ class Wired:
                 self._make_snapshots_topic,
             ),
             topic_problems=self.topic_problems,
-            known=lambda: recorded(self.mover_settings()),
+            known=lambda: read_recorded(self.mover_settings()),
             pages=KafkaPageReader(self._name, settings.bootstrap_servers, settings.options),
             copied=lambda: copied(movers),
             trimmer=KafkaTrimmer(self._name, settings.bootstrap_servers, settings.options),

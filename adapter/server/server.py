@@ -234,7 +234,7 @@ class Server:
             queue_manager=self.name,
             connections=self.connections.count,
             owner=self.owner.statistics(),
-            log_lines_dropped=logs.dropped(),
+            log_lines_dropped=logs.dropped_lines(),
             version=self._version,
             compiled_modules=self._compiled_modules,
             uptime_s=round(time.monotonic() - self._started_s, 1),

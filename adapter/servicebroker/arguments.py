@@ -20,7 +20,7 @@ BRACKETED = re.compile(r"\[((?:[^\]]|\]\])*)\]")
 QUALIFIED = re.compile(rf"(?:(\w+|{BRACKETED.pattern})\.)?(?:{BRACKETED.pattern}|([^\[\].]+))")
 
 
-def _checked(check: Callable[P, ResultT]) -> Callable[P, ResultT]:
+def _with_broker_errors(check: Callable[P, ResultT]) -> Callable[P, ResultT]:
     @wraps(check)
     def checked(*arguments: P.args, **named: P.kwargs) -> ResultT:
         with as_broker():
@@ -29,10 +29,10 @@ def _checked(check: Callable[P, ResultT]) -> Callable[P, ResultT]:
     return checked
 
 
-as_flag = _checked(a.as_flag)
-as_text = _checked(a.as_text)
-as_unit_id = _checked(a.as_unit_id)
-as_whole = _checked(a.as_whole)
+as_flag = _with_broker_errors(a.as_flag)
+as_text = _with_broker_errors(a.as_text)
+as_unit_id = _with_broker_errors(a.as_unit_id)
+as_whole = _with_broker_errors(a.as_whole)
 
 
 def as_option(option: str, value: str) -> str:

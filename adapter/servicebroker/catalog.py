@@ -91,16 +91,16 @@ class Catalog(ABC):
     ) -> Any: ...
 
     def _create(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
-        command = b.BrokerCreate(kind, _named(kind, name), attributes)
+        command = b.BrokerCreate(kind, _check_name(kind, name), attributes)
         numbers = PRIORITY_NUMBERS if kind == kinds.PRIORITY else None
         self._ask(command, Done, numbers=numbers)
 
     def _alter(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
-        command = b.BrokerAlter(kind, _named(kind, name), attributes)
+        command = b.BrokerAlter(kind, _check_name(kind, name), attributes)
         self._ask(command, Done)
 
     def _drop(self, kind: str, name: str) -> None:
-        self._ask(b.BrokerDrop(kind, _named(kind, name)), Done)
+        self._ask(b.BrokerDrop(kind, _check_name(kind, name)), Done)
 
     def create_message_type(
         self, name: str, *, validation: str = "NONE", schema: str | None = None
@@ -121,7 +121,9 @@ class Catalog(ABC):
             field = SENDERS.get(a.as_option("SENT BY", sender))
             if field is None:
                 raise InvalidArgument(f"SENT BY is INITIATOR, TARGET or ANY, not {sender!r}")
-            attributes[field] = joined([attributes[field], a.as_name("message type", message_type)])
+            attributes[field] = join_names(
+                [attributes[field], a.as_name("message type", message_type)]
+            )
         self._create(kinds.CONTRACT, name, dict(attributes))
 
     def create_queue(
@@ -281,7 +283,7 @@ def service_queue(one: QueueDescription) -> ServiceQueue:
     )
 
 
-def joined(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """Write a list of names."""
     return "\n".join(name for name in names if name)
 
@@ -289,10 +291,10 @@ def joined(names: Iterable[str]) -> str:
 def _contracts(names: Iterable[str]) -> str:
     if isinstance(names, str):
         raise InvalidArgumentType(f"give a list of names, not the str {names!r}")
-    return joined(a.as_name("contract", name) for name in names)
+    return join_names(a.as_name("contract", name) for name in names)
 
 
-def _named(kind: str, name: str) -> str:
+def _check_name(kind: str, name: str) -> str:
     return a.as_queue(name) if kind == kinds.QUEUE else a.as_name("name", name)
 
 

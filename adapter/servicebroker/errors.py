@@ -108,7 +108,7 @@ class TransactionRolledBack(ServiceBrokerError):
     """
 
 
-def translated(error: Error, numbers: Mapping[Reason, int]) -> ServiceBrokerError:
+def translate(error: Error, numbers: Mapping[Reason, int]) -> ServiceBrokerError:
     """Return the error of Service Broker for one of the connection, or of an argument."""
     if isinstance(error, ServiceBrokerError):
         return error
@@ -157,7 +157,7 @@ def as_broker(numbers: Mapping[Reason, int] | None = None) -> Iterator[None]:
     try:
         yield
     except Error as error:
-        problem = translated(error, numbers or {})
+        problem = translate(error, numbers or {})
         if problem is error:
             raise
         raise problem from error

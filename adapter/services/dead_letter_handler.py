@@ -118,18 +118,18 @@ class DeadLetterHandler:
 
     def run_once(self) -> bool:
         """Look at every message of the queue once; whether any was moved or discarded."""
-        before = self._moved()
+        before = self._moved_count()
         self._seen = self._arrivals()  # first: what comes while we look has not been seen
         progress: dict[Key, RetryProgress] = {}
         for message in self._queue.browse():
             if self._stopping.is_set():
-                return self._moved() > before
+                return self._moved_count() > before
             key = message.place, message.message_id
             found = self._progress.get(key) or RetryProgress()
             if not self._handle(message, found):
                 progress[key] = found
         self._progress = progress  # of those that are there: it is no larger than the queue
-        return self._moved() > before
+        return self._moved_count() > before
 
     def stop(self) -> None:
         """End run(), behind the message that it deals with; from any thread."""
@@ -160,7 +160,7 @@ class DeadLetterHandler:
         status = self._queue.status()
         return status.put_total, status.returned_total
 
-    def _moved(self) -> int:
+    def _moved_count(self) -> int:
         return sum(self._counts[key] for key in ("discarded", "retried", "forwarded"))
 
     # -- one message
@@ -204,8 +204,8 @@ class DeadLetterHandler:
         progress.attempts += 1
         self._counts["failed_attempts"] += 1
         self._report(
-            f"{_named(message)}: attempt {progress.attempts} of {rule.retry} of the rule of line "
-            f"{rule.line} failed: {problem}"
+            f"{_describe(message)}: attempt {progress.attempts} of {rule.retry} of the rule of "
+            f"line {rule.line} failed: {problem}"
         )
         if progress.attempts < rule.retry:
             progress.due_s = self._now_s() + self._control.retry_interval_s
@@ -216,7 +216,7 @@ class DeadLetterHandler:
     def _leave(self, message: Message, progress: RetryProgress, count: str, why: str) -> None:
         progress.is_done = True
         self._counts[count] += 1
-        self._report(f"{_named(message)}: stays on {self.queue}: {why}")
+        self._report(f"{_describe(message)}: stays on {self.queue}: {why}")
 
     def _apply(self, rule: DeadLetterRule, message: BrowsedMessage) -> bool:
         """Carry a rule out; False if another program has got the message in the meantime."""
@@ -225,7 +225,7 @@ class DeadLetterHandler:
                 gone = message.remove(unit)
             if gone:
                 self._counts["discarded"] += 1
-                self._report(f"{_named(message)}: discarded by the rule of line {rule.line}")
+                self._report(f"{_describe(message)}: discarded by the rule of line {rule.line}")
             return gone
         target, manager = _target(rule, message)
         if not target:
@@ -260,7 +260,7 @@ class DeadLetterHandler:
                 unit.backout()
                 return False
         self._counts["forwarded" if rule.action == "FWD" else "retried"] += 1
-        self._report(f"{_named(message)}: put on {target} by the rule of line {rule.line}")
+        self._report(f"{_describe(message)}: put on {target} by the rule of line {rule.line}")
         return True
 
 
@@ -326,7 +326,7 @@ def _numbers(message: Message) -> dict[str, int]:
     }
 
 
-def _named(message: Message) -> str:
+def _describe(message: Message) -> str:
     header = message.dead_letter
     why = f" (reason {header.reason}, for {header.destination})" if header else ""
     return f"message {message.message_id.hex()}{why}"

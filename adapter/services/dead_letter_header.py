@@ -16,7 +16,7 @@ APPLICATION_TYPE = 6
 """MQAT_UNIX: what our own programs are."""
 
 
-def addressed(
+def with_header(
     message: Message,
     reason: int,
     *,

@@ -30,7 +30,7 @@ from adapter.errors import (
     InvalidValue,
     NotOpen,
 )
-from adapter.services.dead_letter_header import addressed, dead_letter_queue
+from adapter.services.dead_letter_header import dead_letter_queue, with_header
 from adapter.services.programs import PROGRAMS_MAX, STOP_GRACE_S, Programs
 from adapter.services.trigger_message import TriggerMessage
 
@@ -243,7 +243,7 @@ class TriggerMonitor:
         """Put a trigger message on the dead-letter queue. Raises ConnectionBroken and BackedOut;
         if the queue does not take it, the log has to do.
         """
-        dead = addressed(
+        dead = with_header(
             message,
             feedback,
             queue=self._queue.name,

@@ -244,7 +244,7 @@ class TopicAdmin:
             # All of them: one that is gone would be created again by asking for its name.
             there = self._admin.list_topics(timeout=self._settings.timeout_s).topics
         except KafkaException as error:
-            raise self._failed("asking for the topics", error) from error
+            raise self._failure("asking for the topics", error) from error
         gone = [f"{spec.name} does not exist" for spec in specs if spec.name not in there]
         existing = [spec for spec in specs if spec.name in there]
         return gone + (self._problems(existing) if existing else [])
@@ -272,7 +272,7 @@ class TopicAdmin:
                 found[name] = str(self._result(future).topic_id)
             except KafkaException as error:
                 if error_of(error).code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise self._failed(f"asking for {name}", error) from error
+                    raise self._failure(f"asking for {name}", error) from error
         return found
 
     def bounds(self, name: str) -> tuple[int, int]:
@@ -288,7 +288,7 @@ class TopicAdmin:
         try:
             first, end = (self._result(future).offset for future in futures)
         except KafkaException as error:
-            raise self._failed(f"asking for the bounds of {name}", error) from error
+            raise self._failure(f"asking for the bounds of {name}", error) from error
         return first, end
 
     def trim(self, offsets: Mapping[str, int]) -> None:
@@ -300,7 +300,7 @@ class TopicAdmin:
                 self._result(future)
             except KafkaException as error:
                 if error_of(error).code() not in GONE:
-                    raise self._failed(f"deleting records of {place.topic}", error) from error
+                    raise self._failure(f"deleting records of {place.topic}", error) from error
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics with all they hold; those that do not exist are no error."""
@@ -311,7 +311,7 @@ class TopicAdmin:
                 self._result(future)
             except KafkaException as error:
                 if error_of(error).code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise self._failed(f"deleting {name}", error) from error
+                    raise self._failure(f"deleting {name}", error) from error
 
     def _complete(self, spec: TopicSpec) -> dict[str, str]:
         """All settings of a topic: its kind's, and those of every topic."""
@@ -338,7 +338,7 @@ class TopicAdmin:
                 created.append(name)
             except KafkaException as error:
                 if error_of(error).code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise self._failed(f"creating {name}", error) from error
+                    raise self._failure(f"creating {name}", error) from error
         return created
 
     def _grow(self, specs: Sequence[TopicSpec]) -> dict[str, int]:
@@ -351,7 +351,7 @@ class TopicAdmin:
                 self._result(future)
             except KafkaException as error:
                 if error_of(error).code() != KafkaError.INVALID_PARTITIONS:  # another was faster
-                    raise self._failed(f"adding partitions to {name}", error) from error
+                    raise self._failure(f"adding partitions to {name}", error) from error
         return {spec.name: spec.partitions for spec in few}
 
     def _await_leaders(self, least: Mapping[str, int]) -> None:
@@ -377,7 +377,7 @@ class TopicAdmin:
         try:
             found = self._admin.list_topics(name, self._settings.timeout_s).topics[name]
         except KafkaException as error:
-            raise self._failed(f"asking for {name}", error) from error
+            raise self._failure(f"asking for {name}", error) from error
         partitions: Mapping[int, Any] = found.partitions
         return partitions
 
@@ -404,7 +404,7 @@ class TopicAdmin:
             try:
                 entries = self._result(future)
             except KafkaException as error:
-                raise self._failed(f"asking for the settings of {resource.name}", error) from error
+                raise self._failure(f"asking for the settings of {resource.name}", error) from error
             found[resource.name] = {entry.name: str(entry.value) for entry in entries.values()}
         return found
 
@@ -428,7 +428,7 @@ class TopicAdmin:
             "request_timeout": self._settings.timeout_s,
         }
 
-    def _failed(self, doing: str, error: KafkaException) -> TopicError:
+    def _failure(self, doing: str, error: KafkaException) -> TopicError:
         retriable = classify(error) is not Failure.FATAL
         remedy = (
             "check that the brokers run and can be reached, then try again"

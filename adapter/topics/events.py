@@ -79,11 +79,11 @@ class EventReader:
             if record is None and at_end:
                 return
             if record is None:
-                raise self._failed(self._error.text or f"no answer in {ANSWER_MS // 1000} s")
+                raise self._failure(self._error.text or f"no answer in {ANSWER_MS // 1000} s")
             error = record.error()
             at_end = error is not None and error.code() == KafkaError._PARTITION_EOF
             if error is not None and not at_end:
-                raise self._failed(describe(error))
+                raise self._failure(describe(error))
             event = _event(record) if error is None else None
             if event is not None:
                 yield event
@@ -98,7 +98,7 @@ class EventReader:
             if record is not None or (wait_ms >= 0 and left_ms <= 0):
                 return record
 
-    def _failed(self, why: str) -> KafkaNotAvailable:
+    def _failure(self, why: str) -> KafkaNotAvailable:
         return KafkaNotAvailable(f"topic {self._topic} on {self._servers} cannot be read: {why}")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from adapter import mq_constants as mq
 from adapter.mqi import structs
-from adapter.mqi.arguments import buffer, integers, listed, name_of
+from adapter.mqi.arguments import as_list, buffer, integers, name_of
 from adapter.mqi.functions import Functions
 from adapter.mqi.interface import Interface
 from adapter.mqi.structs import WrongSize as error  # noqa: N813 -- the name it is known by
@@ -111,10 +111,10 @@ def MQINQ(
     Without texts asked for they are None.
     """
     found, chars, code, reason = _mqi.inquire(
-        hconn, hobj, integers(listed(selectors, error)), int_count, char_length
+        hconn, hobj, integers(as_list(selectors, error)), int_count, char_length
     )
     if code == mq.MQCC_OK:
-        listed(ints, error).extend(found)
+        as_list(ints, error).extend(found)
     return ints, chars if char_length > 0 else None, code, reason
 
 
@@ -125,8 +125,8 @@ def MQSET(
     return _mqi.set(
         hconn,
         hobj,
-        integers(listed(selectors, error)),
-        integers(listed(ints, error)),
+        integers(as_list(selectors, error)),
+        integers(as_list(ints, error)),
         buffer(chars),
     )
 

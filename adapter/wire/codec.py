@@ -97,25 +97,25 @@ def decode_client_frame(payload: Payload) -> ClientFrame:
     problem = decode_limits.problem_with_frame(payload)
     if problem:
         raise ProtocolError(f"malformed: {problem}")
-    return _decoded(_client_frames, payload)
+    return _decode(_client_frames, payload)
 
 
 def decode_server_frame(payload: Payload) -> ServerFrame:
     """Read what a server sent; ProtocolError if it is no frame."""
-    return _decoded(_server_frames, payload)
+    return _decode(_server_frames, payload)
 
 
 def decode_command(command: Raw) -> Command | ServerCommand:
     """Read one operation's command; ProtocolError says what is wrong with it."""
     if len(command) <= decode_limits.TRUSTED_BYTES:
-        return _decoded(_commands, command)
+        return _decode(_commands, command)
     try:
         return cast("Command | ServerCommand", decode_limits.decode_long(command, _commands))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ProtocolError(f"malformed: {error}") from error
 
 
-def _decoded(decoder: Decoder[Frame], payload: Payload | Raw) -> Frame:
+def _decode(decoder: Decoder[Frame], payload: Payload | Raw) -> Frame:
     try:
         return decoder.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -48,7 +48,7 @@ def folder() -> Path:
     digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:8]
     home = jars.cache_folder() / f"apicurio-{VERSION}-{digest}"
     home.parent.mkdir(parents=True, exist_ok=True)
-    with jars.locked(home.parent):
+    with jars.cache_lock(home.parent):
         if not home.is_dir():
             fetch(home)
     return home

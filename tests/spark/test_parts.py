@@ -93,7 +93,7 @@ def test_options_are_read_in_whatever_case_they_come() -> None:
 )
 def test_a_limit_is_spent_on_the_highest_lanes_first(count: int, wanted: dict[str, int]) -> None:
     start, ends = {"0": 3, "5": 2, "9": 10}, {"0": 8, "5": 7, "9": 20}
-    assert browsing.limited(start, ends, count) == wanted
+    assert browsing.cut_to(start, ends, count) == wanted
 
 
 def test_the_sentence_of_ours_is_found_within_what_is_wrapped_around_it() -> None:

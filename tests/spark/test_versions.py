@@ -21,7 +21,7 @@ import pytest
 from adapter import testing
 from adapter.core.contract.results import Batches
 from adapter.localkafka import LocalKafka
-from adapter.localkafka.jars import cache_folder, locked
+from adapter.localkafka.jars import cache_folder, cache_lock
 from tests.support.backlog import until
 
 TOP = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ def installed(version: str) -> Path:
     """A folder with that release of pyspark."""
     folder = cache_folder() / f"pyspark-{version}"
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with locked(folder.parent):
+    with cache_lock(folder.parent):
         if not folder.is_dir():
             with tempfile.TemporaryDirectory(dir=folder.parent, prefix="resolving-") as work:
                 install(version, Path(work) / "site")

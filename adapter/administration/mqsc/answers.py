@@ -126,7 +126,7 @@ def done_in_part(verb: str, kind: Kind, name: str, without_effect: list[str]) ->
     return message(number_of(verb, kind), "W", sentence)
 
 
-def accepted(command: Accepted, name: str) -> str:
+def acceptance_of(command: Accepted, name: str) -> str:
     """Report that a command was read and has no effect, and what holds instead."""
     what = f"{command.noun} {name}".rstrip()
     return message(command.number, "W", f"{what} accepted without effect: {command.why}.")
@@ -156,7 +156,7 @@ def not_mqsc(problem: str, near: str) -> list[str]:
     return [*lines, f"   near: {near}"] if near else lines
 
 
-def failed(error: Error) -> str:
+def failure_of(error: Error) -> str:
     """Tell that a command was refused, with the reason."""
     number = FAILURES.get(error.reason, FAILED)
     return message(number, "E", f"{spoken(error.text)} [{error.reason_name}, {error.reason}].")

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from adapter.administration import objects
 from adapter.administration.kinds import DEFINED, FoundObject, Kind
-from adapter.administration.mqsc.text import COMMAND_LENGTH_MAX, quoted
+from adapter.administration.mqsc.text import COMMAND_LENGTH_MAX, quote
 from adapter.administration.values import NAMES, members, text
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
@@ -123,7 +123,7 @@ def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str 
     begun = (
         "ALTER QMGR"
         if one.kind.kind == QUEUE_MANAGER
-        else f"DEFINE {one.kind.word}({quoted(one.name)})"
+        else f"DEFINE {one.kind.word}({quote(one.name)})"
     )
     lines = [begun, *parameters, *([] if one.kind.kind == QUEUE_MANAGER else ["REPLACE"])]
     if sum(map(len, lines)) + len(INDENT) * len(lines) > COMMAND_LENGTH_MAX:
@@ -160,8 +160,8 @@ def parameter(row: AttributeRow, value: Any) -> str:
         return written
     keyword = row.attribute.keyword
     if keyword == NAMES:
-        names = [quoted(one) for one in written.split(",") if one]
-        return f"{keyword}({', '.join(names) or quoted(' ')})"
+        names = [quote(one) for one in written.split(",") if one]
+        return f"{keyword}({', '.join(names) or quote(' ')})"
     if row.type is int or members(row):
         return f"{keyword}({written})"
-    return f"{keyword}({quoted(written or ' ')})"
+    return f"{keyword}({quote(written or ' ')})"

@@ -13,7 +13,7 @@ from adapter.administration import objects, senders
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc import answers, meaning
 from adapter.administration.mqsc.statement import GUESSES_MAX, Statement, parse
-from adapter.administration.mqsc.text import NotMqscError, ScriptLine, lines_of, quoted
+from adapter.administration.mqsc.text import NotMqscError, ScriptLine, lines_of, quote
 from adapter.administration.status import reset_totals
 from adapter.administration.status_kinds import (
     CONNECTION,
@@ -101,26 +101,26 @@ class Script:
             yield refusal.line
         except ConnectionBroken as error:
             self.failed.append(number)
-            yield answers.failed(error)
+            yield answers.failure_of(error)
             raise
         except Error as error:
             self.failed.append(number)
-            yield answers.failed(error)
+            yield answers.failure_of(error)
 
     def _summary(self) -> Iterator[str]:
-        yield f"{_counted(self.commands, 'MQSC command')} read."
+        yield f"{_count_of(self.commands, 'MQSC command')} read."
         for lines, what in (
             (self.wrong, "not run because of syntax errors"),
             (self.failed, "failed"),
             (self.without_effect, "not supported, without effect as a whole or in part"),
         ):
             if lines:
-                yield f"{_counted(len(lines), 'command')} {what}: {_places(lines)}."
+                yield f"{_count_of(len(lines), 'command')} {what}: {_places(lines)}."
         if not self.wrong and not self.failed:
             yield "No command failed."
 
 
-def _counted(count: int, what: str) -> str:
+def _count_of(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
@@ -174,7 +174,7 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
             if statement.verb == "DEFINE" or not by_id:
                 raise NotMqscError("SUB takes a name, such as SUB(A)", "SUB")
         if word == "CHANNEL" and verb in MOVER and meaning.is_of_mover(statement):
-            yield answers.accepted(MOVER[verb], statement.name)
+            yield answers.acceptance_of(MOVER[verb], statement.name)
             return
         try:
             yield from WITH_KIND[verb](qm, kind, statement)
@@ -191,7 +191,7 @@ def _guess(qm: Connection, kind: Kind, name: str) -> str:
         return ""
     by_upper = {one.name.upper(): one.name for one in objects.find(qm, kind, "*")}
     close = [by_upper[one] for one in get_close_matches(name.upper(), by_upper, GUESSES_MAX)]
-    return " or ".join(one if one == one.upper() else quoted(one) for one in close)
+    return " or ".join(one if one == one.upper() else quote(one) for one in close)
 
 
 def _family(kind: Kind) -> str:
@@ -201,7 +201,7 @@ def _family(kind: Kind) -> str:
 def _accept(statement: Statement) -> Iterator[str]:
     """Check a command that has no effect here, and say so."""
     found = ACCEPTED[statement.verb, statement.kind]
-    given = meaning.checked(found.rows, statement)
+    given = meaning.check_without_effect(found.rows, statement)
     if (statement.verb, statement.kind) == ("REFRESH", "SECURITY") and given.get("TYPE") == [
         "CONNAUTH"
     ]:
@@ -211,7 +211,7 @@ def _accept(statement: Statement) -> Iterator[str]:
     if lacking:
         text = f"{statement.verb} {statement.kind} needs {lacking}"
         raise NotMqscError(text, statement.kind)
-    yield answers.accepted(found, statement.name or " ".join(given.get("PROFILE", [])))
+    yield answers.acceptance_of(found, statement.name or " ".join(given.get("PROFILE", [])))
 
 
 def _define(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
@@ -268,7 +268,7 @@ def _clear(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
             "CLEAR takes the name of a local queue, such as CLEAR QLOCAL(A)", kind.word
         )
     count = objects.clear(qm, statement.name)
-    yield answers.done("CLEAR", kind, statement.name, f": {_counted(count, 'message')} discarded")
+    yield answers.done("CLEAR", kind, statement.name, f": {_count_of(count, 'message')} discarded")
 
 
 def _clear_topics(qm: Connection, statement: Statement) -> Iterator[str]:
@@ -280,7 +280,7 @@ def _clear_topics(qm: Connection, statement: Statement) -> Iterator[str]:
             "CLEAR TOPICSTR takes CLRTYPE(RETAINED), and SCOPE(LOCAL) or nothing", statement.name
         )
     count = qm.clear_retained(statement.name)
-    yield answers.cleared_topics(statement.name, _counted(count, "topic"))
+    yield answers.cleared_topics(statement.name, _count_of(count, "topic"))
 
 
 def _reset_totals(qm: Connection, statement: Statement) -> Iterator[str]:
@@ -297,7 +297,7 @@ def _reset_totals(qm: Connection, statement: Statement) -> Iterator[str]:
 def _start_channel(qm: Connection, statement: Statement) -> Iterator[str]:
     """START CHANNEL: of a sender; channels for clients need no start."""
     kind = SHOWN["CHANNEL"]
-    meaning.checked(IGNORE_STATE, statement)
+    meaning.check_without_effect(IGNORE_STATE, statement)
     if senders.switch(qm, statement.name, stopped=False):
         yield answers.message(8018, "I", f"channel {statement.name} is started: it sends.")
         return
@@ -308,7 +308,7 @@ def _start_channel(qm: Connection, statement: Statement) -> Iterator[str]:
 
 def _stop_channel(qm: Connection, statement: Statement) -> Iterator[str]:
     """STOP CHANNEL: of a sender, until it is started."""
-    meaning.checked(STOPPING, statement)
+    meaning.check_without_effect(STOPPING, statement)
     if not senders.switch(qm, statement.name, stopped=True):
         raise RefusedError(answers.unavailable("STOP CHANNEL", NOT_STOPPED))
     yield answers.message(8019, "I", f"channel {statement.name} is stopped until START CHANNEL.")
@@ -339,7 +339,7 @@ def display(qm: Connection, statement: Statement) -> Iterator[str]:
             raise NotMqscError(f"unknown command DISPLAY {statement.kind}", statement.kind)
         wanted_type = meaning.type_of(statement)
         kind = HANDLES.get((shown.word, wanted_type), shown)
-        asked = meaning.asked(kind, statement)
+        asked = meaning.read_display(kind, statement)
         _check_types(kind, asked)
         found = _of_types(kind, asked, objects.find(qm, kind, statement.name or "*"))
         if shown.word == "CHANNEL":
@@ -386,7 +386,7 @@ def _queues(
     every = DEFINED["QLOCAL"]
     rows = {name: row for word in QUEUE_WORDS for name, row in DEFINED[word].every_row.items()}
     kind = Kind(every.kind, QUEUE, every.noun, every.name_keyword, every.name_number, rows)
-    asked = meaning.asked(kind, statement)
+    asked = meaning.read_display(kind, statement)
     words = asked.types or QUEUE_WORDS
     unknown = [word for word in words if word not in QUEUE_WORDS]
     if unknown:

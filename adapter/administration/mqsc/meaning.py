@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.administration.kinds import Kind
-from adapter.administration.mqsc.statement import Statement, StatementParameter, expected
+from adapter.administration.mqsc.statement import Statement, StatementParameter, expected_words
 from adapter.administration.mqsc.text import NotMqscError
 from adapter.administration.values import (
     Filter,
@@ -164,7 +164,7 @@ def _deletion(kind: Kind, parameter: StatementParameter, result: Given) -> None:
     if word not in DELETIONS:
         known = {one: one for one in (*DELETIONS, *types)}
         raise NotMqscError(
-            f"unknown parameter {word} of DELETE {kind.word}; {expected(word, known)}", word
+            f"unknown parameter {word} of DELETE {kind.word}; {expected_words(word, known)}", word
         )
     value = _one(parameter).upper()
     if value not in DELETIONS[word]:
@@ -248,7 +248,7 @@ def _alone(parameter: StatementParameter) -> None:
         raise NotMqscError(f"{parameter.keyword} takes no value", parameter.keyword)
 
 
-def checked(rows: Table, statement: Statement) -> dict[str, list[str]]:
+def check_without_effect(rows: Table, statement: Statement) -> dict[str, list[str]]:
     """Check the parameters of a command that has no effect here, by their rows."""
     known = {row.attribute.keyword: row.attribute.keyword for row in rows.values()}
     result = {}
@@ -256,12 +256,14 @@ def checked(rows: Table, statement: Statement) -> dict[str, list[str]]:
         word = parameter.keyword
         if word not in known:
             what = f"{statement.verb} {statement.kind}"
-            raise NotMqscError(f"unknown parameter {word} of {what}; {expected(word, known)}", word)
-        result[word] = _checked(rows[word], parameter)
+            raise NotMqscError(
+                f"unknown parameter {word} of {what}; {expected_words(word, known)}", word
+            )
+        result[word] = _check_value(rows[word], parameter)
     return result
 
 
-def _checked(row: AttributeRow, parameter: StatementParameter) -> list[str]:
+def _check_value(row: AttributeRow, parameter: StatementParameter) -> list[str]:
     if row.type is bool:
         _alone(parameter)
         return []
@@ -286,7 +288,7 @@ def type_of(statement: Statement) -> str:
     return ""
 
 
-def asked(kind: Kind, statement: Statement) -> DisplayRequest:
+def read_display(kind: Kind, statement: Statement) -> DisplayRequest:
     """Read the parameters of DISPLAY. kind: whose attributes they are."""
     names: set[str] = set()
     result = DisplayRequest(filters=[])

@@ -147,7 +147,7 @@ def parse(text: str) -> Statement:
     return Statement(verb, kind, name, tuple(parameters.values()))
 
 
-def expected(word: str, known: Mapping[str, str]) -> str:
+def expected_words(word: str, known: Mapping[str, str]) -> str:
     """Say which words may stand there: those like it, or all. known: with what they mean."""
     near = get_close_matches(word, known, GUESSES_MAX)
     if near:
@@ -173,7 +173,7 @@ class _Reader:
             raise NotMqscError(f"the command ends where a {what} is expected", self._text[-30:])
         token = self._next()
         if token.mark or token.quoted or token.text not in table:
-            text = f"unknown {what} {token.text}; {expected(token.text, table)}"
+            text = f"unknown {what} {token.text}; {expected_words(token.text, table)}"
             raise NotMqscError(text, self._text[token.at :])
         return table[token.text]
 

@@ -56,12 +56,12 @@ def lines_of(lines: Iterable[str]) -> Iterator[ScriptLine]:
         collected = (collected + part.removesuffix(goes_on))[: COMMAND_LENGTH_MAX + 1]
         begun = begun or number
         if not goes_on:
-            yield from _finished(begun, collected)
+            yield from _finish(begun, collected)
             collected, begun = "", 0
-    yield from _finished(begun, collected)
+    yield from _finish(begun, collected)
 
 
-def _finished(number: int, collected: str) -> Iterator[ScriptLine]:
+def _finish(number: int, collected: str) -> Iterator[ScriptLine]:
     text = collected.strip().removesuffix(";").rstrip()
     if len(collected) > COMMAND_LENGTH_MAX:
         problem = f"a command has at most {COMMAND_LENGTH_MAX} characters"
@@ -80,7 +80,7 @@ def tokens_of(text: str) -> list[Token]:
             tokens.append(Token(text[at], at, mark=True))
             at += 1
         elif text[at] == "'":
-            token, at = _quoted(text, at)
+            token, at = _read_quoted(text, at)
             tokens.append(token)
         else:
             end = _end_of_word(text, at)
@@ -89,7 +89,7 @@ def tokens_of(text: str) -> list[Token]:
     return tokens
 
 
-def _quoted(text: str, begin: int) -> tuple[Token, int]:
+def _read_quoted(text: str, begin: int) -> tuple[Token, int]:
     parts, at = [], begin + 1
     while True:
         end = text.find("'", at)
@@ -108,6 +108,6 @@ def _end_of_word(text: str, at: int) -> int:
     return at
 
 
-def quoted(written: str) -> str:
+def quote(written: str) -> str:
     """Write a text so that its case and its signs are kept."""
     return "'" + written.replace("'", "''") + "'"

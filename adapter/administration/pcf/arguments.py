@@ -121,13 +121,13 @@ class Arguments:
         self.finish()
         return result
 
-    def checked(self, rows: Table) -> dict[str, list[Any]]:
+    def check(self, rows: Table) -> dict[str, list[Any]]:
         """Take the parameters of a command without effect, by keyword, and refuse the rest."""
         result = {}
         for row in rows.values():
             one = self._given.pop(row.attribute.number, None)
             if one is not None:
-                result[row.name] = [_checked(row, value, one.number) for value in _values(one)]
+                result[row.name] = [_check_value(row, value, one.number) for value in _values(one)]
         self.finish()
         return result
 
@@ -182,7 +182,7 @@ def _values(one: Parameter) -> list[Any]:
     return [getattr(one, "value", None)]
 
 
-def _checked(row: AttributeRow, given: Any, number: int) -> Any:
+def _check_value(row: AttributeRow, given: Any, number: int) -> Any:
     if row.type is bool:
         return bool(given)
     try:

@@ -86,16 +86,16 @@ def replies_to(commands: Commands, request: Message) -> tuple[list[bytes], int]:
             who = {"user": request.user, "application": request.application}
             log.info("command taken from the command queue", command=command, **who)
         replies = commands.execute(command, asked.parameters)
-        told = _told(command, replies, order)
+        told = _reply_messages(command, replies, order)
     except PcfError as problem:
-        told = _refused(command, problem, order)
+        told = _refusal_messages(command, problem, order)
     except Exception as problem:
         log.exception("a command failed", command=command)
-        told = _refused(command, PcfError(UNEXPECTED, str(problem)), order)
+        told = _refusal_messages(command, PcfError(UNEXPECTED, str(problem)), order)
     return told, LITTLE_ENCODING if order == "<" else BIG_ENCODING
 
 
-def _told(command: int, replies: list[list[Parameter]], order: Order) -> list[bytes]:
+def _reply_messages(command: int, replies: list[list[Parameter]], order: Order) -> list[bytes]:
     """One message each, numbered, the last one marked."""
     last = len(replies)
     return [
@@ -108,7 +108,7 @@ def _told(command: int, replies: list[list[Parameter]], order: Order) -> list[by
     ]
 
 
-def _refused(command: int, problem: PcfError, order: Order) -> list[bytes]:
+def _refusal_messages(command: int, problem: PcfError, order: Order) -> list[bytes]:
     """What is wrong, with the parameter if it is one; and that the command failed."""
     log.info("command refused", command=command, reason=problem.reason, why=problem.text)
     more = [] if problem.parameter is None else [Integer(PARAMETER_ID, problem.parameter)]

@@ -272,14 +272,14 @@ class Commands:
         return [[]]
 
     def _change(self, family: Family, given: Arguments) -> Replies:
-        name = self._named(family, given)
+        name = self._take_name(family, given)
         kind = _kind_given(family, given) or self._kind_of(family, name)
         given.drop(FORCE)
         objects.alter(self._qm, kind, name, given.attributes(kind))
         return [[]]
 
     def _delete(self, family: Family, given: Arguments) -> Replies:
-        name = self._named(family, given)
+        name = self._take_name(family, given)
         kind = _kind_given(family, given) or self._kind_of(family, name)
         purge = bool(given.whole(PURGE, 0))
         types = (row.attribute.number for row in kind.always)
@@ -289,14 +289,14 @@ class Commands:
         return [[]]
 
     def _inquire(self, family: Family, given: Arguments) -> Replies:
-        pattern = self._named(family, given)
+        pattern = self._take_name(family, given)
         wanted = given.selectors(family.selector)
         found, filters = self._found(family, pattern, given)
         if not found:
             raise _not_found(family, pattern)
         return [reply_of(one, wanted, filters) for one in found]
 
-    def _named(self, family: Family, given: Arguments) -> str:
+    def _take_name(self, family: Family, given: Arguments) -> str:
         """Take the name of an object, or the id of a subscription, and return its name."""
         ident = given.data(SUBSCRIPTION_ID) if family is SUBSCRIPTIONS else b""
         name = given.text(_name_number(family), "*" if ident else None)
@@ -507,7 +507,7 @@ def _accept(verb: str, kind: str, given: Arguments) -> Replies:
     """Check a command that has no effect here."""
     found = ACCEPTED[verb, kind]
     name = given.text(NAMED[kind], "") if kind in NAMED else ""
-    values = given.checked(found.rows)
+    values = given.check(found.rows)
     lacking = missing(verb, kind, values)
     if lacking:
         text = f"{verb} {kind} needs {lacking}"

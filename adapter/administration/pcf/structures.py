@@ -298,11 +298,11 @@ def encode(header: CommandHeader, parameters: Iterable[Parameter], order: Order 
             len(listed),
         )
     ]
-    parts.extend(_encoded(one, order) for one in listed)
+    parts.extend(_encode(one, order) for one in listed)
     return b"".join(parts)
 
 
-def _encoded(one: Parameter, order: Order) -> bytes:
+def _encode(one: Parameter, order: Order) -> bytes:
     if isinstance(one, Integer):
         if one.wide:
             return struct.pack(f"{order}4iq", INTEGER_64, 24, one.number, 0, one.value)
@@ -324,7 +324,7 @@ def _encoded(one: Parameter, order: Order) -> bytes:
     if isinstance(one, FilterParameter):
         return _encoded_condition(one, order)
     head = struct.pack(f"{order}4i", GROUP, 16, one.number, len(one.members))
-    return head + b"".join(_encoded(member, order) for member in one.members)
+    return head + b"".join(_encode(member, order) for member in one.members)
 
 
 def _encoded_condition(one: FilterParameter, order: Order) -> bytes:

@@ -19,7 +19,7 @@ PROPERTIES_MAX = 256
 """As many as a put takes: what has no room for three more is moved without them."""
 
 
-def explained(
+def explain(
     properties: dict[str, Property] | None, queue: str, count: int
 ) -> dict[str, Property] | None:
     """Return a message's properties with those that say why it was moved from a queue."""

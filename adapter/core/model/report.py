@@ -54,7 +54,7 @@ class ReportDue(Struct):
     time_ms: int = 0
 
 
-def made(
+def make(
     queue_manager: str,
     message: MessageData,
     kind: int,

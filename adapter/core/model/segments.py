@@ -56,7 +56,7 @@ def split(message: MessageData, longest: int) -> list[MessageData]:
     ]
 
 
-def joined(parts: list[Stored]) -> Delivered:
+def join(parts: list[Stored]) -> Delivered:
     """Show the segments of a message, all of them and in their order, as that message."""
     shown = delivered(parts[0])
     if len(parts) == 1:

@@ -109,20 +109,20 @@ class _Parser:
         return node
 
     def _both(self) -> Node:
-        node = self._negated()
+        node = self._negation()
         while self._take("word", "AND"):
-            node = self._node(_TRUTH, _and(_condition(node), _condition(self._negated())))
+            node = self._node(_TRUTH, _and(_condition(node), _condition(self._negation())))
         return node
 
-    def _negated(self) -> Node:
+    def _negation(self) -> Node:
         if not self._take("word", "NOT"):
-            return self._compared()
+            return self._read_comparison()
         self._deeper(1)
-        node = _condition(self._negated())
+        node = _condition(self._negation())
         self._deeper(-1)
         return self._node(_TRUTH, _not(node.evaluate))
 
-    def _compared(self) -> Node:
+    def _read_comparison(self) -> Node:
         left = self._sum()
         for sign in ("=", "<>", "<=", ">=", "<", ">"):
             if self._take("sign", sign):
@@ -175,14 +175,14 @@ class _Parser:
             node = self._node(_NUMBER, _arithmetic(sign, node, self._product()))
 
     def _product(self) -> Node:
-        node = self._signed()
+        node = self._sign()
         while True:
             sign = "*" if self._take("sign", "*") else "/" if self._take("sign", "/") else ""
             if not sign:
                 return node
-            node = self._node(_NUMBER, _arithmetic(sign, node, self._signed()))
+            node = self._node(_NUMBER, _arithmetic(sign, node, self._sign()))
 
-    def _signed(self) -> Node:
+    def _sign(self) -> Node:
         if self._take("sign", "+"):
             return Node(_NUMBER, _of_kind(self._signed_deeper(), _NUMBER))
         if self._take("sign", "-"):
@@ -192,7 +192,7 @@ class _Parser:
 
     def _signed_deeper(self) -> Node:
         self._deeper(1)
-        node = self._signed()
+        node = self._sign()
         self._deeper(-1)
         return node
 
@@ -213,7 +213,7 @@ class _Parser:
         if kind == "word" and value in ("TRUE", "FALSE"):
             return self._node(_TRUTH, _constant(value == "TRUE"))
         if kind == "name":
-            return self._node(_ANY, _named(value.strip('"')))
+            return self._node(_ANY, _value_of(value.strip('"')))
         raise SelectorError(f"{value or 'the end'!r} stands where a value is due")
 
     def _literal_text(self) -> str:
@@ -293,7 +293,7 @@ def _constant(value: Value) -> Evaluate:
     return lambda _message: value
 
 
-def _named(name: str) -> Evaluate:
+def _value_of(name: str) -> Evaluate:
     if name.startswith("Root."):
         field = FIELDS.get(name.removeprefix("Root.MQMD."))
         if field is None:

@@ -6,7 +6,7 @@ Text is UTF-8. This module knows no structure.
 from __future__ import annotations
 
 
-def padded(text: str, length: int) -> bytes:
+def pad(text: str, length: int) -> bytes:
     """Encode text into a field; what does not fit is cut, between two characters.
 
     >>> padded("QM1", 5)

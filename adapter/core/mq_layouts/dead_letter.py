@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from adapter.core.contract.details import APPL_TYPE_QMGR
 from adapter.core.contract.message import MessageData
-from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
 
 FORMAT = "MQDEAD"
 """MQFMT_DEAD_LETTER_HEADER: the format of a message whose body begins with this header."""
@@ -48,15 +48,15 @@ def to_dlh(header: DeadLetter) -> bytes:
         _ID,
         _VERSION,
         header.reason,
-        padded(header.destination, 48),
-        padded(header.destination_queue_manager, 48),
+        pad(header.destination, 48),
+        pad(header.destination_queue_manager, 48),
         header.encoding,
         header.ccsid,
-        padded(header.format, 8),
+        pad(header.format, 8),
         header.application_type,
-        padded(header.application, 28),
-        padded(header.put_date, 8),
-        padded(header.put_time, 8),
+        pad(header.application, 28),
+        pad(header.put_date, 8),
+        pad(header.put_time, 8),
     )
 
 

@@ -14,7 +14,7 @@ from adapter.core.contract.details import APPL_TYPE_DEFAULT, Details
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.transmission import Transmission
 from adapter.core.mq_layouts import md_extension
-from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.core.mq_layouts.mqmd import FIELDS, given_date_time
 
 FORMAT = "MQXMIT"
@@ -97,8 +97,8 @@ def to_xqh(message: MessageData, encoding: int, ccsid: int, format_: str) -> byt
     values |= {"Encoding": encoding, "CodedCharSetId": ccsid, "Format": format_}
     if message.details is None and (message.application or message.user):
         values["PutApplType"] = APPL_TYPE_DEFAULT
-    values |= {name: padded(values[name], length) for name, length in _TEXT_LENGTHS.items()}
-    names = padded(to.queue, 48), padded(to.queue_manager, 48)
+    values |= {name: pad(values[name], length) for name, length in _TEXT_LENGTHS.items()}
+    names = pad(to.queue, 48), pad(to.queue_manager, 48)
     start = _ID, _VERSION, *names, _MD_ID, _MD_VERSION
     return struct.pack("<" + _HEAD + _MD, *start, *values.values())
 

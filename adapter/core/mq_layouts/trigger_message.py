@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
 
 FORMAT = "MQTRIG"
 """MQFMT_TRIGGER: the format of the message whose body is an MQTM."""
@@ -57,13 +57,13 @@ def to_tm(message: TriggerFields) -> bytes:
         "<" + _TM_FORMAT,
         _TM_ID,
         _TM_VERSION,
-        padded(message.queue, QUEUE_LENGTH),
-        padded(message.process, PROCESS_LENGTH),
-        padded(message.trigger_data, TRIGGER_DATA_LENGTH),
+        pad(message.queue, QUEUE_LENGTH),
+        pad(message.process, PROCESS_LENGTH),
+        pad(message.trigger_data, TRIGGER_DATA_LENGTH),
         message.appl_type,
-        padded(message.appl_id, APPL_ID_LENGTH),
-        padded(message.env_data, ENV_DATA_LENGTH),
-        padded(message.user_data, USER_DATA_LENGTH),
+        pad(message.appl_id, APPL_ID_LENGTH),
+        pad(message.env_data, ENV_DATA_LENGTH),
+        pad(message.user_data, USER_DATA_LENGTH),
     )
 
 
@@ -89,14 +89,14 @@ def to_tmc2(message: TriggerFields) -> bytes:
     return _TMC2.pack(
         _TMC2_ID,
         _TMC2_VERSION,
-        padded(message.queue, QUEUE_LENGTH),
-        padded(message.process, PROCESS_LENGTH),
-        padded(message.trigger_data, TRIGGER_DATA_LENGTH),
-        padded(number if len(number) <= 4 else "", 4),
-        padded(message.appl_id, APPL_ID_LENGTH),
-        padded(message.env_data, ENV_DATA_LENGTH),
-        padded(message.user_data, USER_DATA_LENGTH),
-        padded(message.queue_manager, QUEUE_MANAGER_LENGTH),
+        pad(message.queue, QUEUE_LENGTH),
+        pad(message.process, PROCESS_LENGTH),
+        pad(message.trigger_data, TRIGGER_DATA_LENGTH),
+        pad(number if len(number) <= 4 else "", 4),
+        pad(message.appl_id, APPL_ID_LENGTH),
+        pad(message.env_data, ENV_DATA_LENGTH),
+        pad(message.user_data, USER_DATA_LENGTH),
+        pad(message.queue_manager, QUEUE_MANAGER_LENGTH),
     )
 
 

@@ -125,13 +125,13 @@ def read(path: Path) -> list[Trigger]:
         raise TriggerFileError(
             [f"{path}:{where}: {AT_LINE.sub('', str(error)).strip()}"]
         ) from error
-    triggers, problems = _triggers(table, located(text))
+    triggers, problems = _triggers(table, locate(text))
     if problems:
         raise TriggerFileError([f"{path}:{line}: {text}" for line, text in sorted(problems)])
     return triggers
 
 
-def located(text: str) -> Lines:
+def locate(text: str) -> Lines:
     """Find the tables and keys of a valid file."""
     tables: list[tuple[str, int, dict[str, int]]] = [("", 1, {})]
     for number, line in enumerate(text.splitlines(), 1):
@@ -231,15 +231,15 @@ def _rule(entry: Any, problems: TableProblems) -> Rule | None:
         raise EntryProblem("", "a rule is a table: write [[trigger.rule]]")
     problems.check_keys(entry, OF_RULE, "a rule")
     name = problems.read(_text, entry, "name", "a rule")
-    conditions = problems.read(_listed, entry, "conditions", '[{ label_contains = "urgent" }]')
-    parameters = problems.read(_listed, entry, "parameters", '[{ property = "label" }, "literal"]')
+    conditions = problems.read(_list_of, entry, "conditions", '[{ label_contains = "urgent" }]')
+    parameters = problems.read(_list_of, entry, "parameters", '[{ property = "label" }, "literal"]')
     conditions = problems.read_each(_condition, conditions or [])
     values = problems.read_each(_parameter, parameters or [])
     action = problems.read(_action, entry, "a rule" if name is None else f"rule {name}", values)
     return None if problems.found else Rule(name, conditions=conditions, action=action)
 
 
-def _listed(entry: dict[str, Any], key: str, example: str) -> list[Any]:
+def _list_of(entry: dict[str, Any], key: str, example: str) -> list[Any]:
     value = entry.get(key, [])
     if not isinstance(value, list):
         raise EntryProblem(key, f"{key} is a list, as {example}")

@@ -8,7 +8,7 @@ import pytest
 from adapter import msmq, servicebroker
 from adapter.errors import InvalidOption, InvalidType, InvalidValue
 from adapter.msmq import Message
-from adapter.msmq.transaction import resolved
+from adapter.msmq.transaction import resolve
 
 ANY: Any = 3
 
@@ -24,7 +24,7 @@ ANY: Any = 3
         (lambda: servicebroker.connect(connect_timeout_s=-1), InvalidValue, "connect_timeout_s is"),
         (lambda: Message("x", app_specific="y"), InvalidType, "app_specific is an int, not 'y'"),
         (lambda: Message("x", colour="y"), InvalidOption, "a message has no property 'colour'"),
-        (lambda: resolved(ANY, ANY), InvalidType, "transaction is a MessageQueueTransaction"),
+        (lambda: resolve(ANY, ANY), InvalidType, "transaction is a MessageQueueTransaction"),
     ],
 )
 def test_they_name_no_reason_code(call: Callable[[], object], kind: type, text: str) -> None:

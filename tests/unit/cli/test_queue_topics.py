@@ -2,13 +2,13 @@
 
 import pytest
 
-from adapter.cli.queue_topics import QueueTopic, _show, examined
+from adapter.cli.queue_topics import QueueTopic, _show, examine
 from tests.unit.cli.conftest import Mqk
 
 
 def test_topics_of_queues_that_are_gone_are_orphaned() -> None:
     there = ["mq.QM.q.A", "mq.QM.q.A-1", "mq.QM.q.B", "mq.QM.q.C-2", "mq.QM.q.-Z"]
-    found = examined(there, {"A": 1, "C": 2}, {"mq.QM.q.B": "no room"})
+    found = examine(there, {"A": 1, "C": 2}, {"mq.QM.q.B": "no room"})
     assert found == [
         QueueTopic("mq.QM.q.A", "A", 0, orphaned=True, parked=False),
         QueueTopic("mq.QM.q.A-1", "A", 1, orphaned=False, parked=False),

@@ -19,7 +19,7 @@ def test_entries_come_with_their_place() -> None:
     assert entry.payload == b"one"
     assert scan.take(2, 7, encode(ENTRY, A, 1, b"one")) is None
     assert scan.met[Verdict.DUPLICATE] == 1
-    taken = scan.taken(3)
+    taken = scan.taken_over(3)
     assert (taken.offset, taken.entries, taken.last_owner, taken.last_n) == (3, 1, A, 1)
 
 

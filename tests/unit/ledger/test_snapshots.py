@@ -8,7 +8,7 @@ from adapter.ledger import kafka_snapshots
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import LedgerMismatch, LedgerUnavailable, Position
-from adapter.ledger.snapshots import MemorySnapshots, Snapshot, collected, frame
+from adapter.ledger.snapshots import MemorySnapshots, Snapshot, collect, frame
 
 OWNER = b"o" * 16
 
@@ -50,36 +50,36 @@ def test_an_interrupted_one_is_not_seen(records: int) -> None:
 def test_parts_of_two_writers_may_be_mixed() -> None:
     one, two = snapshot(5, 3, b"a", b"b"), snapshot(6, 4, b"c", b"d")
     (a, b), (c, d) = frame(one, b"1" * 16), frame(two, b"2" * 16)
-    found = collected(enumerate([a, c, d, b]))
+    found = collect(enumerate([a, c, d, b]))
     assert [written.snapshot for written in found.complete] == [two, one]
     assert [written.offset for written in found.complete] == [1, 0]
 
 
 @pytest.mark.parametrize("value", [None, b"", b"text"])
 def test_what_is_no_snapshot_is_passed_over(value: bytes | None) -> None:
-    assert collected([(0, value)]).newest() is None
+    assert collect([(0, value)]).newest() is None
 
 
 def test_one_part_that_is_missing_makes_it_incomplete() -> None:
     a, _, c = frame(snapshot(5, 3, b"a", b"b", b"c"), b"1" * 16)
-    assert collected(enumerate([a, c])).newest() is None
+    assert collect(enumerate([a, c])).newest() is None
 
 
 def test_a_newer_version_is_refused() -> None:
     (record,) = frame(snapshot(5, 3, b"a"), b"1" * 16)
     with pytest.raises(LedgerMismatch, match="version 3"):
-        collected([(0, b"\x03" + record[1:])])
+        collect([(0, b"\x03" + record[1:])])
 
 
 @pytest.mark.parametrize("piece_bytes", [1, 2, 3, 100])
 def test_long_parts_are_several_records(piece_bytes: int) -> None:
     whole = snapshot(5, 3, b"abcde", b"", b"f", b"ghij")
     records = frame(whole, b"1" * 16, piece_bytes)
-    assert collected(enumerate(records)).newest() == whole
+    assert collect(enumerate(records)).newest() == whole
     for lost in range(len(records)):
         left = [*enumerate(records)]
         del left[lost]
-        assert collected(left).newest() is None
+        assert collect(left).newest() is None
 
 
 class Topic:

@@ -18,7 +18,7 @@ from adapter.ledger.port import Entry, LedgerReader, Position, Raw
 from adapter.movers.errors import Doubtful
 from adapter.movers.events import Events
 from adapter.movers.mover import Mover
-from adapter.movers.open_progress import Undecided, counted
+from adapter.movers.open_progress import Undecided, count_decided
 from adapter.movers.projection import Projection
 from adapter.movers.recorded import copied_messages, lanes_behind
 from adapter.movers.settings import KafkaCluster, MoverSettings
@@ -54,20 +54,20 @@ def shown(**last: int | None) -> dict[tuple[str, int], object]:
 
 def test_a_progress_counts_if_a_lane_shows_its_copies() -> None:
     two = [undecided(a=3, b=1), undecided(a=5, c=1)]
-    assert counted(two, shown(a=2)) == 0
-    assert counted(two, shown(a=None, c=None)) == 0
-    assert counted(two, shown(a=3)) == 1
-    assert counted(two, shown(a=3, b=1, c=None)) == 1
-    assert counted(two, shown(a=5)) == 2
-    assert counted(two, shown(c=1)) == 2
-    assert counted(two, {}) == 0
+    assert count_decided(two, shown(a=2)) == 0
+    assert count_decided(two, shown(a=None, c=None)) == 0
+    assert count_decided(two, shown(a=3)) == 1
+    assert count_decided(two, shown(a=3, b=1, c=None)) == 1
+    assert count_decided(two, shown(a=5)) == 2
+    assert count_decided(two, shown(c=1)) == 2
+    assert count_decided(two, {}) == 0
 
 
 def test_lanes_that_contradict_each_other_hold_the_mover() -> None:
     with pytest.raises(Doubtful, match=r"copies are missing on b\[0\].*restore the topic"):
-        counted([undecided(a=3, b=1)], shown(a=3, b=None))
+        count_decided([undecided(a=3, b=1)], shown(a=3, b=None))
     with pytest.raises(Doubtful, match=r"copies are missing on a\[0\]"):
-        counted([undecided(a=3), undecided(c=1)], shown(a=2, c=1))
+        count_decided([undecided(a=3), undecided(c=1)], shown(a=2, c=1))
 
 
 class BrokersFail:

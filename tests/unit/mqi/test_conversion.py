@@ -8,7 +8,7 @@ from ibmmq import CMQC, CMQCFC, DLH, PCFExecute
 
 from adapter import mq_constants as mq
 from adapter.character_sets import CODECS
-from adapter.mqi.conversion import converted
+from adapter.mqi.conversion import convert
 
 BIG, LITTLE = 273, 546
 EBCDIC, UTF_8, LATIN_1 = 500, 1208, 819
@@ -84,16 +84,16 @@ def pcf(order: str, codec: str, ccsid: int, names: tuple[str, str] = ("AB  ", "C
 def test_every_set_has_a_codec(ccsid: int) -> None:
     body = "MQ 12".encode(CODECS[ccsid])
     md = described("MQSTR", LITTLE, ccsid)
-    assert converted(md, body, LITTLE, UTF_8) == (b"MQ 12", 0)
+    assert convert(md, body, LITTLE, UTF_8) == (b"MQ 12", 0)
     assert md["CodedCharSetId"] == UTF_8
 
 
 def test_utf_16_is_in_the_byte_order_of_its_encoding() -> None:
     md = described("MQSTR", BIG, 1200)
-    assert converted(md, "Zürich".encode("utf-16-be"), LITTLE, 0) == ("Zürich".encode(), 0)
+    assert convert(md, "Zürich".encode("utf-16-be"), LITTLE, 0) == ("Zürich".encode(), 0)
     assert md == described("MQSTR", LITTLE, UTF_8)
     md = described("MQSTR", LITTLE, 1200)
-    assert converted(md, "Zü".encode("utf-16-le"), BIG, 1200) == ("Zü".encode("utf-16-be"), 0)
+    assert convert(md, "Zü".encode("utf-16-le"), BIG, 1200) == ("Zü".encode("utf-16-be"), 0)
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_what_cannot_be_converted_stays(
     body: bytes, md: dict[str, Any], asked: tuple[int, int], reason: int
 ) -> None:
     before = dict(md)
-    assert converted(md, body, *asked) == (body, reason)
+    assert convert(md, body, *asked) == (body, reason)
     assert md == before
 
 
 def test_nothing_is_to_be_done() -> None:
     for asked in (0, UTF_8):
-        assert converted(described("MINE", BIG, UTF_8), b"\xff", BIG, asked) == (b"\xff", 0)
-    assert converted(described("", BIG, LATIN_1), b"", LITTLE, UTF_8) == (b"", 0)
+        assert convert(described("MINE", BIG, UTF_8), b"\xff", BIG, asked) == (b"\xff", 0)
+    assert convert(described("", BIG, LATIN_1), b"", LITTLE, UTF_8) == (b"", 0)
 
 
 @pytest.mark.parametrize(
@@ -174,19 +174,19 @@ def test_nothing_is_to_be_done() -> None:
 def test_formats_of_mq_are_converted(format_: str, big: bytes, little: bytes) -> None:
     """From a mainframe to here, and back."""
     md = described(format_, BIG, EBCDIC)
-    assert converted(md, big, LITTLE, UTF_8) == (little, 0)
+    assert convert(md, big, LITTLE, UTF_8) == (little, 0)
     assert md == described(format_, LITTLE, UTF_8)
-    body, warning = converted(md, little, BIG, EBCDIC)
+    body, warning = convert(md, little, BIG, EBCDIC)
     assert (len(body) > 0, warning) == (True, 0)
     assert md == described(format_, BIG, EBCDIC)
-    assert converted(md, body, LITTLE, UTF_8) == (little, 0)
+    assert convert(md, body, LITTLE, UTF_8) == (little, 0)
 
 
 @pytest.mark.parametrize("ccsid", [0, -2])
 def test_a_header_that_leaves_the_character_set_open_inherits_it(ccsid: int) -> None:
     body = rfh2(">", "cp500", BIG, ccsid, "MQSTR") + ebcdic("text")
     md = described("MQHRF2", BIG, EBCDIC)
-    assert converted(md, body, LITTLE, UTF_8) == (
+    assert convert(md, body, LITTLE, UTF_8) == (
         rfh2("<", "utf-8", LITTLE, UTF_8, "MQSTR") + b"text",
         0,
     )
@@ -208,7 +208,7 @@ def test_a_header_describes_what_stays_behind_it(
     body = dead_letter(">", "cp500", BIG, ccsid, format_) + rest
     md = described("MQDEAD", BIG, EBCDIC)
     header = dead_letter("<", "utf-8", BIG, EBCDIC, format_)
-    assert converted(md, body, LITTLE, UTF_8) == (header + rest, warning)
+    assert convert(md, body, LITTLE, UTF_8) == (header + rest, warning)
     assert md == described("MQDEAD", LITTLE, UTF_8)
 
 
@@ -216,7 +216,7 @@ def test_strings_of_pcf_grow() -> None:
     little = pcf("<", "utf-8", UTF_8, ("Zürich ", "Bern    "))
     big = pcf(">", "latin-1", LATIN_1, ("Zürich ", "Bern   "))
     md = described("MQADMIN", BIG, LATIN_1)
-    body, warning = converted(md, big, LITTLE, UTF_8)
+    body, warning = convert(md, big, LITTLE, UTF_8)
     assert (len(body) % 4, warning) == (0, 0)
     assert body == little
     assert PCFExecute.unpack(body)[0][10] == ["Zürich ".encode(), b"Bern    "]
@@ -229,17 +229,17 @@ def test_a_field_gives_up_its_blanks_for_longer_text() -> None:
         )
 
     md = described("MQDEAD", LITTLE, LATIN_1)
-    body, warning = converted(md, header("latin-1", "Zürich"), LITTLE, UTF_8)
+    body, warning = convert(md, header("latin-1", "Zürich"), LITTLE, UTF_8)
     assert (body, warning) == (header("utf-8", "Zürich"), 0)
     long = header("latin-1", "ü" * 25)
     md = described("MQDEAD", LITTLE, LATIN_1)
-    assert converted(md, long, LITTLE, UTF_8) == (long, mq.MQRC_CONVERTED_STRING_TOO_BIG)
+    assert convert(md, long, LITTLE, UTF_8) == (long, mq.MQRC_CONVERTED_STRING_TOO_BIG)
 
 
 def test_ibmmq_reads_a_converted_header() -> None:
     body = dead_letter(">", "cp500", BIG, EBCDIC, "MQSTR")
     read = DLH()
-    read.unpack(converted(described("MQDEAD", BIG, EBCDIC), body, LITTLE, UTF_8)[0])
+    read.unpack(convert(described("MQDEAD", BIG, EBCDIC), body, LITTLE, UTF_8)[0])
     assert (read.Reason, read.DestQName.rstrip()) == (CMQC.MQRC_Q_FULL, b"ORDERS")
 
 
@@ -258,13 +258,13 @@ def test_damaged_structures_stay(format_: str) -> None:
     whole = WHOLE[format_]
     for length in range(1, len(whole)):
         cut = whole[:length]
-        body, warning = converted(described(format_, BIG, EBCDIC), cut, LITTLE, UTF_8)
+        body, warning = convert(described(format_, BIG, EBCDIC), cut, LITTLE, UTF_8)
         assert warning == 0 or (body, warning) == (cut, mq.MQRC_FORMAT_ERROR)
         assert warning or (format_, length) in PREFIXES
     for place in range(0, len(whole), 4):
         for number in (-(2**31), -1, 0, 3, 2**31 - 1):
             wrong = whole[:place] + struct.pack(">i", number) + whole[place + 4 :]
-            body, warning = converted(described(format_, BIG, EBCDIC), wrong, LITTLE, UTF_8)
+            body, warning = convert(described(format_, BIG, EBCDIC), wrong, LITTLE, UTF_8)
             assert warning == 0 or body == wrong
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adapter import mq_constants as mq
-from adapter.mqi.message_handles import HANDLES_MAX, MessageHandles, converted
+from adapter.mqi.message_handles import HANDLES_MAX, MessageHandles, convert
 from adapter.mqi.reasons import MqiFailure
 
 
@@ -101,7 +101,7 @@ def test_values_that_are_none_of_their_type(kind: int, value: Any, refused: int)
     ],
 )
 def test_values_as_another_type(value: Any, kind: int, found: Any) -> None:
-    assert converted(value, kind) == found
+    assert convert(value, kind) == found
 
 
 @pytest.mark.parametrize(
@@ -115,4 +115,4 @@ def test_values_as_another_type(value: Any, kind: int, found: Any) -> None:
     ],
 )
 def test_values_that_cannot_be_another_type(value: Any, kind: int, refused: int) -> None:
-    assert reason(converted, value, kind) == refused
+    assert reason(convert, value, kind) == refused

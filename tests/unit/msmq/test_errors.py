@@ -17,7 +17,7 @@ from adapter.msmq import (
     MessageQueueTimeout,
 )
 from adapter.msmq.error_texts import TEXTS
-from adapter.msmq.errors import CODES, as_msmq, translated
+from adapter.msmq.errors import CODES, as_msmq, translate
 
 
 def test_every_reason_has_a_code() -> None:
@@ -33,12 +33,12 @@ def test_every_refusal_of_a_command_of_msmq_has_its_words() -> None:
 
 @pytest.mark.parametrize("reason", TEXTS)
 def test_a_text_names_the_queue_as_the_program_does(reason: Reason) -> None:
-    found = translated(refusal(reason, "private$\\q", "a detail"), r".\private$\Q")
+    found = translate(refusal(reason, "private$\\q", "a detail"), r".\private$\Q")
     assert isinstance(found, MessageQueueException)
     assert "private$\\q" not in found.text
     assert "(a detail): " in found.text
     assert TEXTS[reason].remedy in found.text
-    several = translated(refusal(reason, "private$\\q"), r".\private$\A,.\private$\Q")
+    several = translate(refusal(reason, "private$\\q"), r".\private$\A,.\private$\Q")
     assert r".\private$\A" not in str(several)
 
 
@@ -49,7 +49,7 @@ def test_codes_have_the_numbers_of_mq_h() -> None:
 
 
 def test_an_error_names_code_and_queue() -> None:
-    found = translated(refusal(Reason.QUEUE_NOT_FOUND, "private$\\orders"), r".\private$\orders")
+    found = translate(refusal(Reason.QUEUE_NOT_FOUND, "private$\\orders"), r".\private$\orders")
     assert isinstance(found, MessageQueueException)
     assert found.message_queue_error_code is MessageQueueErrorCode.QUEUE_NOT_FOUND
     assert found.object_name == r".\private$\orders"
@@ -65,7 +65,7 @@ def test_a_timeout_is_a_timeout_error() -> None:
 
 def test_errors_of_arguments_stay_what_they_are() -> None:
     for error in (errors.InvalidType("x"), errors.InvalidOption("x"), InvalidOperationError("x")):
-        assert translated(error) is error
+        assert translate(error) is error
     with pytest.raises(ValueError, match="x"), as_msmq():
         raise errors.InvalidOption("x")
 
@@ -82,13 +82,13 @@ def test_errors_of_arguments_stay_what_they_are() -> None:
     ],
 )
 def test_errors_without_a_reason(error: errors.Error, code: MessageQueueErrorCode) -> None:
-    found = translated(error)
+    found = translate(error)
     assert isinstance(found, MessageQueueException)
     assert found.message_queue_error_code is code
 
 
 def test_an_unknown_outcome_names_the_transaction() -> None:
-    found = translated(errors.InDoubt("no answer", "", bytes(range(24))))
+    found = translate(errors.InDoubt("no answer", "", bytes(range(24))))
     assert isinstance(found, MessageQueueException)
     assert found.transaction_id.startswith("00010203-0405-0607-0809-0a0b0c0d0e0f\\")
 

@@ -8,7 +8,7 @@ from adapter.registry import codes
 
 @pytest.mark.parametrize(("code", "kind"), codes.ERRORS.items())
 def test_every_code_is_an_error_with_its_status(code: int, kind: type[SchemaError]) -> None:
-    error = codes.refused(code, "text", "s")
+    error = codes.refusal(code, "text", "s")
     assert type(error) is kind
     assert (error.code, error.object_name) == (code, "s")
     assert codes.status_of(code) == int(str(code)[:3])
@@ -30,4 +30,4 @@ def test_every_code_of_the_table_is_in_it() -> None:
     ],
 )
 def test_a_code_that_others_use_is_an_error_too(code: int, kind: type[SchemaError]) -> None:
-    assert type(codes.refused(code, "text")) is kind
+    assert type(codes.refusal(code, "text")) is kind

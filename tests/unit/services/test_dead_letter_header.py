@@ -3,14 +3,14 @@
 import pytest
 
 import adapter
-from adapter.services.dead_letter_header import NoDeadLetterQueue, addressed, dead_letter_queue
+from adapter.services.dead_letter_header import NoDeadLetterQueue, dead_letter_queue, with_header
 
 NOW_MS = 1_775_034_487_065  # 2026-04-01, 09:08:07.065
 
 
 def test_the_header_says_everything_and_the_message_stays_as_it_is() -> None:
     message = adapter.Message(b"body", format="MQTRIG", priority=3, correlation_id=b"c" * 24)
-    buried = addressed(
+    buried = with_header(
         message, 265, queue="INITQ", queue_manager="QM1", application="monitor", now_ms=NOW_MS
     )
     assert buried.dead_letter == adapter.DeadLetter(

@@ -34,7 +34,7 @@ from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import made_of
-from adapter.core.model.segments import joined
+from adapter.core.model.segments import join
 from adapter.core.model.session import Session
 from adapter.core.model.store import PRIORITIES
 from adapter.core.rules.broker import state as broker_state
@@ -375,4 +375,4 @@ def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[Paged
         if known is None:
             part.backout_count = count
         parts.append(part)
-    found.keep(number, Messages([joined(parts)]))
+    found.keep(number, Messages([join(parts)]))

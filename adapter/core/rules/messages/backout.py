@@ -158,7 +158,7 @@ def _ways(
 
 def _explain(queue: LocalQueue, stored: Stored) -> MessageData:
     message = stored.message
-    told = backout.explained(message.properties, queue.name, stored.backout_count)
+    told = backout.explain(message.properties, queue.name, stored.backout_count)
     return msgspec.structs.replace(message, properties=told)
 
 

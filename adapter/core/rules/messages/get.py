@@ -207,7 +207,7 @@ def _follow_group(
 
 def _last(command: Get, found: list[Stored]) -> MessageData:
     """Return the last message that is given: segments that were asked for whole are one."""
-    return segments.joined(found).message if command.options & COMPLETE else found[-1].message
+    return segments.join(found).message if command.options & COMPLETE else found[-1].message
 
 
 def _take_in_unit(
@@ -258,7 +258,7 @@ def _take_alone(
 def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:
     """Show what was found: the segments of a message that was asked for whole as that message."""
     if found and command.options & COMPLETE:
-        return [segments.joined(found)]
+        return [segments.join(found)]
     return [delivered(stored) for stored in found]
 
 

@@ -30,7 +30,7 @@ from adapter.core.model.report import (
     MsmqExpiry,
     ReportDue,
 )
-from adapter.core.model.report import made as made_report
+from adapter.core.model.report import make as made_report
 from adapter.core.model.routes import Made
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts.reason_codes import code_of

@@ -38,7 +38,7 @@ from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.moment import Moment
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.segments import joined
+from adapter.core.model.segments import join
 from adapter.core.model.session import Session
 from adapter.core.model.trigger_put import TriggerPut
 from adapter.core.model.undo import Removed
@@ -488,7 +488,7 @@ def _result(record: UnitCommitted, got: list[Stored]) -> Result:
         message = record.puts[0].message
         return put_done([message.message_id], message)
     if record.verb == "get":
-        return Messages([joined(got)] if len(got) > 1 else [delivered(stored) for stored in got])
+        return Messages([join(got)] if len(got) > 1 else [delivered(stored) for stored in got])
     return Done(record.size)
 
 

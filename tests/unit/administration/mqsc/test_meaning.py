@@ -18,7 +18,7 @@ def given(text: str, word: str = "QLOCAL") -> meaning.Given:
 
 
 def asked(text: str) -> meaning.DisplayRequest:
-    return meaning.asked(QLOCAL, parse(text))
+    return meaning.read_display(QLOCAL, parse(text))
 
 
 def test_keywords_and_bare_words_become_attributes() -> None:

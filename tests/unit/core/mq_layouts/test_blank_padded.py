@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.core.mq_layouts.blank_padded import padded, unpadded
+from adapter.core.mq_layouts.blank_padded import pad, unpadded
 
 
 @pytest.mark.parametrize(
@@ -10,7 +10,7 @@ from adapter.core.mq_layouts.blank_padded import padded, unpadded
     [("QM1", b"QM1  "), ("", b"     "), ("QUEUES", b"QUEUE"), ("äöü", b"\xc3\xa4\xc3\xb6 ")],
 )
 def test_text_fills_its_field_and_no_character_is_halved(text: str, field: bytes) -> None:
-    assert padded(text, 5) == field
+    assert pad(text, 5) == field
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ SETTINGS: Mapping[str, Setting] = {
         ),
         Setting(
             key="log_level", kind=Literal["debug", "info", "warning", "error"], default="info",
-            meaning="The least that is logged.",
+            meaning="Minimum log level.",
         ),
         Setting(
             key="log_format", kind=Literal["auto", "json", "text"], default="auto",

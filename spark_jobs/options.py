@@ -31,11 +31,11 @@ class SourceOptions(Struct, frozen=True):
     """What a reader is told.
 
     queue: its name. address: of its queue manager. read_mode: browse copies, get consumes.
-    consumer: the durable name for get, and how long it keeps what it was given while nobody uses
-    it. max_messages_per_batch: 0 for no limit. starting: "earliest", "latest", or an offset for
-    each lane. fail_on_data_loss: whether to end when records that were to be read are gone. kafka:
-    settings of librdkafka, among them where Kafka is if that is not what the
-    queue manager says.
+    consumer: the durable name for get, and how long it keeps what it was given while no program
+    uses it. max_messages_per_batch: 0 for no limit. starting: "earliest", "latest", or an offset
+    for each lane. fail_on_data_loss: whether to end when records that were to be read are gone.
+    kafka: settings of librdkafka, among them where Kafka is if that is not what the queue manager
+    says.
     """
 
     queue: str

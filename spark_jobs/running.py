@@ -62,7 +62,7 @@ class Job(Struct, kw_only=True):
         return (writer.trigger(availableNow=True) if self.available_now else writer).start()
 
     def start_endless(self, messages: DataFrame, sink: Sink) -> StreamingQuery:
-        """Start a query that goes on until somebody ends it: see end_when_idle."""
+        """Start a query that goes on until it is ended: see end_when_idle."""
         return self._writer(messages, sink, "append").start()
 
     def topic_check(self, spark: SparkSession, queue: str) -> Callable[[], None]:

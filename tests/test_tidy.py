@@ -171,6 +171,8 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (plain_words, "adapter/core/x.py", "log('mend the topic')", "riddle"),
     (plain_words, "adapter/core/x.py", 'def f():\n    """None if there is none."""', "riddle"),
     (plain_words, "adapter/core/x.py", 'def f():\n    """It is not one of mqk."""', "riddle"),
+    (plain_words, "adapter/core/x.py", 'def f():\n    """Nobody waits."""', "name the client"),
+    (plain_words, "adapter/core/dispatch.py", "def f(): ...", "say so in PERSONS_LEFT"),
     (imperative_names, "adapter/core/rules/x.py", "def opened(qm: Q) -> None: ...", "past tense"),
     (imperative_names, "adapter/core/rules/x.py", "def _told(qm: Q) -> Result: ...", "past tense"),
     (imperative_names, "adapter/mqi/x.py", "def _told(qm: Q) -> Result: ...", "past tense"),

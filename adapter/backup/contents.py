@@ -1,7 +1,7 @@
 """What a backup consists of: a snapshot, the ledger behind it, and the messages that it speaks of.
 
 A snapshot says which messages wait and not what they say: that is on the queues' topics, and in the
-backup. Messages that came behind the snapshot's cut are in the ledger; whoever restores it lets the
+backup. Messages that came behind the snapshot's cut are in the ledger; a restore lets the
 movers copy them from there. Nothing here knows Kafka.
 """
 

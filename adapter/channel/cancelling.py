@@ -1,7 +1,7 @@
 """Ending gets that wait, from another thread or a signal handler.
 
 There is no lock: a handler may run in the midst of any method. A function that ends a wait is
-called by whoever takes it out of the set. This module does not know how a wait is ended.
+called by the thread that takes it out of the set. This module does not know how a wait is ended.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class CancelToken:
 
     It may be given to any number of gets, of any threads and connections; once it is cancelled it
     stays so. What a get returns after cancel() has left the queue, or belongs to its unit, like
-    any other message: whoever called it is to look at what it returns.
+    any other message: the caller checks what it returns.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Commits in flight: units whose commits have been sent, and whose outcomes nobody has waited for.
+"""Commits in flight: units whose commits were sent, and whose outcomes no thread awaited.
 
 Theory. Commits are numbered commands of the session, and the queue manager executes those of a
 connection in order. If the connection is lost, each is sent again under its number: it is answered

@@ -189,7 +189,7 @@ def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:
 
 
 def exchange(link: Link, requests: Sequence[Pending], timeout_s: float) -> None:
-    """Send requests on a connection that nobody else uses yet, and wait for every answer."""
+    """Send requests on a connection that no other thread uses yet, and wait for every answer."""
     if not requests:
         return
     deadline_s = time.monotonic() + timeout_s

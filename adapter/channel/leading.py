@@ -10,14 +10,14 @@ the second wake-up costs more than the whole rest of a request. Instead:
    takes the lead as in 1. If another thread takes it first, the follower sleeps on: that thread
    leads now, and will hand over in its turn.
 
-Nobody waits for ever. Between the moment when a follower is woken and the moment when it takes the
-lead it may die (KeyboardInterrupt) or get its answer; its `finally` hands over then, or it never
-led; and a follower that was forgotten all the same looks up every follow_s. A thread that sends and
-finds the link full reads too, if the lead is free: else the leader reads already.
+No thread waits for ever. Between the moment when a follower is woken and the moment when it takes
+the lead it may die (KeyboardInterrupt) or get its answer; its `finally` hands over then, or it
+never led; and a follower that was forgotten all the same looks up every follow_s. A thread that
+sends and finds the link full reads too, if the lead is free: else the leader reads already.
 
 A signal handler runs in the main thread, in the midst of whatever that does: also while it leads,
 with bytes in hand that it has read and not yet given to their requests. A verb of the handler must
-not read then, and nobody else will: see is_mine, by which the channel refuses it.
+not read then, and no other thread will: see is_mine, by which the channel refuses it.
 
 This module knows neither links nor answers' meanings.
 """

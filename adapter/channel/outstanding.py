@@ -172,7 +172,7 @@ class Outstanding:
         request.settle(answer)
 
     def abandon(self, requests: Iterable[Pending]) -> None:
-        """Nobody waits for these any more."""
+        """No thread waits for these any more."""
         for request in requests:
             if self.pending.pop(request.request, None) is not None and request.number:
                 self.session.give_up(request.number)
@@ -194,7 +194,7 @@ class Outstanding:
         return requests + [Pending(c.Close(number)) for number in self.handles]
 
     def leave(self, abrupt: bool) -> None:
-        """The program closes the connection: nobody waits any more for what is not durable.
+        """The program closes the connection: no thread waits any more for what is not durable.
 
         What is durable is still waited for, unless abrupt, so that its outcome gets known.
         """

@@ -75,7 +75,7 @@ class Recovery:
     def lose(self, link: Link, why: str, level: int = logging.WARNING) -> None:
         """Settle what went with a link, and keep what is sent again. From any thread.
 
-        level: of the log line; a link that its own program gave up is nobody's trouble.
+        level: of the log line; a link that its own program gave up is no trouble.
         """
         state = self._state
         link.shutdown()  # first: a thread that is sending holds the lock

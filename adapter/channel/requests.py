@@ -29,7 +29,7 @@ WITH_UNIT = 1
 FROM_START = 2
 """It depends on what the lost connection held (a cursor): the waiting call starts again."""
 FORGOTTEN = 3
-"""Nobody waits for it."""
+"""No thread waits for it."""
 
 REQUESTS_TAG = 3
 FRAME_OPERATIONS_MAX = 5_000
@@ -84,14 +84,13 @@ class Pending(Struct, eq=False):
     """One request. request and number are given to it when it is submitted.
 
     when_lost: what becomes of it, if it is not part of a unit: with that it is gone in any case,
-    unless nobody waits for it. durable: it gets a number of the session. answer: None until there
-    is one. wake: put to when the thread that waits for it has something to do. wait_until_s: when a
-    waiting get's time is over.
-    not_now: it was refused because the queue manager is being stopped, and waits for the next one.
-    unsure: it was sent before over a connection that was lost without an answer, and may have been
-    carried out then, whatever is answered since. one_way: it has no request number and gets no
-    answer; it belongs to a unit, and goes out at once or not at all. begins: the unit that it
-    begins.
+    unless no thread waits for it. durable: it gets a number of the session. answer: None until
+    there is one. wake: put to when the thread that waits for it has something to do. wait_until_s:
+    when a waiting get's time is over. not_now: it was refused because the queue manager is being
+    stopped, and waits for the next one. unsure: it was sent before over a connection that was lost
+    without an answer, and may have been carried out then, whatever is answered since. one_way: it
+    has no request number and gets no answer; it belongs to a unit, and goes out at once or not at
+    all. begins: the unit that it begins.
     """
 
     command: Command | ServerCommand

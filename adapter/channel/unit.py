@@ -62,7 +62,7 @@ class AnyUnit:
     """A unit of work on one connection: everything put and got in it takes effect together."""
 
     def __init__(self, channel: Channel, *, ahead: bool = False) -> None:
-        """ahead: what it gets is shown to nobody, and comes back uncounted if it is backed out."""
+        """ahead: the program is not shown what it gets, and a backout raises no count."""
         self._channel = channel
         self._enlisted = channel.enlist(ahead=ahead)
         self._state = UnitState.NEW

@@ -129,7 +129,7 @@ def waiting_note(after_s: float = WAIT_S) -> Iterator[None]:
 def progress(label: str, total: int | None) -> Iterator[ProgressStep]:
     """A bar on standard error, if that is a terminal; call what it gives for each step.
 
-    total: None if nobody knows it.
+    total: None if it is not known.
     """
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),

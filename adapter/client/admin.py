@@ -206,7 +206,7 @@ class Administration:
         return self._channel.result(request, Consumers).consumers
 
     def delete_consumer(self, queue: str, consumer: str) -> int:
-        """Forget a durable consumer that nobody has open; how many messages go back to the queue.
+        """Forget a durable consumer that is not open; how many messages go back to the queue.
 
         Raises ConsumerNotFound, ConsumerInUse.
         """

@@ -260,7 +260,7 @@ class Connection(Administration, Closing):
 
         What is published from now on is got from what this returns, as from a queue; and first,
         unless retained is False, what is retained for its topics. durable: publications are kept
-        while nobody has it open; it is resumed if there is one of this name, else made.
+        while no program has it open; it is resumed if there is one of this name, else made.
         destination: a queue that they go to; None: one made for it. level: 0 to 9; above 1 it
         intercepts publications, which others get when its program publishes them again, at a lower
         level. selection: only publications that fit, see queue(); a resumed one keeps its own.
@@ -280,8 +280,8 @@ class Connection(Administration, Closing):
         """Put a reply (MQMT_REPLY) to a request, where it asks for one: qm.get(...), qm.reply(...).
 
         Its correlation id is the request's id. Raises InvalidOption if the message names no queue
-        for a reply, QueueNotFound if that is gone because nobody waits any more. The queue may be
-        one of another queue manager.
+        for a reply, QueueNotFound if that is gone because no program waits any more. The queue may
+        be one of another queue manager.
         """
         if not isinstance(message, Message):
             raise InvalidType(f"reply() answers a Message that was got, not {message!r}")

@@ -54,11 +54,11 @@ class Message(_Body, kw_only=True, dict=True):
     Ids are 24 bytes, 24 zero bytes being none; a put takes a str, a UUID and shorter ones too, and
     puts zeros behind them. It gives a message without message_id a new one.
     priority is 0 to 9 and persistent a bool; None leaves either to the queue. expiry_s counts from
-    the put. deliver_after (seconds from the put on) or deliver_at: nobody gets it before; a message
-    that was got has the time in deliver_at. backout_count, put_time and what names the unit are of
-    the message as it was got: they never carry over to another put. dead_letter: its dead-letter
-    header (MQDLH), if it has one; body, format, encoding and ccsid are of what follows the header.
-    details: what only programs of MQ say; None for most messages.
+    the put. deliver_after (seconds from the put on) or deliver_at: it cannot be got before; a
+    message that was got has the time in deliver_at. backout_count, put_time and what names the unit
+    are of the message as it was got: they never carry over to another put. dead_letter: its
+    dead-letter header (MQDLH), if it has one; body, format, encoding and ccsid are of what follows
+    the header. details: what only programs of MQ say; None for most messages.
     """
 
     message_id: bytes = NO_ID

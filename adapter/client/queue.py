@@ -92,7 +92,7 @@ class Queue(AdministeredQueue, Closing):
         """Put a message (MQPUT): durable when it returns, or part of a unit.
 
         A field that is not given keeps the Message's own value; None means a new id, or the
-        queue's default. With deliver_after (seconds) or deliver_at (a datetime) nobody gets the
+        queue's default. With deliver_after (seconds) or deliver_at (a datetime) no program gets the
         message before that time, and then it comes behind what is there of its priority; in a unit
         the seconds count from the put. user and application say who has put it, instead of the
         user of the connection and this program.

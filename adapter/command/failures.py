@@ -118,6 +118,6 @@ def _flush_output() -> None:
 
 
 def _discard_output() -> None:
-    """Discard what is still to be written: nobody reads it, or the disk has no room for it."""
+    """Discard what is still to be written: its reader is gone, or the disk has no room for it."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,7 +6,7 @@ Headers are text (UTF-8), so that a client in any language, and a command line, 
     mq.priority         0 to 9
     mq.persistent       yes or no
     mq.expiry_ms        milliseconds from its arrival on
-    mq.deliver_at_ms    nobody gets it before this time, in milliseconds since 1970 (UTC)
+    mq.deliver_at_ms    it is not got before this time, in milliseconds since 1970 (UTC)
     mq.message_id       up to 48 hexadecimal digits; so are mq.correlation_id and mq.group_id
     mq.properties       a JSON object: text, numbers, true, false and null by name
     ...                 FIELDS has the others; each is a field of adapter.Message

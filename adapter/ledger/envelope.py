@@ -2,7 +2,7 @@
 
 An entry is one record, or, if it is long, several of the same n in a row: each then says, in eight
 bytes more, which part it is and of how many. An OWNER_CHANGED names, in sixteen bytes more, the
-owner that it replaces; those of earlier releases name nobody. It must not know which records count
+owner that it replaces; those of earlier releases name none. It must not know which records count
 (validity does) nor what a payload means.
 """
 

@@ -12,7 +12,7 @@ replaced that owner before it, it is void, and this take-over has failed. An own
 
 **Appending.** The loop's thread calls produce and goes on. A thread of ours sits in poll; its
 callbacks get each record's delivery report. An entry may be promised when it is *durable* (acks=all
-said so) and *valid*. It is valid if nobody else's OWNER_CHANGED lies before it and no n of ours is
+said so) and *valid*. It is valid if no other OWNER_CHANGED lies before it and no n of ours is
 missing before it. While each report's n and offset are one past the ones before, nothing of anybody
 else lies between: valid, without reading. That is the whole cost of the usual path.
 
@@ -92,7 +92,7 @@ from adapter.ledger.term import Term
 __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
 
 POLL_S = 0.1
-"""How long the poll thread may be deaf to a stop; it wakes at once for reports."""
+"""How long until the poll thread notices a stop; it wakes at once for reports."""
 ASK_AGAIN_S = 0.02
 ASKS_MAX = 10
 """How often, and after what pause, a take-over that is not confirmed asks for its topic again."""

@@ -51,8 +51,8 @@ class LastError:
     """Remembers what a client said last of an error that belongs to no request.
 
     A client holds it, and it holds no client: so a client that is let go of is gone at once. A
-    callback that is a method of whoever holds the client would keep it until the next full garbage
-    collection, and with it one of the 1,024 thread keys that a process has.
+    callback that is a method of the object that has the client would keep it until the next full
+    garbage collection, and with it one of the 1,024 thread keys that a process has.
     """
 
     def __init__(self) -> None:

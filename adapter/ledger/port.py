@@ -173,7 +173,7 @@ class Ledger(Protocol):
         entries up to this one are known; without it the ledger is read from its beginning. again:
         replace only an owner that this object was itself; OwnedByAnother if it is another. Ends
         the term before, if there is one. What is read first says whom we replace; OwnedByAnother
-        too if somebody else does so before us. Raises LedgerUnavailable or LedgerMismatch.
+        too if another owner does so before us. Raises LedgerUnavailable or LedgerMismatch.
         """
 
     def last_record(self) -> LastRecord | None:

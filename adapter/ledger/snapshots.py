@@ -2,9 +2,9 @@
 
 A snapshot says what the ledger said up to an entry, in parts that are opaque bytes here. It is
 written to a log of its own, part by part, and is complete when its last part is there; an
-interrupted one is never seen. The newest is the one whose entry is the latest, whoever wrote it: it
-describes valid entries, so it is true even if its writer has been deposed since. Nothing here
-knows what a part says.
+interrupted one is never seen. The newest is the one whose entry is the latest, whichever owner
+wrote it: it describes valid entries, so it is true even if its writer has been deposed since.
+Nothing here knows what a part says.
 """
 
 from __future__ import annotations

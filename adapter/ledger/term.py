@@ -1,7 +1,7 @@
 """The book-keeping of one term of one owner: which of its entries may be promised. Pure.
 
 A term begins with the owner's OWNER_CHANGED and ends with a doubt or a close. Delivery reports come
-in as (step, offset). While each is one past the one before, nobody else wrote in between and the
+in as (step, offset). While each is one past the one before, no other owner wrote in between and the
 record is valid; with its last part an entry is. A jump in offset is a gap that must be read: void
 records are harmless, an OWNER_CHANGED that counts deposes us. It does no reading itself, and must
 not know Kafka.

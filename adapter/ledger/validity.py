@@ -5,7 +5,7 @@ owner's last valid n + 1. A lower n is a duplicate (a producer whose batch timed
 twice). A skip voids the rest of that owner: something before was rejected, and nothing after it
 was ever promised. OWNER_CHANGED carries n = 0, an owner's first entry n = 1. It names the owner
 that it replaces, and is void if another one is in force: a process that was frozen, and does not
-know that it was replaced, replaces nobody. One of an earlier release names none, and always counts.
+know that it was replaced, replaces none. One of an earlier release names none, and always counts.
 
 The records of a long entry have the same n, and count their parts: there the same holds of each
 next part. An entry counts when its last part does; what is unfinished when the owner changes never

@@ -9,7 +9,7 @@ HOLDING   something fails that no topic is to blame for: it begins anew, after l
           pauses, and says what failed                        -> RESUMED, ENDED
 RESUMED   has begun anew and reads the ledger; what failed is still reported, because nothing
           proves yet that it goes on                          -> COPYING, HOLDING, ENDED
-ENDED     stopped, or failed for good: whoever started it starts another mover
+ENDED     stopped, or failed for good: its starter starts another mover
 
 Modes of a topic. They are data, not objects: the progress says which topics are parked.
 

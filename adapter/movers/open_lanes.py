@@ -27,7 +27,7 @@ an open lane count, or not, each by itself:
   commit: a message that is there twice can be told by its seq, and one that is missing cannot.
 
 A producer commits with a record that is no message: a chunk of a message whose first chunk is
-nowhere, which readers leave out (format.chunks). A transaction that stays open is of nobody here;
+nowhere, which readers leave out (format.chunks). A transaction that stays open is of no mover here;
 it is logged, with the tool that ends it.
 
 This module must not know how copies are made.

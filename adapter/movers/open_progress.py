@@ -179,7 +179,7 @@ class OpenProgress:
             time.sleep(LOOK_S)
 
     def _open_beside(self, ends: open_lanes.LaneEnds) -> list[Lane]:
-        """Return the open lanes that nobody else sees to; those of queues are seen to later."""
+        """Return the open lanes that are not handled elsewhere; those of queues are later."""
         if self._projection.parkable:
             return []
         found, _ = ends.open_lanes(self._projection.topics())

@@ -146,7 +146,7 @@ class MoverRun:
     def __init__(self, settings: MoverSettings) -> None:
         self.state = MoverReport()
         self._silent = False
-        self._failure = ""  # why nobody hears of it any more
+        self._failure = ""  # why the mover process stopped reporting
         self._changed = threading.Condition()
         command = launch.python("-m", "adapter.movers.process")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -202,7 +202,7 @@ class MoverRun:
             return condition(self.state)
 
     def _unwatched(self, what: str) -> None:
-        """End the process, when nobody hears any more how it goes: ended() says why."""
+        """End the process, when its parent no longer reads its reports: ended() says why."""
         self._failure = what
         self.process.kill()
         with self._changed:
@@ -265,7 +265,7 @@ class MoverChild:
         os._exit(1)
 
     def _obey(self, commands: FileIO, movers: MoverThread) -> None:
-        """Start movers again when asked to; end when nobody is left who could ask."""
+        """Start movers again when asked to; end when the parent has gone."""
         while commands.read(1024):
             movers.restart()
         self.stop()

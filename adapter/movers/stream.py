@@ -177,7 +177,7 @@ class Stream:
         return ""
 
     def is_unwritten(self, topic: str) -> bool:
-        """See the port. One with fewer lanes was made by somebody else, in the place of ours."""
+        """See the port. One with fewer lanes was made in the place of ours."""
         return never_written(self._settings, topic, LANES)
 
     def last_topic(self) -> str:

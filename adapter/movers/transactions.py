@@ -11,12 +11,12 @@ other, both producers are replaced: initialising a transactional id ends its ope
 fences what is still on its way. What became of the doubtful one is then read from the progress.
 
 **One mover at a time.** A new mover initialises id 0, then id 1, then commits a mark on each, and
-reads the progress once its mark is visible; its first copies go out on id 0. Whoever initialises an
-id later fences the other one's next transaction on it. Of two movers that start at once, each may
-end up with one id; the one without id 0 fails at its first mark, the other at its second. No
-transaction is committed by one after the other has read the progress, in whatever order their steps
-mix: a mover whose id 0 is taken has copied nothing since, but for one transaction on id 1, and that
-came before the other had both.
+reads the progress once its mark is visible; its first copies go out on id 0. A producer that
+initialises an id later fences the other one's next transaction on it. Of two movers that start at
+once, each may end up with one id; the one without id 0 fails at its first mark, the other at its
+second. No transaction is committed by one after the other has read the progress, in whatever order
+their steps mix: a mover whose id 0 is taken has copied nothing since, but for one transaction on id
+1, and that came before the other had both.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class FormatLayout:
         """Return what a header says of the part behind it.
 
         A character set that the header leaves open becomes that of the header before conversion,
-        in the values too: after it nobody could tell.
+        in the values too: after it it cannot be told.
         """
         encoding, ccsid = self.place_of("Encoding"), self.place_of("CodedCharSetId")
         said_ccsid = int(values[ccsid])

@@ -1,8 +1,8 @@
 """MQCB and MQCTL: functions of the program that are called for messages.
 
 A started connection has a thread for each consumer. Each waits for a message of its queue without
-taking it; whoever finds one takes it and calls its function while the others stand still, so that
-calls of one connection never overlap, and a unit of work holds what one call got.
+taking it; the thread that finds one takes it and calls its function while the others stand still,
+so that calls of one connection never overlap, and a unit of work holds what one call got.
 """
 
 from __future__ import annotations

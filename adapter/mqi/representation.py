@@ -38,7 +38,7 @@ class Conversion:
     """From one representation to another: integers and text. Raises ConversionError.
 
     source, target: the byte orders of both. Without integers (text only) an encoding may be one
-    that nobody knows.
+    that is not known.
     """
 
     def __init__(

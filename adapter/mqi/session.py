@@ -2,9 +2,9 @@
 
 A connection has at most one unit at a time, begun by the first verb under syncpoint and ended by
 MQCMIT, MQBACK or MQDISC. With a lost connection a unit is lost. One that holds nothing, such as
-that of a get which waits, is begun again and nobody is told. Of any other one a program that asked
-for reconnection (MQCNO_RECONNECT) is told 2003 until it ends the unit, as on IBM MQ; the others are
-told 2009, after which programs connect again. This module knows no structure.
+that of a get which waits, is begun again and the program does not see it. Of any other one a
+program that asked for reconnection (MQCNO_RECONNECT) is told 2003 until it ends the unit, as on IBM
+MQ; the others are told 2009, after which programs connect again. This module knows no structure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The connections of a host: to its own queue manager, and to each other that it reads from.
 
-Messages are sent by way of the own queue manager, which sends them on. A queue of another computer
+Messages are sent through the local queue manager, which sends them on. A queue of another computer
 is read over a connection to that computer's queue manager. The own queue manager says where that
 is; it is asked for each link that is made, so that a queue manager which has moved is found again.
 This module knows no message.
@@ -66,7 +66,7 @@ class ComputerConnections:
     def to(self, path: str) -> QueueRoute:
         """Return how the queue of a path is read. Raises MessageQueueException.
 
-        What is no name of one queue is refused by the own queue manager, in its words.
+        What is no name of one queue is refused by the local queue manager, in its words.
         """
         try:
             computer = parse(path, HERE).computer
@@ -88,7 +88,7 @@ class ComputerConnections:
             return self._others.get(computer.casefold()) or self._connect_to(computer, found)
 
     def now(self, route: QueueRoute) -> QueueRoute:
-        """Return a route with the level that the own queue manager has now, which an administrator
+        """Return a route with the level that the local queue manager now has, which an operator
         may have altered.
         """
         if route.channel is self.own.channel:
@@ -103,11 +103,11 @@ class ComputerConnections:
 
     @property
     def channels(self) -> list[Channel]:
-        """All connections, that to the own queue manager first."""
+        """All connections, that to the local queue manager first."""
         return [self.own.channel, *[one.channel for one in list(self._others.values())]]
 
     def locate(self, computer: str) -> ComputerFound:
-        """Ask the own queue manager where the queues of a computer are read; "": its own."""
+        """Ask the local queue manager where the queues of a computer are read; "": its own."""
         request = Pending(MsmqLocate(computer))
         with as_msmq():
             self.own.channel.ask([request])

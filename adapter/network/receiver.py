@@ -329,7 +329,7 @@ class NetworkReceiver:
                 followed.is_paused = False
 
     def _sweep(self) -> None:
-        """See whether the topics are still the same ones; give up units that nobody completes."""
+        """See whether the topics are still the same ones; give up units that are not completed."""
         identities = self._identities()
         now_ms = time.time_ns() // 1_000_000
         for topic, followed in list(self._followed.items()):

@@ -29,7 +29,7 @@ AUDIT_LAST_S = 2.0
 SWEEP_S = 0.2
 """How often it looks: what is copied leaves memory after this, if there is too much of it."""
 LOOK_S = 0.02
-"""How often it looks at the end whether the others are copied; movers tell nobody."""
+"""Poll interval for the movers' progress during a stop (movers send no notification)."""
 
 SNAPSHOT_FAILED = "a snapshot was not finished; another follows"
 
@@ -141,7 +141,7 @@ class Housekeeping:
         self._work(partial(publish, cut, self._storage.snapshots), self._written)
 
     def _look_at_topics(self) -> None:
-        """See whether somebody changed them; where a new snapshot helps, a sweep begins it."""
+        """Check whether they were changed; where a new snapshot helps, a sweep begins it."""
         self._next_audit = self._storage.bounds.audit_sweeps
         found: list[TopicAudit] = []
         needed = self._needed

@@ -17,7 +17,7 @@ LOOK_S: Final = 0.005
 ROUNDS: Final = 8
 """Commits in turn, with no other request while one was in flight, after which a client is alone."""
 LOOKS: Final = 64
-"""Waits until these commits are counted again: during a wait nobody sees that requests come."""
+"""Waits until these commits are counted again: no request is read during a wait."""
 ROUNDS_AFTER_FAILURE: Final = 100
 """After a wait in vain: Kafka is too slow, perhaps for a moment."""
 

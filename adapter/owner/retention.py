@@ -1,8 +1,8 @@
 """Which consumed messages may go from the queues' topics, and when.
 
 With each snapshot a *note* is written: of each lane the first message that was still needed when
-the snapshot was cut. When that snapshot is durable nothing brings back what lies before: whoever
-takes over goes on from this snapshot or from a newer one. The notes themselves are in the
+the snapshot was cut. When that snapshot is durable nothing brings back what lies before: a program
+that takes over goes on from this snapshot or from a newer one. The notes themselves are in the
 snapshots, so that their times survive a restart. A note's messages go when it is old enough; as it
 is made after they were consumed, they have been readable for longer than that.
 
@@ -91,7 +91,7 @@ class Retention:
     def written(self) -> list[str]:
         """The snapshot that the last note was for is durable.
 
-        Returns the names of queues that are gone and noted: nobody has to tell of them again.
+        Returns the names of queues that are gone and noted: they need not be named again.
         """
         over, self._over = self._over, []
         if self._new is not None:

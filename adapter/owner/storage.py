@@ -58,7 +58,7 @@ class Storage(Struct, kw_only=True):
     retention_ms: how long consumed messages stay on their topics at least; see owner.retention.
     Without a trimmer they stay for ever. known: entries that the ledger must have, because others
     have read them; blocking, raises LedgerError. topic_problems: what is wrong with the topics'
-    settings now, a sentence each; without it nobody looks; blocking, raises LedgerError.
+    settings now, a sentence each; without it they are not checked; blocking, raises LedgerError.
     """
 
     snapshots: SnapshotLog

@@ -1,7 +1,7 @@
 """Taking the ledger over, in other threads, until it is given up.
 
-What a thread does may be in a call to Kafka that nothing interrupts, for half a minute. So whoever
-waits for it stops waiting when it is given up, and the ledger writes nothing any more.
+What a thread does may be in a call to Kafka that nothing interrupts, for half a minute. So a thread
+that waits for it stops waiting when it is given up, and the ledger writes nothing any more.
 """
 
 from __future__ import annotations
@@ -88,6 +88,6 @@ class TakeOvers:
 
 
 def _hear(work: asyncio.Future[T]) -> None:
-    """Take the failure of what nobody waits for any more."""
+    """Take the failure of work that no request waits for any more."""
     if not work.cancelled():
         work.exception()

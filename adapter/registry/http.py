@@ -81,7 +81,7 @@ def answering(
 
 
 def require_acceptable(accepted: list[str]) -> None:
-    """Refuse a request of somebody who takes no JSON. accepted: headers; none: anything."""
+    """Refuse a request of a client that takes no JSON. accepted: headers; none: anything."""
     kinds = [
         part.partition(";")[0].strip().lower() for text in accepted for part in text.split(",")
     ]

@@ -37,7 +37,7 @@ def subject_of(text: str) -> str:
 
 
 def register_own(registry: SchemaRegistry) -> int:
-    """Register what is not there yet; how many versions that were.
+    """Register missing versions; return how many were added.
 
     Raises what a registry raises: SchemaIncompatible if it holds later ones, as of a newer mqk.
     """

@@ -2,7 +2,7 @@
 
 **Who may write** is decided as for a ledger: each record carries (owner, n), an owner announces
 itself by OWNER_CHANGED, and of the records only those of the owner in force count
-(adapter.ledger.validity). So any number of registries may share a topic: all read, and whoever is
+(adapter.ledger.validity). So any number of registries may share a topic: all read, and one that is
 asked to change something takes over first if it is not the owner. A change is answered when its own
 record has been read back as valid; if another one took over before it, it is decided again.
 
@@ -11,7 +11,7 @@ is ever missing but by compaction, and a gap voids nothing.
 
 **What may be compacted**: each record has a key of its own; a record all of whose changes were
 superseded by valid ones is forgotten, by a record without a value. That is true for every reader,
-whoever owns the topic by then.
+also if another owns the topic by then.
 """
 
 from __future__ import annotations

@@ -35,7 +35,8 @@ class ServiceQueue(Struct, frozen=True):
     """A queue as sys.service_queues shows it.
 
     rollback_count: transactions that received from it and rolled back in a row. message_count:
-    what is on it, whoever has it received. receiving: transactions that have received from it.
+    what is on it, received in a transaction or not. receiving: transactions that have received from
+    it.
     """
 
     name: str

@@ -43,7 +43,7 @@ SPARE_S = 5.0
 class TopicError(Exception):
     """Topics could not be created, or one that exists is not as it must be.
 
-    retriable: whether trying again may help; if not, somebody must change what the text names.
+    retriable: whether trying again may help; if not, an operator must change what the text names.
     """
 
     def __init__(self, text: str, *, retriable: bool = False) -> None:

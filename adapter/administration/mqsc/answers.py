@@ -138,7 +138,7 @@ def unavailable(command: str, why: str) -> str:
 
 
 def unsupported(verb: str, what: str, text: str) -> str:
-    """Report that a value would promise what is not kept."""
+    """Report that a command failed: mqk does not keep what the value promises."""
     sentence = f"{verb} {what} failed: {text}"
     return message(FAILED, "E", f"{sentence} [MQRC_FUNCTION_NOT_SUPPORTED, 2298].")
 

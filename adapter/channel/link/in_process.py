@@ -275,7 +275,7 @@ class InProcessLink:
             if transport.delivered_bytes != delivered:
                 delivered, since_s = transport.delivered_bytes, time.monotonic()
             if time.monotonic() - since_s > self._timings.stall_s:
-                raise LinkLost(f"{PEER}: the queue manager takes no bytes")
+                raise LinkLost(f"{PEER}: the queue manager has stopped reading")
 
     def shutdown(self) -> None:
         if not self._has_ended:

@@ -158,7 +158,7 @@ class TcpLink:
         poll.register(self._sock, select.POLLIN | select.POLLOUT)
         events = poll.poll(self._timings.look_up_s * 1000)
         if time.monotonic() - stalled_s > self._timings.stall_s:
-            raise LinkLost(f"{self.peer}: the queue manager takes no bytes")
+            raise LinkLost(f"{self.peer}: the queue manager has stopped reading")
         if while_full is not None and events and events[0][1] & select.POLLIN:
             while_full(self)
 

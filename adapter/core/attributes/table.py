@@ -97,7 +97,7 @@ def without_dates(attributes: Struct) -> dict[str, Any]:
 
 
 def problem_with(table: Table, what: str, name: str, value: object) -> str | None:
-    """Say what is wrong with one attribute that somebody gives, or None if it is fine.
+    """Say what is wrong with one attribute that is given, or None if it is fine.
 
     what: the kind of object, for the sentence: "a queue".
     """

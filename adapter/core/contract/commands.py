@@ -200,7 +200,7 @@ class Begin(Struct, array_like=True, tag=18):
     """Begin a unit, under an id of the client: its session id and a number below 2**63 (MQBEGIN).
 
     A unit that ended with its connection is not begun again by a later verb: that is refused.
-    ahead: nobody has been shown what the unit gets. Until it is touched, backing it out raises no
+    ahead: no program was shown what the unit gets. Until it is touched, backing it out raises no
     backout count, whatever ends it. A get from a queue with harden_get_backout touches it, because
     it counts what it gives, unless that is a transmission queue: senders get ahead there.
     """
@@ -475,7 +475,7 @@ class AskConsumers(Struct, array_like=True, tag=34):
 
 
 class DeleteConsumer(Struct, array_like=True, tag=35):
-    """Forget a consumer that nobody has open; what it was given returns. Durable."""
+    """Forget a consumer that no program has open; what it was given returns. Durable."""
 
     queue: str
     consumer: str

@@ -56,5 +56,5 @@ class Limits(Struct, frozen=True, kw_only=True):
     released_per_step: int = 1_000
     """Delayed messages, so that a step stays short; the rest is due at once."""
     statistics_interval_s: int = 0
-    """STATINT, where nobody has altered it. Off, but for queue managers that are processes: whoever
-    moves the clock by hand is to see nothing but what was asked for."""
+    """STATINT, where it was not altered. Off, but for queue managers that are processes: a
+    test that moves the clock sees nothing but what it asked for."""

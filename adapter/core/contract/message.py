@@ -41,9 +41,9 @@ def first_n(term: int) -> int:
     """Say where the n of non-persistent messages begins in a term, which nothing is written for.
 
     term: the ledger's offset when the term began. It grows by one with every entry, and an owner
-    writes one every few seconds at least: nobody puts 16 million messages to a lane between two, so
-    that no n of a term is met in a later one. A lane's n counts on through a term. It stays below
-    2**63 as long as a ledger has had fewer than 2**39 entries.
+    writes one every few seconds at least: no program puts 16 million messages to a lane between
+    two, so that no n of a term is met in a later one. A lane's n counts on through a term. It stays
+    below 2**63 as long as a ledger has had fewer than 2**39 entries.
     """
     return ((term + 1) << TERM_BITS) + 1
 

@@ -35,7 +35,7 @@ class MsmqOpen(Struct, array_like=True, tag=36):
 
     name: a path or format name; several, separated by commas, for sending only. access:
     RECEIVE_ACCESS, which includes peeking, SEND_ACCESS, MOVE_ACCESS (the target of moves),
-    PEEK_ACCESS, added up. A subqueue that does not exist is made. deny_receive: nobody else may
+    PEEK_ACCESS, added up. A subqueue that does not exist is made. deny_receive: no other handle may
     have it open for receiving. computer: that of the program; empty: the queue manager's own. To a
     program on another computer the queues of this queue manager are remote. level: the version of
     MSMQ that the program's computer behaves as; 0: the latest.

@@ -145,7 +145,7 @@ class SessionExpired(Struct):
 
 
 class UnitFenced(Struct):
-    """Somebody was told that a unit was backed out: it must never be begun again."""
+    """A client was told that a unit was backed out: it must never be begun again."""
 
     unit: bytes
     logged: bool = True

@@ -295,7 +295,7 @@ class Batches(Struct, array_like=True, tag=14):
 
 
 class ConsumerStatus(Struct, array_like=True, gc=False):
-    """A consumer. connection: which has it open, or 0; away_s: for how long nobody has.
+    """A consumer. connection: which has it open, or 0; away_s: for how long no connection has.
 
     messages: in its batches; deliveries: of its first batch. size_max: see core.model.claims.
     """

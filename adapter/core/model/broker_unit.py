@@ -1,6 +1,6 @@
 """What a unit does to conversations: it takes effect when the unit commits.
 
-Nobody else can do anything to an endpoint meanwhile, because the unit has its group locked. What
+No other unit can change an endpoint meanwhile, because the unit has its group locked. What
 the far side sends arrives all the same, so that a unit notes of an endpoint what its own side has
 changed, and nothing else. This module does not know what a verb means.
 """

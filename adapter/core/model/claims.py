@@ -6,9 +6,9 @@ from 1 without gaps. Those up to `consumed` are gone for good; those behind it a
 
     1 ... consumed | consumed + 1 ... last | last + 1: the next one to be claimed
 
-A batch never changes while it is held, whoever asks for it and however often: a program that was
-restarted, or a second attempt of the same task, reads the same messages. It ends in one of two
-ways: it is consumed, with all batches before it, or its messages go back to their places and it
+A batch never changes while it is held, whichever program asks for it and however often: a program
+that was restarted, or a second attempt of the same task, reads the same messages. It ends in one of
+two ways: it is consumed, with all batches before it, or its messages go back to their places and it
 stays as an empty batch, so that the numbers behind it keep their meaning.
 
 Who may ask is said by the claim, an id. When a consumer loses its messages, because its program
@@ -65,7 +65,7 @@ class DurableConsumer:
         self.batches: dict[int, Batch] = {}
         """By number, ascending without gaps: those behind consumed."""
         self.away_since_ms = 0
-        """Since when nobody has it open; of no meaning while somebody has."""
+        """Since when no program has it open; of no meaning while one has."""
 
     @property
     def last(self) -> int:

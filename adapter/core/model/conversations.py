@@ -16,7 +16,7 @@ unlocked. An entry is never searched for to be removed. When it comes to the top
 more (the row is gone or received, the group is locked), it is dropped or replaced by what is true.
 Each entry is added once and dropped once, so that a receive costs a logarithm, whatever waits.
 Entries that are not true any more never come to the top while one above them stays, such as that
-of a message that nobody receives. So a heap that has grown to twice of what it can truly say, and
+of a message that is never received. So a heap that has grown to twice of what it can truly say, and
 to SWEEP_AT entries, is made anew: every entry added pays for a constant part of that.
 
 Rows are known by number, in memory or not. Groups and locks are soft, and so are heaps; endpoints
@@ -189,7 +189,7 @@ class ConversationGroups:
         self.forget(endpoint.group)
 
     def forget(self, group: ConversationGroup) -> None:
-        """Forget a group that nothing belongs to, and nobody has locked."""
+        """Forget a group that nothing belongs to, and no unit has locked."""
         is_known = self._groups.get(group.ident) is group  # and not another one of its name
         if is_known and not group.endpoints and not group.locked_by:
             del self._groups[group.ident]

@@ -1,19 +1,19 @@
 """Delayed delivery: what is put and is not to be got before its time.
 
-Theory. A delayed message is no message of its queue yet: nobody gets, browses or counts it, and its
-queue's topic does not have it, for readers of that topic read what is delivered, in the order of
-delivery. Until then it is a message of one queue of the queue manager's own, DELAYED_QUEUE, under
-the name of its destination: so it is stored, copied, paged out, restored, backed up and trimmed as
-any other. When it is due, one record takes it from there and puts it to its destination, behind
-what is there of its priority: order in a lane is the order in which messages become available; of
-those that are due at the same time, the order in which they were put.
+Theory. A delayed message is no message of its queue yet: no verb gets, browses or counts it, and
+its queue's topic does not have it, for readers of that topic read what is delivered, in the order
+of delivery. Until then it is a message of one queue of the queue manager's own, DELAYED_QUEUE,
+under the name of its destination: so it is stored, copied, paged out, restored, backed up and
+trimmed as any other. When it is due, one record takes it from there and puts it to its destination,
+behind what is there of its priority: order in a lane is the order in which messages become
+available; of those that are due at the same time, the order in which they were put.
 
 What memory holds of one that is paged out is 8 bytes: when it is due, where it lies, its priority.
 They are kept by destination, so that a purge or a deletion knows its own, and in buckets of 65 s,
 so that a time is 16 bits; a bucket whose time has come becomes a heap. Those that are due in days,
 each of them perhaps alone in its minute, are in buckets of 18 hours first, and take 16 bytes. What
-has gone meanwhile stays until somebody looks: whoever takes an entry out sees whether the message
-is still there.
+has gone meanwhile stays until it is due: the code that takes an entry out checks whether the
+message is still there.
 
 The lanes of DELAYED_QUEUE are classes of delays: a topic is trimmed up to its first message that is
 still needed, and one that waits for a year must not keep those that waited for a minute.
@@ -63,7 +63,7 @@ def end_of(message: MessageData) -> int:
 
 
 class Delays:
-    """The delayed messages of one destination. noted_ms: when somebody looks next; 0: nobody."""
+    """The delayed messages of one destination. noted_ms: when it is checked next; 0: never."""
 
     __slots__ = (
         "_buckets",

@@ -3,8 +3,8 @@
 Messages expire by the time of day, as their putters mean it. Waits and intervals end by a monotonic
 clock (QueueManager.elapsed_ms), which no correction of the time of day reaches.
 
-What is in them may be over when its time comes: whoever takes it out looks. This module knows no
-rule.
+What is in them may be over when its time comes: the code that takes it out checks. This module
+knows no rule.
 """
 
 from __future__ import annotations
@@ -100,11 +100,11 @@ class Due:
         self.mark_ends: Heap[tuple[int, str, int]] = Heap()
         """When the oldest marks of a queue's browsers are over: elapsed_ms, queue, incarnation."""
         self.statistics_ms: int | None = None
-        """When queues' statistics are to be made, by elapsed_ms; None: when somebody happens to
+        """When queues' statistics are to be made, by elapsed_ms; None: when a client happens to
         look."""
 
         self.sessions_ms = 0
-        """When expired sessions are looked for next, by elapsed_ms; nobody waits for it."""
+        """When expired sessions are looked for next, by elapsed_ms; no request waits for it."""
         self._order = 0
 
     def add_deadline(self, elapsed_ms: int, waiter: Waiter) -> None:

@@ -1,8 +1,8 @@
 """Groups on a queue: what begins one, and which groups and segmented messages are whole.
 
 A group is whole when every message of it, up to the one that says it is the last, is available:
-put, committed, and held by nobody. A segmented message is whole when all its bytes are. Whatever
-comes or goes is counted once, so that nobody ever has to look through a queue. Kept for each
+put, committed, and locked by no unit. A segmented message is whole when all its bytes are. Whatever
+comes or goes is counted once, so that a queue is never searched. Kept for each
 group: about 700 bytes, from the first use of a group option on a queue. This module does not know
 what a get asks for.
 """

@@ -3,8 +3,8 @@
 An index over an id, or a watch that keeps views, is made on first use and is then shown each
 message that comes or goes. Both find messages that are not in memory, too: a watch and a paged
 index read all of those once, page by page, and say by PageNeeded which page they need next.
-Nothing is kept for an id or a condition that nobody has asked for. This module does not know what
-an id or a view is for.
+Nothing is kept for an id or a condition that no request has asked for. This module does not know
+what an id or a view is for.
 """
 
 from __future__ import annotations

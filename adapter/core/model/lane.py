@@ -8,7 +8,7 @@ kept beside the ranges: the backout counts that are not 0, and by minutes when m
 expired.
 
 Iterating merges what is in memory with the ranges. Where the next seq is paged out, PageNeeded says
-so: the owner reads a page that begins there, its messages are paged in, and whoever iterated begins
+so: the owner reads a page that begins there, its messages are paged in, and the iteration begins
 again. A window at the beginning of the lane stays in memory, so that gets in order seldom wait, and
 the next page is asked for when half of it is used. The page that came last stays in memory, too: a
 cursor that walks through a long lane reads each page once.

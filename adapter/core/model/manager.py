@@ -81,7 +81,7 @@ class HardState:
         self.references = References()
 
     def usual_attributes(self) -> QueueManagerAttributes:
-        """Return what its attributes are while nobody has altered them."""
+        """Return what its attributes are before they are altered."""
         return QueueManagerAttributes(
             max_handles=self.limits.handles_per_connection,
             max_uncommitted_messages=self.limits.unit_messages,
@@ -116,7 +116,7 @@ class HardState:
             self.transmission_queues.pop(queue.name, None)
 
     def that_queue(self, name: str, incarnation: int) -> LocalQueue | None:
-        """Return a queue, unless it is another one of its name by now."""
+        """Return the queue of this name and incarnation; None if it was deleted or redefined."""
         queue = self.queues.get(name)
         return queue if queue and queue.incarnation == incarnation else None
 

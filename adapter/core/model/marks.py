@@ -13,7 +13,7 @@ MARKS_MAX = 10_000
 
 
 class Marks:
-    """The marks of one queue. wake_ms: when somebody will look whether some are over; 0: nobody."""
+    """The marks of one queue. wake_ms: when they are checked next; 0: never."""
 
     __slots__ = ("_co_op", "_own", "wake_ms")
 

@@ -1,4 +1,4 @@
-"""Messages in the order of their places: cheap at both ends, honest in the middle.
+"""Messages in the order of their places: O(1) at both ends.
 
 A sorted list with a moving head. Taking from the head and adding at the tail cost O(1); putting
 back or removing in the middle costs a bisection and one memmove. It does not know what a place

@@ -1,8 +1,7 @@
-"""What a step has caused and not seen to yet; empty between two steps, but for what is noted.
+"""Follow-up work of the current step, which is done before the step returns.
 
-Decisions note here what follows from them, and applied records what became possible: the step that
-they are part of sees to it before it ends. Whoever notes something need not know what follows. This
-module knows no rule.
+Decisions note here what follows from them, and applied records what became possible. Code that
+notes something need not know what follows. This module knows no rule.
 """
 
 from __future__ import annotations

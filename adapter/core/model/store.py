@@ -120,7 +120,7 @@ class Store:
         return self.indexes.paged_count
 
     def lowest(self) -> list[Lowest]:
-        """Say of each lane from which seq and n on it has messages, whoever holds them."""
+        """Say of each lane from which seq and n on it has messages, locked or not."""
         found = [lane.lowest() for lane in self.lanes]
         left = self.locked_count
         for stored in self.stored.values():

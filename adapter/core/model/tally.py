@@ -127,7 +127,7 @@ class Tally:
             self.of(queue).returned += 1
 
     def discarded(self, record: r.MessagesDiscarded) -> None:
-        """Count messages that nobody got."""
+        """Count messages that were removed without a get."""
         for taken in record.places:
             self.of(taken.queue).discarded += 1
 

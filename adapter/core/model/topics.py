@@ -18,7 +18,7 @@ class SubscriptionState(Struct, eq=False, kw_only=True):
 
     ident: of 24 bytes, its own; of a durable one it is the same in every life of the queue manager.
     fits: whether a publication is what its selection asks for; None: each is. priority: of the
-    copies, or AS_PUBLISHED, AS_QUEUE_SAYS. connection: who has it open, 0: nobody.
+    copies, or AS_PUBLISHED, AS_QUEUE_SAYS. connection: which has it open, 0: none.
     """
 
     ident: bytes

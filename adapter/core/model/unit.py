@@ -35,10 +35,10 @@ class UnitOfWork:
     holds_returned: among what it got is a message that came back before. counted: places of what
     it got whose delivery was counted in advance, by queue. since: when it was begun. restore:
     what is to be done if it is backed out, by handle and kind; where handles were in groups.
-    triggers: trigger messages that its puts caused, and that nobody gets before it ends. broker:
+    triggers: trigger messages that its puts caused, and that cannot be got before it ends. broker:
     what it does to conversations of Service Broker, if it does anything. lifetime: of the first
     message of MSMQ that it sent, which all have: when they expire (0: never), and the interval.
-    ahead: nobody has been shown what it got. refusal: of the first deferred put that was refused.
+    ahead: no program was shown what it got. refusal: of the first deferred put that was refused.
     """
 
     __slots__ = (

@@ -3,9 +3,9 @@
 Theory. A request that cannot be answered yet stands in the line of one *key*, any object by which
 those are found whom a change may serve: a get that waits for a message stands in the line of its
 queue. A rule that changes something wakes the key; it does not know who waits, and waking a key
-that nobody waits for costs nothing. When the change has been applied, woken keys are taken out in
-turn, and the line of each is looked through from its head; a waiter that cannot be served keeps its
-place, and the next one is looked at. After each one that was served the line is looked through
+that no request waits for costs nothing. When the change has been applied, woken keys are taken out
+in turn, and the line of each is looked through from its head; a waiter that cannot be served keeps
+its place, and the next one is looked at. After each one that was served the line is looked through
 again from its head, for what was served may have changed what the others can have.
 
 Every waiter has an arrival number. A change that may serve several lines, as the end of a group

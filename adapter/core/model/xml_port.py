@@ -10,7 +10,7 @@ from typing import Protocol
 
 
 class XmlRules(Protocol):
-    """What whoever wires a queue manager gives it."""
+    """What the wiring of a queue manager gives it."""
 
     def why_no_schema(self, schema: str) -> str:
         """Say why a text is no XML schema; empty: it is one."""

@@ -1,9 +1,10 @@
 """Activation: the event QUEUE_ACTIVATION is raised when a queue's messages need a reader.
 
 They do when a message comes that is the only one to be received while no unit has received; or when
-messages are there for some time, nobody waits for them, and no receive has just found nothing. Once
-the event was raised it is not raised again before somebody has received from the queue. Queues that
-nobody asks it for cost nothing. This module does not know what a reader is, nor how one is started.
+messages are there for some time, no program waits for them, and no receive has just found nothing.
+Once the event was raised it is not raised again before a program has received from the queue.
+Queues that nobody asks it for cost nothing. This module does not know what a reader is, nor how one
+is started.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ def note_unit_end(qm: QueueManager, work: BrokerWork, now_ms: int) -> None:
 
 
 def note_received(qm: QueueManager, queue: BrokerQueue) -> None:
-    """Note that somebody received messages or a group: the event may be raised again."""
+    """Note that a program received messages or a group: the event may be raised again."""
     queue.activity.receives += 1
     _allow(qm, queue)
 
 
 def note_empty(qm: QueueManager, queue: BrokerQueue, command: object) -> None:
-    """Note that somebody received, and nothing was there."""
+    """Note that a program received, and nothing was there."""
     if is_of_any_group(command):
         queue.activity.empty_ms = qm.elapsed_ms
     _allow(qm, queue)
@@ -125,7 +126,7 @@ def is_unread(queue: BrokerQueue) -> bool:
 
 
 def is_needed(qm: QueueManager, queue: BrokerQueue) -> bool:
-    """Whether messages could be received, and nobody waits who will have them."""
+    """Whether messages could be received, and no waiting request will have them."""
     waiting = qm.waiters.waiting_for(queue)
     return is_unread(queue) and not any(is_of_any_group(one.command) for one in waiting)
 

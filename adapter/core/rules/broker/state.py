@@ -58,7 +58,7 @@ def _rows(qm: QueueManager, queue: BrokerQueue, endpoint: Endpoint) -> Iterator[
 
 
 def is_on(queue: BrokerQueue, seq: int) -> bool:
-    """Whether a message is on a queue, whoever holds it."""
+    """Whether a message is on a queue, locked or not."""
     return place_of(seq) in queue.stored or queue.is_there(seq)
 
 

@@ -15,7 +15,7 @@ batches has the same answer. A batch that was handed out as often as backout_thr
 broken up instead: its messages go back, and later batches are smaller until the one that spoils
 them is alone and is moved to the backout queue.
 
-A consumer that nobody has open for its timeout loses what it holds, and its claim; see
+A consumer that no program has open for its timeout loses what it holds, and its claim; see
 model.claims. This module does not know who the programs are, nor how they read.
 """
 
@@ -394,8 +394,9 @@ def _return_batches(queue: LocalQueue, consumer: DurableConsumer) -> list[Record
 def _has_failed(batch: Batch) -> bool:
     """Whether a program has failed with a batch, so that its messages count as backed out.
 
-    Nobody has seen a batch that was never handed out. One that was handed out once, to a program
-    that closed its consumer, may well be done: that program has only not come back to say so.
+    No program has seen a batch that was never handed out. One that was handed out once, to a
+    program that closed its consumer, may well be done: that program has only not come back to say
+    so.
     """
     return batch.deliveries > 1 or batch.broke_off
 

@@ -1,4 +1,4 @@
-"""Absence: who has a consumer open, since when nobody has, and who has been away for too long.
+"""Absence: who has a consumer open, since when no program has, and who has been away for too long.
 
 This module does not know what becomes of what such a consumer holds.
 """
@@ -32,14 +32,14 @@ def note_close(qm: QueueManager, handle: ConsumerHandle, broke_off: bool) -> Non
 
 
 def note_restart(qm: QueueManager) -> None:
-    """Give every consumer its full time again: nobody has any open."""
+    """Give every consumer its full time again: no program has any open."""
     for queue in qm.queues.values():
         for consumer in queue.consumers.values():
             _note_absence(qm, queue, consumer)
 
 
 def _note_absence(qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer) -> None:
-    """Note since when nobody has a consumer open; it is looked at when its time is over."""
+    """Note since when no program has a consumer open; it is looked at when its time is over."""
     consumer.away_since_ms = qm.elapsed_ms
     end = (qm.elapsed_ms + consumer.timeout_ms, queue.name, queue.incarnation, consumer.name)
     qm.due.claims.push(end, lambda one: _who(qm, *one))

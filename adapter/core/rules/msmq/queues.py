@@ -2,7 +2,7 @@
 
 The dead-letter queues and the journal of the computer are made with the first queue, a queue's
 journal when journaling begins, a subqueue when it is opened; a subqueue goes when it is empty and
-nobody has it open. This module does not know what becomes of a message.
+no program has it open. This module does not know what becomes of a message.
 """
 
 from __future__ import annotations

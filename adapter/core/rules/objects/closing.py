@@ -64,7 +64,7 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
 
 
 def _check_deletion(handle: Handle | MsmqSender, delete: int) -> None:
-    """Refuse a deletion at the close: of dynamic queues only, and of such as nobody else uses."""
+    """Refuse a deletion at the close: of dynamic queues only, that no other handle uses."""
     queue = handle.queue if isinstance(handle, QueueHandle) else None
     definition = queue.attributes.definition_type if queue is not None else "PREDEFINED"
     if queue is None or definition == "PREDEFINED" or delete not in (DELETE, PURGE):
@@ -89,7 +89,7 @@ def _close(
     *,
     broke_off: bool,
 ) -> list[Record]:
-    """Close a handle of any kind. broke_off: nobody has asked for it; the connection ends."""
+    """Close a handle of any kind. broke_off: the close is implied by the end of the connection."""
     del connection.handles[handle.number]
     if isinstance(handle, MsmqReader):
         return msmq_queues.close(handle)
@@ -103,7 +103,7 @@ def _close(
 def _close_queue(
     qm: QueueManager, handle: QueueHandle, replies: list[Reply], now_ms: int, broke_off: bool
 ) -> list[Record]:
-    """Close a queue; a temporary one goes with the handle that made it, whoever else uses it."""
+    """Close a queue; a temporary one is deleted with the handle that made it."""
     queue = handle.queue
     cursor.release(qm, handle, now_ms)
     if handle.selection:

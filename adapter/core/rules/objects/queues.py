@@ -237,7 +237,7 @@ def apply_queue_purged(qm: QueueManager, record: QueuePurged) -> None:
 
 
 def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> Removed | None:
-    """Remove messages that nobody got; returns them, if they are in no ledger."""
+    """Remove messages that no program got; returns them, if they are in no ledger."""
     gone = take(qm, record.places)
     for stored in gone:
         if stored.message.destination:

@@ -59,7 +59,7 @@ def raise_due(qm: QueueManager, now_ms: int) -> list[Record]:
     """Return the events that are due, of a bounded number of queues; how many follow at once.
 
     While there was something to tell the next round comes when its time has; later ones come when
-    somebody looks, so that a queue manager that does nothing is not woken for nothing.
+    a client asks, so that a queue manager that does nothing is not woken for nothing.
     """
     interval_ms, current = _interval_ms(qm), qm.tally.round
     if not interval_ms:

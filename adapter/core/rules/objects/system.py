@@ -1,7 +1,7 @@
 """What every queue manager has from its beginning: settings, and the SYSTEM objects.
 
-Programs written for MQ expect these objects. One that somebody has deleted is there again after
-the next start; one that somebody has altered stays as it is.
+Programs written for MQ expect these objects. One that was deleted is there again after
+the next start; one that was altered stays as it is.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from adapter.core.rules.primitives import matching
 
 
 def under(handle: QueueHandle, now_ms: int) -> Stored:
-    """Return the message under the cursor; refuse if it has gone, or somebody else holds it."""
+    """Return the message under the cursor; refuse if it has gone, or another unit has locked it."""
     queue = handle.queue
     stored = matching.at_place(queue, handle.cursor)
     if stored is None or (stored.locked and stored is not handle.locked):
@@ -44,7 +44,7 @@ def release(qm: QueueManager, handle: QueueHandle, now_ms: int) -> Stored | None
 def lift(handle: QueueHandle) -> Stored:
     """Unlock what a handle has locked, for a look that may end with locking it again.
 
-    Nobody is woken: one who waits under that handle would look for ever.
+    No waiting get is woken: one who waits under that handle would look for ever.
     """
     stored, handle.locked = handle.locked, None
     assert stored is not None, "the caller has looked"

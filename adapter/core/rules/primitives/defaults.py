@@ -1,6 +1,6 @@
 """What an attribute is that a DEFINE does not give: as the default object of its kind has it.
 
-Whoever alters SYSTEM.DEFAULT.LOCAL.QUEUE alters what local queues are defined like from then on,
+Altering SYSTEM.DEFAULT.LOCAL.QUEUE alters what local queues are defined like from then on,
 as on MQ. Where that object has been deleted, the default is the table's. So it is for what the
 object has as every queue manager begins with it: MQSC and PCF follow the object in that as well,
 and give its values themselves.

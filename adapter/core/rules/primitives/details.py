@@ -1,7 +1,6 @@
-"""Details: what of them is taken, and how they and a message's own fields are made to agree.
+"""Details: checks the further fields of a descriptor, and makes them agree with the message's own.
 
-It knows the fields of one message; what groups and segments mean on a queue is not known
-here.
+It knows the fields of one message, and not what groups and segments mean on a queue.
 """
 
 from __future__ import annotations

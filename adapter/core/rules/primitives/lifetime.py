@@ -6,7 +6,7 @@ from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.manager import QueueManager
 
 STOPPED = "queue_manager_stopped"
-"""The last record of an owner that was stopped: whoever starts next need not wait for it."""
+"""The last record of an owner that was stopped: the next start need not wait for it."""
 
 
 def stop(qm: QueueManager, now_ms: int) -> list[Record]:

@@ -75,7 +75,7 @@ def mark(qm: QueueManager, handle: QueueHandle, options: int, stored: Stored) ->
 
 
 def _look_again(qm: QueueManager, queue: LocalQueue, marks: Marks) -> None:
-    """See to it that somebody looks when the oldest mark of the set is over."""
+    """Schedule a check for when the oldest mark of the set is over."""
     oldest_ms, interval_ms = marks.oldest_ms(), qm.attributes.mark_interval_ms
     if marks.wake_ms or oldest_ms is None or interval_ms == FOR_EVER:
         return

@@ -37,7 +37,7 @@ def incarnation_of(qm: QueueManager, name: str, *, is_generated: bool = False) -
     """Say which incarnation a new queue of a name is.
 
     The first one of a name that may have been generated is left to the queue that it was generated
-    for: so nobody has to remember whether there was one.
+    for: so no caller has to remember whether there was one.
     """
     first = 1 if GENERATED.fullmatch(name) and not is_generated else 0
     return qm.numbers.incarnations.get(name, first)

@@ -40,7 +40,7 @@ def stage(
 ) -> list[tuple[LocalQueue, MessageData]]:
     """Say where puts are stored: those that are not due with the delayed messages.
 
-    There nothing expires: what would before it is due is found out by whoever releases it.
+    Staged messages do not expire; release_due() checks their expiry.
     """
     if not any(message.destination for _, message in puts):
         return puts

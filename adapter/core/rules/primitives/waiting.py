@@ -94,7 +94,7 @@ def runs_no_more(qm: QueueManager, request: Request) -> None:
 
 
 def end_all(qm: QueueManager, connection: ConnectionState) -> None:
-    """End the waits of a connection that has gone; nobody is answered."""
+    """End the waits of a connection that has gone; no reply is sent."""
     for waiter in list(connection.waiters.values()):
         end(qm, waiter)
 

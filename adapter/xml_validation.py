@@ -28,11 +28,7 @@ CAUSE_LENGTH_MAX = 300  # what the parser says may quote the body at length
 
 XS = "{http://www.w3.org/2001/XMLSchema}"
 OUTSIDE = ("import", "include", "redefine", "override")
-MARKS = (
-    (b"\xef\xbb\xbf", "UTF-8"),
-    (b"\xff\xfe", "UTF-16LE"),
-    (b"\xfe\xff", "UTF-16BE"),
-)
+MARKS = ((b"\xef\xbb\xbf", "UTF-8"), (b"\xff\xfe", "UTF-16LE"), (b"\xfe\xff", "UTF-16BE"))
 UTF16_NAMES = frozenset({"utf-16", "utf-16le", "utf-16be", "ucs-2"})
 NAMES = {"UTF-8": frozenset({"utf-8"}), "UTF-16LE": UTF16_NAMES, "UTF-16BE": UTF16_NAMES}
 # Encodings of which an XML declaration may be the only sign.

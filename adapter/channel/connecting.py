@@ -11,12 +11,7 @@ from typing import TypedDict
 
 from adapter.channel import arguments as a
 from adapter.channel.handshake import Handshake
-from adapter.channel.identity import (
-    APPLICATION_LENGTH_MAX,
-    USER_LENGTH_MAX,
-    own_name,
-    own_user,
-)
+from adapter.channel.identity import APPLICATION_LENGTH_MAX, USER_LENGTH_MAX, own_name, own_user
 from adapter.channel.link.port import Dialer
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S, Timeouts
 from adapter.core.attributes.table import NAME_LENGTH_MAX

@@ -74,12 +74,7 @@ class Handshake:
     def elsewhere(self, dialers: Sequence[Dialer], queue_manager: str) -> Handshake:
         """Return one for a connection to another queue manager, of the same program and user."""
         return Handshake(
-            dialers,
-            queue_manager,
-            self.application,
-            self._user,
-            self._password,
-            self._channel,
+            dialers, queue_manager, self.application, self._user, self._password, self._channel
         )
 
     def open_any(self, timeout_s: float) -> Link:

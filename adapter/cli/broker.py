@@ -201,11 +201,7 @@ def alerts(program: str | None, webhook: str | None, event: str, qmgr: str) -> N
         if webhook is not None:
             _post(webhook, text)
 
-    with (
-        session(qmgr) as opened,
-        opened.subscribe(alert, event=event),
-        signals.ending(stop.set),
-    ):
+    with session(qmgr) as opened, opened.subscribe(alert, event=event), signals.ending(stop.set):
         failures.tell(f"waiting for {event} of {opened.queue_manager}")
         stop.wait()
     failures.tell("the alerts have ended")

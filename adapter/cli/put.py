@@ -144,10 +144,7 @@ def put(
     if not contents and sys.stdin.isatty():
         failures.tell("one message per line, Ctrl-D ends")
     arrived = ([body] for body in contents) if contents else lines()
-    with (
-        connected(qmgr, "mqk put") as qm,
-        qm.queue(queue, open_for="output") as opened,
-    ):
+    with connected(qmgr, "mqk put") as qm, qm.queue(queue, open_for="output") as opened:
         read: Read = messages.from_json if from_json else bytes
         work = PutCommand(qm, opened, wanted, read, as_json)
         work.all(arrived, unit_size, lines_are_read=not contents)

@@ -16,12 +16,7 @@ from adapter.channel.cancelling import CancelToken
 from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle
 from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
-from adapter.channel.verbs import (
-    get_apart,
-    get_request,
-    put_request,
-    wanted_ids,
-)
+from adapter.channel.verbs import get_apart, get_request, put_request, wanted_ids
 from adapter.client.administered import AdministeredQueue
 from adapter.client.browse import BrowsedMessage, Browsing, choose
 from adapter.client.context import Context
@@ -225,10 +220,7 @@ class Queue(AdministeredQueue, Closing):
         return self._replies.ask(to, message, wait_ms, token, asked)
 
     def take(
-        self,
-        place: tuple[int, int, int],
-        message_id: bytes,
-        unit: AnyUnit | NoUnit | None = None,
+        self, place: tuple[int, int, int], message_id: bytes, unit: AnyUnit | NoUnit | None = None
     ) -> bool:
         """Remove the message of this id at a place, as browse showed it; False if it has gone."""
         command = c.Get(0, message_id=message_id, place=place)

@@ -201,12 +201,7 @@ def _put_value(placed: r.Placed, unit: bytes, unit_size: int) -> dict[str, Any]:
 
 
 def _taken_value(taken: r.Taken) -> dict[str, Any]:
-    return {
-        "queue": taken.queue,
-        "lane": taken.lane,
-        "seq": taken.seq,
-        "priority": taken.priority,
-    }
+    return {"queue": taken.queue, "lane": taken.lane, "seq": taken.seq, "priority": taken.priority}
 
 
 def _outcome_value(outcome: r.OutcomeOf | None) -> dict[str, Any] | None:

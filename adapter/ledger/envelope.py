@@ -26,11 +26,7 @@ RESTORING = 31
 OWNER_CHANGED = 0
 ENTRY = 1
 PART = 2
-_KINDS = {
-    VERSION: (OWNER_CHANGED, ENTRY),
-    PARTS_VERSION: (PART,),
-    CHANGE_VERSION: (OWNER_CHANGED,),
-}
+_KINDS = {VERSION: (OWNER_CHANGED, ENTRY), PARTS_VERSION: (PART,), CHANGE_VERSION: (OWNER_CHANGED,)}
 
 PART_BYTES = 2 * 1024 * 1024
 """An entry whose payload is longer is written in parts of this length. A broker takes its time for

@@ -32,11 +32,7 @@ RETRY_S = 0.05
 KNOWN_S = 5.0
 """How long a topic may be unknown: one that was just made is not known to every broker at once."""
 UNKNOWN = frozenset(
-    {
-        KafkaError.UNKNOWN_TOPIC_OR_PART,
-        KafkaError._UNKNOWN_TOPIC,
-        KafkaError._UNKNOWN_PARTITION,
-    }
+    {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}
 )
 # For a question to a broker that only makes an error's text clearer.
 ANSWER_S = 3.0

@@ -82,14 +82,7 @@ def frame(snapshot: Snapshot, ident: bytes, piece_bytes: int = PIECE_BYTES) -> l
     pieces = [piece for part in snapshot.parts for piece in _pieces(part, piece_bytes)]
     return [
         _HEAD.pack(
-            version,
-            ident,
-            number,
-            len(pieces),
-            after.offset,
-            after.owner,
-            after.n,
-            snapshot.cut_n,
+            version, ident, number, len(pieces), after.offset, after.owner, after.n, snapshot.cut_n
         )
         + piece
         for number, (version, piece) in enumerate(pieces)

@@ -17,14 +17,7 @@ Pure: the same records in the same order give the same verdicts to every reader,
 from enum import IntEnum
 from typing import Self
 
-from adapter.ledger.envelope import (
-    ENTRY,
-    NOBODY,
-    CorruptRecord,
-    Envelope,
-    NewerVersion,
-    decode,
-)
+from adapter.ledger.envelope import ENTRY, NOBODY, CorruptRecord, Envelope, NewerVersion, decode
 
 
 class Verdict(IntEnum):

@@ -25,13 +25,7 @@ from adapter.movers.progress import never_written, topics_like
 from adapter.movers.projection import OnDelivery
 from adapter.movers.recorded import seq_of
 from adapter.movers.settings import FLUSH_TIMEOUT_S, PARTITIONS, STREAM, MoverSettings
-from adapter.topics.admin import (
-    TopicAdmin,
-    TopicError,
-    TopicSpec,
-    progress_spec,
-    queue_spec,
-)
+from adapter.topics.admin import TopicAdmin, TopicError, TopicSpec, progress_spec, queue_spec
 from adapter.topics.decoder import RecordDecoder
 
 RECORD_BYTES = 64

@@ -167,13 +167,7 @@ class Interface:
 
     @returns_codes
     def callback(
-        self,
-        hconn: int,
-        operation: int,
-        cbd: bytes,
-        hobj: int,
-        md: bytes,
-        gmo: bytes,
+        self, hconn: int, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
     ) -> None:
         """MQCB."""
         described = structs.MQCBD.read(cbd)

@@ -77,13 +77,7 @@ class AsyncPutTally(Struct):
 class MqiSession:
     """One hconn. cno_options: MQCNO_HANDLE_SHARE_* and MQCNO_RECONNECT_* of these have effect."""
 
-    def __init__(
-        self,
-        number: int,
-        channel: Channel,
-        *,
-        cno_options: int,
-    ) -> None:
+    def __init__(self, number: int, channel: Channel, *, cno_options: int) -> None:
         self.number = number
         self.channel = channel
         self.objects: dict[int, Object] = {}

@@ -188,27 +188,9 @@ MQCD = Layout("MQCD", _CD.format(280))
 MQCD_11 = Layout("MQCD", _CD.format(268))
 """Version 11 ends before what version 12 added."""
 MQSCO_5 = Layout("MQSCO", "Rest:628s")
-MQCMHO = Layout(
-    "MQCMHO",
-    "StrucId:4s Version:i Options:i",
-    b"CMHO",
-    1,
-    mq.MQRC_CMHO_ERROR,
-)
-MQDMHO = Layout(
-    "MQDMHO",
-    "StrucId:4s Version:i Options:i",
-    b"DMHO",
-    1,
-    mq.MQRC_DMHO_ERROR,
-)
-MQDMPO = Layout(
-    "MQDMPO",
-    "StrucId:4s Version:i Options:i",
-    b"DMPO",
-    1,
-    mq.MQRC_DMPO_ERROR,
-)
+MQCMHO = Layout("MQCMHO", "StrucId:4s Version:i Options:i", b"CMHO", 1, mq.MQRC_CMHO_ERROR)
+MQDMHO = Layout("MQDMHO", "StrucId:4s Version:i Options:i", b"DMHO", 1, mq.MQRC_DMHO_ERROR)
+MQDMPO = Layout("MQDMPO", "StrucId:4s Version:i Options:i", b"DMPO", 1, mq.MQRC_DMPO_ERROR)
 MQPD = Layout(
     "MQPD",
     "StrucId:4s Version:i Options:i Support:i Context:i CopyOptions:i",

@@ -144,10 +144,7 @@ def _again(wanted: c.Subscribe, told: Subscribed) -> c.Subscribe:
         if wanted.destination:
             options |= c.NEW_ONLY  # what is retained lies on the program's queue already
     return msgspec.structs.replace(
-        wanted,
-        options=options,
-        correlation_id=told.correlation_id or NO_ID,
-        level=told.level,
+        wanted, options=options, correlation_id=told.correlation_id or NO_ID, level=told.level
     )
 
 

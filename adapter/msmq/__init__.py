@@ -23,9 +23,7 @@ from adapter.msmq.enumerations import AcknowledgeTypes as AcknowledgeTypes
 from adapter.msmq.enumerations import Acknowledgment as Acknowledgment
 from adapter.msmq.enumerations import MessageLookupAction as MessageLookupAction
 from adapter.msmq.enumerations import MessagePriority as MessagePriority
-from adapter.msmq.enumerations import (
-    MessageQueueTransactionStatus as MessageQueueTransactionStatus,
-)
+from adapter.msmq.enumerations import MessageQueueTransactionStatus as MessageQueueTransactionStatus
 from adapter.msmq.enumerations import MessageQueueTransactionType as MessageQueueTransactionType
 from adapter.msmq.enumerations import MessageType as MessageType
 from adapter.msmq.enumerations import PeekAction as PeekAction

@@ -114,10 +114,7 @@ class Host(Closing):
         Raises MessageQueueException: QUEUE_NOT_FOUND, SHARING_VIOLATION, ...
         """
         return MessageQueue(
-            self.computers,
-            self._name_sent(path),
-            access,
-            a.as_flag("deny_receive", deny_receive),
+            self.computers, self._name_sent(path), access, a.as_flag("deny_receive", deny_receive)
         )
 
     def get_private_queues(self, computer: str | None = None) -> list[MessageQueue]:

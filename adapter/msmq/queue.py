@@ -13,9 +13,7 @@ from adapter.msmq import requests
 from adapter.msmq.cursor import MessageEnumerator
 from adapter.msmq.enumerations import QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
-from adapter.msmq.errors import (
-    MessageQueueException,
-)
+from adapter.msmq.errors import MessageQueueException
 from adapter.msmq.message import Message
 from adapter.msmq.reading import QueueReader
 from adapter.msmq.transaction import Transaction, resolve

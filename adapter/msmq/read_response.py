@@ -18,11 +18,7 @@ from datetime import timedelta
 
 from adapter.msmq.enumerations import QueueAccessMode
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
-from adapter.msmq.errors import (
-    InvalidOperationError,
-    MessageQueueException,
-    MessageQueueTimeout,
-)
+from adapter.msmq.errors import InvalidOperationError, MessageQueueException, MessageQueueTimeout
 from adapter.msmq.host import Host
 from adapter.msmq.message import Message
 from adapter.msmq.names import absolute

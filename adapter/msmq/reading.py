@@ -15,11 +15,7 @@ from adapter.core.contract import msmq as c
 from adapter.msmq.cursor import MessageCursor, Timeout
 from adapter.msmq.enumerations import MessageLookupAction, PeekAction
 from adapter.msmq.error_codes import MessageQueueErrorCode as Code
-from adapter.msmq.errors import (
-    InvalidOperationError,
-    MessageQueueException,
-    MessageQueueTimeout,
-)
+from adapter.msmq.errors import InvalidOperationError, MessageQueueException, MessageQueueTimeout
 from adapter.msmq.message import Message, same_id
 from adapter.msmq.open_queue import OpenMessageQueue
 from adapter.msmq.transaction import Transaction

@@ -17,13 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import ASSIGNED, LOG, RECONNECTS, TIMINGS, LastError
 from adapter.ledger.port import RECORD_BYTES_MAX
-from adapter.network.port import (
-    NetworkError,
-    ReceivedRecord,
-    SentRecord,
-    TopicLost,
-    TopicMissing,
-)
+from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost, TopicMissing
 from adapter.topics.admin import (
     TopicAdmin,
     TopicError,

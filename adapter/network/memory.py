@@ -10,13 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from itertools import count
 
-from adapter.network.port import (
-    NetworkError,
-    ReceivedRecord,
-    SentRecord,
-    TopicLost,
-    TopicMissing,
-)
+from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost, TopicMissing
 
 READ_RECORDS = 500
 

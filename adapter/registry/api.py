@@ -157,12 +157,7 @@ def sent_schema(asked: ApiRequest) -> SchemaBody:
 
 def shown(one: Version) -> dict[str, Any]:
     """A version as it is answered."""
-    return {
-        "subject": one.subject,
-        "version": one.version,
-        "id": one.id,
-        "schema": one.schema,
-    }
+    return {"subject": one.subject, "version": one.version, "id": one.id, "schema": one.schema}
 
 
 def as_id(asked: ApiRequest) -> int:

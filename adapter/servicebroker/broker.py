@@ -106,13 +106,7 @@ class ServiceBroker(Closing, Poison, Subscribing):
         )
         return found.state
 
-    def _ask(
-        self,
-        command: Any,
-        kind: Any,
-        *,
-        numbers: Mapping[Reason, int] | None = None,
-    ) -> Any:
+    def _ask(self, command: Any, kind: Any, *, numbers: Mapping[Reason, int] | None = None) -> Any:
         request = Pending(command)
         with as_broker(numbers):
             self.channel.ask([request])

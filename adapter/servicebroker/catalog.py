@@ -84,11 +84,7 @@ class Catalog(ABC):
 
     @abstractmethod
     def _ask(
-        self,
-        command: Any,
-        kind: Any,
-        *,
-        numbers: Mapping[Reason, int] | None = None,
+        self, command: Any, kind: Any, *, numbers: Mapping[Reason, int] | None = None
     ) -> Any: ...
 
     def _create(self, kind: str, name: str, attributes: dict[str, Any]) -> None:

@@ -132,9 +132,7 @@ class Poison(Catalog, CatalogViews, Statements):
         name = self.queue(queue).name
         if known is None or known.queue != name:
             raise ServiceBrokerError(
-                8426,
-                f"queue {name} has no conversation {handle}: check the handle",
-                str(handle),
+                8426, f"queue {name} has no conversation {handle}: check the handle", str(handle)
             )
         if error < 1:
             raise InvalidArgument(

@@ -53,10 +53,7 @@ class Statements(ABC):
         """How long to wait for a conversation group that another transaction has locked."""
 
     def _do(
-        self,
-        command: Any,
-        kind: type[ResultT],
-        numbers: Mapping[Reason, int] | None = None,
+        self, command: Any, kind: type[ResultT], numbers: Mapping[Reason, int] | None = None
     ) -> ResultT:
         wait_ms = getattr(command, "wait_ms", 0)
         until_s = time.monotonic() + wait_ms / 1000

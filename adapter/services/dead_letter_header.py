@@ -17,13 +17,7 @@ APPLICATION_TYPE = 6
 
 
 def with_header(
-    message: Message,
-    reason: int,
-    *,
-    queue: str,
-    queue_manager: str,
-    application: str,
-    now_ms: int,
+    message: Message, reason: int, *, queue: str, queue_manager: str, application: str, now_ms: int
 ) -> Message:
     """Return the message with a header that says why it was not delivered to a queue, and by whom.
 

@@ -168,10 +168,7 @@ def progress_spec(name: str, movers: int) -> TopicSpec:
         "delete.retention.ms": str(HOUR_MS),
     }
     return TopicSpec(
-        name=name,
-        partitions=movers,
-        settings={**KEPT, **compacted, **ANY_TIME},
-        grows=True,
+        name=name, partitions=movers, settings={**KEPT, **compacted, **ANY_TIME}, grows=True
     )
 
 

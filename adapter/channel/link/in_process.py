@@ -46,10 +46,7 @@ class InProcessDialer:
     """A Dialer of what accepts links on an event loop of this process."""
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        accept: Accept,
-        timings: LinkTimings = TIMINGS,
+        self, loop: asyncio.AbstractEventLoop, accept: Accept, timings: LinkTimings = TIMINGS
     ) -> None:
         self._loop = loop
         self._accept = accept

@@ -91,16 +91,11 @@ ANY_QUEUE = table(
         "propagation of trace context",
         {"QMGR": 0, "MANUAL": 1, "AUTO": 2, "ASPARENT": 3},
     ),
-    choice(
-        "OTELTRAC",
-        278,
-        "traces",
-        {"QMGR": 0, "OFF": 1, "ON": 2, "NONE": 3, "ASPARENT": 4},
-    ),
+    choice("OTELTRAC", 278, "traces", {"QMGR": 0, "OFF": 1, "ON": 2, "NONE": 3, "ASPARENT": 4}),
     choice("SCOPE", 45, "who finds it", {"QMGR": 1, "CELL": 2}),
 )
 READING = table(
-    choice("DEFREADA", 188, "read ahead by default", {"NO": 0, "YES": 1, "DISABLED": 2}),
+    choice("DEFREADA", 188, "read ahead by default", {"NO": 0, "YES": 1, "DISABLED": 2})
 )
 STORED = table(
     choice("ACCTQ", 134, "accounting messages", AS_QMGR),
@@ -140,12 +135,7 @@ TOPIC = table(
     text("COMMINFO", 2110, "multicast settings", value="SYSTEM.DEFAULT.COMMINFO.MULTICAST"),
     text("CUSTOM", 2119, "settings without an attribute of their own", CUSTOM_LENGTH),
     choice("DEFPRESP", 184, "response to puts by default", {"ASPARENT": 0, "SYNC": 1, "ASYNC": 2}),
-    choice(
-        "MCAST",
-        176,
-        "multicast",
-        {"DISABLED": 2, "ASPARENT": 0, "ENABLED": 1, "ONLY": 3},
-    ),
+    choice("MCAST", 176, "multicast", {"DISABLED": 2, "ASPARENT": 0, "ENABLED": 1, "ONLY": 3}),
     text("MDURMDL", 2096, "model of managed queues, durable", promise=True),
     text("MNDURMDL", 2097, "model of managed queues, not durable", promise=True),
     choice(

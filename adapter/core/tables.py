@@ -6,16 +6,17 @@ What else a command is: contract/traits. This module does not know what a step i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract import records as r
+from adapter.core.model.handles import QueueHandle, TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.undo import Removed
 from adapter.core.rules.broker import catalog as broker_catalog
-from adapter.core.rules.broker import commit as broker_commit
 from adapter.core.rules.broker import drop as broker_drop
 from adapter.core.rules.broker import end as broker_end
 from adapter.core.rules.broker import events as broker_events
@@ -24,7 +25,7 @@ from adapter.core.rules.broker import verbs as broker_verbs
 from adapter.core.rules.broker import views as broker_views
 from adapter.core.rules.consumers import batches
 from adapter.core.rules.drive import arrivals, restore
-from adapter.core.rules.messages import browse, delays, get, unit
+from adapter.core.rules.messages import browse, deferred, delays, get, put, unit
 from adapter.core.rules.msmq import computers as msmq_computers
 from adapter.core.rules.msmq import move as msmq_move
 from adapter.core.rules.msmq import opening as msmq_open
@@ -32,23 +33,30 @@ from adapter.core.rules.msmq import queues as msmq_queues
 from adapter.core.rules.msmq import receive as msmq_receive
 from adapter.core.rules.msmq import remove as msmq_remove
 from adapter.core.rules.msmq import send as msmq_send
+from adapter.core.rules.network import opening
 from adapter.core.rules.objects import closing, connections, definitions, queues, session
 from adapter.core.rules.primitives.decision import Decision
 from adapter.core.rules.pubsub import publish, retained, subscriptions, topics
 
 Rule = Callable[[QueueManager, c.Request, Any], Decision]
 
+PUT_BY_HANDLE: Final[dict[type, deferred.PutRule]] = {
+    QueueHandle: put.decide_put,
+    TopicHandle: publish.decide_publish,
+}
+"""What a put means, by the kind of its handle."""
+
 DECIDE: Final[dict[type, Rule]] = {
     c.SessionOpen: session.decide_session_open,
     c.SessionResume: session.decide_session_resume,
-    c.Open: topics.decide_open,
+    c.Open: opening.decide_open,
     c.Close: closing.decide_close,
-    c.Put: publish.decide_put,
+    c.Put: partial(put.decide, PUT_BY_HANDLE),
     c.Get: get.decide_get,
     c.Browse: browse.decide_browse,
     c.Begin: unit.decide_begin,
     c.Touch: unit.decide_touch,
-    c.Commit: broker_commit.decide,
+    c.Commit: unit.decide_commit,
     c.Backout: unit.decide_backout,
     c.AskOutcome: unit.decide_ask_outcome,
     c.DefineQueue: queues.decide_define,

@@ -59,4 +59,5 @@ def _state(whole: Digest) -> Digest:
 
 
 def _compare(rule: Callable[..., Any], how: str, before: Digest, after: Digest) -> None:
-    assert before == after, f"{rule.__name__} {how}, and changed {changed(before, after)}"
+    name = getattr(rule, "__name__", str(rule))
+    assert before == after, f"{name} {how}, and changed {changed(before, after)}"

@@ -35,14 +35,17 @@ class BrokerWork:
     states: endpoints that the unit has begun or changed, by handle, as they will be. sends: what it
     sends, in order. received: the queues it has received from. locked: the groups it has locked.
     undo: what takes back what it did to groups. cleaned: endpoints that it ends with cleanup.
-    waits: its verbs that wait, and some that did. on_backout(qm, work, unit id, now_ms): ends it
-    with a unit that is rolled back, and returns what to record.
+    waits: its verbs that wait, and some that did. on_commit(qm, work, unit, now_ms): returns what
+    to record before a unit that commits, and what ends this work and returns what to record behind.
+    on_backout(qm, work, unit id, now_ms): ends it with a unit that is rolled back, and returns what
+    to record.
     """
 
     __slots__ = (
         "cleaned",
         "locked",
         "on_backout",
+        "on_commit",
         "received",
         "savepoints",
         "sends",
@@ -51,7 +54,14 @@ class BrokerWork:
         "waits",
     )
 
-    def __init__(self, on_backout: Callable[[Any, BrokerWork, bytes, int], list[Record]]) -> None:
+    def __init__(
+        self,
+        on_commit: Callable[
+            [Any, BrokerWork, Any, int], tuple[list[Record], Callable[[], list[Record]]]
+        ],
+        on_backout: Callable[[Any, BrokerWork, bytes, int], list[Record]],
+    ) -> None:
+        self.on_commit = on_commit
         self.on_backout = on_backout
         self.states: dict[bytes, ConversationSet] = {}
         self.sends: list[MessageData] = []

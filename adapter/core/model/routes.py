@@ -8,11 +8,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.attributes.objects import RemoteAttributes
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.queue import LocalQueue
-
-Made = dict[str, LocalQueue]
-"""Transmission queues that are new, by name: the step that uses them defines them."""
 
 
 class RemoteRoute(Struct, frozen=True):
@@ -26,3 +24,26 @@ class RemoteRoute(Struct, frozen=True):
     def is_inhibited(self) -> bool:
         """Whether the local definition refuses puts."""
         return self.definition is not None and self.definition.inhibit_put
+
+
+class NoRoute(Struct, frozen=True):
+    """No transmission queue is for a queue of another queue manager. name: what a refusal names."""
+
+    reason: Reason
+    name: str
+    text: str
+
+    def refusal(self) -> Refusal:
+        """Return what refuses to open the queue, or to send to it."""
+        return Refusal(self.reason, self.name, self.text)
+
+
+class Target(Struct):
+    """The queue that a message of the queue manager's own goes to; None: reason says why.
+
+    transmission: what it carries to another queue manager, if queue is a transmission queue.
+    """
+
+    queue: LocalQueue | None = None
+    transmission: Transmission | None = None
+    reason: Reason | None = None

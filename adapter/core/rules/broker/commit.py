@@ -7,12 +7,13 @@ when one is rolled back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import structs
 
 from adapter.core.contract.broker import DIALOG_TIMER
 from adapter.core.contract.broker_header import BrokerHeader
-from adapter.core.contract.commands import Commit, Request
-from adapter.core.contract.message import Stored, weight
+from adapter.core.contract.message import Stored
 from adapter.core.contract.records import (
     ConversationSet,
     Record,
@@ -22,36 +23,31 @@ from adapter.core.model.broker_queue import HELD, RETAINED, BrokerQueue, place_o
 from adapter.core.model.broker_unit import BrokerWork
 from adapter.core.model.conversations import OPEN, Endpoint, seq_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.broker import catalog, poison
+from adapter.core.model.unit import UnitOfWork
+from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.delivery import (
     LIFETIME_OVER,
-    BrokerDelivery,
+    ConversationPlan,
     deliver,
     put_error,
     send,
 )
-from adapter.core.rules.broker.dialogs import message_of
-from adapter.core.rules.messages import deferred
-from adapter.core.rules.messages.unit import (
-    commit_records,
-    decide_commit,
-    discard_records,
-    unit_of,
-)
-from adapter.core.rules.primitives.decision import Decision
+from adapter.core.rules.broker.headers import message_of
+from adapter.core.rules.broker.poison import end_committed
+from adapter.core.rules.messages.plan import Plan
 
 DUE_PER_TICK = 500
 
 
-def decide(qm: QueueManager, request: Request, command: Commit) -> Decision:
-    """COMMIT: what the unit did to conversations takes effect with what it put and got."""
-    unit = unit_of(qm, request, command.unit)
-    if unit.refusal is not None:
-        return deferred.back_out(qm, request, unit, unit.refusal)
-    work = unit.broker
-    if work is None:
-        return decide_commit(qm, request, command)
-    d = BrokerDelivery(qm, request.now_ms)
+def on_commit(
+    qm: QueueManager, work: BrokerWork, unit: UnitOfWork, now_ms: int
+) -> tuple[list[Record], Callable[[], list[Record]]]:
+    """Have what a unit did to conversations take effect with what it put and got.
+
+    Returns what is recorded before the unit, and what ends the unit's work and returns what is
+    recorded after it.
+    """
+    d = ConversationPlan(Plan(qm, now_ms))
     for handle, state in work.states.items():
         endpoint = qm.conversations.endpoints.get(handle)
         far = endpoint.state.far if endpoint is not None else OPEN
@@ -62,21 +58,16 @@ def decide(qm: QueueManager, request: Request, command: Commit) -> Decision:
     gets = {(queue.name, stored.place) for queue, stored in unit.gets}
     discarded = [one for one in discarded if (one.queue, (-one.lane, one.seq, one.n)) not in gets]
     _drop_puts_of_ended(d, work)
-    for queue, message in d.puts:
-        unit.hold_put(queue, message, weight(message))
-    decision = decide_commit(qm, request, command)
-    decision.records = [
-        *d.records_before(),
-        *decision.records,
-        *discard_records(discarded, "purged"),
-        *d.records_after(),
-        *poison.end_committed(qm, work, unit.ident, {name for name, _ in gets}, request.now_ms),
-    ]
-    decision.made = decision.made | d.all_made()
-    return decision
+    d.set_endpoints()
+
+    def end() -> list[Record]:
+        received = {name for name, _ in gets}
+        return d.removals(discarded) + end_committed(qm, work, unit.ident, received, now_ms)
+
+    return d.plan.hold(unit, is_event=False), end
 
 
-def _end(d: BrokerDelivery, work: BrokerWork) -> list[Taken]:
+def _end(d: ConversationPlan, work: BrokerWork) -> list[Taken]:
     """Remove the messages of the endpoints that a unit has ended, and endpoints that are over."""
     gone: list[Taken] = []
     for handle, changed in work.states.items():
@@ -115,25 +106,18 @@ def _priority(queue: BrokerQueue, seq: int, state: ConversationSet) -> int:
     return stored.message.priority if stored is not None else state.priority - 1
 
 
-def _drop_puts_of_ended(d: BrokerDelivery, work: BrokerWork) -> None:
+def _drop_puts_of_ended(d: ConversationPlan, work: BrokerWork) -> None:
     """Keep nothing for an endpoint that ends in the same step, and nothing that waits for the far
     service of one that is gone.
     """
     ended = {handle for handle, state in work.states.items() if state.is_ended}
     if ended:
-        d.puts = [
+        d.plan.puts = [
             (queue, message)
-            for queue, message in d.puts
+            for queue, message in d.plan.puts
             if message.broker is None
             or message.broker.handle not in (d.gone if HELD in queue.name else ended)
         ]
-
-
-def put_alone(d: BrokerDelivery) -> list[Record]:
-    """Record what is delivered outside any unit of a program."""
-    puts = commit_records(d.qm.numbers.new_message_id(), d.puts, [], "commit", None)
-    d.qm.step.made.update(d.all_made())
-    return [*d.records_before(), *(puts if d.puts else []), *d.records_after()]
 
 
 def pass_time(qm: QueueManager, now_ms: int) -> list[Record] | None:
@@ -150,7 +134,7 @@ def pass_time(qm: QueueManager, now_ms: int) -> list[Record] | None:
 
 def _due(qm: QueueManager, endpoint: Endpoint, now_ms: int) -> list[Record]:
     """Put what an endpoint's lifetime and timer put, if they are over."""
-    d = BrokerDelivery(qm, now_ms)
+    d = ConversationPlan(Plan(qm, now_ms))
     state = d.side(endpoint.state.conversation, endpoint.state.is_initiator)
     assert state is not None, "the endpoint is known"
     lives_on = not 0 < state.lifetime_ms <= now_ms
@@ -168,10 +152,10 @@ def _due(qm: QueueManager, endpoint: Endpoint, now_ms: int) -> list[Record]:
     if rings:
         state.timer_ms = 0
         put_timer(d, state)
-    return put_alone(d)
+    return d.record()
 
 
-def put_timer(d: BrokerDelivery, state: ConversationSet) -> None:
+def put_timer(d: ConversationPlan, state: ConversationSet) -> None:
     """Put a DialogTimer message to an endpoint's own queue."""
     message = message_of(structs.replace(state), DIALOG_TIMER, b"", "E")
     assert message.broker is not None, "it was made with one"

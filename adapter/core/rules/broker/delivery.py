@@ -10,7 +10,9 @@ queue. This module does not know when a unit commits.
 
 from __future__ import annotations
 
-from msgspec import Struct, field, structs
+from collections.abc import Sequence
+
+from msgspec import structs
 
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract.broker import END_DIALOG, ERROR, SCHEMA_PREFIX, SYSTEM_TYPES
@@ -19,22 +21,19 @@ from adapter.core.contract.message import GUID_LENGTH, MessageData
 from adapter.core.contract.records import (
     ConversationGone,
     ConversationSet,
-    QueueDefined,
     Record,
     Taken,
 )
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, key_of
 from adapter.core.model.conversations import BROKEN, ENDED, OPEN
-from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import LocalQueue
-from adapter.core.model.routes import Made
 from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.activation import note_arrival
-from adapter.core.rules.broker.dialogs import message_of, message_with
+from adapter.core.rules.broker.headers import message_of, message_with
 from adapter.core.rules.broker.texts import error_body
-from adapter.core.rules.messages.unit import Puts, discard_records
-from adapter.core.rules.network import remote
+from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.messages.unit import Gets, discard_records
+from adapter.core.rules.network import routes
 
 END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
 """Between queue managers only: the far side knows that a conversation was ended."""
@@ -46,27 +45,30 @@ NOT_VALID = -9615
 LIFETIME_OVER = -8489
 
 
-class BrokerDelivery(Struct):
-    """What the delivery of messages causes.
+class ConversationPlan:
+    """What becomes of endpoints with the puts of a plan.
 
-    states: endpoints that are changed or new, by handle. gone: those that cease to be. puts: to
-    queues, in order. made: transmission queues that are made; parts: other queues. releasing:
-    the queue whose held messages these are; taken: their seqs. held: queues that messages are held
+    states: endpoints that are changed or new, by handle. gone: those that cease to be. releasing:
+    the queue whose held messages are put; taken: their seqs. held: queues that messages are held
     on; waiting: endpoints here whose messages wait for their far service.
     """
 
-    qm: QueueManager
-    now_ms: int
-    states: dict[bytes, ConversationSet] = field(default_factory=dict)
-    gone: dict[bytes, ConversationSet] = field(default_factory=dict)
-    puts: Puts = field(default_factory=list)
-    made: Made = field(default_factory=dict)
-    parts: dict[str, BrokerQueue] = field(default_factory=dict)
-    new: dict[tuple[bytes, bool], bytes] = field(default_factory=dict)
-    releasing: str = ""
-    taken: set[int] = field(default_factory=set)
-    held: set[str] = field(default_factory=set)
-    waiting: set[bytes] = field(default_factory=set)
+    __slots__ = (
+        *("gone", "held", "new", "now_ms", "plan", "qm", "releasing", "states", "taken"),
+        "waiting",
+    )
+
+    def __init__(self, plan: Plan, releasing: str = "") -> None:
+        self.plan = plan
+        self.qm = plan.qm
+        self.now_ms = plan.now_ms
+        self.states: dict[bytes, ConversationSet] = {}
+        self.gone: dict[bytes, ConversationSet] = {}
+        self.new: dict[tuple[bytes, bool], bytes] = {}
+        self.releasing = releasing
+        self.taken: set[int] = set()
+        self.held: set[str] = set()
+        self.waiting: set[bytes] = set()
 
     def side(self, conversation: bytes, is_initiator: bool) -> ConversationSet | None:
         """Return one side of a conversation as it will be, to be changed; None: it is not here."""
@@ -110,28 +112,32 @@ class BrokerDelivery(Struct):
         self.states.pop(state.handle, None)
         self.gone[state.handle] = state
 
-    def records_before(self) -> list[Record]:
-        """Return what is recorded before messages are put: definitions and endpoints."""
-        records = remote.definitions(self.made)
-        for queue in self.parts.values():
-            attributes = {"kind": kinds.KIND, "display_name": queue.attributes.display_name}
-            records.append(QueueDefined(queue.name, queue.incarnation, attributes))
+    def record(self, gets: Gets | None = None, removed: Sequence[Taken] = ()) -> list[Record]:
+        """End the plan outside any unit of a program: endpoints are recorded before the puts, and
+        after them what is removed. Triggers take no notice.
+        """
+        self.set_endpoints()
+        records = self.plan.record(verb="commit", gets=gets, is_event=False)
+        return records + self.removals(removed)
+
+    def set_endpoints(self) -> None:
+        """Plan the records of endpoints that are changed or new."""
         known = self.qm.conversations.endpoints
-        changed = (
+        self.plan.records += [
             state
             for handle, state in self.states.items()
             if handle not in known or known[handle].state != state
-        )
-        return [*records, *changed]
+        ]
 
-    def records_after(self) -> list[Record]:
-        """Return what is recorded when messages are removed: nothing of an endpoint that is gone
-        waits for its far service any more.
+    def removals(self, removed: Sequence[Taken] = ()) -> list[Record]:
+        """Return what is recorded behind the puts: messages are removed, and endpoints that are
+        gone, with all that waits for their far service.
         """
         known = self.qm.conversations.endpoints
         gone = [state for handle, state in self.gone.items() if handle in known]
         places = [one for state in gone for one in self._waiting_rows(state)]
         return [
+            *discard_records(list(removed), "purged"),
             *discard_records(places, "purged"),
             *(ConversationGone(state.handle) for state in gone),
         ]
@@ -147,22 +153,18 @@ class BrokerDelivery(Struct):
             if seq not in taken and queue.is_there(seq)
         ]
 
-    def all_made(self) -> dict[str, LocalQueue]:
-        """Return the queues that are made."""
-        return {**self.made, **self.parts}
-
 
 def waiting_queue(service: str) -> str:
     """Return the queue on which messages wait for a service."""
     return PREFIX + HELD + service
 
 
-def is_own(d: BrokerDelivery, header: BrokerHeader) -> bool:
+def is_own(d: ConversationPlan, header: BrokerHeader) -> bool:
     """Whether a message is of an initiator here."""
     return header.from_initiator and header.from_queue_manager in ("", d.qm.name)
 
 
-def send(d: BrokerDelivery, message: MessageData) -> bool:
+def send(d: ConversationPlan, message: MessageData) -> bool:
     """Send a message of an endpoint here, as far as is known where its service is. Whether it is
     delivered, or answered, at once.
 
@@ -179,13 +181,13 @@ def send(d: BrokerDelivery, message: MessageData) -> bool:
     if header.from_initiator and not header.sequence:
         sender.far_queue_manager = catalog.queue_manager_of(d.qm, header.service)
     far = sender.far_queue_manager
-    if header.from_initiator and far and not remote.is_known(d.qm, far):
+    if header.from_initiator and far and not routes.is_known(d.qm, far):
         _hold(d, key, message)
         return False
     return dispatch_message(d, message, far)
 
 
-def may_leave(d: BrokerDelivery, header: BrokerHeader) -> bool:
+def may_leave(d: ConversationPlan, header: BrokerHeader) -> bool:
     """Whether a message that waits for a service need not wait any more."""
     sender = d.side(header.conversation, True) if is_own(d, header) else None
     if is_own(d, header) and sender is None:
@@ -194,17 +196,17 @@ def may_leave(d: BrokerDelivery, header: BrokerHeader) -> bool:
     if sender is not None and not header.sequence:
         far = catalog.queue_manager_of(d.qm, header.service)
     if far:
-        return remote.is_known(d.qm, far)
+        return routes.is_known(d.qm, far)
     return catalog.lookup(d.qm, kinds.SERVICE, header.service) is not None
 
 
-def dispatch_message(d: BrokerDelivery, message: MessageData, queue_manager: str) -> bool:
+def dispatch_message(d: ConversationPlan, message: MessageData, queue_manager: str) -> bool:
     """Send a message on its way: to a queue here, or to another queue manager. Whether it is
     delivered, or answered, at once.
     """
     if not queue_manager:
         return deliver(d, message)
-    queue = remote.leaving_queue(d.qm, queue_manager, d.made)
+    queue = routes.leaving_queue(d.qm, queue_manager, d.plan.made)
     header = structs.replace(_header_of(message), handle=b"", from_queue_manager=d.qm.name)
     leaving = structs.replace(
         message,
@@ -213,7 +215,7 @@ def dispatch_message(d: BrokerDelivery, message: MessageData, queue_manager: str
         message_id=d.qm.numbers.new_message_id(),
         put_time_ms=d.now_ms,
     )
-    d.puts.append((queue, leaving))
+    d.plan.put(queue, leaving)
     return False
 
 
@@ -229,7 +231,7 @@ def is_valid(message: MessageData) -> bool:
     )
 
 
-def deliver(d: BrokerDelivery, message: MessageData) -> bool:
+def deliver(d: ConversationPlan, message: MessageData) -> bool:
     """Deliver a message that is for an endpoint here. Whether it is no longer held."""
     header = _header_of(message)
     state = d.side(header.conversation, not header.from_initiator)
@@ -268,12 +270,12 @@ def _header_of(message: MessageData) -> BrokerHeader:
     return message.broker
 
 
-def _is_over(d: BrokerDelivery, header: BrokerHeader) -> bool:
+def _is_over(d: ConversationPlan, header: BrokerHeader) -> bool:
     """Whether the lifetime of a conversation is over that has not begun here."""
     return 0 < header.lifetime_ms <= d.now_ms
 
 
-def _answer_for_gone(d: BrokerDelivery, header: BrokerHeader) -> None:
+def _answer_for_gone(d: ConversationPlan, header: BrokerHeader) -> None:
     """Answer a message for an endpoint that was cleaned up, or is over: its sender gets an Error,
     unless it has ended the conversation with this message.
     """
@@ -287,7 +289,9 @@ def _answer_for_gone(d: BrokerDelivery, header: BrokerHeader) -> None:
     _answer(d, header, None, ENDPOINT_GONE, text)
 
 
-def _held_at(d: BrokerDelivery, header: BrokerHeader, state: ConversationSet | None) -> str | None:
+def _held_at(
+    d: ConversationPlan, header: BrokerHeader, state: ConversationSet | None
+) -> str | None:
     """Say on which queue a message is held; None: it can be delivered.
 
     Behind messages that are held, others are held too, so that their order is kept.
@@ -311,15 +315,16 @@ def _held_at(d: BrokerDelivery, header: BrokerHeader, state: ConversationSet | N
     return held.name
 
 
-def _hold(d: BrokerDelivery, key: str, message: MessageData) -> None:
+def _hold(d: ConversationPlan, key: str, message: MessageData) -> None:
     qm = d.qm
-    queue = qm.queues.get(key) or d.parts.get(key)
+    made = d.plan.made
+    queue = qm.queues.get(key) or made.queues.get(key)
     if queue is None:
         record = catalog.part(qm, key, "", key.removeprefix(PREFIX))
-        queue = d.parts[key] = BrokerQueue(
-            key, record.incarnation, kinds.BrokerAttributes(**record.attributes)
-        )
+        attributes = kinds.BrokerAttributes(**record.attributes)
+        queue = BrokerQueue(key, record.incarnation, attributes)
         queue.begin_term(qm.numbers.first_n)
+        made.add(queue, record.attributes)
     header = structs.replace(_header_of(message), status=WAITING, handle=b"")
     sender = d.side(header.conversation, True) if is_own(d, header) else None
     if sender is not None and key == waiting_queue(header.service):
@@ -328,15 +333,15 @@ def _hold(d: BrokerDelivery, key: str, message: MessageData) -> None:
     held = structs.replace(message, broker=header, transmission=None)
     _stamp(d, held)
     d.held.add(key)
-    d.puts.append((queue, held))
+    d.plan.put(queue, held)
 
 
-def _stamp(d: BrokerDelivery, message: MessageData) -> None:
+def _stamp(d: ConversationPlan, message: MessageData) -> None:
     message.message_id = d.qm.numbers.new_message_id()
     message.put_time_ms = d.now_ms
 
 
-def acknowledge(d: BrokerDelivery, header: BrokerHeader) -> None:
+def acknowledge(d: ConversationPlan, header: BrokerHeader) -> None:
     """Let the side that ended a conversation know that its end has come: it ceases to be."""
     if header.message_type not in (END_DIALOG, ERROR):
         return
@@ -358,7 +363,7 @@ def acknowledge(d: BrokerDelivery, header: BrokerHeader) -> None:
 
 
 def _why_not(
-    d: BrokerDelivery, header: BrokerHeader, state: ConversationSet | None, body: bytes
+    d: ConversationPlan, header: BrokerHeader, state: ConversationSet | None, body: bytes
 ) -> tuple[int, str]:
     """Say why a message must not be delivered: an error code of the system, and its text."""
     qm = d.qm
@@ -389,7 +394,7 @@ def _why_not(
 
 
 def _answer(
-    d: BrokerDelivery,
+    d: ConversationPlan,
     header: BrokerHeader,
     state: ConversationSet | None,
     code: int,
@@ -413,7 +418,7 @@ def _answer(
     dispatch_message(d, message, "" if far == d.qm.name else far)
 
 
-def put_error(d: BrokerDelivery, state: ConversationSet, code: int, text: str) -> None:
+def put_error(d: ConversationPlan, state: ConversationSet, code: int, text: str) -> None:
     """Put an Error of the system to an endpoint's own queue, or where messages for it wait."""
     message = message_of(structs.replace(state), ERROR, error_body(code, text), "X")
     header = structs.replace(
@@ -425,7 +430,7 @@ def put_error(d: BrokerDelivery, state: ConversationSet, code: int, text: str) -
     deliver(d, structs.replace(message, broker=header))
 
 
-def _new_endpoint(d: BrokerDelivery, header: BrokerHeader) -> ConversationSet:
+def _new_endpoint(d: ConversationPlan, header: BrokerHeader) -> ConversationSet:
     """Make the target's side of a conversation, in a group of its own."""
     qm = d.qm
     handle, group = qm.numbers.new_guid(), qm.numbers.new_guid()
@@ -446,7 +451,7 @@ def _new_endpoint(d: BrokerDelivery, header: BrokerHeader) -> ConversationSet:
     return state
 
 
-def _put(d: BrokerDelivery, state: ConversationSet, message: MessageData) -> None:
+def _put(d: ConversationPlan, state: ConversationSet, message: MessageData) -> None:
     header = _header_of(message)
     validation = header.validation
     if header.message_type not in SYSTEM_TYPES:
@@ -456,7 +461,7 @@ def _put(d: BrokerDelivery, state: ConversationSet, message: MessageData) -> Non
     _stamp(d, put)
     queue = catalog.that_queue(d.qm, state.queue)
     note_arrival(d.qm, queue, d.now_ms)
-    d.puts.append((queue, put))
+    d.plan.put(queue, put)
     if header.message_type == END_DIALOG:
         state.far = ENDED
     elif header.message_type == ERROR:

@@ -16,9 +16,8 @@ from adapter.core.contract.broker import (
     BrokerSend,
     BrokerTimer,
 )
-from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import GUID_LENGTH, ID_LENGTH, NO_ID, MessageData, weight
+from adapter.core.contract.message import GUID_LENGTH, MessageData, weight
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Done
@@ -27,6 +26,7 @@ from adapter.core.model.conversations import BROKEN, ENDED
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker.headers import message_of
 from adapter.core.rules.broker.locks import check, lock, work_of
 from adapter.core.rules.broker.texts import shown
 from adapter.core.rules.messages import context
@@ -191,41 +191,6 @@ def _far_queue(qm: QueueManager, state: ConversationSet) -> BrokerQueue | None:
     if state.far_queue_manager or not isinstance(found, kinds.ServiceAttributes):
         return None
     return catalog.queue_named(qm, found.queue)
-
-
-def message_of(
-    state: ConversationSet, message_type: str, body: bytes, validation: str
-) -> MessageData:
-    """Make the next message of an endpoint; counts it."""
-    header = BrokerHeader(
-        conversation=state.conversation,
-        sequence=state.sent,
-        message_type=message_type,
-        validation=validation,
-        service=state.far_service,
-        contract=state.contract,
-        from_service=state.service,
-        from_initiator=state.is_initiator,
-        lifetime_ms=state.lifetime_ms,
-    )
-    state.sent += 1
-    message = message_with(header, body)
-    message.group_seq = header.sequence + 1
-    message.priority = state.priority - 1
-    return message
-
-
-def message_with(header: BrokerHeader, body: bytes = b"") -> MessageData:
-    """Make the message of a header. Its conversation is its group, for readers of the topic."""
-    return MessageData(
-        body=body,
-        message_id=NO_ID,
-        correlation_id=NO_ID,
-        group_id=header.conversation + bytes(ID_LENGTH - GUID_LENGTH),
-        priority=0,
-        persistence=1,
-        broker=header,
-    )
 
 
 def hold(unit: UnitOfWork, message: MessageData) -> None:

@@ -14,10 +14,10 @@ from adapter.core.model.conversations import OPEN, Endpoint
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.commit import rows_of
-from adapter.core.rules.broker.delivery import BrokerDelivery, send
-from adapter.core.rules.broker.dialogs import message_of
+from adapter.core.rules.broker.delivery import ConversationPlan, send
+from adapter.core.rules.broker.headers import message_of
 from adapter.core.rules.broker.texts import error_body
-from adapter.core.rules.messages.unit import commit_records, discard_records
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.primitives.decision import Decision
 
 SERVICE_DROPPED = -8470
@@ -43,7 +43,7 @@ def _end_all(qm: QueueManager, service: str, now_ms: int) -> list[Record]:
     if any(endpoint.group.locked_by for endpoint in found):
         text = "a transaction uses conversations of it: commit or roll back that first"
         raise Refusal(Reason.OBJECT_IN_USE, service, text)
-    d = BrokerDelivery(qm, now_ms)
+    d = ConversationPlan(Plan(qm, now_ms))
     rows: list[Taken] = []
     for endpoint in found:
         rows += rows_of(qm, endpoint.state)
@@ -53,17 +53,10 @@ def _end_all(qm: QueueManager, service: str, now_ms: int) -> list[Record]:
                 body = error_body(SERVICE_DROPPED, "The remote service has been dropped.")
                 send(d, message_of(state, ERROR, body, "X"))
             d.remove(state)
-    puts = commit_records(qm.numbers.new_message_id(), d.puts, [], "commit", None)
-    qm.step.made.update(d.all_made())
-    return [
-        *d.records_before(),
-        *(puts if d.puts else []),
-        *discard_records(rows, "purged"),
-        *d.records_after(),
-    ]
+    return d.record(removed=rows)
 
 
-def _has_far_side(d: BrokerDelivery, endpoint: Endpoint, service: str) -> bool:
+def _has_far_side(d: ConversationPlan, endpoint: Endpoint, service: str) -> bool:
     """Whether there is another side, which goes on: it knows of the conversation, has not ended it,
     and belongs to another service.
     """

@@ -28,9 +28,9 @@ from adapter.core.rules.broker.dialogs import (
     endpoint_to_change,
     far_of,
     hold,
-    message_of,
     state_of,
 )
+from adapter.core.rules.broker.headers import message_of
 from adapter.core.rules.broker.locks import work_of
 from adapter.core.rules.broker.texts import error_body, shown
 from adapter.core.rules.messages import context

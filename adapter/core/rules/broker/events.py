@@ -31,12 +31,12 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.activation import check
-from adapter.core.rules.broker.commit import put_alone
-from adapter.core.rules.broker.delivery import BrokerDelivery, deliver
-from adapter.core.rules.broker.dialogs import message_with
+from adapter.core.rules.broker.delivery import ConversationPlan, deliver
+from adapter.core.rules.broker.headers import message_with
 from adapter.core.rules.broker.poison import count
 from adapter.core.rules.broker.release import release
 from adapter.core.rules.broker.texts import event_body
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision
 from adapter.core.rules.primitives.selection import WAIT_MAX_MS
@@ -105,13 +105,13 @@ def decide_due(qm: QueueManager, due: BrokerDue) -> list[Record]:
         return count(qm, queue, due.unit, due.time_ms) if isinstance(queue, BrokerQueue) else []
     qm.broker_events.add(due)
     qm.waiters.wake(KEY)
-    d = BrokerDelivery(qm, due.time_ms)
+    d = ConversationPlan(Plan(qm, due.time_ms))
     for one in catalog.notifications(qm, due.event, key_of(due.name)):
         _notify(d, one, due)
-    return put_alone(d) if d.states else []
+    return d.record() if d.states else []
 
 
-def _notify(d: BrokerDelivery, one: NotificationAttributes, event: BrokerEvent) -> None:
+def _notify(d: ConversationPlan, one: NotificationAttributes, event: BrokerEvent) -> None:
     """Put a message about an event to a queue, in a conversation that has only this message."""
     qm = d.qm
     queue = qm.queues.get(key_of(one.queue))

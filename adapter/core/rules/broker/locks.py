@@ -15,6 +15,7 @@ from adapter.core.model.conversations import ConversationGroup
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
+from adapter.core.rules.broker.commit import on_commit
 from adapter.core.rules.broker.poison import rolled_back
 
 LockKey = tuple[str, bytes]
@@ -38,7 +39,7 @@ class LockNeeded(Exception):  # noqa: N818 -- it is a request, not an error
 def work_of(unit: UnitOfWork) -> BrokerWork:
     """Return what a unit does to conversations."""
     if unit.broker is None:
-        unit.broker = BrokerWork(rolled_back)
+        unit.broker = BrokerWork(on_commit, rolled_back)
     return unit.broker
 
 

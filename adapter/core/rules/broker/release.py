@@ -16,13 +16,13 @@ from adapter.core.model.broker_events import HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker.delivery import (
-    BrokerDelivery,
+    ConversationPlan,
     is_own,
     may_leave,
     send,
     waiting_queue,
 )
-from adapter.core.rules.messages.unit import Gets, commit_records
+from adapter.core.rules.messages.plan import Plan
 
 RELEASED_PER_STEP = 500
 
@@ -40,7 +40,7 @@ def release(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> list[Record]:
     """
     if HELD not in queue.name or not is_open(qm, queue):
         return []
-    d = BrokerDelivery(qm, now_ms, releasing=queue.name)
+    d = ConversationPlan(Plan(qm, now_ms), queue.name)
     found = _first(qm, d, queue, now_ms)
     if not found:
         return []
@@ -51,14 +51,10 @@ def release(qm: QueueManager, queue: BrokerQueue, now_ms: int) -> list[Record]:
         if _is_dropped(d, header):
             continue
         send(d, structs.replace(stored.message, broker=structs.replace(header, handle=b"")))
-    gets: Gets = [(queue, stored) for stored in found]
-    ident = qm.numbers.new_message_id()
-    puts = commit_records(ident, d.puts, gets, "commit", None)
-    qm.step.made.update(d.all_made())
-    return [*d.records_before(), *puts, *d.records_after()]
+    return d.record([(queue, stored) for stored in found])
 
 
-def _first(qm: QueueManager, d: BrokerDelivery, queue: BrokerQueue, now_ms: int) -> list[Stored]:
+def _first(qm: QueueManager, d: ConversationPlan, queue: BrokerQueue, now_ms: int) -> list[Stored]:
     """Return the first messages of a queue that may leave it. All of a conversation go the way of
     its first one.
     """
@@ -83,7 +79,7 @@ def _first(qm: QueueManager, d: BrokerDelivery, queue: BrokerQueue, now_ms: int)
     return found
 
 
-def _is_dropped(d: BrokerDelivery, header: BrokerHeader) -> bool:
+def _is_dropped(d: ConversationPlan, header: BrokerHeader) -> bool:
     """Whether the endpoint here that has sent a message is over."""
     return (
         d.releasing == waiting_queue(header.service)

@@ -9,11 +9,9 @@ not know how a message travels.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
-from msgspec import Struct
 
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.commands import AskLowest, Request
@@ -34,17 +32,16 @@ from adapter.core.model.arrivals import LaneArrivals
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.report import CONFIRM_ON_ARRIVAL, DISCARD, EXCEPTION
-from adapter.core.model.routes import Made
-from adapter.core.mq_layouts.reason_codes import code_of
+from adapter.core.model.report import CONFIRM_ON_ARRIVAL
+from adapter.core.model.routes import Target
 from adapter.core.rules.broker import delivery as broker_delivery
-from adapter.core.rules.broker.delivery import BrokerDelivery
-from adapter.core.rules.messages import put, report
-from adapter.core.rules.messages.admit import put_records
+from adapter.core.rules.broker.delivery import ConversationPlan
+from adapter.core.rules.messages import put
+from adapter.core.rules.messages.plan import Plan, dead_letter_queue
 from adapter.core.rules.messages.unit import Puts
 from adapter.core.rules.msmq.checks import is_valid
-from adapter.core.rules.msmq.delivery import MsmqDelivery, arrive, waits_for_room
-from adapter.core.rules.network import remote, undelivered
+from adapter.core.rules.msmq.delivery import arrive, waits_for_room
+from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import parking
 from adapter.core.rules.primitives.decision import Decision, connection_of
 from adapter.core.rules.primitives.matching import is_over
@@ -57,57 +54,33 @@ SPANS_PER_RECORD = 20_000
 POSITIONS_PER_RECORD = 1_000
 
 
-class Delivery(Struct):
-    """Where the messages of a unit go. source: the queue manager that sent it. puts: to their
-    queues, or for dead letters. delivered: those that reached their queues. reports: of exceptions.
-    planned: how many puts there are by queue. made: transmission queues that are made for them.
-    events: what is raised.
-    """
-
-    source: str = ""
-    puts: Puts = []
-    delivered: list[MessageData] = []
-    reports: Puts = []
-    planned: Counter[str] = msgspec.field(default_factory=Counter)
-    made: Made = {}
-    events: list[Record] = []
-
-    def add(self, queue: LocalQueue, message: MessageData) -> None:
-        """Add a put."""
-        self.puts.append((queue, message))
-        self.planned[queue.name] += 1
-
-
 def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
     """Put what of a unit is new, and note that it came; or say that there is no room for it."""
-    delivery = Delivery(unit.source)
-    of_msmq = MsmqDelivery(qm, now_ms)
-    of_broker = BrokerDelivery(qm, now_ms)
+    plan = Plan(qm, now_ms)
+    conversations = ConversationPlan(plan)
+    delivered: list[MessageData] = []
+    blocked = ""
     for arrival in _new(qm, unit):
-        if not arrival.code and broker_delivery.is_valid(arrival.message):
-            broker_delivery.deliver(of_broker, arrival.message)
-            continue
-        if arrival.message.msmq is not None and not arrival.code and is_valid(arrival.message):
-            if waits_for_room(of_msmq, arrival.message):
+        message = arrival.message
+        if not arrival.code and broker_delivery.is_valid(message):
+            broker_delivery.deliver(conversations, message)
+        elif not arrival.code and message.msmq is not None and is_valid(message):
+            if waits_for_room(plan, message):
                 return _report_blocked(qm, unit, _name_of(arrival), now_ms)
-            arrive(of_msmq, arrival.message)
-            continue
-        blocked = _deliver(qm, delivery, arrival, now_ms)
-        if blocked:
-            return _report_blocked(qm, unit, blocked, now_ms)
-    blocked = _first_parked(qm, of_msmq.puts + of_broker.puts)
+            arrive(plan, message)
+        else:
+            blocked = _deliver(plan, arrival, unit.source, delivered)
+            if blocked:
+                return _report_blocked(qm, unit, blocked, now_ms)
+    blocked = _first_parked(qm, plan.puts + plan.reports)
     if blocked:
         return _report_blocked(qm, unit, blocked, now_ms)
     qm.arrivals.blocked.pop(unit.topic, None)
-    qm.step.made |= of_msmq.new.made | delivery.made | of_broker.all_made()
-    records = of_msmq.new.records + remote.definitions(delivery.made) + delivery.events
-    records += of_broker.records_before()
-    puts = delivery.puts + of_msmq.puts + of_broker.puts + delivery.reports
-    if puts:
-        sent = report.due(qm, delivery.delivered, CONFIRM_ON_ARRIVAL, now_ms, None)
-        ident = unit.unit or qm.numbers.new_message_id()
-        records += sent.records + put_records(qm, ident, puts + sent.puts, now_ms, verb="commit")
-    return [*records, *of_broker.records_after(), _arrived(unit)]
+    for message in delivered:
+        plan.report(message, CONFIRM_ON_ARRIVAL)
+    conversations.set_endpoints()
+    records = plan.record(unit.unit, "commit")
+    return [*records, *conversations.removals(), _arrived(unit)]
 
 
 def _name_of(arrival: Arrival) -> str:
@@ -122,9 +95,7 @@ def _first_parked(qm: QueueManager, puts: Puts) -> str:
     here would be refused.
     """
     for queue, message in puts if qm.parked or qm.uncopied.is_full else ():
-        try:
-            parking.check_put(qm, queue, [message])
-        except Refusal:
+        if parking.why_not(qm, queue, message):
             return queue.name
     return ""
 
@@ -139,76 +110,36 @@ def _new(qm: QueueManager, unit: ArrivedUnit) -> list[Arrival]:
     return list(met.values())
 
 
-def _deliver(qm: QueueManager, delivery: Delivery, arrival: Arrival, now_ms: int) -> str:
-    """Add the put of a message; returns the name of its queue if nothing can take it."""
+def _deliver(plan: Plan, arrival: Arrival, source: str, delivered: list[MessageData]) -> str:
+    """Plan the put of a message; returns the name of its queue if nothing can take it.
+
+    source: the queue manager that sent it. delivered: takes a message that its queue takes.
+    """
     message = msgspec.structs.replace(arrival.message, transmission=None)
     to = arrival.message.transmission or Transmission("")
-    target = undelivered.find(qm, to.queue, to.queue_manager, delivery.made)
-    if _returns(target, to, delivery.source):
-        target = undelivered.Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)
-    queue = target.queue
-    code = arrival.code or _complete(qm, queue, message, now_ms)
+    target = routes.find(plan.qm, to.queue, to.queue_manager, plan.made)
+    if target.queue is not None and target.queue.name == source and target.transmission == to:
+        # It would go back to where it came from, unchanged: and so for ever.
+        target = Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)
+    code = arrival.code or _complete(plan.qm, target.queue, message, plan.now_ms)
     if code:
-        message = _as_bytes(qm, message.body, now_ms)
-        return _dead_letter(qm, delivery, message, to, code, now_ms)
-    reason = target.reason
-    if queue is not None:
-        message.transmission = target.transmission
-        planned = delivery.planned[queue.name]
-        reason = undelivered.why_undeliverable(qm, queue, message, planned)
+        invalid = [_as_bytes(plan.qm, message.body, plan.now_ms)]
+        reason = plan.bury(invalid, to.queue, code, to.queue_manager)
+    else:
+        reason = plan.send(target, message)
         if reason is None:
-            delivery.add(queue, message)
-            delivery.delivered.append(message)
-            return ""
-        message.transmission = None
-    reason = reason or undelivered.why_unresolved(qm, to.queue)
-    if message.report & EXCEPTION:
-        _report(qm, delivery, message, reason, now_ms)
-    if message.report & DISCARD:
+            delivered.append(message)
+        else:
+            reason = plan.give_up(message, to.queue, to.queue_manager, reason)
+    if reason is None:
         return ""
-    return _dead_letter(qm, delivery, message, to, code_of(reason), now_ms)
-
-
-def _returns(target: undelivered.Target, to: Transmission, source: str) -> bool:
-    """Whether a message would go back to where it came from, unchanged: and so for ever."""
-    queue = target.queue
-    return queue is not None and queue.name == source != "" and target.transmission == to
-
-
-def _report(
-    qm: QueueManager, delivery: Delivery, message: MessageData, reason: Reason, now_ms: int
-) -> None:
-    """Report to the program that put a message that it could not be delivered."""
-    found = report.exception_report(qm, message, reason, now_ms, delivery.planned, delivery.made)
-    if isinstance(found, EventRaised):
-        delivery.events.append(found)
-        return
-    delivery.reports.append(found)
-    delivery.planned[found[0].name] += 1
-
-
-def _dead_letter(
-    qm: QueueManager,
-    delivery: Delivery,
-    message: MessageData,
-    to: Transmission,
-    code: int,
-    now_ms: int,
-) -> str:
-    """Add the put of a dead letter; returns the name of the queue if nothing can take it."""
-    put = undelivered.for_dead_letter_queue(
-        qm, message, to.queue, code, now_ms, to.queue_manager, delivery.planned
-    )
-    if put is not None:
-        delivery.add(*put)
-        return ""
-    return to.queue or qm.attributes.dead_letter_queue or "SYSTEM"
+    return to.queue or plan.qm.attributes.dead_letter_queue or "SYSTEM"
 
 
 def _complete(qm: QueueManager, queue: LocalQueue | None, message: MessageData, now_ms: int) -> int:
     """Fill in what a message that arrived leaves open; returns why it is invalid, or 0."""
     message.destination, message.delay_ms = "", 0
-    checked = queue or undelivered.dead_letter_queue(qm)
+    checked = queue or dead_letter_queue(qm)
     if checked is None:
         return 0
     try:

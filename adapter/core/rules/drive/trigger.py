@@ -11,7 +11,6 @@ from __future__ import annotations
 from adapter.core.attributes.objects import ProcessAttributes
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
 from adapter.core.contract.message import NO_ID, MessageData
-from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, QueueAltered, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
@@ -21,8 +20,7 @@ from adapter.core.mq_layouts import trigger_message
 from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.mq_layouts.trigger_message import TriggerFields
 from adapter.core.rules.drive.trigger_conditions import Situation, way
-from adapter.core.rules.messages.admit import put_records
-from adapter.core.rules.network import undelivered
+from adapter.core.rules.messages.plan import Plan, dead_letter_queue
 
 LOST = "trigger_message_lost"
 NO_PROCESS = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
@@ -113,29 +111,19 @@ def _hold(
 
 def _put(qm: QueueManager, trigger: TriggerPut) -> list[Record]:
     """Put a trigger message; if its queue cannot take it, on the dead-letter queue; else report it
-    lost. A trigger message on an initiation queue is no event of that queue.
+    lost. A trigger message on an initiation queue is no event of that queue. The dead-letter
+    queue's own does not go there: it would cause the next one.
     """
-    message = trigger.message
+    message, to, plan = trigger.message, trigger.initiation, Plan(qm, trigger.now_ms)
     message.message_id = qm.numbers.new_message_id()
     message.put_time_ms, trigger.queue.triggered_ms = trigger.now_ms, qm.elapsed_ms
-    initiation = qm.queues.get(trigger.initiation)
-    reason = undelivered.why_undeliverable(qm, initiation, message)
-    if initiation is None or reason is not None:
-        return _put_dead_letter(qm, trigger, code_of(reason or Reason.QUEUE_NOT_FOUND))
+    reason = plan.offer(qm.queues.get(to), [message])
+    if reason is not None:
+        code, is_own = code_of(reason), dead_letter_queue(qm) is trigger.queue
+        if is_own or plan.bury([message], to, code) is not None:
+            return _report_loss(trigger, code, qm.attributes.dead_letter_queue)
     trigger.queue.loss_reported = False
-    return put_records(qm, NO_ID, [(initiation, message)], trigger.now_ms, is_event=False)
-
-
-def _put_dead_letter(qm: QueueManager, trigger: TriggerPut, code: int) -> list[Record]:
-    """Put a trigger message on the dead-letter queue, under a header; but not if it is the
-    dead-letter queue's own: it would cause the next one.
-    """
-    now_ms, to = trigger.now_ms, trigger.initiation
-    put = undelivered.for_dead_letter_queue(qm, trigger.message, to, code, now_ms)
-    if put is None or put[0] is trigger.queue:
-        return _report_loss(trigger, code, qm.attributes.dead_letter_queue)
-    trigger.queue.loss_reported = False
-    return put_records(qm, NO_ID, [put], now_ms)
+    return plan.record(NO_ID, is_event=reason is not None)
 
 
 def _report_loss(trigger: TriggerPut, code: int, dead_letter_queue: str) -> list[Record]:

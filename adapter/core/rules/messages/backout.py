@@ -15,12 +15,10 @@ message go together. A message keeps its id, its put time and its expiry.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 
 import msgspec
-from msgspec import Struct
 
 from adapter.core.contract import backout
 from adapter.core.contract.message import MessageData, Stored, weight
@@ -32,23 +30,13 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules.messages.admit import put_records
-from adapter.core.rules.messages.unit import Puts
-from adapter.core.rules.network import undelivered
+from adapter.core.rules.messages.plan import Plan, dead_letter_queue
+from adapter.core.rules.messages.unit import Gets
+from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import matching
 
 MOVED_BYTES = 4 * 1024 * 1024
 """What one record moves, or one message: what is left is moved by the next."""
-
-
-class _Moves(Struct):
-    """What is moved by one record. planned: how many messages each queue is to take."""
-
-    puts: Puts = []
-    gets: list[tuple[LocalQueue, Stored]] = []
-    events: list[Record] = []
-    planned: Counter[str] = msgspec.field(default_factory=Counter)
-    size: int = 0
 
 
 def is_due(queue: LocalQueue, stored: Stored) -> bool:
@@ -94,19 +82,18 @@ def move(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int) 
 
     What is more than one record moves is noted, to be moved next.
     """
-    moves = _Moves()
+    plan, size = Plan(qm, now_ms), 0
+    gets: Gets = []
     parts = list(_messages(found))
     for at, message in enumerate(parts):
-        moves.size += sum(weight(part.message) for part in message)
-        if moves.gets and moves.size > MOVED_BYTES:
+        size += sum(weight(part.message) for part in message)
+        if gets and size > MOVED_BYTES:
             left = [part.place for one in parts[at:] for part in one]
             qm.step.moves_due.append(MoveDue(queue, left, now_ms))
             break
-        _plan_move(qm, queue, message, moves, now_ms)
-    if not moves.gets:
-        return moves.events
-    ident = qm.numbers.new_message_id()
-    return moves.events + put_records(qm, ident, moves.puts, now_ms, moves.gets, "commit")
+        if _plan_move(plan, queue, message):
+            gets += [(queue, part) for part in message]
+    return plan.record(verb="commit", gets=gets)
 
 
 def _messages(found: list[Stored]) -> Iterator[list[Stored]]:
@@ -119,59 +106,39 @@ def _messages(found: list[Stored]) -> Iterator[list[Stored]]:
     return (list(parts) for _, parts in groupby(found, of))
 
 
-def _plan_move(
-    qm: QueueManager, queue: LocalQueue, parts: list[Stored], moves: _Moves, now_ms: int
-) -> None:
-    """Add the moves of a message to the others, and what is to be told of it."""
-    reason: Reason | None = None
-    for target, puts in _ways(qm, queue, parts, now_ms):
-        obstacle = _why_undeliverable(qm, target, puts, moves.planned)
-        if target is not None and obstacle is None:
-            moves.puts += [(target, put) for put in puts]
-            moves.gets += [(queue, part) for part in parts]
-            moves.planned[target.name] += len(puts)
-            moves.events += [_event(queue, part, target.name, reason, now_ms) for part in parts]
-            return
-        reason = reason or obstacle
+def _plan_move(plan: Plan, queue: LocalQueue, parts: list[Stored]) -> bool:
+    """Plan the move of a message's parts, and report it. Returns whether a queue takes them."""
+    moved_to, reason = _offer(plan, queue, [_explain(queue, part) for part in parts])
     threshold = queue.attributes.backout_threshold
-    moves.events += [
-        _event(queue, part, "", reason, now_ms)
-        for part in parts
-        if part.backout_count == threshold and queue.moves_backouts
-    ]
+    for part in parts:
+        if moved_to or (part.backout_count == threshold and queue.moves_backouts):
+            plan.records.append(_event(queue, part, moved_to, reason, plan.now_ms))
+    return moved_to != ""
 
 
-def _ways(
-    qm: QueueManager, queue: LocalQueue, parts: list[Stored], now_ms: int
-) -> Iterator[tuple[LocalQueue | None, list[MessageData]]]:
-    """Say where a message may go, and what is put there: the best way first."""
-    told = [_explain(queue, part) for part in parts]
+def _offer(plan: Plan, queue: LocalQueue, messages: list[MessageData]) -> tuple[str, Reason | None]:
+    """Plan the puts of a message's parts to the backout queue, or to the dead-letter queue.
+
+    Returns the name of the queue that takes them, or "", and why the backout queue does not.
+    """
+    reason: Reason | None = None
     name = queue.attributes.backout_requeue_queue
-    target = undelivered.destination(qm, name)
+    target = routes.local_queue(plan.qm, name)
     if name and target is not queue:
-        yield target, told
-    dead = undelivered.dead_letter_queue(qm)
-    if queue.moves_backouts and dead is not None and dead is not queue:
-        code = backout.MQRC_BACKOUT_THRESHOLD_REACHED
-        yield dead, [undelivered.as_dead_letter(qm, one, queue.name, code, now_ms) for one in told]
+        reason = plan.offer(target, messages)
+        if target is not None and reason is None:
+            return target.name, None
+    dead = dead_letter_queue(plan.qm)
+    if not queue.moves_backouts or dead is None or dead is queue:
+        return "", reason
+    obstacle = plan.bury(messages, queue.name, backout.MQRC_BACKOUT_THRESHOLD_REACHED)
+    return ("", reason or obstacle) if obstacle is not None else (dead.name, reason)
 
 
 def _explain(queue: LocalQueue, stored: Stored) -> MessageData:
     message = stored.message
     told = backout.explain(message.properties, queue.name, stored.backout_count)
     return msgspec.structs.replace(message, properties=told)
-
-
-def _why_undeliverable(
-    qm: QueueManager, target: LocalQueue | None, puts: Iterable[MessageData], planned: Counter[str]
-) -> Reason | None:
-    """Return the reason for which a queue cannot take all of these, or None."""
-    before = planned[target.name] if target is not None else 0
-    for at, put in enumerate(puts):
-        reason = undelivered.why_undeliverable(qm, target, put, before + at)
-        if reason is not None:
-            return reason
-    return None
 
 
 def _event(

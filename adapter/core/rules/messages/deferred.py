@@ -13,9 +13,7 @@ from adapter.core.contract.commands import DEFERRED, Begin, Put, Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Refused
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.unit import UnitOfWork
-from adapter.core.rules.messages.unit import backout_records, unit_of
-from adapter.core.rules.primitives import waiting
+from adapter.core.rules.messages.unit import unit_of
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
 PutRule = Callable[[QueueManager, Request, Put], Decision]
@@ -48,10 +46,3 @@ def note_refused(qm: QueueManager, request: Request, refusal: Refused) -> None:
         unit = connection.units.get(command.unit)
         if unit is not None and unit.refusal is None:
             unit.refusal = refusal
-
-
-def back_out(qm: QueueManager, request: Request, unit: UnitOfWork, refusal: Refused) -> Decision:
-    """Back out a unit that was to be committed, and refuse the commit."""
-    replies = waiting.end_unit_waits(qm, connection_of(qm, request), unit.ident)
-    records = backout_records(qm, unit, None, request.now_ms)
-    return Decision(records, refusal, qm.entry_n, replies=replies)

@@ -24,7 +24,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, ReportDue
 from adapter.core.model.undo import Removed
 from adapter.core.rules.messages import report
-from adapter.core.rules.messages.admit import put_records
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import removal_of, taken_from
 from adapter.core.rules.primitives import parking
 
@@ -122,16 +122,15 @@ def _release(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: i
     if not found:
         return []
     delayed = qm.queues[DELAYED_QUEUE]
-    puts = []
+    plan = Plan(qm, now_ms)
     for stored in found:
         message = msgspec.structs.replace(
             stored.message, destination="", expires_at_ms=_expires_ms(stored.message)
         )
         if message.report & CONFIRM_ON_ARRIVAL:
             qm.step.reports_due.append(ReportDue(message, CONFIRM_ON_ARRIVAL, now_ms))
-        puts.append((queue, message))
-    gets = [(delayed, stored) for stored in found]
-    return put_records(qm, qm.numbers.new_message_id(), puts, now_ms, gets, "commit")
+        plan.put(queue, message)
+    return plan.record(verb="commit", gets=[(delayed, stored) for stored in found])
 
 
 def _expire(qm: QueueManager, queue: LocalQueue, expired: list[Stored]) -> list[Record]:

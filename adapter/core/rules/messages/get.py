@@ -41,8 +41,8 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts import transmission_header
-from adapter.core.rules.messages import pages, report
-from adapter.core.rules.messages.admit import put_records
+from adapter.core.rules.messages import pages
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import (
     commit_records,
     delivery_records,
@@ -225,8 +225,10 @@ def _take_in_unit(
     last = _last(command, found)
     if last.report or len(found) > 1:
         asking = [last] if command.options else [one.message for one in found]
-        sent = report.due(qm, asking, CONFIRM_ON_DELIVERY, request.now_ms, unit)
-        records += sent.records
+        plan = Plan(qm, request.now_ms)
+        for message in asking:
+            plan.report(message, CONFIRM_ON_DELIVERY)
+        records += plan.hold(unit)
     after = qm.entry_n if records else max(stored.entry_n for stored in found)
     return Decision(records, Messages(show(command, found)), after)
 
@@ -245,10 +247,9 @@ def _take_alone(
     pairs, outcome = [(queue, stored) for stored in found], outcome_of(qm, request)
     last = _last(command, found)
     if last.report & CONFIRM_ON_DELIVERY:
-        now_ms = request.now_ms
-        sent = report.due(qm, [last], CONFIRM_ON_DELIVERY, now_ms, None)
-        put = put_records(qm, ident, sent.puts, now_ms, pairs, "get", outcome)
-        records = sent.records + put
+        plan = Plan(qm, request.now_ms)
+        plan.report(last, CONFIRM_ON_DELIVERY)
+        records = plan.record(ident, "get", outcome, pairs)
     else:
         records = commit_records(ident, [], pairs, "get", outcome)
     shown = Messages(show(command, found)) if command.unit else None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from adapter.core.attributes.objects import RemoteAttributes
-from adapter.core.contract.commands import CONTEXT_OPTIONS, OUTPUT, Put, Request
-from adapter.core.contract.details import IN_GROUP, OFFSET_MAX, SEGMENT
+from adapter.core.contract.commands import CONTEXT_OPTIONS, DEFERRED, OUTPUT, Put, Request
+from adapter.core.contract.details import IN_GROUP, OFFSET_MAX, SEGMENT, Details
 from adapter.core.contract.message import (
     EXPIRY_UNLIMITED,
     ID_LENGTH,
@@ -18,7 +18,7 @@ from adapter.core.contract.message import (
 )
 from adapter.core.contract.parties import ORIGIN_LENGTH_MAX
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import EventRaised, Record
+from adapter.core.contract.records import EventRaised
 from adapter.core.contract.results import Refused, put_done
 from adapter.core.model import segments
 from adapter.core.model.destination import Destination, PutDefaults
@@ -27,13 +27,15 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
 from adapter.core.mq_layouts import transmission_header
-from adapter.core.rules.messages import context, report
-from adapter.core.rules.messages.admit import hold, put_records, take_segments
-from adapter.core.rules.messages.unit import Puts, unit_with_room
-from adapter.core.rules.network import remote
+from adapter.core.rules.messages import context, deferred, report
+from adapter.core.rules.messages.deferred import PutRule
+from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.messages.unit import unit_with_room
+from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import details, groups, parking, staging
 from adapter.core.rules.primitives.decision import (
     Decision,
+    connection_of,
     handle_of,
     outcome_of,
     own_unit,
@@ -60,8 +62,19 @@ NUMBERS = ("report", "feedback", "encoding", "ccsid")
 NATIVE, UTF_8 = 546, 1208  # what a message says of its numbers and texts, if nothing is said
 
 
+def decide(
+    by_handle: Mapping[type, PutRule], qm: QueueManager, request: Request, command: Put
+) -> Decision:
+    """MQPUT, by the kind of its handle; one that is deferred as a part of its unit."""
+    handle = connection_of(qm, request).handles.get(command.handle)
+    rule = by_handle.get(type(handle), decide_put)
+    if command.options & DEFERRED:
+        return deferred.decide_put(qm, request, command, rule)
+    return rule(qm, request, command)
+
+
 def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
-    """MQPUT. The ids of the messages are the answer; durable if outside a unit."""
+    """MQPUT to a queue. The ids of the messages are the answer; durable if outside a unit."""
     handle = handle_of(qm, request, command.handle, OUTPUT, Reason.NOT_OPEN_FOR_OUTPUT)
     queue = handle.queue
     if not 1 <= len(command.messages) <= MESSAGES_PER_PUT_MAX:
@@ -79,17 +92,14 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
         parking.check_put(qm, queue, command.messages)
     if queue.taken_room + len(command.messages) > queue.attributes.max_depth:
         return _full(qm, queue, request)
-    if is_cut:
-        decision = _put_cut(qm, request, command, queue)
-    elif command.unit:
-        decision = _put_in_unit(qm, request, command, queue)
-    else:
-        decision = _put_alone(qm, request, command, queue)
+    decision = _put(qm, request, command, queue, is_cut=is_cut)
     if isinstance(decision.result, Refused):
         return decision
     if warning:
         decision.warning = warning
-    last = _last(queue, command.messages[-1], is_cut)
+    last = command.messages[-1]
+    if is_cut:  # a message that was cut has a group id, and is in a group only if its segments are
+        last = segments.split(last, queue.attributes.max_message_length)[-1]
     if in_order or last.group_id != NO_ID:
         groups.move_handle(qm, request, handle, "put_group", last, command.unit)
     return decision
@@ -137,7 +147,7 @@ def _addressed_by_header(queue: LocalQueue, message: MessageData) -> MessageData
         return message
     try:
         inner = transmission_header.message_behind(message.body)
-        remote.check_destination(inner.transmission)
+        routes.check_destination(inner.transmission)
         lives_ms = [ms for ms in (inner.expiry_ms, message.expiry_ms) if ms != EXPIRY_UNLIMITED]
         inner.expiry_ms = min(lives_ms, default=EXPIRY_UNLIMITED)
         check(queue, inner)
@@ -146,14 +156,6 @@ def _addressed_by_header(queue: LocalQueue, message: MessageData) -> MessageData
     inner.properties = message.properties
     inner.delay_ms, inner.deliver_at_ms = message.delay_ms, message.deliver_at_ms
     return inner
-
-
-def _last(queue: LocalQueue, message: MessageData, is_cut: bool) -> MessageData:
-    """Return what a handle has come to by a message: the last segment, if it was cut.
-
-    A message that was cut has a group id, and is in a group only if its segments are.
-    """
-    return segments.split(message, queue.attributes.max_message_length)[-1] if is_cut else message
 
 
 def default(destination: Destination, message: MessageData, defaults: PutDefaults) -> int:
@@ -165,7 +167,9 @@ def default(destination: Destination, message: MessageData, defaults: PutDefault
     if message.priority < 0:
         message.priority = defaults.def_priority
     elif message.priority > PRIORITY_MAX:
-        details.lower_priority(message)
+        message.details = message.details or Details()
+        message.details.priority_asked = message.priority
+        message.priority = PRIORITY_MAX
         warning = Reason.PRIORITY_TOO_HIGH
     if message.persistence < 0:
         message.persistence = 0 if destination.is_temporary else int(defaults.def_persistence)
@@ -268,7 +272,7 @@ def _check_properties(queue: Destination, properties: Mapping[str, object]) -> N
 def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: int) -> None:
     """Fill in what the put left to the queue and the queue manager."""
     if message.details is not None:
-        details.settle(message, message.details)
+        groups.settle(message, message.details)
         if message.details.flags & (IN_GROUP | SEGMENT) and not message.group_id:
             message.group_id = qm.numbers.new_message_id()
     message.message_id = message.message_id or qm.numbers.new_message_id()
@@ -293,77 +297,48 @@ def _resolve_reply_to(qm: QueueManager, message: MessageData) -> None:
         message.reply_to_queue_manager = definition.remote_queue_manager
 
 
-def _put_cut(qm: QueueManager, request: Request, command: Put, queue: LocalQueue) -> Decision:
-    """Put messages of which some are cut into segments: all at once, and for triggers one event."""
-    longest, messages = queue.attributes.max_message_length, command.messages
-    count = sum(len(segments.starts(message, longest)) for message in messages)
-    if queue.taken_room + count > queue.attributes.max_depth:
-        return _full(qm, queue, request)
-    size = sum(map(weight, messages)) + count * max(map(_head_weight, messages))
-    unit = None
-    if command.unit:
-        unit = unit_with_room(qm, request, command.unit, count, size)
-    else:
-        _check_alone(qm, queue, messages, size)
-    ident = own_unit(request, session_of(qm, request).ident) if unit is None else b""
-    puts: Puts = []
+def _put(
+    qm: QueueManager, request: Request, command: Put, queue: LocalQueue, *, is_cut: bool
+) -> Decision:
+    """Put messages together, in a unit or as one; is_cut: some of them as segments."""
+    messages, longest = command.messages, queue.attributes.max_message_length
+    weights = [weight(message) for message in messages]
+    count, size = len(messages), sum(weights)
+    if is_cut:
+        count = sum(len(segments.starts(message, longest)) for message in messages)
+        size += count * max(weight(message) - len(message.body) for message in messages)
+        if queue.taken_room + count > queue.attributes.max_depth:
+            return _full(qm, queue, request)
+    unit = unit_with_room(qm, request, command.unit, count, size) if command.unit else None
+    ident = b"" if unit is not None else _own_unit(qm, request, queue, messages, size)
+    plan = Plan(qm, request.now_ms)
     for message in messages:
         resolve(qm, queue, message, request.now_ms)
-        if not any(message.group_id):
-            message.group_id = qm.numbers.new_message_id()
-        pieces = segments.split(message, longest)
-        puts += take_segments(qm, queue, message, pieces, request.now_ms, unit)
-    sent = report.due(qm, messages, CONFIRM_ON_ARRIVAL, request.now_ms, unit)
+        if is_cut:
+            if not any(message.group_id):
+                message.group_id = qm.numbers.new_message_id()
+            plan.put_segments(queue, message, segments.split(message, longest))
+        else:
+            plan.put(queue, message)
+    for message in messages:
+        if message.report & CONFIRM_ON_ARRIVAL:
+            plan.report(message, CONFIRM_ON_ARRIVAL)
     if unit is None:
-        outcome, now_ms = outcome_of(qm, request), request.now_ms
-        records = put_records(qm, ident, sent.puts, now_ms, outcome=outcome, segments=puts)
-        return Decision(sent.records + records)
+        return Decision(plan.record(ident, outcome=outcome_of(qm, request)))
     ids = [message.message_id for message in messages]
-    return Decision(sent.records, put_done(ids, messages[-1]))
+    return Decision(plan.hold(unit, weights), put_done(ids, messages[-1]))
 
 
-def _head_weight(message: MessageData) -> int:
-    return weight(message) - len(message.body)
-
-
-def _check_alone(
-    qm: QueueManager, queue: LocalQueue, messages: list[MessageData], size: int
-) -> None:
+def _own_unit(
+    qm: QueueManager, request: Request, queue: LocalQueue, messages: list[MessageData], size: int
+) -> bytes:
+    """Return the unit that a put outside a unit is, or refuse to put more than fits in one."""
     if len(messages) != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a put has one message")
     if size > qm.limits.unit_bytes:
         text = f"{len(messages[0].body)} bytes, {qm.limits.unit_bytes} is the most"
         raise Refusal(Reason.MESSAGE_TOO_LONG, queue.name, text)
-
-
-def _put_in_unit(qm: QueueManager, request: Request, command: Put, queue: LocalQueue) -> Decision:
-    weights = [weight(message) for message in command.messages]
-    unit = unit_with_room(qm, request, command.unit, len(weights), sum(weights))
-    asks = 0
-    for message in command.messages:
-        resolve(qm, queue, message, request.now_ms)
-        asks |= message.report
-    hold(qm, unit, [(queue, message) for message in command.messages], weights, request.now_ms)
-    ids = [message.message_id for message in command.messages]
-    records: list[Record] = []
-    if asks:
-        sent = report.due(qm, command.messages, CONFIRM_ON_ARRIVAL, request.now_ms, unit)
-        records = sent.records
-    return Decision(records, put_done(ids, command.messages[-1]))
-
-
-def _put_alone(qm: QueueManager, request: Request, command: Put, queue: LocalQueue) -> Decision:
-    message = command.messages[0]
-    _check_alone(qm, queue, command.messages, weight(message))
-    ident = own_unit(request, session_of(qm, request).ident)
-    resolve(qm, queue, message, request.now_ms)
-    outcome = outcome_of(qm, request)
-    puts: Puts = [(queue, message)]
-    records: list[Record] = []
-    if message.report & CONFIRM_ON_ARRIVAL:
-        sent = report.due(qm, [message], CONFIRM_ON_ARRIVAL, request.now_ms, None)
-        puts, records = puts + sent.puts, sent.records
-    return Decision(records + put_records(qm, ident, puts, request.now_ms, outcome=outcome))
+    return own_unit(request, session_of(qm, request).ident)
 
 
 def _full(qm: QueueManager, queue: LocalQueue, request: Request) -> Decision:

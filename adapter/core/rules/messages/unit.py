@@ -130,14 +130,25 @@ def unit_number(ident: bytes) -> int:
 
 
 def decide_commit(qm: QueueManager, request: Request, command: Commit) -> Decision:
-    """MQCMIT: everything the unit put and got takes effect together, in put order."""
-    unit = unit_of(qm, request, command.unit)
+    """MQCMIT: everything the unit put and got takes effect together, in put order.
+
+    A unit of which a deferred put was refused is backed out, and its commit is refused for that.
+    """
+    unit, now_ms = unit_of(qm, request, command.unit), request.now_ms
+    if unit.refusal is not None:
+        replies = waiting.end_unit_waits(qm, connection_of(qm, request), unit.ident)
+        backed_out = backout_records(qm, unit, None, now_ms)
+        return Decision(backed_out, unit.refusal, qm.entry_n, replies=replies)
+    work = unit.broker
+    before, end = work.on_commit(qm, work, unit, now_ms) if work is not None else ([], None)
     replies = waiting.end_unit_waits(qm, connection_of(qm, request), unit.ident)
     _end(qm, unit)
-    _release(qm, unit.triggers, request.now_ms)
+    _release(qm, unit.triggers, now_ms)
     outcome = outcome_of(qm, request)
     puts = staging.stage(qm, unit.puts)
     records = commit_records(unit.ident, puts, unit.gets, "commit", outcome)
+    if end is not None:
+        records = before + records + end()
     return Decision(records, replies=replies)
 
 

@@ -37,12 +37,9 @@ from adapter.core.contract.transmission import Transmission
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
-from adapter.core.rules.messages.admit import put_records
-from adapter.core.rules.messages.unit import Puts
-from adapter.core.rules.msmq import computers
-from adapter.core.rules.msmq import queues as msmq_queues
+from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.msmq import computers, queues
 from adapter.core.rules.msmq.computers import depends_on
-from adapter.core.rules.msmq.queues import NewQueues
 
 # MQMSG_CLASS_*: of acknowledgments, and of dead letters.
 REACHED_QUEUE = 0x0002
@@ -63,49 +60,18 @@ REMOVED_ON_PURPOSE = (QUEUE_DELETED, QUEUE_PURGED)
 """Such messages become dead letters only if they say so."""
 
 
-class MsmqDelivery:
-    """What is put by one step: messages, acknowledgments, dead letters and copies for journals.
+def put(plan: Plan, queue: LocalQueue, message: MessageData, *, acknowledges: bool = False) -> None:
+    """Plan a put: it counts for the quota of the queue, which it shares with its subqueues."""
+    plan.put(queue, message, is_report=acknowledges)
+    base = queue.name.partition(";")[0]
+    plan.size[base] = plan.size.get(base, 0) + len(message.body)
 
-    gone: names of queues that the step deletes, to which nothing is put.
-    """
 
-    __slots__ = ("_bytes", "acknowledgments", "gone", "messages", "new", "now_ms", "qm")
-
-    def __init__(self, qm: QueueManager, now_ms: int, beside: MsmqDelivery | None = None) -> None:
-        """beside: another delivery of the same step, with which it shares the queues."""
-        self.qm = qm
-        self.now_ms = now_ms
-        self.new: NewQueues = beside.new if beside is not None else NewQueues(qm, now_ms)
-        self.gone: frozenset[str] = beside.gone if beside is not None else frozenset()
-        self.messages: Puts = []
-        self.acknowledgments: Puts = []
-        self._bytes: dict[str, int] = {}
-
-    @property
-    def puts(self) -> Puts:
-        """All that is put, messages first."""
-        return self.messages + self.acknowledgments
-
-    def put(self, queue: LocalQueue, message: MessageData, *, acknowledges: bool = False) -> None:
-        """Have a message put to a queue."""
-        (self.acknowledgments if acknowledges else self.messages).append((queue, message))
-        base = queue.name.partition(";")[0]
-        self._bytes[base] = self._bytes.get(base, 0) + len(message.body)
-
-    def find(self, key: str) -> LocalQueue | None:
-        """Return the queue of a key, if there is one and the step does not delete it."""
-        if key in self.gone:
-            return None
-        return self.new.made.get(key) or msmq_queues.find(self.qm, key)
-
-    @property
-    def all_planned_bytes(self) -> int:
-        """How many bytes this step puts."""
-        return sum(self._bytes.values())
-
-    def planned_bytes(self, queue: MsmqQueue) -> int:
-        """Say how many bytes this step puts to a queue and its subqueues."""
-        return self._bytes.get(queue.base, 0)
+def find(plan: Plan, key: str) -> LocalQueue | None:
+    """Return the queue of a key, if there is one and the step does not delete it."""
+    if key in plan.deleted:
+        return None
+    return plan.made.queues.get(key) or queues.find(plan.qm, key)
 
 
 def header_of(message: MessageData) -> MsmqHeader:
@@ -113,43 +79,43 @@ def header_of(message: MessageData) -> MsmqHeader:
     return message.msmq or MsmqHeader()
 
 
-def why_not_accepted(delivery: MsmqDelivery, name: FormatName, message: MessageData) -> int:
+def why_not_accepted(plan: Plan, name: FormatName, message: MessageData) -> int:
     """Return the class of the acknowledgment that says why a queue here does not accept a message;
     0: it does.
     """
-    queue = delivery.find(name.queue)
+    queue = find(plan, name.queue)
     if not isinstance(queue, MsmqQueue) or not queue.is_sent_to:
         return BAD_DESTINATION
     transactional = header_of(message).transactional
     if transactional != queue.attributes.transactional:
         return NOT_TRANSACTIONAL_QUEUE if transactional else NOT_TRANSACTIONAL_MESSAGE
-    quota_kb = delivery.qm.attributes.msmq_quota_kb
-    if len(message.body) > quota_kb * 1024 or not has_room(delivery, queue, message):
+    quota_kb = plan.qm.attributes.msmq_quota_kb
+    if len(message.body) > quota_kb * 1024 or not has_room(plan, queue, message):
         return QUOTA_EXCEEDED
     return 0
 
 
-def has_room(delivery: MsmqDelivery, queue: MsmqQueue, message: MessageData) -> bool:
+def has_room(plan: Plan, queue: MsmqQueue, message: MessageData) -> bool:
     """Whether the quota of a queue, which it shares with its subqueues, allows one message more."""
     quota = queue.attributes.quota_kb
     if quota == QUOTA_UNLIMITED_KB:
         return True
-    held = sum(one.held_bytes for one in with_subqueues(delivery.qm, queue))
-    return held + delivery.planned_bytes(queue) + len(message.body) <= quota * 1024
+    held = sum(one.held_bytes for one in with_subqueues(plan.qm, queue))
+    return held + plan.size.get(queue.base, 0) + len(message.body) <= quota * 1024
 
 
-def computer_has_room(delivery: MsmqDelivery, message: MessageData) -> bool:
+def computer_has_room(plan: Plan, message: MessageData) -> bool:
     """Whether the quota of the computer allows one message more. Dead letters and copies in the
     computer's journal do not count.
     """
-    quota = delivery.qm.attributes.msmq_quota_kb
+    quota = plan.qm.attributes.msmq_quota_kb
     if quota == COMPUTER_QUOTA_UNLIMITED_KB:
         return True
-    queues = delivery.qm.queues.values()
+    every = plan.qm.queues.values()
     held = sum(
-        one.held_bytes for one in queues if isinstance(one, MsmqQueue) and not one.is_system_queue
+        one.held_bytes for one in every if isinstance(one, MsmqQueue) and not one.is_system_queue
     )
-    return held + delivery.all_planned_bytes + len(message.body) <= quota * 1024
+    return held + sum(plan.size.values()) + len(message.body) <= quota * 1024
 
 
 def with_subqueues(qm: QueueManager, queue: MsmqQueue) -> list[MsmqQueue]:
@@ -159,66 +125,66 @@ def with_subqueues(qm: QueueManager, queue: MsmqQueue) -> list[MsmqQueue]:
     return [queue, *(one for one in found if isinstance(one, MsmqQueue) and one.is_subqueue)]
 
 
-def deliver(delivery: MsmqDelivery, name: FormatName, message: MessageData) -> None:
+def deliver(plan: Plan, name: FormatName, message: MessageData) -> None:
     """Put a message to a queue here, or say what becomes of it otherwise."""
-    refused = why_not_accepted(delivery, name, message)
+    refused = why_not_accepted(plan, name, message)
     if refused:
-        fail(delivery, message, refused)
+        fail(plan, message, refused)
         return
-    if 0 < message.expires_at_ms <= delivery.now_ms:
-        fail(delivery, message, RECEIVE_TIMEOUT)
+    if 0 < message.expires_at_ms <= plan.now_ms:
+        fail(plan, message, RECEIVE_TIMEOUT)
         return
-    queue = delivery.qm.queues[name.queue]
+    queue = plan.qm.queues[name.queue]
     assert isinstance(queue, MsmqQueue), "it accepts the message"
-    delivery.put(queue, message)
-    acknowledge(delivery, message, REACHED_QUEUE)
+    put(plan, queue, message)
+    acknowledge(plan, message, REACHED_QUEUE)
 
 
-def fail(delivery: MsmqDelivery, message: MessageData, why: int) -> None:
+def fail(plan: Plan, message: MessageData, why: int) -> None:
     """Say what becomes of a message that is not accepted, or leaves its queue unreceived."""
-    acknowledge(delivery, message, why)
+    acknowledge(plan, message, why)
     header = header_of(message)
     asks = bool(header.journal & DEAD_LETTER)
     if asks or (header.transactional and why not in REMOVED_ON_PURPOSE):
-        bury(delivery, message, why)
+        bury(plan, message, why)
 
 
-def bury(delivery: MsmqDelivery, message: MessageData, why: int) -> None:
+def bury(plan: Plan, message: MessageData, why: int) -> None:
     """Put a message to a dead-letter queue; of another computer, if that one sent it."""
     header = header_of(message)
     dead = structs.replace(
         message,
         expiry_ms=EXPIRY_UNLIMITED,
         expires_at_ms=0,
-        put_time_ms=delivery.now_ms,
+        put_time_ms=plan.now_ms,
         transmission=None,
         msmq=structs.replace(header, message_class=why, receive_by_ms=0),
     )
     if not header.transactional:
         kept = None
         if message.transmission is not None:  # the sender's side gave up
-            kept = delivery.new.kept_for(DEAD_LETTERS, header.source)
-        delivery.put(kept or delivery.new.need_system_queue(DEAD_LETTERS), dead)
+            kept = queues.kept_for(plan, DEAD_LETTERS, header.source)
+        put(plan, kept or queues.ensure_system_queue(plan, DEAD_LETTERS), dead)
         return
-    here = computers.computer_of(delivery.qm)
+    here = computers.computer_of(plan.qm)
     if not header.source or same_computer(header.source, here):
-        delivery.put(_own_dead_letters(delivery, header), dead)
+        put(plan, _own_dead_letters(plan, header), dead)
         return
-    kept = delivery.new.kept_for(TRANSACTIONAL_DEAD_LETTERS, header.source)
+    kept = queues.kept_for(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)
     if kept is not None:
-        delivery.put(_named_for_dead_letters(delivery, header) or kept, dead)
+        put(plan, _named_for_dead_letters(plan, header) or kept, dead)
         return
-    if not transmit(delivery, FormatName(header.source, TRANSACTIONAL_DEAD_LETTERS), dead):
-        delivery.put(delivery.new.need_system_queue(TRANSACTIONAL_DEAD_LETTERS), dead)
+    if not transmit(plan, FormatName(header.source, TRANSACTIONAL_DEAD_LETTERS), dead):
+        put(plan, queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS), dead)
 
 
-def _own_dead_letters(delivery: MsmqDelivery, header: MsmqHeader) -> MsmqQueue:
+def _own_dead_letters(plan: Plan, header: MsmqHeader) -> MsmqQueue:
     """Return the dead-letter queue of a message that was sent here."""
-    named = _named_for_dead_letters(delivery, header)
-    return named or delivery.new.need_system_queue(TRANSACTIONAL_DEAD_LETTERS)
+    named = _named_for_dead_letters(plan, header)
+    return named or queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS)
 
 
-def _named_for_dead_letters(delivery: MsmqDelivery, header: MsmqHeader) -> MsmqQueue | None:
+def _named_for_dead_letters(plan: Plan, header: MsmqHeader) -> MsmqQueue | None:
     """Return the dead-letter queue that a message names, if that is a transactional one here."""
     if not header.dead_letter_queue or not header.journal & DEAD_LETTER:
         return None
@@ -226,8 +192,8 @@ def _named_for_dead_letters(delivery: MsmqDelivery, header: MsmqHeader) -> MsmqQ
         name = parse(header.dead_letter_queue, header.source)
     except Refusal:
         return None
-    queue = delivery.find(name.queue)
-    if not isinstance(queue, MsmqQueue) or not computers.is_here(delivery.qm, name):
+    queue = find(plan, name.queue)
+    if not isinstance(queue, MsmqQueue) or not computers.is_here(plan.qm, name):
         return None
     return queue if queue.attributes.transactional and queue.is_sent_to else None
 
@@ -238,7 +204,7 @@ _ASKS = {
 }
 
 
-def acknowledge(delivery: MsmqDelivery, message: MessageData, kind: int) -> None:
+def acknowledge(plan: Plan, message: MessageData, kind: int) -> None:
     """Send an acknowledgment of a class, if the message asks for it."""
     header = header_of(message)
     asked = _ASKS.get(kind) or (
@@ -246,19 +212,19 @@ def acknowledge(delivery: MsmqDelivery, message: MessageData, kind: int) -> None
     )
     if not header.acknowledge & asked or not header.administration_queue:
         return
-    here = computers.computer_of(delivery.qm)
+    here = computers.computer_of(plan.qm)
     try:
         target = parse(header.administration_queue, header.source or here)
     except Refusal:
         return
     report = MessageData(
         body=message.body if kind & NEGATIVE else b"",
-        message_id=delivery.qm.numbers.new_message_id(),
+        message_id=plan.qm.numbers.new_message_id(),
         correlation_id=message.message_id,
         group_id=NO_ID,
         priority=message.priority,
         persistence=1,
-        put_time_ms=delivery.now_ms,
+        put_time_ms=plan.now_ms,
         msmq=MsmqHeader(
             label=header.label,
             app_specific=header.app_specific,
@@ -267,19 +233,19 @@ def acknowledge(delivery: MsmqDelivery, message: MessageData, kind: int) -> None
             destination=target.text,
             response_queue=header.destination,
             source=here,
-            sent_ms=delivery.now_ms,
+            sent_ms=plan.now_ms,
         ),
     )
-    if not computers.is_here(delivery.qm, target):
-        transmit(delivery, target, report, acknowledges=True)
-    elif not why_not_accepted(delivery, target, report):
-        queue = delivery.qm.queues[target.queue]
+    if not computers.is_here(plan.qm, target):
+        transmit(plan, target, report, acknowledges=True)
+    elif not why_not_accepted(plan, target, report):
+        queue = plan.qm.queues[target.queue]
         assert isinstance(queue, MsmqQueue), "it accepts the message"
-        delivery.put(queue, report, acknowledges=True)
+        put(plan, queue, report, acknowledges=True)
 
 
 def transmit(
-    delivery: MsmqDelivery,
+    plan: Plan,
     target: FormatName,
     message: MessageData,
     *,
@@ -288,24 +254,24 @@ def transmit(
     """Put a message to the outgoing queue of another computer, where it waits for its time to
     reach the queue at most. Returns whether there is an outgoing queue, or can be one more.
     """
-    outgoing = delivery.new.need_outgoing(target.computer)
+    outgoing = queues.ensure_outgoing(plan, target.computer)
     if outgoing is None:
         return False
     header = header_of(message)
     ends = [header.receive_by_ms] if header.receive_by_ms else []
     if header.reach_ms >= 0:
-        ends.append(delivery.now_ms + header.reach_ms)
+        ends.append(plan.now_ms + header.reach_ms)
     is_dead = bool(header.message_class & NEGATIVE) and header.transactional
     leaving = structs.replace(
         message,
         transmission=Transmission(target.queue, computer=target.computer),
         expires_at_ms=0 if is_dead or not ends else min(ends),
     )
-    delivery.put(outgoing, leaving, acknowledges=acknowledges)
+    put(plan, outgoing, leaving, acknowledges=acknowledges)
     return True
 
 
-def arrive(delivery: MsmqDelivery, message: MessageData) -> None:
+def arrive(plan: Plan, message: MessageData) -> None:
     """Deliver a message that another computer sent to a queue here."""
     header = header_of(message)
     target = message.transmission or Transmission("")
@@ -320,26 +286,26 @@ def arrive(delivery: MsmqDelivery, message: MessageData) -> None:
         properties=None,
         details=None,
         persistence=1,
-        put_time_ms=delivery.now_ms,
+        put_time_ms=plan.now_ms,
         expires_at_ms=header.receive_by_ms,
         priority=0 if header.transactional else message.priority,
     )
     if is_dead_letter(message):
         arrived.expires_at_ms = 0
-        delivery.put(_own_dead_letters(delivery, header), arrived)
+        put(plan, _own_dead_letters(plan, header), arrived)
         return
-    name = FormatName(computers.computer_of(delivery.qm), target.queue)
-    deliver(delivery, name, arrived)
+    name = FormatName(computers.computer_of(plan.qm), target.queue)
+    deliver(plan, name, arrived)
 
 
-def waits_for_room(delivery: MsmqDelivery, message: MessageData) -> bool:
+def waits_for_room(plan: Plan, message: MessageData) -> bool:
     """Whether a message that arrives is taken only when this computer has received others. What
     never has room is not waited for, and neither is a dead letter.
     """
     if is_dead_letter(message):
         return False
-    fits = len(message.body) <= delivery.qm.attributes.msmq_quota_kb * 1024
-    return fits and not computer_has_room(delivery, message)
+    fits = len(message.body) <= plan.qm.attributes.msmq_quota_kb * 1024
+    return fits and not computer_has_room(plan, message)
 
 
 def is_dead_letter(message: MessageData) -> bool:
@@ -352,52 +318,48 @@ def is_dead_letter(message: MessageData) -> bool:
 def expire(qm: QueueManager, stored: Stored) -> list[Record]:
     """Say what becomes of a message that has expired, which is gone by now."""
     message = stored.message
-    delivery = MsmqDelivery(qm, max(message.expires_at_ms, message.put_time_ms))
+    plan = Plan(qm, max(message.expires_at_ms, message.put_time_ms))
     travels = message.transmission is not None
-    leave_unreceived(delivery, stored, REACH_QUEUE_TIMEOUT if travels else RECEIVE_TIMEOUT)
-    if not delivery.puts:
-        return []
-    qm.step.made |= delivery.new.made
-    ident = qm.numbers.new_message_id()
-    return delivery.new.records + put_records(qm, ident, delivery.puts, delivery.now_ms)
+    leave_unreceived(plan, stored, REACH_QUEUE_TIMEOUT if travels else RECEIVE_TIMEOUT)
+    return plan.record()
 
 
-def copy_to_computer_journal(delivery: MsmqDelivery, message: MessageData) -> None:
+def copy_to_computer_journal(plan: Plan, message: MessageData) -> None:
     """Put a copy of a message to the journal of the computer that sent it, if the message says
     so; or of this one, if that has a queue manager of its own.
     """
     header = header_of(message)
     if header.journal & JOURNAL:
-        of = header.source if depends_on(delivery.qm, header.source) else ""
-        journal = delivery.new.need_system_queue(COMPUTER_JOURNAL, of)
-        if _has_bytes_left(journal, delivery.qm.attributes.msmq_journal_quota_kb, message):
-            delivery.put(journal, _copy(message, header, delivery.now_ms))
+        of = header.source if depends_on(plan.qm, header.source) else ""
+        journal = queues.ensure_system_queue(plan, COMPUTER_JOURNAL, of)
+        if _has_bytes_left(journal, plan.qm.attributes.msmq_journal_quota_kb, message):
+            put(plan, journal, _copy(message, header, plan.now_ms))
 
 
-def prepare_dead_letters(delivery: MsmqDelivery, message: MessageData) -> None:
+def prepare_dead_letters(plan: Plan, message: MessageData) -> None:
     """Have the dead-letter queues of a computer that depends on this queue manager, for a message
     that one of its programs sends here.
     """
     header = header_of(message)
-    if not depends_on(delivery.qm, header.source):
+    if not depends_on(plan.qm, header.source):
         return
     if header.transactional:
-        delivery.new.need_system_queue(TRANSACTIONAL_DEAD_LETTERS, header.source)
+        queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)
     elif header.journal & DEAD_LETTER:
-        delivery.new.need_system_queue(DEAD_LETTERS, header.source)
+        queues.ensure_system_queue(plan, DEAD_LETTERS, header.source)
 
 
-def copy_to_journal(delivery: MsmqDelivery, queue: MsmqQueue, stored: Stored) -> None:
+def copy_to_journal(plan: Plan, queue: MsmqQueue, stored: Stored) -> None:
     """Put a copy of a message that is received to the journal of its queue, if that is wanted and
     the journal has room.
     """
-    base = msmq_queues.find(delivery.qm, queue.base)
+    base = queues.find(plan.qm, queue.base)
     if base is None or not base.attributes.journaling:
         return
-    journal = delivery.new.need_journal(base.name, base.attributes)
+    journal = queues.ensure_journal(plan, base.name, base.attributes)
     quota = base.attributes.journal_quota_kb
     if _has_bytes_left(journal, quota, stored.message):
-        delivery.put(journal, _copy(stored.message, sent_in(stored), delivery.now_ms))
+        put(plan, journal, _copy(stored.message, sent_in(stored), plan.now_ms))
 
 
 def _has_bytes_left(journal: MsmqQueue, quota_kb: int, message: MessageData) -> bool:
@@ -429,6 +391,6 @@ def sent_in(stored: Stored) -> MsmqHeader:
     )
 
 
-def leave_unreceived(delivery: MsmqDelivery, stored: Stored, why: int) -> None:
+def leave_unreceived(plan: Plan, stored: Stored, why: int) -> None:
     """Say what becomes of a stored message that leaves its queue without having been received."""
-    fail(delivery, structs.replace(stored.message, msmq=sent_in(stored)), why)
+    fail(plan, structs.replace(stored.message, msmq=sent_in(stored)), why)

@@ -16,8 +16,8 @@ from adapter.core.contract.results import Done
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork
-from adapter.core.rules.messages.admit import hold, put_records
-from adapter.core.rules.messages.unit import Gets, Puts, unit_of, unit_with_room
+from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.messages.unit import unit_of, unit_with_room
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq.delivery import RECEIVE_REJECTED, RECEIVED
 from adapter.core.rules.msmq.opening import reader_of
@@ -42,16 +42,14 @@ def decide_move(qm: QueueManager, request: Request, command: MsmqMove) -> Decisi
     moved = structs.replace(
         stored.message, msmq=structs.replace(header, move_count=header.move_count + 1)
     )
+    plan = Plan(qm, request.now_ms)
+    plan.put(target.msmq, moved)
     if command.unit:
         unit = unit_with_room(qm, request, command.unit, 2, weight(moved))
         lock(qm, unit, source.msmq, stored)
-        hold(qm, unit, [(target.msmq, moved)], [weight(moved)], request.now_ms)
-        return Decision([], Done(1), qm.entry_n)
+        return Decision(plan.hold(unit), Done(1), qm.entry_n)
     ident = own_unit(request, session_of(qm, request).ident)
-    puts: Puts = [(target.msmq, moved)]
-    gets: Gets = [(source.msmq, stored)]
-    records = put_records(qm, ident, puts, request.now_ms, gets)
-    return done(qm, request, records, 1)
+    return done(qm, request, plan.record(ident, gets=[(source.msmq, stored)]), 1)
 
 
 def _there(queue: MsmqQueue, lookup_id: int) -> Stored:
@@ -81,11 +79,9 @@ def decide_reject(qm: QueueManager, request: Request, command: MsmqReject) -> De
     if _is_rejected(unit, stored):
         return Decision([], Done(1), qm.entry_n)
     _take_back(unit, queue, stored)
-    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
-    msmq_delivery.leave_unreceived(delivery, stored, RECEIVE_REJECTED)
-    puts = delivery.puts
-    hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)
-    return Decision(delivery.new.records, Done(1), qm.entry_n, made=delivery.new.made)
+    plan = Plan(qm, request.now_ms)
+    msmq_delivery.leave_unreceived(plan, stored, RECEIVE_REJECTED)
+    return Decision(plan.hold(unit), Done(1), qm.entry_n)
 
 
 def _is_moved(unit: UnitOfWork, stored: Stored) -> bool:

@@ -28,6 +28,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender, ReadCursor
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.waiters import Waiter
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.msmq import computers, queues
 from adapter.core.rules.network import opening
 from adapter.core.rules.primitives import waiting
@@ -53,7 +54,8 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
         sender = MsmqSender(command.handle, command.name, names, computer)
         connection.handles[command.handle] = sender
         return Decision([], Done(), qm.entry_n)
-    queue, new = _opened_queue(qm, command, names[0], request.now_ms)
+    plan = Plan(qm, request.now_ms)
+    queue = _opened_queue(plan, command, names[0])
     _check_sharing(queue, command)
     handle = MsmqReader(
         command.handle,
@@ -67,7 +69,7 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
     )
     handle.count(1)
     connection.handles[command.handle] = handle
-    return Decision(new.records, Done(), qm.entry_n, made=new.made)
+    return Decision(plan.record(), Done(), qm.entry_n)
 
 
 def _check_access(command: MsmqOpen, names: list[FormatName]) -> None:
@@ -91,13 +93,11 @@ def _check_target(qm: QueueManager, name: FormatName) -> None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name.text)
 
 
-def _opened_queue(
-    qm: QueueManager, command: MsmqOpen, name: FormatName, now_ms: int
-) -> tuple[MsmqQueue, queues.NewQueues]:
+def _opened_queue(plan: Plan, command: MsmqOpen, name: FormatName) -> MsmqQueue:
     """Find the queue to be read, or make it: subqueues, journals and system queues."""
-    new = queues.NewQueues(qm, now_ms)
+    qm = plan.qm
     if name.queue in SYSTEM_QUEUES:
-        return _system_queue(qm, command, name, new), new
+        return _system_queue(plan, command, name)
     if not computers.is_here(qm, name):
         raise computers.not_here(qm, name, command.name)
     if command.access & SEND_ACCESS:
@@ -109,27 +109,25 @@ def _opened_queue(
             raise Refusal(Reason.QUEUE_NOT_FOUND, command.name)
         check_room(qm, command.name, 1)
         if name.part == JOURNAL:
-            queue = new.need_journal(base.name, base.attributes)
-        else:
-            queue = new.need_subqueue(name.queue, base)
-    return queue, new
+            return queues.ensure_journal(plan, base.name, base.attributes)
+        return queues.ensure_subqueue(plan, name.queue, base)
+    return queue
 
 
-def _system_queue(
-    qm: QueueManager, command: MsmqOpen, name: FormatName, new: queues.NewQueues
-) -> MsmqQueue:
+def _system_queue(plan: Plan, command: MsmqOpen, name: FormatName) -> MsmqQueue:
     """Return a system queue of this computer, or of one that depends on this queue manager."""
+    qm = plan.qm
     if command.access & SEND_ACCESS:
         _check_target(qm, name)
     if computers.is_here(qm, name):
-        new.need_system()
-        return new.need_system_queue(name.queue)
+        queues.ensure_system(plan)
+        return queues.ensure_system_queue(plan, name.queue)
     is_own = bool(command.computer) and same_computer(name.computer, command.computer)
     if not computers.is_kept_here(qm, name):
         if not is_own or not computers.depends_on(qm, name.computer):
             raise computers.not_here(qm, name, command.name)
         check_room(qm, command.name, 1)
-    return new.need_system_queue(name.queue, name.computer)
+    return queues.ensure_system_queue(plan, name.queue, name.computer)
 
 
 def check_room(qm: QueueManager, name: str, made: int) -> None:

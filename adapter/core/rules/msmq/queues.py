@@ -24,13 +24,14 @@ from adapter.core.contract.format_names import (
 )
 from adapter.core.contract.msmq import MsmqAlter, MsmqCreate, MsmqInquire
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import QueueAltered, QueueDefined, QueueDeleted, Record
+from adapter.core.contract.records import QueueAltered, QueueDeleted, Record
 from adapter.core.contract.results import Descriptions, QueueDescription
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import made_of
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.msmq.computers import (
     computer_of,
     depends_on,
@@ -75,85 +76,73 @@ def queue_at(qm: QueueManager, text: str, computer: str) -> MsmqQueue:
     return queue
 
 
-class NewQueues:
-    """Queues that a step makes: records of them, and the queues, which can be put to at once."""
-
-    __slots__ = ("_now_ms", "_qm", "made", "records")
-
-    def __init__(self, qm: QueueManager, now_ms: int) -> None:
-        self._qm = qm
-        self._now_ms = now_ms
-        self.made: dict[str, LocalQueue] = {}
-        self.records: list[Record] = []
-
-    def need(self, key: str, **attributes: Any) -> MsmqQueue:
-        """Return the queue of a key; it is made, if it is missing."""
-        queue = self.made.get(key) or self._qm.queues.get(key)
-        if isinstance(queue, MsmqQueue):
-            return queue
-        given = {"path_name": key, **attributes, "kind": KIND}
-        given |= {"created_ms": self._now_ms, "altered_ms": self._now_ms}
-        incarnation = naming.incarnation_of(self._qm, key)
-        made = MsmqQueue(key, incarnation, MsmqAttributes(**given))
-        self.made[key] = made
-        self.records.append(QueueDefined(key, incarnation, given))
-        return made
-
-    def need_system(self) -> None:
-        """Have the queues that every computer has."""
-        for queue in SYSTEM_QUEUES:
-            self.need_system_queue(queue)
-
-    def need_system_queue(self, queue: str, computer: str = "") -> MsmqQueue:
-        """Return a system queue. computer: one that depends on this queue manager; empty: its
-        own.
-        """
-        name = FormatName(computer or computer_of(self._qm), queue)
-        transactional = queue == TRANSACTIONAL_DEAD_LETTERS
-        return self.need(key_of(self._qm, name), transactional=transactional)
-
-    def kept_for(self, queue: str, computer: str) -> MsmqQueue | None:
-        """Return a system queue of a computer that depends on this queue manager, if there is
-        one.
-        """
-        if not depends_on(self._qm, computer):
-            return None
-        key = key_of(self._qm, FormatName(computer, queue))
-        found = self.made.get(key) or self._qm.queues.get(key)
-        return found if isinstance(found, MsmqQueue) else None
-
-    def need_outgoing(self, computer: str) -> LocalQueue | None:
-        """Return the transmission queue of another computer. It is FIFO: units stay together.
-
-        None: there are as many queues as there may be.
-        """
-        name = OUTGOING + computer.lower()
-        queue = self.made.get(name) or self._qm.queues.get(name)
-        if queue is not None:
-            return queue
-        if len(self._qm.queues) + len(self.made) >= self._qm.limits.queues:
-            return None
-        given: dict[str, Any] = {
-            "description": f"for computer {computer}"[:DESCRIPTION_LENGTH_MAX],
-            "usage": "XMITQ",
-            "msg_delivery_sequence": "FIFO",
-            "max_message_length": MESSAGE_LENGTH_MAX,
-        }
-        incarnation = naming.incarnation_of(self._qm, name)
-        queue = self.made[name] = made_of(name, incarnation, given)
-        self.records.append(QueueDefined(name, incarnation, given))
+def ensure(plan: Plan, key: str, **attributes: Any) -> MsmqQueue:
+    """Return the queue of a key; it is made, if it is missing."""
+    queue = plan.made.queues.get(key) or plan.qm.queues.get(key)
+    if isinstance(queue, MsmqQueue):
         return queue
+    given = {"path_name": key, **attributes, "kind": KIND}
+    given |= {"created_ms": plan.now_ms, "altered_ms": plan.now_ms}
+    made = MsmqQueue(key, naming.incarnation_of(plan.qm, key), MsmqAttributes(**given))
+    plan.made.add(made, given)
+    return made
 
-    def need_journal(self, base: str, attributes: MsmqAttributes) -> MsmqQueue:
-        """Return the journal of a queue."""
-        path = f"{attributes.path_name};{JOURNAL}"
-        return self.need(f"{base};{JOURNAL}", path_name=path)
 
-    def need_subqueue(self, key: str, base: MsmqQueue) -> MsmqQueue:
-        """Return a subqueue of a queue."""
-        path = f"{base.attributes.path_name};{key.partition(';')[2]}"
-        transactional = base.attributes.transactional
-        return self.need(key, path_name=path, transactional=transactional)
+def ensure_system(plan: Plan) -> None:
+    """Have the queues that every computer has."""
+    for queue in SYSTEM_QUEUES:
+        ensure_system_queue(plan, queue)
+
+
+def ensure_system_queue(plan: Plan, queue: str, computer: str = "") -> MsmqQueue:
+    """Return a system queue. computer: one that depends on this queue manager; empty: its own."""
+    name = FormatName(computer or computer_of(plan.qm), queue)
+    transactional = queue == TRANSACTIONAL_DEAD_LETTERS
+    return ensure(plan, key_of(plan.qm, name), transactional=transactional)
+
+
+def kept_for(plan: Plan, queue: str, computer: str) -> MsmqQueue | None:
+    """Return a system queue of a computer that depends on this queue manager, if there is one."""
+    if not depends_on(plan.qm, computer):
+        return None
+    key = key_of(plan.qm, FormatName(computer, queue))
+    found = plan.made.queues.get(key) or plan.qm.queues.get(key)
+    return found if isinstance(found, MsmqQueue) else None
+
+
+def ensure_outgoing(plan: Plan, computer: str) -> LocalQueue | None:
+    """Return the transmission queue of another computer. It is FIFO: units stay together.
+
+    None: there are as many queues as there may be.
+    """
+    qm, made = plan.qm, plan.made
+    name = OUTGOING + computer.lower()
+    queue = made.queues.get(name) or qm.queues.get(name)
+    if queue is not None:
+        return queue
+    if len(qm.queues) + len(made.queues) >= qm.limits.queues:
+        return None
+    given: dict[str, Any] = {
+        "description": f"for computer {computer}"[:DESCRIPTION_LENGTH_MAX],
+        "usage": "XMITQ",
+        "msg_delivery_sequence": "FIFO",
+        "max_message_length": MESSAGE_LENGTH_MAX,
+    }
+    queue = made_of(name, naming.incarnation_of(qm, name), given)
+    made.add(queue, given)
+    return queue
+
+
+def ensure_journal(plan: Plan, base: str, attributes: MsmqAttributes) -> MsmqQueue:
+    """Return the journal of a queue."""
+    path = f"{attributes.path_name};{JOURNAL}"
+    return ensure(plan, f"{base};{JOURNAL}", path_name=path)
+
+
+def ensure_subqueue(plan: Plan, key: str, base: MsmqQueue) -> MsmqQueue:
+    """Return a subqueue of a queue."""
+    path = f"{base.attributes.path_name};{key.partition(';')[2]}"
+    return ensure(plan, key, path_name=path, transactional=base.attributes.transactional)
 
 
 def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> Decision:
@@ -167,22 +156,14 @@ def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> De
     naming.check_attributes(MSMQ_ATTRIBUTES, A_QUEUE, command.path, command.attributes)
     if len(qm.queues) + len(SYSTEM_QUEUES) + 2 > qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, command.path, f"{qm.limits.queues} queues at most")
-    new = NewQueues(qm, request.now_ms)
-    new.need_system()
+    plan = Plan(qm, request.now_ms)
+    ensure_system(plan)
     path = command.path.rpartition("\\")[2]
     path = f"private$\\{path}" if "\\" in name.queue else path
-    queue = new.need(name.queue, **({"path_name": path} | command.attributes))
+    queue = ensure(plan, name.queue, **({"path_name": path} | command.attributes))
     if queue.attributes.journaling:
-        new.need_journal(queue.name, queue.attributes)
-    return _done(qm, request, new, new.records)
-
-
-def _done(
-    qm: QueueManager, request: Request, new: NewQueues, records: list[Record], count: int = 0
-) -> Decision:
-    decision = done(qm, request, records, count)
-    decision.made = new.made
-    return decision
+        ensure_journal(plan, queue.name, queue.attributes)
+    return done(qm, request, plan.record())
 
 
 def decide_alter(qm: QueueManager, request: Request, command: MsmqAlter) -> Decision:
@@ -195,11 +176,11 @@ def decide_alter(qm: QueueManager, request: Request, command: MsmqAlter) -> Deci
     if "transactional" in command.attributes:
         text = "whether a queue is transactional is said when it is created"
         raise Refusal(Reason.ATTRIBUTE_ERROR, command.name, text)
-    new = NewQueues(qm, request.now_ms)
+    plan = Plan(qm, request.now_ms)
     if command.attributes.get("journaling"):
-        new.need_journal(queue.name, queue.attributes)
+        ensure_journal(plan, queue.name, queue.attributes)
     altered = QueueAltered(queue.name, command.attributes | {"altered_ms": request.now_ms})
-    return _done(qm, request, new, [*new.records, altered])
+    return done(qm, request, [*plan.record(), altered])
 
 
 def decide_inquire(qm: QueueManager, request: Request, command: MsmqInquire) -> Decision:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import ID_LENGTH, Place, Stored, delivered, weight
+from adapter.core.contract.message import ID_LENGTH, Place, Stored, delivered
 from adapter.core.contract.msmq import (
     CURRENT,
     FIRST,
@@ -36,9 +36,9 @@ from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules.messages import pages
-from adapter.core.rules.messages.admit import hold, put_records
 from adapter.core.rules.messages.get import discard
-from adapter.core.rules.messages.unit import Gets, delivery_records, unit_of, unit_with_room
+from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.messages.unit import delivery_records, unit_of, unit_with_room
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq.opening import reader_of
 from adapter.core.rules.primitives import matching, waiting
@@ -155,22 +155,17 @@ def _take(
     """Take a message for good, or lock it until its unit ends; with its journal copy and its
     acknowledgment.
     """
-    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
+    plan = Plan(qm, request.now_ms)
     if queue.is_delivered_to:
-        msmq_delivery.copy_to_journal(delivery, queue, found)
-        msmq_delivery.acknowledge(delivery, found.message, msmq_delivery.RECEIVED)
-    puts, made, records = delivery.puts, delivery.new.made, delivery.new.records
+        msmq_delivery.copy_to_journal(plan, queue, found)
+        msmq_delivery.acknowledge(plan, found.message, msmq_delivery.RECEIVED)
     if unit is not None:
         lock(qm, unit, queue, found)
-        hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)
-        records = records + delivery_records(unit, queue, [found])
+        records = plan.hold(unit) + delivery_records(unit, queue, [found])
         after = qm.entry_n if records else found.entry_n
-        return Decision(records, Messages([delivered(found)]), after, made=made)
+        return Decision(records, Messages([delivered(found)]), after)
     ident = own_unit(request, session_of(qm, request).ident)
-    outcome = outcome_of(qm, request)
-    gets: Gets = [(queue, found)]
-    records = records + put_records(qm, ident, puts, request.now_ms, gets, "get", outcome)
-    return Decision(records, made=made)
+    return Decision(plan.record(ident, "get", outcome_of(qm, request), [(queue, found)]))
 
 
 def lock(qm: QueueManager, unit: UnitOfWork, queue: MsmqQueue, found: Stored) -> None:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from adapter.core.contract.commands import Request
 from adapter.core.contract.format_names import JOURNAL
-from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq import RECEIVE_ACCESS, MsmqDelete, MsmqPurge
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import QueueDeleted, QueuePurged, Record
+from adapter.core.contract.records import QueueDeleted, QueuePurged
 from adapter.core.contract.replies import Reply
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.rules.messages import pages
-from adapter.core.rules.messages.admit import hold, put_records
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import discard_records, taken_from
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq import queues
@@ -30,15 +30,15 @@ from adapter.core.rules.primitives.decision import Decision, done
 def decide_purge(qm: QueueManager, request: Request, command: MsmqPurge) -> Decision:
     """MQPurgeQueue."""
     queue = reader_of(qm, request, command.handle, RECEIVE_ACCESS).msmq
-    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
-    _report(delivery, queue, msmq_delivery.QUEUE_PURGED)
+    plan = Plan(qm, request.now_ms)
+    _report(plan, queue, msmq_delivery.QUEUE_PURGED)
     needed = _unread(qm, queue)
     if needed is not None:
-        return _go_on_later(qm, request, delivery, queue, needed)
+        return _go_on_later(plan, request, queue, needed)
     count = queue.available_count + queue.purged.pop(_key(request), 0)
     kept = [taken_from(queue, one) for one in queue.stored.values() if one.locked]
-    purged = QueuePurged(queue.name, kept, queue.available_count)
-    return _finish(qm, request, delivery, [*delivery.new.records, purged], count, [])
+    plan.records.append(QueuePurged(queue.name, kept, queue.available_count))
+    return done(qm, request, plan.record(), count)
 
 
 def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> Decision:
@@ -47,30 +47,29 @@ def decide_delete(qm: QueueManager, request: Request, command: MsmqDelete) -> De
     if not queue.is_sent_to:
         text = "journals and subqueues go with their queue, system queues stay"
         raise Refusal(Reason.ACCESS_DENIED, command.name, text)
-    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
+    plan = Plan(qm, request.now_ms)
     gone = msmq_delivery.with_subqueues(qm, queue)
     if any(one.locked_count for one in gone):
         text = "transactions in flight have received messages of it"
         raise Refusal(Reason.QUEUE_IN_USE, command.name, text)
-    delivery.gone = frozenset(one.name for one in gone)
+    plan.deleted = frozenset(one.name for one in gone)
     for one in gone:
         needed = _unread(qm, one)
         if needed is not None:
-            _report(delivery, one, msmq_delivery.QUEUE_DELETED)
-            return _go_on_later(qm, request, delivery, one, needed)
+            _report(plan, one, msmq_delivery.QUEUE_DELETED)
+            return _go_on_later(plan, request, one, needed)
     journal = queues.find(qm, f"{queue.name};{JOURNAL}")
     replies: list[Reply] = []
     count = 0
     for one in [*gone, *([journal] if journal is not None else [])]:
         count += one.available_count + one.purged.pop(_key(request), 0)
-        _report(delivery, one, msmq_delivery.QUEUE_DELETED)
+        _report(plan, one, msmq_delivery.QUEUE_DELETED)
         replies += waiting.refuse_all(qm, one, Reason.QUEUE_DELETED)
-        _forget_in_units(qm, delivery, one)
-    deletions = [QueueDeleted(one.name) for one in gone]
+        _forget_in_units(plan, one)
+    plan.records += [QueueDeleted(one.name) for one in gone]
     if journal is not None:
-        deletions.append(QueueDeleted(journal.name))
-    records = [*delivery.new.records, *deletions]
-    return _finish(qm, request, delivery, records, count, replies)
+        plan.records.append(QueueDeleted(journal.name))
+    return done(qm, request, plan.record(), count, replies)
 
 
 def _key(request: Request) -> tuple[int, int]:
@@ -90,59 +89,31 @@ def _unread(qm: QueueManager, queue: MsmqQueue) -> PageNeeded | None:
     return None
 
 
-def _go_on_later(
-    qm: QueueManager,
-    request: Request,
-    delivery: msmq_delivery.MsmqDelivery,
-    queue: MsmqQueue,
-    needed: PageNeeded,
-) -> Decision:
+def _go_on_later(plan: Plan, request: Request, queue: MsmqQueue, needed: PageNeeded) -> Decision:
     """Remove what is in memory, and come back when the next page has been read."""
+    qm = plan.qm
     places = [taken_from(queue, stored) for stored in queue.loaded()]
     known = {key: count for key, count in queue.purged.items() if key[0] in qm.connections}
     queue.purged = known | {_key(request): known.get(_key(request), 0) + len(places)}
-    records = delivery.new.records + discard_records(places, "purged")
+    plan.records += discard_records(places, "purged")
     pages.suspend(qm, request, needed)
-    return Decision(_with_puts(qm, delivery, records), made=delivery.new.made)
+    return Decision(plan.record())
 
 
-def _with_puts(
-    qm: QueueManager, delivery: msmq_delivery.MsmqDelivery, records: list[Record]
-) -> list[Record]:
-    if not delivery.puts:
-        return records
-    ident = qm.numbers.new_message_id()
-    return records + put_records(qm, ident, delivery.puts, delivery.now_ms)
-
-
-def _finish(
-    qm: QueueManager,
-    request: Request,
-    delivery: msmq_delivery.MsmqDelivery,
-    records: list[Record],
-    count: int,
-    replies: list[Reply],
-) -> Decision:
-    decision = done(qm, request, _with_puts(qm, delivery, records), count, replies)
-    decision.made = delivery.new.made
-    return decision
-
-
-def _report(delivery: msmq_delivery.MsmqDelivery, queue: MsmqQueue, why: int) -> None:
+def _report(plan: Plan, queue: MsmqQueue, why: int) -> None:
     """Report the messages of a queue that are about to be removed, as far as they ask for it."""
     for stored in queue.loaded() if queue.is_delivered_to else ():
-        msmq_delivery.leave_unreceived(delivery, stored, why)
+        msmq_delivery.leave_unreceived(plan, stored, why)
 
 
-def _forget_in_units(
-    qm: QueueManager, delivery: msmq_delivery.MsmqDelivery, queue: MsmqQueue
-) -> None:
+def _forget_in_units(plan: Plan, queue: MsmqQueue) -> None:
     """Drop what units hold of a queue that is deleted. What they send to it is not delivered: its
     dead letters and acknowledgments are held by the units in its place.
     """
-    for connection in qm.connections.values():
+    for connection in plan.qm.connections.values():
         for unit in connection.units.values():
-            undelivered = msmq_delivery.MsmqDelivery(qm, delivery.now_ms, delivery)
+            undelivered = Plan(plan.qm, plan.now_ms)
+            undelivered.made, undelivered.deleted = plan.made, plan.deleted
             lost = {message.message_id for of, message in unit.puts if of is queue}
             for of, message in list(unit.puts) if lost else ():
                 if of is queue:
@@ -150,8 +121,7 @@ def _forget_in_units(
                     _return_undelivered(undelivered, message)
                 elif message.correlation_id in lost and _reports_arrival(message):
                     unit.drop_put(of, message)
-            puts = undelivered.puts
-            hold(qm, unit, puts, [weight(one) for _, one in puts], delivery.now_ms)
+            undelivered.hold(unit)  # the plan of the step records the queues that are made
             unit.forget(queue)
 
 
@@ -159,10 +129,10 @@ def _reports_arrival(message: MessageData) -> bool:
     return msmq_delivery.header_of(message).message_class == msmq_delivery.REACHED_QUEUE
 
 
-def _return_undelivered(delivery: msmq_delivery.MsmqDelivery, message: MessageData) -> None:
+def _return_undelivered(plan: Plan, message: MessageData) -> None:
     """Say what becomes of a message, dead letter or acknowledgment for a queue that is deleted."""
     header = msmq_delivery.header_of(message)
     if not header.message_class:
-        msmq_delivery.fail(delivery, message, msmq_delivery.BAD_DESTINATION)
+        msmq_delivery.fail(plan, message, msmq_delivery.BAD_DESTINATION)
     elif header.transactional:
-        msmq_delivery.bury(delivery, message, header.message_class)
+        msmq_delivery.bury(plan, message, header.message_class)

@@ -20,7 +20,7 @@ from adapter.core.contract.results import put_done
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.rules.messages import context
-from adapter.core.rules.messages.admit import hold, put_records
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import unit_with_room
 from adapter.core.rules.msmq import checks, computers, queues
 from adapter.core.rules.msmq import delivery as msmq_delivery
@@ -51,33 +51,22 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
         message.expires_at_ms, message.expiry_ms = unit.lifetime
         header = msmq_delivery.header_of(message)
         message.msmq = structs.replace(header, receive_by_ms=message.expires_at_ms)
-    delivery = msmq_delivery.MsmqDelivery(qm, request.now_ms)
-    _send_to_each(delivery, handle, message)
-    records = delivery.new.records
-    puts = delivery.puts
+    plan = Plan(qm, request.now_ms)
+    _send_to_each(plan, handle, message)
     if unit is not None:
-        hold(qm, unit, puts, [weight(one) for _, one in puts], request.now_ms)
+        records = plan.hold(unit)
         unit.lifetime = message.expires_at_ms, message.expiry_ms
-        answer = put_done([message.message_id], message)
-        return Decision(records, answer, qm.entry_n, made=delivery.new.made)
+        return Decision(records, put_done([message.message_id], message), qm.entry_n)
     ident = own_unit(request, session_of(qm, request).ident)
-    if delivery.messages:
-        outcome = outcome_of(qm, request)
-        records = records + put_records(qm, ident, puts, request.now_ms, outcome=outcome)
-        return Decision(records, made=delivery.new.made)
-    if puts:
-        records = records + put_records(qm, ident, puts, request.now_ms)
-    decision = done(qm, request, records)
-    decision.made = delivery.new.made
-    return decision
+    if plan.puts:
+        return Decision(plan.record(ident, outcome=outcome_of(qm, request)))
+    return done(qm, request, plan.record(ident))
 
 
-def _send_to_each(
-    delivery: msmq_delivery.MsmqDelivery, handle: MsmqSender | MsmqReader, message: MessageData
-) -> None:
+def _send_to_each(plan: Plan, handle: MsmqSender | MsmqReader, message: MessageData) -> None:
     """Deliver a copy to each queue, or none, if a copy for a queue here is refused at once."""
-    qm = delivery.qm
-    if not msmq_delivery.computer_has_room(delivery, message):
+    qm = plan.qm
+    if not msmq_delivery.computer_has_room(plan, message):
         text = f"its computer holds {qm.attributes.msmq_quota_kb} KB of messages at most"
         raise Refusal(Reason.LIMIT_REACHED, handle.name, text)
     for name in handle.targets:
@@ -88,24 +77,24 @@ def _send_to_each(
             raise Refusal(Reason.QUEUE_DELETED, name.text)
         if qm.parked or qm.uncopied.is_full:
             parking.check_put(qm, queue, [message])
-        mismatch = msmq_delivery.why_not_accepted(delivery, name, message)
+        mismatch = msmq_delivery.why_not_accepted(plan, name, message)
         is_mismatch = mismatch in (NOT_TRANSACTIONAL_QUEUE, NOT_TRANSACTIONAL_MESSAGE)
         if is_mismatch and qm.attributes.msmq_level == 2:
             text = "the queue is transactional, and the message is sent without a transaction"
             if mismatch == NOT_TRANSACTIONAL_QUEUE:
                 text = "the queue is not transactional, and the message is sent in a transaction"
             raise Refusal(Reason.TRANSACTION_USAGE, name.text, text)
-    msmq_delivery.prepare_dead_letters(delivery, message)
+    msmq_delivery.prepare_dead_letters(plan, message)
     for name in handle.targets:
         header = structs.replace(msmq_delivery.header_of(message), destination=name.text)
         copy = structs.replace(message, msmq=header)
         if computers.is_here(qm, name):
-            msmq_delivery.deliver(delivery, name, copy)
-        elif not msmq_delivery.transmit(delivery, name, copy):
+            msmq_delivery.deliver(plan, name, copy)
+        elif not msmq_delivery.transmit(plan, name, copy):
             check_room(qm, handle.name, 1)
-    msmq_delivery.copy_to_computer_journal(delivery, message)
-    if delivery.new.made:
-        check_room(qm, handle.name, len(delivery.new.made))
+    msmq_delivery.copy_to_computer_journal(plan, message)
+    if plan.made.queues:
+        check_room(qm, handle.name, len(plan.made.queues))
 
 
 def _settle(

@@ -1,7 +1,8 @@
-"""Opening queues: who may have which handle. Closing them is in core.rules.objects.closing."""
+"""Opening queues and aliases: who may have which handle. Closing: core.rules.objects.closing."""
 
 from __future__ import annotations
 
+from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.commands import (
     BROWSE,
     CO_OP,
@@ -17,10 +18,10 @@ from adapter.core.contract.commands import (
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done, Opened, Result
 from adapter.core.model.connection import ConnectionState
-from adapter.core.model.handles import QueueHandle
+from adapter.core.model.handles import QueueHandle, TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.rules.network import resolve
+from adapter.core.rules.network import resolve, topic_strings
 from adapter.core.rules.primitives import access, matching, staging, trigger_events
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
@@ -31,6 +32,9 @@ HANDLE_MAX = 2**31 - 1
 
 def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     """MQOPEN: existence, sharing and the number of handles are checked here, once."""
+    alias = qm.objects.get(("alias", command.queue))
+    if isinstance(alias, AliasAttributes) and alias.target_type == "TOPIC":
+        return _open_topic(qm, request, command, alias)
     connection = connection_of(qm, request)
     if not command.modes & ACCESS or command.modes & ~MODES:
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, f"modes {command.modes}")
@@ -54,6 +58,24 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
         opened = Opened(queue.name, found.is_made, False, "", queue.is_transmission, control)
         result = Done() if opened == Opened(command.queue) else opened
     return Decision(found.records, result, qm.entry_n, made=found.made)
+
+
+def _open_topic(
+    qm: QueueManager, request: Request, command: Open, alias: AliasAttributes
+) -> Decision:
+    """Open a topic by an alias of it: puts are publications."""
+    name, connection = command.queue, connection_of(qm, request)
+    check_numbers(qm, connection, name, command.handle)
+    if ("topic", alias.target) not in qm.objects:
+        text = f"its target topic {alias.target!r} does not exist"
+        raise Refusal(Reason.UNKNOWN_ALIAS_BASE, name, text)
+    if not command.modes & OUTPUT or command.modes & ~(OUTPUT | INQUIRE | CONTEXT_MODES):
+        text = f"it stands for topic {alias.target}, which is opened for output"
+        raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
+    topic = topic_strings.full_string(qm, alias.target, "")
+    access.check_context(connection.party.principal, topic, command.modes)
+    connection.handles[command.handle] = TopicHandle(command.handle, topic, command.modes, alias)
+    return Decision([], Opened(topic, is_topic=True), qm.entry_n)
 
 
 def check_numbers(qm: QueueManager, connection: ConnectionState, name: str, *numbers: int) -> None:

@@ -16,10 +16,11 @@ from adapter.core.contract.commands import BROWSE, CONTEXT_MODES, INQUIRE, OUTPU
 from adapter.core.contract.object_names import NAME
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDefined, Record
+from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.routes import Made, RemoteRoute
-from adapter.core.rules.network import remote
+from adapter.core.model.routes import NoRoute, RemoteRoute
+from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import naming
 from adapter.core.rules.primitives.decision import check_of_mq
 
@@ -46,8 +47,8 @@ def find(qm: QueueManager, command: Open) -> Found:
     name = command.queue
     queue = qm.queues.get(name) if command.queue_manager in ("", qm.name) else None
     if queue is None:
-        made: Made = {}
-        route = remote.route(qm, name, command.queue_manager, made)
+        made = MadeQueues()
+        route = routes.route(qm, name, command.queue_manager, made)
         if route is not None:
             return _remote(command, route, made)
         queue = qm.queues.get(name)
@@ -66,15 +67,20 @@ def find(qm: QueueManager, command: Open) -> Found:
 
 
 def _remote(
-    command: Open, route: RemoteRoute, made: Made, alias: AliasAttributes | None = None
+    command: Open,
+    route: RemoteRoute | NoRoute,
+    made: MadeQueues,
+    alias: AliasAttributes | None = None,
 ) -> Found:
     """Open a queue of another queue manager: for output, or inquiries about its definition."""
+    if isinstance(route, NoRoute):
+        raise route.refusal()
     allowed = OUTPUT if route.definition is None else OUTPUT | INQUIRE
     if command.modes & ~(allowed | CONTEXT_MODES):
         to = route.transmission
         text = f"it is queue {to.queue} of queue manager {to.queue_manager}: open it for output"
         raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, command.queue, text)
-    return Found(route.queue, alias, remote.definitions(made), made=made, route=route)
+    return Found(route.queue, alias, made.records, made=made.queues, route=route)
 
 
 def _behind(qm: QueueManager, command: Open, alias: AliasAttributes) -> Found:
@@ -83,8 +89,8 @@ def _behind(qm: QueueManager, command: Open, alias: AliasAttributes) -> Found:
     queue = naming.mq_queue(qm, alias.target)
     if queue is not None:
         return Found(queue, alias)
-    made: Made = {}
-    route = remote.route(qm, alias.target, "", made)
+    made = MadeQueues()
+    route = routes.route(qm, alias.target, "", made)
     if route is not None:
         return _remote(command, route, made, alias)
     kind = naming.kind_of(qm, alias.target)

@@ -1,4 +1,4 @@
-"""Details: checks the further fields of a descriptor, and makes them agree with the message's own.
+"""Details: refuses the further fields of a descriptor that no message can have.
 
 It knows the fields of one message, and not what groups and segments mean on a queue.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from adapter.core.contract.details import (
     FLAGS,
-    IN_GROUP,
-    LAST_IN_GROUP,
     LAST_SEGMENT,
     LENGTH_UNDEFINED,
     OFFSET_MAX,
@@ -16,7 +14,7 @@ from adapter.core.contract.details import (
     TOKEN_LENGTH,
     Details,
 )
-from adapter.core.contract.message import PRIORITY_MAX, MessageData
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.destination import Destination
 
@@ -44,34 +42,3 @@ def check(queue: Destination, message: MessageData, details: Details) -> None:
         raise Refusal(Reason.OFFSET_ERROR, queue.name, f"offset {details.offset}")
     if details.flags & SEGMENT and not details.flags & LAST_SEGMENT and not message.body:
         raise Refusal(Reason.SEGMENT_EMPTY, queue.name, "only a last segment may have no bytes")
-
-
-def settle(message: MessageData, details: Details) -> None:
-    """Make flags, group and offset of a message say the same; what flags do not ask for goes.
-
-    A group id without flags is a group all the same, as for programs that know no flags.
-    """
-    flags = flags_of(message)
-    if message.group_id and not flags & SEGMENT:
-        flags |= IN_GROUP
-    message.last_in_group = bool(flags & LAST_IN_GROUP)
-    if not flags & SEGMENT:
-        details.offset = 0
-    details.flags = flags
-
-
-def flags_of(message: MessageData) -> int:
-    """Return the flags that a put asks for, each with what it implies."""
-    flags = message.details.flags if message.details is not None else 0
-    if flags & LAST_SEGMENT:
-        flags |= SEGMENT
-    if message.last_in_group or flags & LAST_IN_GROUP:
-        flags |= IN_GROUP | LAST_IN_GROUP
-    return flags
-
-
-def lower_priority(message: MessageData) -> None:
-    """Queue a message at the highest priority there is, and keep what was asked for."""
-    message.details = message.details or Details()
-    message.details.priority_asked = message.priority
-    message.priority = PRIORITY_MAX

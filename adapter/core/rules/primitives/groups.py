@@ -36,7 +36,13 @@ from adapter.core.contract.commands import (
     Put,
     Request,
 )
-from adapter.core.contract.details import IN_GROUP, SEGMENT
+from adapter.core.contract.details import (
+    IN_GROUP,
+    LAST_IN_GROUP,
+    LAST_SEGMENT,
+    SEGMENT,
+    Details,
+)
 from adapter.core.contract.message import MessageData, Place, Stored, position_of
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.groups import NAME, Groups, Progress, progress_after, segment_status
@@ -46,7 +52,6 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.views import START
 from adapter.core.rules.primitives import matching
 from adapter.core.rules.primitives.decision import connection_of
-from adapter.core.rules.primitives.details import flags_of, settle
 
 Kind = Literal["put_group", "get_group", "browse_group"]
 
@@ -81,14 +86,14 @@ def unfinished(at: Progress | None) -> int:
 
 
 def _begin(qm: QueueManager, message: MessageData) -> None:
-    flags = flags_of(message)
+    flags = _flags_of(message)
     message.group_id = qm.numbers.new_message_id() if flags & (IN_GROUP | SEGMENT) else b""
     message.group_seq = 1
     _place_segment(message, flags, 0)
 
 
 def _go_on(queue: LocalQueue, message: MessageData, at: Progress, in_unit: bool) -> None:
-    flags = flags_of(message)
+    flags = _flags_of(message)
     in_group = bool(flags & IN_GROUP)
     if at.in_message and (not flags & SEGMENT or in_group != at.in_group):
         raise Refusal(Reason.INCOMPLETE_MESSAGE, queue.name)
@@ -106,6 +111,30 @@ def _place_segment(message: MessageData, flags: int, offset: int) -> None:
     if message.details is not None:
         message.details.offset = offset if flags & SEGMENT else 0
         settle(message, message.details)
+
+
+def settle(message: MessageData, details: Details) -> None:
+    """Make flags, group and offset of a message say the same; what flags do not ask for goes.
+
+    A group id without flags is a group all the same, as for programs that know no flags.
+    """
+    flags = _flags_of(message)
+    if message.group_id and not flags & SEGMENT:
+        flags |= IN_GROUP
+    message.last_in_group = bool(flags & LAST_IN_GROUP)
+    if not flags & SEGMENT:
+        details.offset = 0
+    details.flags = flags
+
+
+def _flags_of(message: MessageData) -> int:
+    """Return the flags that a put asks for, each with what it implies."""
+    flags = message.details.flags if message.details is not None else 0
+    if flags & LAST_SEGMENT:
+        flags |= SEGMENT
+    if message.last_in_group or flags & LAST_IN_GROUP:
+        flags |= IN_GROUP | LAST_IN_GROUP
+    return flags
 
 
 def candidates(

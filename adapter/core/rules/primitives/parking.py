@@ -33,9 +33,15 @@ def set_parked(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) -> 
 
 def check_put(qm: QueueManager, queue: LocalQueue, messages: list[MessageData]) -> None:
     """Refuse to take more than may wait for its copy; only persistent messages need one."""
-    text = _why_full(qm, queue)
-    if text and any(_is_persistent(queue, one) for one in messages):
-        raise Refusal(Reason.QUEUE_PARKED, queue.name, text)
+    for message in messages:
+        text = why_not(qm, queue, message)
+        if text:
+            raise Refusal(Reason.QUEUE_PARKED, queue.name, text)
+
+
+def why_not(qm: QueueManager, queue: LocalQueue, message: MessageData) -> str:
+    """Say why a queue does not take a message that must wait for its copy; "" if it does."""
+    return _why_full(qm, queue) if _is_persistent(queue, message) else ""
 
 
 def check_send(qm: QueueManager, service: str, queue: LocalQueue | None) -> None:

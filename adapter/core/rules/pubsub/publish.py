@@ -9,16 +9,12 @@ place of the dead-letter queue. This module does not know how subscriptions come
 
 from __future__ import annotations
 
-from collections import Counter
-
 import msgspec
-from msgspec import Struct
 
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.commands import (
     AS_QUEUE_SAYS,
     CONTEXT_OPTIONS,
-    DEFERRED,
     RETAIN,
     WARN_NO_SUBSCRIBERS,
     Put,
@@ -33,14 +29,13 @@ from adapter.core.model.destination import TopicDestination
 from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.report import DISCARD, EXCEPTION
-from adapter.core.model.routes import Made
+from adapter.core.model.routes import Target
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules.messages import context, deferred, put, report
-from adapter.core.rules.messages.admit import hold, put_records
+from adapter.core.rules.messages import context, put
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import Puts, unit_with_room
-from adapter.core.rules.network import remote, undelivered
+from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import staging
 from adapter.core.rules.primitives.decision import (
     Decision,
@@ -55,62 +50,39 @@ OPTIONS = RETAIN | WARN_NO_SUBSCRIBERS
 LEVEL_MAX = 9
 RETAINED_LEVEL = 1
 """The level at which what is retained is published again: nobody intercepts it then."""
+SAID_OF_ALIASES = {
+    Reason.UNKNOWN_ALIAS_BASE: Reason.QUEUE_NOT_FOUND,
+    Reason.ALIAS_BASE_TYPE_ERROR: Reason.OBJECT_TYPE_ERROR,
+}
+"""What is said of an alias that is a subscription's destination; opens and reports say more."""
 
 
-class Copies(Struct):
-    """What publications become. matched: how many subscriptions they were for. planned: how many of
-    them by queue. lost: how many no queue could take. events: what is to be told of full queues.
-    reports: of exceptions; they are put behind the copies. made: transmission queues made for them.
-    """
-
-    puts: Puts = []
-    reports: Puts = []
-    matched: int = 0
-    planned: Counter[str] = msgspec.field(default_factory=Counter)
-    lost: int = 0
-    events: list[Record] = []
-    made: Made = {}
-
-
-def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
-    """MQPUT, by a handle of a queue or of a topic."""
-    if command.options & DEFERRED:
-        return deferred.decide_put(qm, request, command, decide_put)
-    handle = connection_of(qm, request).handles.get(command.handle)
-    if not isinstance(handle, TopicHandle):
-        return put.decide_put(qm, request, command)
-    return _decide_publish(qm, request, command, handle)
-
-
-def _decide_publish(
-    qm: QueueManager, request: Request, command: Put, handle: TopicHandle
-) -> Decision:
+def decide_publish(qm: QueueManager, request: Request, command: Put) -> Decision:
     """MQPUT by a handle of a topic: the ids of the publications are the answer."""
+    handle = connection_of(qm, request).handles[command.handle]
+    assert isinstance(handle, TopicHandle), "as the table of puts says"
     if command.options & RETAIN:
         retained.queue_in_memory(qm)  # before anything is filled in: it may have to be waited for
     topic = handle.topic
     destination, warning = _check(qm, request, command, handle)
-    copies = Copies()
-    records: list[Record] = []
+    plan, matched = Plan(qm, request.now_ms), 0
     for message in command.messages:
         put.resolve(qm, destination, message, request.now_ms)
         for subscription in _receivers(qm, topic, message, command.level):
-            deliver(qm, copies, subscription, topic, message, request.now_ms)
+            matched += 1
+            _deliver(plan, subscription, topic, message)
     if command.options & RETAIN:
-        last = command.messages[-1]
-        records = _retain(qm, copies, topic, last, in_unit=bool(command.unit))
+        _retain(plan, topic, command.messages[-1], in_unit=bool(command.unit))
     ids = [message.message_id for message in command.messages]
     details = command.messages[-1].details
     result = PutDone(ids, request.now_ms)
     if details is not None:
         result.put_date_time = details.put_date_time
-    puts = _put_in_unit if command.unit else _put_alone
-    puts_recorded = puts(qm, request, command, copies)
-    records = remote.definitions(copies.made) + copies.events + records + puts_recorded
-    if command.options & WARN_NO_SUBSCRIBERS and not copies.matched:
+    end = _put_in_unit if command.unit else _put_alone
+    records = end(plan, request, command)
+    if command.options & WARN_NO_SUBSCRIBERS and not matched:
         warning = Reason.NO_SUBSCRIBERS
-    matched, made = copies.matched, copies.made
-    return Decision(records, result, qm.entry_n, warning=warning, subscriptions=matched, made=made)
+    return Decision(records, result, qm.entry_n, warning=warning, subscriptions=matched)
 
 
 def _receivers(
@@ -167,47 +139,32 @@ def _check(
     return destination, warning
 
 
-def deliver(
-    qm: QueueManager,
-    copies: Copies,
-    subscription: SubscriptionState,
-    topic: str,
-    message: MessageData,
-    now_ms: int,
-) -> None:
-    """Add a subscription's copy of a publication, or refuse the publication."""
-    copies.matched += 1
+def _deliver(plan: Plan, subscription: SubscriptionState, topic: str, message: MessageData) -> None:
+    """Plan the put of a subscription's copy of a publication, or refuse the publication."""
+    qm, to = plan.qm, subscription.destination
     manager = subscription.destination_queue_manager
-    target = undelivered.find(qm, subscription.destination, manager, copies.made)
+    target = routes.find(qm, to, manager, plan.made)
     queue = target.queue
     copy = _copy(qm, subscription, topic, message, queue)
-    reason = _why_undeliverable(qm, copies, queue, copy)
-    if queue is None:
-        reason = target.reason or undelivered.why_no_destination(qm, subscription.destination)
-    elif not reason:
-        copy.transmission = target.transmission
-        put.cap_life(copy, queue.attributes, now_ms)
-        _add(copies, queue, copy)
+    reason = _put_copy(plan, target, copy)
+    if reason is None:
         return
     if queue is not None and reason is Reason.QUEUE_FULL and not queue.is_known_full:
         details = {"max_depth": str(queue.attributes.max_depth)}
-        copies.events.append(EventRaised("queue_full", queue.name, now_ms, details))
-    if copy.report & EXCEPTION:
-        _report(qm, copies, copy, reason, now_ms)
-    dead = undelivered.dead_letter_queue(qm)
-    code = code_of(reason)
-    to = subscription.destination
-    dead_letter = undelivered.as_dead_letter(qm, copy, to, code, now_ms, manager)
-    dead_letter.destination = ""  # a dead letter waits for nothing
-    if copy.report & DISCARD:
-        copies.lost += 1
-    elif dead is not None and not _why_undeliverable(qm, copies, dead, dead_letter):
-        _add(copies, dead, dead_letter)
-    elif message.persistence and subscription.is_durable:
-        text = f"subscription {subscription.name!a}: queue {to}, MQRC {code}"
+        plan.records.append(EventRaised("queue_full", queue.name, plan.now_ms, details))
+    is_lost = plan.give_up(copy, to, manager, reason) is not None
+    if is_lost and message.persistence and subscription.is_durable:
+        text = f"subscription {subscription.name!a}: queue {to}, MQRC {code_of(reason)}"
         raise Refusal(Reason.PUBLICATION_FAILED, topic, text)
-    else:
-        copies.lost += 1
+
+
+def _put_copy(plan: Plan, target: Target, copy: MessageData) -> Reason | None:
+    """Plan the put of a copy, or return the reason for which its queue does not take it."""
+    reason, queue = plan.send(target, copy), target.queue
+    if reason is None and queue is not None:
+        put.cap_life(copy, queue.attributes, plan.now_ms)
+        copy.destination = queue.name if copy.destination else ""
+    return SAID_OF_ALIASES.get(reason, reason) if reason is not None else None
 
 
 def _copy(
@@ -250,63 +207,33 @@ def _priority(
     return subscription.priority if subscription.priority >= 0 else None
 
 
-def _report(
-    qm: QueueManager, copies: Copies, copy: MessageData, reason: Reason, now_ms: int
-) -> None:
-    """Report to the publisher that a copy could not be delivered, together with the others."""
-    found = report.exception_report(qm, copy, reason, now_ms, copies.planned, copies.made)
-    if isinstance(found, EventRaised):
-        copies.events.append(found)
-    else:
-        copies.reports.append(found)
-        copies.planned[found[0].name] += 1
-
-
-def _why_undeliverable(
-    qm: QueueManager, copies: Copies, queue: LocalQueue | None, copy: MessageData
-) -> Reason | None:
-    planned = 0 if queue is None else copies.planned[queue.name]
-    return undelivered.why_undeliverable(qm, queue, copy, planned)
-
-
-def _add(copies: Copies, queue: LocalQueue, copy: MessageData) -> None:
-    copy.destination = queue.name if copy.destination else ""
-    copies.puts.append((queue, copy))
-    copies.planned[queue.name] += 1
-
-
-def _retain(
-    qm: QueueManager, copies: Copies, topic: str, message: MessageData, *, in_unit: bool
-) -> list[Record]:
+def _retain(plan: Plan, topic: str, message: MessageData, *, in_unit: bool) -> None:
     """Keep a publication for its topic in place of those before; says that those go.
 
     In a unit the last one before stays until there is another: the unit may be backed out.
     """
     size = len(message.body)
-    queue = retained.queue_for(qm, size)
+    queue = retained.queue_for(plan.qm, size)
     before = retained.messages_of(queue, topic)
     gone = before[:-1] if in_unit else before
-    retained.check_room(qm, queue, copies.planned[queue.name] + 1, size, gone)
-    _add(copies, queue, retained.copy_to_keep(message, topic))
-    return retained.replacing(gone, queue)
+    retained.check_room(plan.qm, queue, plan.count.get(queue.name, 0) + 1, size, gone)
+    plan.put(queue, retained.copy_to_keep(message, topic))
+    plan.records += retained.replacing(gone, queue)
 
 
-def _put_in_unit(qm: QueueManager, request: Request, command: Put, copies: Copies) -> list[Record]:
-    puts = copies.puts + copies.reports
-    sizes = [weight(message) for _, message in puts]
-    unit = unit_with_room(qm, request, command.unit, len(puts), sum(sizes))
-    hold(qm, unit, puts, sizes, request.now_ms)
-    return []
+def _put_in_unit(plan: Plan, request: Request, command: Put) -> list[Record]:
+    weights = [weight(message) for _, message in plan.puts + plan.reports]
+    unit = unit_with_room(plan.qm, request, command.unit, len(weights), sum(weights))
+    return plan.hold(unit, weights)
 
 
-def _put_alone(qm: QueueManager, request: Request, command: Put, copies: Copies) -> list[Record]:
+def _put_alone(plan: Plan, request: Request, command: Put) -> list[Record]:
     """Put all copies together. Without copies nothing is recorded: a second try is harmless."""
-    puts = copies.puts + copies.reports
-    check_size(qm, puts)
+    qm = plan.qm
+    check_size(qm, plan.puts + plan.reports)
     ident = own_unit(request, session_of(qm, request).ident)
     # The first put says what the answer is: where that is a report, it is not the answer.
-    outcome = outcome_of(qm, request) if copies.puts else None
-    return put_records(qm, ident, puts, request.now_ms, outcome=outcome) if puts else []
+    return plan.record(ident, outcome=outcome_of(qm, request) if plan.puts else None)
 
 
 def check_size(qm: QueueManager, puts: Puts) -> None:
@@ -322,36 +249,22 @@ def check_size(qm: QueueManager, puts: Puts) -> None:
 
 def retained_copies(
     qm: QueueManager, subscription: SubscriptionState, now_ms: int, queue: LocalQueue | None = None
-) -> Copies:
-    """Say what a subscription gets of what is retained. queue: one that is only being made.
+) -> tuple[Plan, int]:
+    """Plan what a subscription gets of what is retained. queue: one that is only being made.
 
-    Raises PageNeeded until all of it is in memory.
+    Returns also how many copies its queue cannot take. Raises PageNeeded until all of it is in
+    memory.
     """
-    copies = Copies()
+    plan, lost = Plan(qm, now_ms), 0
     if subscription.level > RETAINED_LEVEL:
-        return copies
+        return plan, lost
     manager = subscription.destination_queue_manager
-    found = undelivered.find(qm, subscription.destination, manager, copies.made)
-    target = queue or found.queue
+    found = routes.find(qm, subscription.destination, manager, plan.made)
+    target = found if queue is None else Target(queue)
     for topic, message in retained.last_of_each(qm, subscription.topic):
         again = retained.as_published(message, now_ms)
-        if not subscription.selects(again):
-            continue
-        copy = _copy(qm, subscription, topic, again, target)
-        if target is None or _why_undeliverable(qm, copies, target, copy):
-            copies.lost += 1
-        else:
-            copy.transmission = None if queue is not None else found.transmission
-            _add(copies, target, copy)
-    check_size(qm, copies.puts)
-    return copies
-
-
-def put_retained(qm: QueueManager, copies: Copies, now_ms: int) -> list[Record]:
-    """Say that these copies are put."""
-    if not copies.puts:
-        return []
-    qm.step.made.update(copies.made)
-    ident = qm.numbers.new_message_id()
-    committed = put_records(qm, ident, copies.puts, now_ms, verb="commit")
-    return remote.definitions(copies.made) + committed
+        if subscription.selects(again):
+            copy = _copy(qm, subscription, topic, again, target.queue)
+            lost += plan.send(target, copy) is not None
+    check_size(qm, plan.puts)
+    return plan, lost

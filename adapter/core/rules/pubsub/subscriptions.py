@@ -25,11 +25,12 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Subscribed
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle, SubscriptionHandle
+from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.routes import Made
 from adapter.core.model.topics import SubscriptionState
-from adapter.core.rules.network import opening, remote, resolve, undelivered
+from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.network import opening, resolve, routes, topic_strings
 from adapter.core.rules.primitives import matching, naming
 from adapter.core.rules.primitives.decision import Decision, connection_of, done
 from adapter.core.rules.pubsub import managed, publish, retained, topics
@@ -104,7 +105,7 @@ def _create(
     """Make a subscription; what is retained for it goes to its queue at once."""
     options = command.options
     is_durable = bool(options & c.DURABLE)
-    topic = topics.full_string(qm, command.topic_object, command.topic_string)
+    topic = topic_strings.full_string(qm, command.topic_object, command.topic_string)
     _check_allowed(qm, topic, command.name, is_durable=is_durable)
     fits = matching.parse_selection(command.name, command.selection) if command.selection else None
     ident = qm.numbers.new_message_id()
@@ -128,19 +129,19 @@ def _create(
         retained.queue_in_memory(qm)  # before anything is done: it may have to be waited for
     found = _queue_for(qm, made)
     queue, records = found.queue, list(found.records)
-    copies = publish.Copies()
+    plan, lost = Plan(qm, request.now_ms), 0
     if gives:
         new = queue if made.is_managed else None
-        copies = publish.retained_copies(qm, made, request.now_ms, new)
+        plan, lost = publish.retained_copies(qm, made, request.now_ms, new)
     _open(qm, connection, command, made, queue, request.now_ms)
     if is_durable:
         attributes = _attributes_of(made, command.topic_object)
         records.append(ObjectDefined(SUBSCRIPTION, made.name, attributes))
     else:
         qm.topics.add(made)
-    records += publish.put_retained(qm, copies, request.now_ms)
-    result = _answer(made, queue, len(copies.puts))
-    result.warning = Reason.RETAINED_NOT_DELIVERED if copies.lost else 0
+    records += plan.record(verb="commit")
+    result = _answer(made, queue, len(plan.puts))
+    result.warning = Reason.RETAINED_NOT_DELIVERED if lost else 0
     subscribed = {made.name: made} if is_durable else {}
     return Decision(records, result, qm.entry_n, made=found.made, subscribed=subscribed)
 
@@ -174,11 +175,13 @@ def _queue_for(qm: QueueManager, made: SubscriptionState) -> resolve.Found:
 
 def _found(qm: QueueManager, destination: str, queue_manager: str) -> resolve.Found:
     """Find the queue of a subscription; a missing transmission queue is made."""
-    new: Made = {}
-    found = undelivered.find(qm, destination, queue_manager, new)
+    new = MadeQueues()
+    found = routes.find(qm, destination, queue_manager, new)
     if found.queue is None:
-        raise Refusal(found.reason or Reason.QUEUE_NOT_FOUND, destination)
-    return resolve.Found(found.queue, records=remote.definitions(new), made=new)
+        is_of_alias = found.reason in publish.SAID_OF_ALIASES
+        reason = found.reason if not is_of_alias else None
+        raise Refusal(reason or Reason.QUEUE_NOT_FOUND, destination)
+    return resolve.Found(found.queue, records=new.records, made=new.queues)
 
 
 def _open(
@@ -192,7 +195,7 @@ def _open(
     """Open the handle of a subscription, and the one of its queue if that is asked for."""
     if command.queue_handle:
         manager = subscription.destination_queue_manager
-        found = undelivered.find(qm, subscription.destination, manager, {})
+        found = routes.find(qm, subscription.destination, manager, MadeQueues())
         if found.transmission is not None:
             text = "its queue is of another queue manager: nothing can be got by it"
             raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, subscription.destination, text)
@@ -249,7 +252,7 @@ def _resume(
     if known.connection:
         raise Refusal(Reason.SUBSCRIPTION_IN_USE, known.name, "a program has it open")
     if command.topic_string or command.topic_object:
-        topic = topics.full_string(qm, command.topic_object, command.topic_string)
+        topic = topic_strings.full_string(qm, command.topic_object, command.topic_string)
         if topic != known.topic:
             raise Refusal(Reason.TOPIC_NOT_ALTERABLE, known.name, f"its topic is {known.topic!a}")
     altered = _alteration(command, known) if command.options & c.ALTER else {}
@@ -310,12 +313,11 @@ def decide_subscription_request(
 ) -> Decision:
     """MQSUBRQ: what is retained for its topics is put to its queue; how many is the answer."""
     subscription = of_handle(qm, request, command.handle)
-    copies = publish.retained_copies(qm, subscription, request.now_ms)
-    if not copies.puts:
-        reason = Reason.RETAINED_NOT_DELIVERED if copies.lost else Reason.NO_RETAINED_MESSAGE
+    plan, lost = publish.retained_copies(qm, subscription, request.now_ms)
+    if not plan.puts:
+        reason = Reason.RETAINED_NOT_DELIVERED if lost else Reason.NO_RETAINED_MESSAGE
         raise Refusal(reason, subscription.topic)
-    records = publish.put_retained(qm, copies, request.now_ms)
-    return done(qm, request, records, len(copies.puts))
+    return done(qm, request, plan.record(verb="commit"), len(plan.puts))
 
 
 def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -> Decision:
@@ -330,7 +332,7 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
         check_alteration(qm, name, given)
         return done(qm, request, [ObjectAltered(SUBSCRIPTION, name, given)])
     wanted = SubscriptionAttributes(**given)
-    wanted.topic_string = topics.full_string(qm, wanted.topic_object, wanted.topic_string)
+    wanted.topic_string = topic_strings.full_string(qm, wanted.topic_object, wanted.topic_string)
     _check_allowed(qm, wanted.topic_string, name, is_durable=True)
     _check_values(name, given)
     check_level(name, wanted.sub_level, on_request=wanted.on_request)

@@ -1,4 +1,4 @@
-"""The tree of topics: whole topic strings, what topic objects say of a place, opening a topic.
+"""The tree of topics: what topic objects say of a place in it, opening a topic.
 
 This module does not know what a publication becomes, nor what a subscription is.
 """
@@ -11,29 +11,25 @@ from msgspec import Struct
 
 from adapter.core.attributes.objects import (
     SUBSCRIPTION,
-    TOPIC_STRING_LENGTH_MAX,
-    AliasAttributes,
     SubscriptionAttributes,
     TopicAttributes,
 )
 from adapter.core.attributes.system import BASE_TOPIC
-from adapter.core.contract.commands import CONTEXT_MODES, INQUIRE, OUTPUT, Open, OpenTopic, Request
+from adapter.core.contract.commands import CONTEXT_MODES, OUTPUT, OpenTopic, Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectDefined
 from adapter.core.contract.results import Done, Opened
-from adapter.core.contract.topic_strings import SEPARATOR, levels
+from adapter.core.contract.topic_strings import SEPARATOR
 from adapter.core.model.destination import TopicDefaults, TopicDestination
 from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.selector import parse
 from adapter.core.model.topics import SubscriptionState
-from adapter.core.rules.network import opening
+from adapter.core.rules.network import opening, topic_strings
 from adapter.core.rules.primitives import access
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
 TOPIC = "topic"
-LEVELS_MAX = 256
-"""Each is a node of the tree; and a topic of a thousand levels is a mistake."""
 AS_PARENT = "ASPARENT"
 PRIORITY_AS_PARENT = -2
 INHERITED = ("publish", "subscribe", "durable", "def_persistence")
@@ -55,58 +51,12 @@ def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) ->
     opening.check_numbers(qm, connection, command.topic_string, command.handle)
     if command.modes & ~CONTEXT_MODES:
         raise Refusal(Reason.OPTIONS_ERROR, command.topic_string, f"modes {command.modes}")
-    topic = full_string(qm, command.topic_object, command.topic_string)
+    topic = topic_strings.full_string(qm, command.topic_object, command.topic_string)
     access.check_context(connection.party.principal, topic, command.modes)
     modes = OUTPUT | command.modes
     connection.handles[command.handle] = TopicHandle(command.handle, topic, modes)
     opened = Opened(topic, is_topic=True) if command.topic_object else Done()
     return Decision([], opened, qm.entry_n)
-
-
-def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
-    """MQOPEN of a queue; by an alias of a topic, of that topic: puts are publications."""
-    name = command.queue
-    alias = qm.objects.get(("alias", name))
-    if not isinstance(alias, AliasAttributes) or alias.target_type != "TOPIC":
-        return opening.decide_open(qm, request, command)
-    connection = connection_of(qm, request)
-    opening.check_numbers(qm, connection, name, command.handle)
-    if (TOPIC, alias.target) not in qm.objects:
-        raise Refusal(
-            Reason.UNKNOWN_ALIAS_BASE, name, f"its target topic {alias.target!r} does not exist"
-        )
-    if not command.modes & OUTPUT or command.modes & ~(OUTPUT | INQUIRE | CONTEXT_MODES):
-        text = f"it stands for topic {alias.target}, which is opened for output"
-        raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
-    topic = full_string(qm, alias.target, "")
-    access.check_context(connection.party.principal, topic, command.modes)
-    connection.handles[command.handle] = TopicHandle(command.handle, topic, command.modes, alias)
-    return Decision([], Opened(topic, is_topic=True), qm.entry_n)
-
-
-def full_string(qm: QueueManager, topic_object: str, topic_string: str) -> str:
-    """Return a whole topic string: an object's, a '/' and what is given, or one of them alone."""
-    above = ""
-    if topic_object:
-        attributes = qm.objects.get((TOPIC, topic_object))
-        if attributes is None:
-            raise Refusal(Reason.OBJECT_NOT_FOUND, topic_object, TOPIC)
-        assert isinstance(attributes, TopicAttributes)
-        above = attributes.topic_string
-    topic = SEPARATOR.join(part for part in (above, topic_string) if part)
-    check_string(topic)
-    return topic
-
-
-def check_string(topic: str) -> None:
-    """Refuse what is not a topic string (MQRC_TOPIC_STRING_ERROR)."""
-    if not topic:
-        raise Refusal(Reason.TOPIC_STRING_ERROR, "", "a topic string has at least one character")
-    if len(topic) > TOPIC_STRING_LENGTH_MAX or "\0" in topic:
-        text = f"it has at most {TOPIC_STRING_LENGTH_MAX} characters, and no zeros"
-        raise Refusal(Reason.TOPIC_STRING_ERROR, topic, text)
-    if len(levels(topic)) > LEVELS_MAX:
-        raise Refusal(Reason.TOPIC_STRING_ERROR, topic, f"it has more than {LEVELS_MAX} levels")
 
 
 def effective(qm: QueueManager, topic: str) -> EffectiveAttributes:
@@ -146,7 +96,7 @@ def check_place(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None
     place = attributes.get("topic_string")
     if not place:
         return
-    check_string(place)
+    topic_strings.check(place)
     other = qm.topics.objects.get(place, name)
     if other != name:
         raise Refusal(Reason.OBJECT_EXISTS, name, f"topic object {other} is at {place!a}")

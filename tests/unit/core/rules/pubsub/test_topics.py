@@ -6,7 +6,8 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Opened
-from adapter.core.rules.pubsub.topics import EffectiveAttributes, effective, full_string
+from adapter.core.rules.network.topic_strings import full_string
+from adapter.core.rules.pubsub.topics import EffectiveAttributes, effective
 from tests.support.core import Client, Core
 from tests.support.topics import DURABLE, subscribe
 

@@ -1,0 +1,45 @@
+"""Messages of Service Broker with their headers: what an endpoint sends next.
+
+This module does not know when a message is sent, nor where to.
+"""
+
+from __future__ import annotations
+
+from adapter.core.contract.broker_header import BrokerHeader
+from adapter.core.contract.message import GUID_LENGTH, ID_LENGTH, NO_ID, MessageData
+from adapter.core.contract.records import ConversationSet
+
+
+def message_of(
+    state: ConversationSet, message_type: str, body: bytes, validation: str
+) -> MessageData:
+    """Make the next message of an endpoint; counts it."""
+    header = BrokerHeader(
+        conversation=state.conversation,
+        sequence=state.sent,
+        message_type=message_type,
+        validation=validation,
+        service=state.far_service,
+        contract=state.contract,
+        from_service=state.service,
+        from_initiator=state.is_initiator,
+        lifetime_ms=state.lifetime_ms,
+    )
+    state.sent += 1
+    message = message_with(header, body)
+    message.group_seq = header.sequence + 1
+    message.priority = state.priority - 1
+    return message
+
+
+def message_with(header: BrokerHeader, body: bytes = b"") -> MessageData:
+    """Make the message of a header. Its conversation is its group, for readers of the topic."""
+    return MessageData(
+        body=body,
+        message_id=NO_ID,
+        correlation_id=NO_ID,
+        group_id=header.conversation + bytes(ID_LENGTH - GUID_LENGTH),
+        priority=0,
+        persistence=1,
+        broker=header,
+    )

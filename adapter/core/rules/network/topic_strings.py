@@ -1,0 +1,39 @@
+"""Whole topic strings: of a topic object, and of what a program adds to it.
+
+This module does not know what is published there.
+"""
+
+from __future__ import annotations
+
+from adapter.core.attributes.objects import TOPIC_STRING_LENGTH_MAX, TopicAttributes
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.topic_strings import SEPARATOR, levels
+from adapter.core.model.manager import QueueManager
+
+LEVELS_MAX = 256
+"""Each is a node of the tree; and a topic of a thousand levels is a mistake."""
+
+
+def full_string(qm: QueueManager, topic_object: str, topic_string: str) -> str:
+    """Return a whole topic string: an object's, a '/' and what is given, or one of them alone."""
+    above = ""
+    if topic_object:
+        attributes = qm.objects.get(("topic", topic_object))
+        if attributes is None:
+            raise Refusal(Reason.OBJECT_NOT_FOUND, topic_object, "topic")
+        assert isinstance(attributes, TopicAttributes)
+        above = attributes.topic_string
+    topic = SEPARATOR.join(part for part in (above, topic_string) if part)
+    check(topic)
+    return topic
+
+
+def check(topic: str) -> None:
+    """Refuse what is not a topic string (MQRC_TOPIC_STRING_ERROR)."""
+    if not topic:
+        raise Refusal(Reason.TOPIC_STRING_ERROR, "", "a topic string has at least one character")
+    if len(topic) > TOPIC_STRING_LENGTH_MAX or "\0" in topic:
+        text = f"it has at most {TOPIC_STRING_LENGTH_MAX} characters, and no zeros"
+        raise Refusal(Reason.TOPIC_STRING_ERROR, topic, text)
+    if len(levels(topic)) > LEVELS_MAX:
+        raise Refusal(Reason.TOPIC_STRING_ERROR, topic, f"it has more than {LEVELS_MAX} levels")

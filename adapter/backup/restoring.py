@@ -28,19 +28,15 @@ class RestoreTarget(Protocol):
 
     def begin(self, queues: dict[str, int]) -> None:
         """Make the topics, with those of these queues, and mark the ledger as unfinished."""
-        ...
 
     def copy(self, lane: BackupLane, copied: CopiedRecord) -> None:
         """Write a message's record behind those of its lane."""
-        ...
 
     def append(self, offset: int, value: bytes | None) -> None:
         """Write a record of the ledger, which must come to lie at this offset."""
-        ...
 
     def finish(self, progress: CopyProgress, snapshot: Snapshot) -> None:
         """See that all is written, say how far movers are and what was, and take the mark away."""
-        ...
 
 
 def restore(path: Path, contents: Contents, place: RestoreTarget, step: Callable[[], None]) -> None:

@@ -39,22 +39,18 @@ class BackupSource(Protocol):
 
     def newest(self) -> Snapshot | None:
         """Return the newest complete snapshot."""
-        ...
 
     def bounds(self) -> tuple[int, int]:
         """The ledger's first offset, and the one after its last."""
-        ...
 
     def ledger(self, first: int) -> Iterator[Raw]:
         """Read the ledger from an offset to its present end; LedgerMismatch if it is gone."""
-        ...
 
     def lane(self, lane: BackupLane, seq: int) -> Iterator[CopiedRecord]:
         """Read the records of a queue's topic from a message on to their present end, in order.
 
         Nothing, if there is no such topic.
         """
-        ...
 
 
 class Missing(Exception):  # noqa: N818

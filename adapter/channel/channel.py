@@ -45,7 +45,6 @@ class KeepingUnit(Protocol):
 
     def submit(self, requests: list[Pending]) -> None:
         """Send requests, and deferred puts before them."""
-        ...
 
 
 class Channel:

@@ -18,7 +18,6 @@ class Closing(Protocol):
 
     def close(self) -> None:
         """Give back what it holds."""
-        ...
 
     def __enter__(self) -> Self:
         return self

@@ -34,16 +34,13 @@ class CommittedUnit(Protocol):
     @property
     def id(self) -> bytes:
         """Its id."""
-        ...
 
     @property
     def message_ids(self) -> list[bytes]:
         """The messages that it got or put, as far as the client knows."""
-        ...
 
     def settle(self, commit: Pending) -> None:
         """Wait for the outcome and note it; raise the error that it is."""
-        ...
 
 
 class CommitInFlight(Struct, eq=False):

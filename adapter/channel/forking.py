@@ -27,7 +27,6 @@ class Disowned(Protocol):
 
     def disown(self) -> None:
         """Close it in the child. Sends nothing, waits for nothing and takes no lock."""
-        ...
 
 
 _LISTED: Final[WeakSet[Disowned]] = WeakSet()

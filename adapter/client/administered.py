@@ -24,11 +24,9 @@ class AdministeredQueue(Protocol):
 
     def _check_open(self) -> None:
         """Refuse to go on with a queue object that has been closed."""
-        ...
 
     def _handle(self, modes: int) -> Handle:
         """Return an open handle."""
-        ...
 
     def depth(self) -> int:
         """Return how many messages are on it: available ones, and puts not yet committed."""

@@ -47,11 +47,9 @@ class WorkQueue(Protocol):
     @property
     def is_closed(self) -> bool:
         """Whether it, or its connection, was closed."""
-        ...
 
     def pause(self, seconds: float) -> bool:
         """Wait so long, or until it is closed; whether it was."""
-        ...
 
 
 class ClosableQueue(WorkQueue, Protocol):
@@ -59,7 +57,6 @@ class ClosableQueue(WorkQueue, Protocol):
 
     def close(self) -> None:
         """Close it, which ends the loop."""
-        ...
 
 
 class Work(AnyUnit):
@@ -122,19 +119,15 @@ class WorkSource(Protocol):
 
     def take(self, wait_ms: int, until_s: float) -> Work | None:
         """Return the next unit; None if nothing comes in time, or if a commit has failed."""
-        ...
 
     def return_all(self) -> None:
         """See to it that messages which came back come again in their order."""
-        ...
 
     def finish(self) -> None:
         """Wait for every commit in flight; raise what failed."""
-        ...
 
     def close(self) -> None:
         """Give back what is not shown. The garbage collector may call it."""
-        ...
 
 
 class UnitByUnit:

@@ -141,7 +141,6 @@ class Ledger(Protocol):
     @property
     def place(self) -> str:
         """Where the ledger is, for people: its topic, and on which Kafka."""
-        ...
 
     on_durable: Callable[[int], None]
     """Set before take_over. Called from any thread, even before append has returned that n; n

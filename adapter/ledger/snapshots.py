@@ -53,15 +53,12 @@ class SnapshotLog(Protocol):
 
         within_s: how long that may take, if not as long as an append.
         """
-        ...
 
     def newest(self) -> Snapshot | None:
         """Return the newest complete snapshot; LedgerMismatch if a later mqk wrote one."""
-        ...
 
     def is_kept(self) -> bool:
         """Whether the last snapshot that was written or read here is still there, if one was."""
-        ...
 
 
 class Written(Struct):

@@ -40,11 +40,9 @@ class ProducerWatch(Protocol):
 
     def log(self, level: int, text: str, *args: object) -> None:
         """Take a line, as a logger does."""
-        ...
 
     def error(self, error: KafkaError) -> None:
         """Take an error."""
-        ...
 
 
 class KafkaCluster(Struct, frozen=True):

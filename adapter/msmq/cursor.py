@@ -39,7 +39,6 @@ class ReadableQueue(Protocol):
 
     def create_cursor(self) -> MessageCursor:
         """Make a cursor before the first message."""
-        ...
 
     def peek(
         self,
@@ -49,7 +48,6 @@ class ReadableQueue(Protocol):
         action: PeekAction = ...,
     ) -> Message:
         """Return a message, and leave it there."""
-        ...
 
     def receive(
         self,
@@ -59,7 +57,6 @@ class ReadableQueue(Protocol):
         transaction: Transaction | None = ...,
     ) -> Message:
         """Return a message, and remove it."""
-        ...
 
 
 class MessageEnumerator:

@@ -31,11 +31,9 @@ class MessageFormatter(Protocol):
 
     def write(self, value: Any) -> tuple[bytes, int]:
         """Return a body and its type. Raises InvalidOperationError for a value it cannot write."""
-        ...
 
     def read(self, body: bytes, body_type: int) -> Any:
         """Return the value of a body. Raises InvalidOperationError for a body it cannot read."""
-        ...
 
 
 class BytesFormatter:

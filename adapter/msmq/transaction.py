@@ -45,7 +45,6 @@ class HasComputers(Protocol):
     @property
     def computers(self) -> ComputerConnections:
         """The connections."""
-        ...
 
 
 class MessageQueueTransaction(CommitOnExit):

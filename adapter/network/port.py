@@ -65,11 +65,9 @@ class TopicWriter(Protocol):
         Raises TopicMissing, or NetworkError: then any of them may be there, now or later, and this
         writer is of no more use.
         """
-        ...
 
     def close(self) -> None:
         """Close the connections."""
-        ...
 
 
 class TopicFollower(Protocol):
@@ -77,19 +75,15 @@ class TopicFollower(Protocol):
 
     def follow(self, topic: str, offset: int) -> None:
         """Read a topic from an offset on, also if it is read already."""
-        ...
 
     def leave(self, topic: str) -> None:
         """Read it no more."""
-        ...
 
     def pause(self, topic: str) -> None:
         """Read it no further until it is resumed."""
-        ...
 
     def resume(self, topic: str) -> None:
         """Read it on."""
-        ...
 
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
         """Return what has come, of all topics; waits so long at most for the first record.
@@ -97,15 +91,12 @@ class TopicFollower(Protocol):
         A topic that is lost is left, and has to be followed again. One that was deleted need not be
         reported: its identity shows it. Raises NetworkError.
         """
-        ...
 
     def bounds(self, topic: str) -> tuple[int, int]:
         """Return the offsets of the first record that may be there, and behind the last."""
-        ...
 
     def close(self) -> None:
         """Close the connections."""
-        ...
 
 
 class Transport(Protocol):
@@ -113,35 +104,27 @@ class Transport(Protocol):
 
     def open(self, topic: str) -> str:
         """Make a topic, or check the one that is there; return its identity."""
-        ...
 
     def open_directory(self, topic: str) -> str:
         """Make the topic of the directory, of which the last record of each key is kept."""
-        ...
 
     def identities(self, topics: Sequence[str]) -> dict[str, str]:
         """Return the identities of those topics that are there."""
-        ...
 
     def bounds(self, topic: str) -> tuple[int, int]:
         """Return the offsets of the first record that is there, and behind the last."""
-        ...
 
     def trim(self, offsets: Mapping[str, int]) -> None:
         """Delete the records of topics before an offset each; those that are gone are no error."""
-        ...
 
     def writer(self) -> TopicWriter:
         """Make a writer."""
-        ...
 
     def follower(self) -> TopicFollower:
         """Make a reader, which follows nothing yet."""
-        ...
 
     def close(self) -> None:
         """Close the connections of this object, not those of its writers and followers.
 
         They are made again when they are needed.
         """
-        ...

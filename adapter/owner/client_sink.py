@@ -13,12 +13,9 @@ class ClientSink(Protocol):
 
     def send(self, connection: int, replies: list[Reply]) -> None:
         """Give replies to one connection, in order."""
-        ...
 
     def close(self, connection: int, reason: Refused | None) -> None:
         """End one connection."""
-        ...
 
     def close_all(self, reason: Refused) -> None:
         """End every connection; none of them is reported to the owner again."""
-        ...

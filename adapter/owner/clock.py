@@ -15,11 +15,9 @@ class Clock(Protocol):
 
     def now_ms(self) -> int:
         """Return the time of day, in milliseconds since the epoch; it may be less than before."""
-        ...
 
     def elapsed_ms(self) -> int:
         """Return the milliseconds since some fixed moment; never less than before."""
-        ...
 
 
 def pause(seconds: float) -> None:

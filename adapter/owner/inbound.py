@@ -52,15 +52,12 @@ class InboundReader(Protocol):
 
     def begin_at(self, term: int, positions: Mapping[str, tuple[str, int]]) -> None:
         """Read from these positions on: topic id and offset by topic."""
-        ...
 
     def note_taken(self, term: int, topic: str, size: int) -> None:
         """So many bytes wait no more."""
-        ...
 
     def trim(self, offsets: Mapping[str, int]) -> None:
         """Delete what lies before these offsets."""
-        ...
 
 
 class Inbound:

@@ -23,23 +23,18 @@ class ServedClient(Protocol):
 
     def reply(self, replies: list[Reply]) -> None:
         """Send the owner's replies, as soon as the client takes them."""
-        ...
 
     def goodbye(self, reason: Refused) -> None:
         """Say why, and close once that and the replies before it are sent."""
-        ...
 
     def cut(self) -> None:
         """Break the connection without a word, replies and all."""
-        ...
 
     def go_on(self) -> None:
         """Execute more of what waits: there is room again."""
-        ...
 
     def look(self, now_s: float) -> None:
         """End the connection if the client has left something half done for too long."""
-        ...
 
 
 class ServerControl(Protocol):
@@ -47,12 +42,9 @@ class ServerControl(Protocol):
 
     def tell_to_stop(self, immediate: bool = False) -> None:
         """Begin the queue manager's end."""
-        ...
 
     def need_commands(self) -> None:
         """See that the command queue is served."""
-        ...
 
     def figures(self) -> ServerFigures:
         """Return what `mqk qmgr status` shows."""
-        ...

@@ -20,7 +20,6 @@ class Throttled(Protocol):
 
     def hold_back(self, held: bool) -> None:
         """Read nothing more from it, or go on."""
-        ...
 
 
 class FrameBudget:

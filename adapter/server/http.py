@@ -52,30 +52,24 @@ class ServerView(Protocol):
     @property
     def state(self) -> OwnerState:
         """State of the owner."""
-        ...
 
     @property
     def failure(self) -> str:
         """Why the owner has ended, or nothing."""
-        ...
 
     @property
     def trouble(self) -> str:
         """What keeps clients waiting, or endangers what is stored, or nothing."""
-        ...
 
     @property
     def movers_hold(self) -> str:
         """Why nothing is copied, or nothing."""
-        ...
 
     def figures(self) -> ServerFigures:
         """Return what `mqk qmgr status` shows."""
-        ...
 
     def queue_statuses(self) -> list[QueueStatus]:
         """Return the figures of every queue."""
-        ...
 
 
 class Health(Struct):

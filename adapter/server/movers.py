@@ -29,38 +29,30 @@ class Movers(Protocol):
 
     def start(self) -> None:
         """Start copying."""
-        ...
 
     def restart(self) -> None:
         """Start those again that have ended by themselves; bounded."""
-        ...
 
     def stop(self) -> None:
         """Stop copying; bounded."""
-        ...
 
     def ended(self) -> str | None:
         """Return why movers have ended by themselves, or None while all copy."""
-        ...
 
     @property
     def failures(self) -> dict[str, str]:
         """Why movers have ended while others go on, by name; never waits."""
-        ...
 
     @property
     def holding(self) -> str:
         """The faults that keep them from copying, or ""; never waits."""
-        ...
 
     @property
     def parked(self) -> dict[str, Held]:
         """The topics that cannot be written, by name; never waits."""
-        ...
 
     def statistics(self) -> dict[str, dict[str, int]]:
         """Return the figures of each mover, by its name; never waits."""
-        ...
 
 
 def copied(movers: Movers) -> CopyStatus:

@@ -29,11 +29,9 @@ class TransactionOwner(Protocol):
     @property
     def lock_timeout_ms(self) -> int:
         """See ServiceBroker."""
-        ...
 
     def forget(self, transaction: Transaction) -> None:
         """Know that a transaction has ended."""
-        ...
 
 
 class Transaction(CommitOnExit, Statements):

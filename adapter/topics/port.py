@@ -56,11 +56,9 @@ class PageReader(Protocol):
 
         Raises PagesUnavailableError; MessageMissingError if Kafka answers without the message.
         """
-        ...
 
     def close(self) -> None:
         """Close the connections; idempotent."""
-        ...
 
 
 class Trimmed(Struct):
@@ -85,4 +83,3 @@ class Trimmer(Protocol):
         Before ALL: the topic is deleted, because its queue was. Messages or topics that do not
         exist any more are no failure.
         """
-        ...

@@ -55,18 +55,15 @@ class Link(Protocol):
     @property
     def peer(self) -> str:
         """Where the queue manager is, as texts of errors name it."""
-        ...
 
     def look_up_every(self, seconds: float) -> None:
         """Make a receive without data return after this time."""
-        ...
 
     def receive(self) -> list[Payload] | None:
         """Wait for bytes; return the frames that are complete now, or None when looking up.
 
         Raises LinkLost.
         """
-        ...
 
     def send(self, frame: bytearray | bytes, while_full: WhileFull = None) -> None:
         """Send one frame, whole; the caller may change the buffer when this returns.
@@ -75,19 +72,15 @@ class Link(Protocol):
         receive, or see to it that another thread does: else each end would wait for the other for
         ever. Raises LinkLost.
         """
-        ...
 
     def shutdown(self) -> None:
         """End it, from any thread: the threads that receive and send find out at once."""
-        ...
 
     def close(self) -> None:
         """Give back what it holds. Only for the thread that receives, or when none does."""
-        ...
 
     def disown(self) -> None:
         """Give back what a forked child holds of it, and send nothing: it is its parent's."""
-        ...
 
 
 WhileFull = Callable[[Link], object] | None
@@ -98,8 +91,6 @@ class Dialer(Protocol):
 
     def dial(self, timeout_s: float) -> Link:
         """Open a link within a time. Raises HostNotReached."""
-        ...
 
     def interrupt(self) -> None:
         """Let a dial of another thread end now, with HostNotReached."""
-        ...

@@ -35,15 +35,12 @@ class FrameHandler(Protocol):
 
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
         """Answer a client's first frame."""
-        ...
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
         """A client has seen these outcomes."""
-        ...
 
     def operation(self, client: ClientConnection, operation: Incoming) -> None:
         """Have one operation executed, or answer it."""
-        ...
 
 
 class ClientConnection(asyncio.Protocol):

@@ -16,7 +16,7 @@ from adapter.core.contract.parties import Party, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused, Result
-from adapter.core.contract.traits import trait_of
+from adapter.core.contract.traits import Audit
 from adapter.owner.inquiries import Inquiries
 
 OF_COMMANDS = "mqk "
@@ -37,12 +37,18 @@ class AuditTrail:
         self._asked: dict[tuple[int, int], dict[str, Any]] = {}
 
     def asked(
-        self, inquiries: Inquiries, connection: int, request: int, command: Any, party: Party | None
+        self,
+        audit: Audit,
+        inquiries: Inquiries,
+        at: tuple[int, int],
+        command: Any,
+        party: Party | None,
     ) -> None:
-        """Note a command, if it is administrative. inquiries: know what handles are open."""
-        audit = trait_of(command).audit
-        if audit is None:
-            return
+        """Note an administrative command.
+
+        audit: of its trait. inquiries: know what handles are open. at: connection and request.
+        """
+        connection = at[0]
         words = {one: getattr(command, one) for one in command.__struct_fields__}
         if "handle" in words:
             words["queue_of"] = inquiries.queue_of(connection, command.handle)
@@ -50,7 +56,7 @@ class AuditTrail:
             words["kind"] = "queue manager"
         what, name = audit.command.format_map(words), audit.of.format_map(words)
         details = {one: value for one in DETAILS if (value := getattr(command, one, None))}
-        self._asked[connection, request] = {
+        self._asked[at] = {
             "command": what, "object": name, **by(connection, party), **details
         }  # fmt: skip
 

@@ -1,5 +1,7 @@
 """Decodes long commands, so that none takes far more memory than it has bytes.
 
+Which commands hold what their types do not bound is a column of the table of traits.
+
 Decoding takes at most PER_BYTE times a frame, and ROOM_BYTES. The commands' own types bound every
 list and map in them but one kind: a property of a message may be text, bytes or a number, which is
 more than msgspec's decoder can be told to expect. Left to itself it would build whatever is there:
@@ -19,10 +21,8 @@ from msgspec import Meta, Raw, Struct
 from msgspec.msgpack import Decoder
 
 from adapter.core.contract.bounds import MESSAGES_MAX
-from adapter.core.contract.broker import BrokerSend
-from adapter.core.contract.commands import Put
 from adapter.core.contract.message import PROPERTIES_MAX, MessageData
-from adapter.core.contract.msmq import MsmqSend
+from adapter.core.contract.traits import TRAITS, Content
 
 PER_BYTE = 3
 """Bytes of memory for each byte of a frame: what text takes that is not in Latin letters."""
@@ -40,9 +40,6 @@ PLAIN_BYTES_MAX = 4 * 1024 * 1024
 characters. Six times as much is below the bound."""
 
 REQUESTS_TAG = 3
-PUT_TAG = Put.__struct_config__.tag
-SEND_TAG = MsmqSend.__struct_config__.tag
-BROKER_SEND_TAG = BrokerSend.__struct_config__.tag
 
 CONTAINER_HEADS = frozenset([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
 """How maps and arrays begin in msgpack."""
@@ -87,17 +84,8 @@ class _Body(Struct, array_like=True, gc=False):
     body: Raw = NOTHING
 
 
-class _Sent(Struct, array_like=True, tag=BROKER_SEND_TAG):
-    """What Service Broker sends, not taken apart."""
-
-    unit: Raw
-    handles: Raw
-    message_type: Raw = NOTHING
-    body: Raw = NOTHING
-
-
 def _with(command: Any, name: str, kind: Any) -> Decoder[Any]:
-    """Make a decoder of a command whose messages are of another type."""
+    """Make a decoder of a command that has another type of content under this name."""
     kinds = typing.get_type_hints(command)
     fields = [
         (field.name, kind) if field.name == name else (field.name, kinds[field.name], field.default)
@@ -108,8 +96,47 @@ def _with(command: Any, name: str, kind: Any) -> Decoder[Any]:
     return Decoder(msgspec.defstruct("Look", fields, array_like=True, tag=tag))
 
 
+def _raw(command: Any) -> Decoder[Any]:
+    """Make a decoder of a command that takes nothing of it apart."""
+    fields = [(name, Raw, NOTHING) for name in command.__struct_fields__]
+    tag = command.__struct_config__.tag
+    return Decoder(msgspec.defstruct("Raws", fields, array_like=True, tag=tag))
+
+
 def _list_of(kind: Any) -> Any:
     return Annotated[list[kind], Meta(max_length=MESSAGES_MAX)]
+
+
+class _Messages:
+    """Decodes long commands of one type, which have messages: each is looked at by itself."""
+
+    def __init__(self, command: Any, content: Content) -> None:
+        self._command = command
+        self._name = content.value
+        self._has_many = content is Content.MESSAGES
+        of = _list_of if self._has_many else _itself
+        self._with_bodies = _with(command, self._name, of(_Body))
+        self._with_messages = _with(command, self._name, of(Raw))
+
+    def plain_bytes(self, command: Raw) -> int:
+        """How long a command is without the bodies of its messages."""
+        found = self._found(self._with_bodies.decode(command))
+        return len(command) - sum([len(one.body) for one in found])
+
+    def decode(self, command: Raw) -> Any:
+        """Decode a command; raises msgspec.DecodeError for what takes too much memory."""
+        looked_at = self._with_messages.decode(command)
+        decoded = _decode_each(self._found(looked_at), len(command))
+        content = {self._name: decoded if self._has_many else decoded[0]}
+        return self._command(**msgspec.structs.asdict(looked_at) | content)
+
+    def _found(self, looked_at: Any) -> list[Any]:
+        found = getattr(looked_at, self._name)
+        return found if self._has_many else [found]
+
+
+def _itself(kind: Any) -> Any:
+    return kind
 
 
 def _message_shape() -> Any:
@@ -125,15 +152,20 @@ def _message_shape() -> Any:
 
 
 _heads: Decoder[_Head] = Decoder(_Head)
-_sent: Decoder[_Sent] = Decoder(_Sent)
 _bodies: Decoder[_Body] = Decoder(_Body)
 _shapes: Decoder[Any] = Decoder(_message_shape())
 _messages: Decoder[MessageData] = Decoder(MessageData)
 _values: Decoder[list[Raw]] = Decoder(list[Raw])
-_put_bodies = _with(Put, "messages", _list_of(_Body))
-_put_messages = _with(Put, "messages", _list_of(Raw))
-_send_body = _with(MsmqSend, "message", _Body)
-_send_message = _with(MsmqSend, "message", Raw)
+WITH_MESSAGES = {
+    command.__struct_config__.tag: _Messages(command, trait.content)  # type: ignore[attr-defined]
+    for command, trait in TRAITS.items()
+    if trait.content in (Content.MESSAGES, Content.MESSAGE)
+}
+WITH_BODY = {
+    command.__struct_config__.tag: _raw(command)  # type: ignore[attr-defined]
+    for command, trait in TRAITS.items()
+    if trait.content is Content.BODY
+}
 
 
 def problem_with_frame(payload: bytes | memoryview) -> str:
@@ -154,24 +186,15 @@ def decode_long(command: Raw, decoder: Decoder[Any]) -> Any:
     Raises msgspec.DecodeError also for what takes too much memory.
     """
     tag = _heads.decode(command).tag
-    length = len(command)
-    if tag == PUT_TAG:
-        plain = length - sum([len(one.body) for one in _put_bodies.decode(command).messages])
-        if plain > TRUSTED_BYTES:
-            put = _put_messages.decode(command)
-            messages = _decode_each(put.messages, length)
-            return Put(put.handle, messages, put.unit, put.options, put.level, put.context)
-    elif tag == SEND_TAG:
-        plain = length - len(_send_body.decode(command).message.body)
-        if plain > TRUSTED_BYTES:
-            send = _send_message.decode(command)
-            [message] = _decode_each([send.message], length)
-            return MsmqSend(send.handle, message, send.unit, send.single)
-    else:
-        plain = length - (len(_sent.decode(command).body) if tag == BROKER_SEND_TAG else 0)
-        if plain > PLAIN_BYTES_MAX:
-            text = f"a command of {plain} bytes; without a message {PLAIN_BYTES_MAX} is the most"
-            raise msgspec.ValidationError(text)
+    messages = WITH_MESSAGES.get(tag)
+    if messages is not None:
+        is_trusted = messages.plain_bytes(command) <= TRUSTED_BYTES
+        return decoder.decode(command) if is_trusted else messages.decode(command)
+    sent = WITH_BODY.get(tag)
+    plain = len(command) - (len(sent.decode(command).body) if sent is not None else 0)
+    if plain > PLAIN_BYTES_MAX:
+        text = f"a command of {plain} bytes; without a message {PLAIN_BYTES_MAX} is the most"
+        raise msgspec.ValidationError(text)
     return decoder.decode(command)
 
 

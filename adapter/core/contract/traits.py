@@ -39,6 +39,17 @@ class Direction(Enum):
 PUT, GET = Direction.PUT, Direction.GET
 
 
+class Content(Enum):
+    """Which field of a command holds what its type does not bound, so that it is looked at before
+    it is decoded, if the command is long."""
+
+    NONE = ""
+    """All of its fields are bounded."""
+    MESSAGES = "messages"
+    MESSAGE = "message"
+    BODY = "body"
+
+
 class Audit(Struct, frozen=True):
     """How the audit calls an administrative command and the object that it is about.
 
@@ -58,7 +69,7 @@ class Trait(Struct, frozen=True):
     is_new_work: a queue manager that quiesces refuses it; what is durable outside units is new work
     there in any case. opens: it opens or closes the handle that it names. has_cursor: it uses the
     cursor of its handle. may_be_one_way: it may come without a request number, and is not answered
-    then. audit: of an administrative command.
+    then. content: what of it has no bound. audit: of an administrative command.
     """
 
     durable: Durable = NEVER
@@ -69,6 +80,7 @@ class Trait(Struct, frozen=True):
     opens: bool = False
     has_cursor: bool = False
     may_be_one_way: bool = False
+    content: Content = Content.NONE
     audit: Audit | None = None
 
 
@@ -86,7 +98,7 @@ TRAITS: Final[dict[type, Trait]] = {
     c.SessionResume: PLAIN,
     c.Open: OPENING,
     c.Close: OPENING,
-    c.Put: Trait(OUTSIDE_UNITS, PUT, in_unit=True, may_be_one_way=True),
+    c.Put: Trait(OUTSIDE_UNITS, PUT, in_unit=True, may_be_one_way=True, content=Content.MESSAGES),
     c.Get: Trait(OUTSIDE_UNITS, GET, in_unit=True),
     c.Browse: Trait(is_question=True, is_new_work=True, has_cursor=True),
     c.Begin: Trait(is_new_work=True, may_be_one_way=True),
@@ -120,7 +132,7 @@ TRAITS: Final[dict[type, Trait]] = {
     c.DeleteConsumer: _administrative("delete consumer", "{queue}/{consumer}"),
     c.AskLowest: QUESTION,
     m.MsmqOpen: OPENING,
-    m.MsmqSend: Trait(OUTSIDE_UNITS, PUT, in_unit=True),
+    m.MsmqSend: Trait(OUTSIDE_UNITS, PUT, in_unit=True, content=Content.MESSAGE),
     m.MsmqReceive: Trait(OUTSIDE_UNITS, GET, in_unit=True, has_cursor=True),
     m.MsmqCursor: Trait(has_cursor=True),
     m.MsmqMove: Trait(OUTSIDE_UNITS, PUT, in_unit=True),
@@ -137,7 +149,7 @@ TRAITS: Final[dict[type, Trait]] = {
     b.BrokerInquire: QUESTION,
     b.BrokerBrowse: QUESTION,
     b.BrokerBegin: ON_CONVERSATION,
-    b.BrokerSend: ON_CONVERSATION,
+    b.BrokerSend: Trait(in_unit=True, content=Content.BODY),
     b.BrokerReceive: ON_CONVERSATION,
     b.BrokerGetGroup: ON_CONVERSATION,
     b.BrokerMove: ON_CONVERSATION,

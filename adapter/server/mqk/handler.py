@@ -126,8 +126,10 @@ class MqkHandler:
             if type(command) is Open and command.modes & OUTPUT:
                 self._look_at_open(term, command.queue)
             number = client.number
-            if trait_of(command).audit is not None:
-                self._audit.asked(term.inquiries, number, operation.request, command, client.party)
+            audit = trait_of(command).audit
+            if audit is not None:
+                at = number, operation.request
+                self._audit.asked(audit, term.inquiries, at, command, client.party)
             term.request(Request(number, operation.request, operation.number, command))
 
     def _look_at_open(self, term: OwnerTerm, name: str) -> None:

@@ -17,6 +17,7 @@ from adapter.administration.status import COMMAND_SERVER
 from adapter.core.contract import commands as c
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done
+from adapter.core.contract.traits import trait_of
 from adapter.core.model.manager import QueueManager
 from adapter.errors import Error
 from adapter.owner.inquiries import Inquiries
@@ -98,9 +99,14 @@ def test_whoever_does_not_say_hello_is_no_client(
 
 def test_what_was_not_answered_has_an_unknown_outcome(log: LogCapture) -> None:
     kept, core = AuditTrail(), QueueManager("QM1", b"owner")
-    kept.asked(Inquiries(core), 5, 1, c.DeleteQueue("Q", purge=True), None)
-    kept.asked(Inquiries(core), 5, 2, c.Commit(b"unit"), None)
-    kept.asked(Inquiries(core), 6, 1, c.SetAttributes(9, {"inhibit_put": True}), None)
+    commands = {
+        (5, 1): c.DeleteQueue("Q", purge=True),
+        (6, 1): c.SetAttributes(9, {"inhibit_put": True}),
+    }
+    for at, command in commands.items():
+        is_audited = trait_of(command).audit
+        assert is_audited is not None
+        kept.asked(is_audited, Inquiries(core), at, command, None)
     kept.gone(5)
     kept.answered([Reply(6, 2, Done()), Reply(6, 1, Done())])
     kept.gone(6)

@@ -213,7 +213,7 @@ class Outstanding:
             return  # the thread that reads has just brought the answer
         if request.number:
             self.session.give_up(request.number)
-        request.settle(self._without_answer(request, why, error))
+        request.settle(_without_answer(request, why, error, self.session))
 
     def session_lost(self, why: str) -> None:
         """The queue manager does not know the session any more: start another."""
@@ -227,43 +227,6 @@ class Outstanding:
 
     def _start_session(self) -> None:
         self.session, self.opening = SessionNumbers(), None
-
-    def _without_answer(
-        self, request: Pending, why: str, error: type[ConnectionBroken]
-    ) -> rq.RequestResult:
-        """Say what is known of a request whose answer is not to be had."""
-        command = request.command
-        refused = None if request.unsure else request.not_now
-        if refused is not None and error is not ConnectionClosed:
-            return refusal(refused.reason, refused.name, refused.detail)
-        if isinstance(command, c.Backout):
-            return error(
-                f"the connection is broken ({why}), and the unit was backed out with it: connect "
-                "again, and do its work in a new unit",
-                command.unit.hex(),
-            )
-        trait = trait_of(command)
-        if trait.is_question or isinstance(command, AskServer):
-            return error(
-                f"the connection is broken ({why}): check the queue manager, and ask again"
-            )
-        sent = request.sent and refused is None
-        if sent and isinstance(command, c.Commit):
-            return _in_doubt(command.unit, f"whether the unit was committed ({why})")
-        if sent and request.number and trait.moves is not Direction.NOWHERE:
-            verb = "the message was put" if trait.moves is Direction.PUT else "a message was got"
-            name = request.handle.queue if request.handle else ""
-            ident = self.session.own_unit_id(request.number)
-            return _in_doubt(ident, f"whether {verb} ({why})", name)
-        if sent:
-            return error(
-                f"the connection is broken ({why}), and it is not known whether this was done: "
-                "connect again and inquire"
-            )
-        return error(
-            f"the connection is broken ({why}); nothing was done: check the queue manager, and "
-            "try again"
-        )
 
     # -- what goes out on the next one
 
@@ -363,4 +326,40 @@ def _in_doubt(unit_id: bytes, what: str, name: str = "") -> InDoubt:
         f"unit id {unit_id.hex()}",
         name,
         unit_id,
+    )
+
+
+def _without_answer(
+    request: Pending, why: str, error: type[ConnectionBroken], session: SessionNumbers
+) -> rq.RequestResult:
+    """Say what is known of a request whose answer is not to be had."""
+    command = request.command
+    refused = None if request.unsure else request.not_now
+    if refused is not None and error is not ConnectionClosed:
+        return refusal(refused.reason, refused.name, refused.detail)
+    if isinstance(command, c.Backout):
+        return error(
+            f"the connection is broken ({why}), and the unit was backed out with it: connect "
+            "again, and do its work in a new unit",
+            command.unit.hex(),
+        )
+    trait = trait_of(command)
+    if trait.is_question or isinstance(command, AskServer):
+        return error(f"the connection is broken ({why}): check the queue manager, and ask again")
+    sent = request.sent and refused is None
+    if sent and isinstance(command, c.Commit):
+        return _in_doubt(command.unit, f"whether the unit was committed ({why})")
+    if sent and request.number and trait.moves is not Direction.NOWHERE:
+        verb = "the message was put" if trait.moves is Direction.PUT else "a message was got"
+        name = request.handle.queue if request.handle else ""
+        ident = session.own_unit_id(request.number)
+        return _in_doubt(ident, f"whether {verb} ({why})", name)
+    if sent:
+        return error(
+            f"the connection is broken ({why}), and it is not known whether this was done: "
+            "connect again and inquire"
+        )
+    return error(
+        f"the connection is broken ({why}); nothing was done: check the queue manager, and "
+        "try again"
     )

@@ -324,9 +324,10 @@ class ActivationService:
 
     def _read(self, name: str, procedure: str) -> str:
         """Run a reader to its end. Returns what went wrong; empty: nothing."""
-        run = self._call if CALLABLE.fullmatch(procedure) else self._run
         try:
-            return run(name, procedure)
+            if CALLABLE.fullmatch(procedure):
+                return self._call(name, procedure)
+            return _run_program(procedure, name, self._environment, self._stopping)
         except Exception as error:  # noqa: BLE001 -- whatever a function of the user's raises
             return str(error) or type(error).__name__
 
@@ -342,20 +343,6 @@ class ActivationService:
                 self._sessions.discard(session)
             session.close()
         return ""
-
-    def _run(self, name: str, procedure: str) -> str:
-        environment = dict(os.environ if self._environment is None else self._environment)
-        child = launch.start(
-            [procedure, as_argument(name)],
-            output=None,
-            environment=environment | {"MQK_QUEUE": name},
-        )
-        while (status := child.wait(LOOK_S)) is None:
-            if self._stopping.is_set():
-                child.stop_group(STOP_GRACE_S)
-                return ""
-        child.leave_group()
-        return f"it ended with status {status}" if status else ""
 
     def _finish(self, queue: _Queue, end: _ReaderEnd) -> None:
         with self._changed:
@@ -411,3 +398,21 @@ def _queue(session: ServiceBroker, name: str) -> dict[str, Any]:
     one = session._ask(b.BrokerInquire(kinds.QUEUE, name), Descriptions).queues[0]
     shown: dict[str, Any] = one.attributes
     return shown
+
+
+def _run_program(
+    procedure: str, queue: str, environment: Mapping[str, str] | None, stopping: threading.Event
+) -> str:
+    """Run a program until it ends, or is to stop. Returns what went wrong; empty: nothing."""
+    inherited = os.environ if environment is None else environment
+    child = launch.start(
+        [procedure, as_argument(queue)],
+        output=None,
+        environment={**inherited, "MQK_QUEUE": queue},
+    )
+    while (status := child.wait(LOOK_S)) is None:
+        if stopping.is_set():
+            child.stop_group(STOP_GRACE_S)
+            return ""
+    child.leave_group()
+    return f"it ended with status {status}" if status else ""

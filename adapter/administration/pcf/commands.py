@@ -205,7 +205,7 @@ class Commands:
             CLEAR_QUEUE: self._clear,
             CLEAR_TOPIC: self._clear_topics,
             RESET_TOTALS: self._reset_totals,
-            ESCAPE: self._escape,
+            ESCAPE: partial(_escape, self._qm),
             INQUIRE_STATUS: self._inquire_status,
             INQUIRE_CONNECTION: self._inquire_connection,
             STOP_CONNECTION: self._stop_connection,
@@ -464,21 +464,20 @@ class Commands:
         objects.end_connection(self._qm, ident[16:].hex())
         return [[]]
 
-    def _escape(self, given: Arguments) -> Replies:
-        """MQCMD_ESCAPE: a command of MQSC, answered in its own lines."""
-        if given.whole(ESCAPE_TYPE, ESCAPE_MQSC) != ESCAPE_MQSC:
-            raise PcfError(
-                3054, "invalid type of escape command: only MQSC is supported", ESCAPE_TYPE
-            )
-        text = given.text(ESCAPE_TEXT)
-        given.finish()
-        script = Script(self._qm, echo=False, summary=False)
-        lines = list(script.run([text]))
-        if script.wrong or script.failed:
-            raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT)
-        if script.without_effect:
-            log.warning("not supported, without effect", command=text)
-        return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
+
+def _escape(qm: Connection, given: Arguments) -> Replies:
+    """MQCMD_ESCAPE: a command of MQSC, answered in its own lines."""
+    if given.whole(ESCAPE_TYPE, ESCAPE_MQSC) != ESCAPE_MQSC:
+        raise PcfError(3054, "invalid type of escape command: only MQSC is supported", ESCAPE_TYPE)
+    text = given.text(ESCAPE_TEXT)
+    given.finish()
+    script = Script(qm, echo=False, summary=False)
+    lines = list(script.run([text]))
+    if script.wrong or script.failed:
+        raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT)
+    if script.without_effect:
+        log.warning("not supported, without effect", command=text)
+    return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
 
 
 def _start_channel(qm: Connection, given: Arguments) -> Replies:

@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.usage import spending
 
@@ -53,7 +54,7 @@ def produce_then_consume_per_second(bootstrap: str, topic: str, messages: int) -
             "queue.buffering.max.kbytes": 1024 * 1024,
         }
     )
-    header = [("mqmd", bytes(200))]
+    header: list[tuple[str, str | bytes | None]] = [("mqmd", bytes(200))]
     with spending() as spent:
         began = time.perf_counter()
         for _ in range(messages):

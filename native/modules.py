@@ -8,6 +8,7 @@ prints the hot modules that stay interpreted, and why.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,6 +94,7 @@ SUBCLASSED = {
     "adapter/server/connections.py": "ClientConnections",
 }
 """Classes of which tests have subclasses: compiled, they must say that they may be subclassed."""
+SURROGATES = re.compile("[\ud800-\udfff]")
 BUILT_IN = frozenset({"list", "dict", "set", "tuple", "bytes", "str", "int"})
 
 
@@ -104,30 +106,49 @@ def hot(top: Path) -> list[Path]:
 
 def refused(text: str) -> list[str]:
     """Say why a module is not compiled, a line each; none if it is."""
-    return [
-        f"{getattr(node, 'lineno', 0)}: {why}"
-        for node in ast.walk(ast.parse(text))
-        for why in _wrong(node)
-    ]
+    tree = ast.parse(text)
+    fields = _names_of_field(tree)
+    return [why for node in ast.walk(tree) for why in _wrong(node, fields)]
 
 
-def _wrong(node: ast.AST) -> Iterator[str]:
-    kept = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    if kept and node.attr in C_WORDS:
-        yield f"the attribute {node.attr} would be a word of C"
-    if isinstance(node, ast.With) or (isinstance(node, ast.Try) and node.finalbody):
+def _names_of_field(tree: ast.Module) -> frozenset[str]:
+    """By which names a module calls msgspec.field."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {
+                f"{one.asname or one.name}.field" for one in node.names if one.name == "msgspec"
+            }
+        elif isinstance(node, ast.ImportFrom) and node.module == "msgspec":
+            found |= {one.asname or one.name for one in node.names if one.name == "field"}
+    return frozenset(found)
+
+
+def _wrong(node: ast.AST, fields: frozenset[str]) -> Iterator[str]:
+    if isinstance(node, ast.Attribute):
+        if isinstance(node.ctx, ast.Store) and node.attr in C_WORDS:
+            yield f"{node.lineno}: the attribute {node.attr} would be a word of C"
+    elif isinstance(node, ast.With) or (isinstance(node, ast.Try) and node.finalbody):
         for word in _leaves(node.body):
-            yield f"{word} in a with or a try with finally, which mypyc refuses"
-    if not isinstance(node, ast.ClassDef):
-        return
+            yield f"{node.lineno}: {word} in a with or a try with finally, which mypyc refuses"
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, str) and SURROGATES.search(node.value):
+            yield f"{node.lineno}: a text with half of a character, which mypyc refuses"
+    elif isinstance(node, ast.ClassDef):
+        yield from (f"{node.lineno}: class {node.name} {why}" for why in _wrong_class(node, fields))
+
+
+def _wrong_class(node: ast.ClassDef, fields: frozenset[str]) -> Iterator[str]:
     if node.keywords:
-        yield f"class {node.name} has keywords, which compiled code loses without a word"
+        yield "has keywords, which compiled code loses without a word"
     for line in node.body:
-        if isinstance(line, ast.AnnAssign) and "field(" in ast.unparse(line):
-            yield f"class {node.name} has a field(...), which compiled code takes for the value"
+        value = line.value if isinstance(line, ast.AnnAssign) else None
+        if isinstance(value, ast.Call) and ast.unparse(value.func) in fields:
+            yield "has a field(...), which compiled code takes for the value"
     for base in node.bases:
-        if ast.unparse(base).partition("[")[0] in BUILT_IN:
-            yield f"class {node.name} is a {ast.unparse(base)}, which mypyc refuses"
+        name = base.value if isinstance(base, ast.Subscript) else base
+        if isinstance(name, ast.Name) and name.id in BUILT_IN:
+            yield f"is a {ast.unparse(base)}, which mypyc refuses"
 
 
 def _leaves(body: list[ast.stmt]) -> Iterator[str]:

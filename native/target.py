@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -21,11 +22,21 @@ def made_of() -> str:
     return STAMP.read_text(encoding="ascii") if STAMP.is_file() else ""
 
 
+def c_compiler() -> str:
+    """Return which C compiler there is, in its own words: "" if there is none."""
+    command = [*os.environ.get("CC", "cc").split(), "--version"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return f"{command} {done.stdout}"
+
+
 def digest(optimize: str) -> str:
-    """Return a hash of what the result depends on: sources, compiler and Python."""
+    """Return a hash of what the result depends on: sources, compilers, msgspec and Python."""
     found = hashlib.sha256()
-    tools = (optimize, metadata.version("mypy"), sys.version, os.environ.get("CC", ""))
-    found.update(repr(tools).encode())
+    versions = [metadata.version(name) for name in ("mypy", "msgspec")]
+    found.update(repr((optimize, versions, sys.version, c_compiler())).encode())
     own = [TOP / f"native/{name}.py" for name in ("__main__", "modules", "target")]
     for path in own + [path for name in PACKAGES for path in sorted((TOP / name).rglob("*"))]:
         if path.suffix in {".py", ".avsc"}:

@@ -1,10 +1,11 @@
 """Which modules are compiled: what mypyc refuses is found, and nowhere but where it is known."""
 
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from native import modules, wheel
+from native import modules, target, wheel
 
 TOP = Path(__file__).parents[1]
 
@@ -15,7 +16,7 @@ def test_the_hot_modules_that_are_interpreted_are_known() -> None:
         for path in modules.hot(TOP)
         if modules.refused((TOP / path).read_text(encoding="utf-8"))
     }
-    assert found <= modules.INTERPRETED
+    assert found == modules.INTERPRETED
 
 
 def test_what_is_compiled_is_there() -> None:
@@ -29,7 +30,13 @@ def test_what_is_compiled_is_there() -> None:
     [
         ("class A(Struct, frozen=True):\n    x: int", "1: class A has keywords"),
         ("class A(list[int]):\n    pass", "1: class A is a list[int]"),
-        ("class A(Struct):\n    x: dict = field(default_factory=dict)", "1: class A has a field"),
+        (
+            "from msgspec import field\nclass A(Struct):\n    x: dict = field()",
+            "2: class A has a field",
+        ),
+        ("import msgspec as m\nclass A(Struct):\n    x: int = m.field()", "2: class A has a field"),
+        ("from msgspec import field as f\nclass A:\n    x: int = f()", "2: class A has a field"),
+        ('a = "\\ud800"', "1: a text with half of a character"),
         ("def f(a):\n    a._thread = 1", "2: the attribute _thread"),
         ("while 1:\n    with a:\n        if b:\n            break", "2: break in a with"),
     ],
@@ -44,12 +51,32 @@ def test_what_mypyc_refuses_is_found(text: str, why: str) -> None:
     [
         "class A(Struct):\n    x: int = 0",
         "class A(Generic[T]):\n    pass",
+        "class A(Struct):\n    x: int = measured_field(1)",
         "def f(a):\n    a._signed()",
         "with a:\n    while b:\n        break",
     ],
 )
 def test_what_mypyc_compiles_is_not_refused(text: str) -> None:
     assert modules.refused(text) == []
+
+
+def test_another_compiler_or_library_makes_what_was_built_old(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built = target.digest("2")
+    assert target.digest("2") == built
+    monkeypatch.setattr(target, "c_compiler", lambda: "gcc 99")
+    assert target.digest("2") != built
+    monkeypatch.undo()
+    version = metadata.version
+    newer = {"msgspec": "99.0"}
+    monkeypatch.setattr(metadata, "version", lambda name: newer.get(name) or version(name))
+    assert target.digest("2") != built
+
+
+def test_a_compiler_that_is_not_there_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "there-is-none")
+    assert target.c_compiler() == ""
 
 
 @pytest.mark.parametrize(("value", "wanted"), [("", False), ("0", False), ("1", True)])

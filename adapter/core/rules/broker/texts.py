@@ -34,7 +34,7 @@ def escape(text: str) -> str:
 def _is_xml(character: str) -> bool:
     return character in "\t\n\r" or (
         character >= " "
-        and not "\ud800" <= character <= "\udfff"
+        and not 0xD800 <= ord(character) <= 0xDFFF
         and character not in "\ufffe\uffff"
     )
 

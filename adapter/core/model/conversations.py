@@ -130,7 +130,7 @@ class _Offers:
             self.offered[ident] = key
             heapq.heappush(self.heap, (*key, ident))
 
-    def replace(self, key: tuple[int, int] | None) -> None:
+    def put_first(self, key: tuple[int, int] | None) -> None:
         """Let the first entry say this of its group; None: nothing."""
         before = self.heap[0]
         ident = before[2]
@@ -285,9 +285,9 @@ class ConversationGroups:
             group = self._groups.get(offers.heap[0][2])
             is_known = group is not None and group.locked_by == unit
             if group is None or not is_known or self.first_of(group) is None:
-                offers.replace(None)
+                offers.put_first(None)
             elif group.heap[0][:2] != offers.heap[0][:2]:
-                offers.replace(group.heap[0][:2])
+                offers.put_first(group.heap[0][:2])
             else:
                 return group
         return None

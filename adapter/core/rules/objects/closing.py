@@ -5,6 +5,11 @@ This module knows what each kind of handle holds; what becomes of that is in the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec import Struct
+
 from adapter.core.contract.commands import (
     DELETE,
     INPUT,
@@ -53,7 +58,7 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
         _check_deletion(handle, command.delete)
     waiters = [w for w in connection.waiters.values() if w.handle is handle]
     replies = [waiting.answer(qm, waiter, waiting.cancellation(waiter)) for waiter in waiters]
-    records = _close(qm, connection, handle, replies, request.now_ms, broke_off=False)
+    records = _close(HandleClose(qm, connection, request.now_ms, replies), handle)
     warning = 0
     if isinstance(handle, QueueHandle):
         if command.delete and not handle.queue.is_temporary:
@@ -80,43 +85,62 @@ def _check_deletion(handle: Handle | MsmqSender, delete: int) -> None:
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
 
 
-def _close(
-    qm: QueueManager,
-    connection: ConnectionState,
-    handle: Handle | MsmqSender,
-    replies: list[Reply],
-    now_ms: int,
-    *,
-    broke_off: bool,
-) -> list[Record]:
-    """Close a handle of any kind. broke_off: the close is implied by the end of the connection."""
-    del connection.handles[handle.number]
-    if isinstance(handle, MsmqReader):
-        return msmq_queues.close(handle)
-    if isinstance(handle, QueueHandle):
-        return _close_queue(qm, handle, replies, now_ms, broke_off)
-    if isinstance(handle, SubscriptionHandle):
-        return managed.end_subscription(qm, connection, handle.subscription, replies)
-    return []
+class HandleClose(Struct):
+    """What closes a handle: its owner, at what time. replies: takes answers to verbs that waited.
+
+    broke_off: the close is implied by the end of the connection.
+    """
+
+    qm: QueueManager
+    connection: ConnectionState
+    now_ms: int
+    replies: list[Reply]
+    broke_off: bool = False
 
 
-def _close_queue(
-    qm: QueueManager, handle: QueueHandle, replies: list[Reply], now_ms: int, broke_off: bool
-) -> list[Record]:
+def _close(closing: HandleClose, handle: Handle | MsmqSender) -> list[Record]:
+    """Close a handle of any kind."""
+    del closing.connection.handles[handle.number]
+    rule = CLOSE.get(type(handle))
+    return rule(closing, handle) if rule is not None else []
+
+
+def _close_queue(closing: HandleClose, handle: QueueHandle) -> list[Record]:
     """Close a queue; a temporary one is deleted with the handle that made it."""
-    queue = handle.queue
-    cursor.release(qm, handle, now_ms)
+    qm, queue = closing.qm, handle.queue
+    cursor.release(qm, handle, closing.now_ms)
     if handle.selection:
         matching.deselect(handle)
     opening.count(queue, handle.modes, -1)
-    if isinstance(handle, ConsumerHandle):
-        consumer_timeouts.note_close(qm, handle, broke_off)
     marks.forget_handle(handle)
     if handle.modes & INPUT:
-        trigger_events.note_close(qm, queue, now_ms)
+        trigger_events.note_close(qm, queue, closing.now_ms)
     if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
         return []
-    return [managed.removal(qm, queue, replies)]
+    return [managed.removal(qm, queue, closing.replies)]
+
+
+def _close_consumer(closing: HandleClose, handle: ConsumerHandle) -> list[Record]:
+    consumer_timeouts.note_close(closing.qm, handle, closing.broke_off)
+    return _close_queue(closing, handle)
+
+
+def _close_reader(_: HandleClose, handle: MsmqReader) -> list[Record]:
+    return msmq_queues.close(handle)
+
+
+def _end_subscription(closing: HandleClose, handle: SubscriptionHandle) -> list[Record]:
+    found = handle.subscription
+    return managed.end_subscription(closing.qm, closing.connection, found, closing.replies)
+
+
+CLOSE: Final[dict[type, Callable[[HandleClose, Any], list[Record]]]] = {
+    QueueHandle: _close_queue,
+    ConsumerHandle: _close_consumer,
+    SubscriptionHandle: _end_subscription,
+    MsmqReader: _close_reader,
+}
+"""What a close does to what a handle holds; handles of other kinds hold nothing."""
 
 
 def decide_close_subscription(
@@ -136,12 +160,12 @@ def end_connection(qm: QueueManager, connection: ConnectionState, now_ms: int) -
     waiting.end_all(qm, connection)
     pages.forget(qm, connection)
     records = unit.backout_all(qm, connection, now_ms)
-    replies: list[Reply] = []
+    closing = HandleClose(qm, connection, now_ms, [], broke_off=True)
     for handle in list(connection.handles.values()):
-        records += _close(qm, connection, handle, replies, now_ms, broke_off=True)
+        records += _close(closing, handle)
     session = qm.sessions.get(connection.session)
     if session is not None:
         session.last_seen_ms, session.away_since_ms = now_ms, qm.elapsed_ms
         del qm.attached[session.ident]
     del qm.connections[connection.number]
-    return Decision(records, replies=replies)
+    return Decision(records, replies=closing.replies)

@@ -21,7 +21,7 @@ from tests.support.raw_client import RawClient, Refusal
 from tests.support.server_process import ServerProcess
 
 QUEUE, SHORT, FULL, CLOSED, HELD = "Q", "SHORT", "FULL", "CLOSED", "HELD"
-ALL_MODES = c.INPUT | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET
+ALL_MODES = c.INPUT | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET | c.SET_CONTEXT
 HANDLES = {QUEUE: 1, SHORT: 2, FULL: 3, CLOSED: 4}
 UNIT = 1
 
@@ -108,10 +108,11 @@ def test_messages(asker: Asker, where: str) -> None:
     for fields, reason, words in BAD_MESSAGES:
         bad = MessageData(**{"body": b"x", **fields})
         if where == "alone":
-            refused = asker.refused(c.Put(1, [bad]), durable=True)
+            put = c.Put(1, [bad], options=c.SET_CONTEXT)
         else:
             before = [MessageData(body=b"fine")] if where == "second in a unit" else []
-            refused = asker.refused(c.Put(1, [*before, bad], asker.unit), durable=False)
+            put = c.Put(1, [*before, bad], asker.unit, c.SET_CONTEXT)
+        refused = asker.refused(put, durable=where == "alone")
         assert (refused.reason, refused.name) == (reason, QUEUE), fields
         assert words in refused.detail
 

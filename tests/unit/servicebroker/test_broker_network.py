@@ -264,3 +264,38 @@ def test_finding_servicebroker_d5_the_far_side_learns_that_a_service_was_dropped
             (error,) = at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
         assert error_of(error)[0] == -8470
         until(lambda: not at.near.transmission_queue() + at.far.transmission_queue())
+
+
+def test_an_answer_that_cannot_leave_is_a_dead_letter() -> None:
+    """A queue that is no transmission queue has the name of the queue manager to answer."""
+    with two() as at:
+        at.far_manager.mqsc("DEFINE QLOCAL(QMA)\nDEFINE QLOCAL(DEAD)\nALTER QMGR DEADQ(DEAD)")
+        at.far.create_service("Strict", "FarQueue", contracts=[])
+        at.near.create_route("strict", service="Strict", address="QMB")
+        at.near.send(at.near.begin_dialog("Near", "Strict"), body="of no contract there")
+        with at.far_manager.connect() as qm:
+            letter = qm.queue("DEAD").get(timeout=RECEIVE_MS / 1_000)
+        assert letter is not None
+        assert letter.dead_letter is not None
+        assert letter.dead_letter.destination_queue_manager == "QMA"
+        assert letter.dead_letter.reason == 2092  # MQRC_XMIT_Q_USAGE_ERROR
+
+
+def test_what_cannot_leave_for_a_name_that_is_taken_waits() -> None:
+    with two() as at:
+        at.near_manager.mqsc("DEFINE QLOCAL(QMB)")
+        at.near.send(at.begin(), body="early")
+        assert len(at.near.transmission_queue()) == 1
+        at.near_manager.mqsc("DELETE QLOCAL(QMB)")
+        at.near.alter_route("far", service="Far", address="QMB")
+        (row,) = at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+        assert row.text == "early"
+
+
+def test_an_answer_of_a_program_that_cannot_leave_is_refused() -> None:
+    with two() as at:
+        at.near.send(at.begin(), body="question")
+        (row,) = at.far.receive("FarQueue", timeout_ms=RECEIVE_MS)
+        at.far_manager.mqsc("DEFINE QLOCAL(QMA)")
+        with pytest.raises(ServiceBrokerError, match="QMA has not USAGE"):
+            at.far.send(row.conversation_handle, body="answer")

@@ -27,6 +27,8 @@ from adapter.core.contract.records import (
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, key_of
 from adapter.core.model.conversations import BROKEN, ENDED, OPEN
+from adapter.core.model.queue import LocalQueue
+from adapter.core.model.routes import NoRoute
 from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.activation import note_arrival
 from adapter.core.rules.broker.headers import message_of, message_with
@@ -168,7 +170,8 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
     """Send a message of an endpoint here, as far as is known where its service is. Whether it is
     delivered, or answered, at once.
 
-    For the first message of an initiator the routes count as they are now.
+    For the first message of an initiator the routes count as they are now. Refuses an answer that
+    cannot leave for its queue manager.
     """
     header = _header_of(message)
     sender = d.side(header.conversation, header.from_initiator)
@@ -184,7 +187,16 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
     if header.from_initiator and far and not routes.is_known(d.qm, far):
         _hold(d, key, message)
         return False
-    return dispatch_message(d, message, far)
+    if not far:
+        return deliver(d, message)
+    queue = routes.leave_by(d.qm, far, d.plan.made)
+    if isinstance(queue, LocalQueue):
+        _put_leaving(d, queue, message, far)
+    elif header.from_initiator:
+        _hold(d, key, message)
+    else:
+        raise queue.refusal()
+    return False
 
 
 def may_leave(d: ConversationPlan, header: BrokerHeader) -> bool:
@@ -200,13 +212,23 @@ def may_leave(d: ConversationPlan, header: BrokerHeader) -> bool:
     return catalog.lookup(d.qm, kinds.SERVICE, header.service) is not None
 
 
-def dispatch_message(d: ConversationPlan, message: MessageData, queue_manager: str) -> bool:
-    """Send a message on its way: to a queue here, or to another queue manager. Whether it is
-    delivered, or answered, at once.
+def reply(d: ConversationPlan, message: MessageData, queue_manager: str) -> None:
+    """Send a message of the queue manager itself: to a queue here, or to another queue manager. It
+    is a dead letter if it cannot leave: no program has asked for it, and could be refused.
     """
     if not queue_manager:
-        return deliver(d, message)
-    queue = routes.leaving_queue(d.qm, queue_manager, d.plan.made)
+        deliver(d, message)
+        return
+    queue = routes.leave_by(d.qm, queue_manager, d.plan.made)
+    if isinstance(queue, NoRoute):
+        d.plan.give_up_reply(message, queue_manager, queue.reason)
+    else:
+        _put_leaving(d, queue, message, queue_manager)
+
+
+def _put_leaving(
+    d: ConversationPlan, queue: LocalQueue, message: MessageData, queue_manager: str
+) -> None:
     header = structs.replace(_header_of(message), handle=b"", from_queue_manager=d.qm.name)
     leaving = structs.replace(
         message,
@@ -216,7 +238,6 @@ def dispatch_message(d: ConversationPlan, message: MessageData, queue_manager: s
         put_time_ms=d.now_ms,
     )
     d.plan.put(queue, leaving)
-    return False
 
 
 def is_valid(message: MessageData) -> bool:
@@ -359,7 +380,7 @@ def acknowledge(d: ConversationPlan, header: BrokerHeader) -> None:
         from_initiator=not header.from_initiator,
         sequence=header.sequence + 1,
     )
-    dispatch_message(d, message_with(answer), header.from_queue_manager)
+    reply(d, message_with(answer), header.from_queue_manager)
 
 
 def _why_not(
@@ -415,7 +436,7 @@ def _answer(
     )
     message = message_with(answer, error_body(code, text))
     far = header.from_queue_manager
-    dispatch_message(d, message, "" if far == d.qm.name else far)
+    reply(d, message, "" if far == d.qm.name else far)
 
 
 def put_error(d: ConversationPlan, state: ConversationSet, code: int, text: str) -> None:

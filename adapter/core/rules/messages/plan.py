@@ -183,8 +183,18 @@ class Plan:
         if not message.report & DISCARD:
             reason = self.bury([report], to, code, manager, is_report=True)
         if reason is not None:
-            details = {"reply_to": to, "reason": str(code)}
-            self.records.append(EventRaised(REPORT_LOST, to, now_ms, details))
+            self._note_lost(to, code)
+
+    def give_up_reply(self, reply: MessageData, queue_manager: str, reason: Reason) -> None:
+        """Plan the dead letter of a reply of the queue manager's own that cannot leave for another
+        queue manager; if there is no room for that, it is lost, and an event says so.
+        """
+        if self.give_up(reply, "", queue_manager, reason) is not None:
+            self._note_lost(queue_manager, code_of(reason))
+
+    def _note_lost(self, to: str, code: int) -> None:
+        details = {"reply_to": to, "reason": str(code)}
+        self.records.append(EventRaised(REPORT_LOST, to, self.now_ms, details))
 
     def hold(
         self, unit: UnitOfWork, weights: list[int] | None = None, *, is_event: bool = True

@@ -130,29 +130,26 @@ def _to(
 
 def is_known(qm: QueueManager, queue_manager: str) -> bool:
     """Whether messages can leave for a queue manager: it is in the directory, or an object or the
-    default transmission queue is there for it.
+    default transmission queue is there for it, and that is one which messages can leave by.
     """
-    return (
+    has_way = (
         queue_manager in qm.known_queue_managers
         or naming.kind_of(qm, queue_manager) is not None
-        or bool(qm.attributes.default_transmission_queue)
+        or qm.attributes.default_transmission_queue
     )
+    return bool(has_way) and isinstance(leave_by(qm, queue_manager, MadeQueues()), LocalQueue)
 
 
-def leaving_queue(qm: QueueManager, queue_manager: str, made: MadeQueues) -> LocalQueue:
+def leave_by(qm: QueueManager, queue_manager: str, made: MadeQueues) -> LocalQueue | NoRoute:
     """Return the transmission queue for what has no queue's name: it may leave for a queue manager
-    that is in no directory yet. Refuses if no route leads there.
+    that is in no directory yet.
     """
     default = qm.attributes.default_transmission_queue
     if naming.kind_of(qm, queue_manager) is not None or queue_manager in made.queues:
-        queue = _transmission_queue(qm, queue_manager, queue_manager, NAMED, made)
-    elif default and queue_manager not in qm.known_queue_managers:
-        queue = _transmission_queue(qm, queue_manager, default, DEFAULT, made)
-    else:
-        queue = _make(qm, queue_manager, queue_manager, made)
-    if isinstance(queue, NoRoute):
-        raise queue.refusal()
-    return queue
+        return _transmission_queue(qm, queue_manager, queue_manager, NAMED, made)
+    if default and queue_manager not in qm.known_queue_managers:
+        return _transmission_queue(qm, queue_manager, default, DEFAULT, made)
+    return _make(qm, queue_manager, queue_manager, made)
 
 
 NAMED = (

@@ -50,7 +50,7 @@ def read_recorded(settings: MoverSettings) -> list[Known]:
 
 
 def copied_messages(settings: MoverSettings) -> CopyProgress | None:
-    """Return how far messages were copied, if anything was. Raises as recorded() does."""
+    """Return how far messages were copied, if anything was. Raises as read_recorded() does."""
     topic, partition = settings.progress_topic, PARTITIONS[STREAM]
     try:
         with Committed(settings) as committed:

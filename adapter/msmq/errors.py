@@ -232,7 +232,7 @@ def _code_of(error: Error) -> Code:
 
 @contextmanager
 def as_msmq(name: str = "", computer: str = "") -> Iterator[None]:
-    """Have errors of the connection raised as MSMQ's; see translated()."""
+    """Have errors of the connection raised as MSMQ's; see translate()."""
     try:
         yield
     except Error as error:

@@ -198,7 +198,7 @@ print("logged", flush=True)
 sys.stdin.readline()
 log.info("again")
 logs.tell("mqk: a last sentence")
-print(logs.dropped(), flush=True)
+print(logs.dropped_lines(), flush=True)
 """
 
 

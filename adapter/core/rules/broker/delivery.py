@@ -189,7 +189,7 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
         return False
     if not far:
         return deliver(d, message)
-    queue = routes.leave_by(d.qm, far, d.plan.made)
+    queue = routes.leave_by(d.qm, far, d.plan.new_queues)
     if isinstance(queue, LocalQueue):
         _put_leaving(d, queue, message, far)
     elif header.from_initiator:
@@ -219,7 +219,7 @@ def reply(d: ConversationPlan, message: MessageData, queue_manager: str) -> None
     if not queue_manager:
         deliver(d, message)
         return
-    queue = routes.leave_by(d.qm, queue_manager, d.plan.made)
+    queue = routes.leave_by(d.qm, queue_manager, d.plan.new_queues)
     if isinstance(queue, NoRoute):
         d.plan.give_up_reply(message, queue_manager, queue.reason)
     else:
@@ -338,7 +338,7 @@ def _held_at(
 
 def _hold(d: ConversationPlan, key: str, message: MessageData) -> None:
     qm = d.qm
-    made = d.plan.made
+    made = d.plan.new_queues
     queue = qm.queues.get(key) or made.queues.get(key)
     if queue is None:
         record = catalog.part(qm, key, "", key.removeprefix(PREFIX))

@@ -117,7 +117,7 @@ def _deliver(plan: Plan, arrival: Arrival, source: str, delivered: list[MessageD
     """
     message = msgspec.structs.replace(arrival.message, transmission=None)
     to = arrival.message.transmission or Transmission("")
-    target = routes.find(plan.qm, to.queue, to.queue_manager, plan.made)
+    target = routes.find(plan.qm, to.queue, to.queue_manager, plan.new_queues)
     if target.queue is not None and target.queue.name == source and target.transmission == to:
         # It would go back to where it came from, unchanged: and so for ever.
         target = Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)

@@ -44,16 +44,28 @@ class Plan:
 
     puts: of messages, in order. reports: put behind them. cut: messages that are put as segments,
     before the others: their queue, the whole, its parts. count: how many are planned for a queue,
-    by its name; size: bytes of bodies, of MSMQ. made: queues that are made for them. deleted: names
+    by its name; size: bytes of bodies, of MSMQ. new_queues: made for the puts. deleted: names
     of queues that the step deletes, to which MSMQ puts nothing. records: what is said before
     the puts.
     """
 
     __slots__ = (
-        *("count", "cut", "deleted", "made", "now_ms", "puts", "qm", "records", "reports", "size"),
+        *(
+            "_new_queues",
+            "count",
+            "cut",
+            "deleted",
+            "now_ms",
+            "puts",
+            "qm",
+            "records",
+            "reports",
+            "size",
+        ),
     )
 
-    def __init__(self, qm: QueueManager, now_ms: int) -> None:
+    def __init__(self, qm: QueueManager, now_ms: int, made: MadeQueues | None = None) -> None:
+        """made: those of another plan of the same step."""
         self.qm = qm
         self.now_ms = now_ms
         self.puts: Puts = []
@@ -61,9 +73,16 @@ class Plan:
         self.cut: list[tuple[LocalQueue, MessageData, list[MessageData]]] = []
         self.count: dict[str, int] = {}
         self.size: dict[str, int] = {}
-        self.made = MadeQueues()
+        self._new_queues = made
         self.deleted: frozenset[str] = frozenset()
         self.records: list[Record] = []
+
+    @property
+    def new_queues(self) -> MadeQueues:
+        """The queues that are made for the puts."""
+        if self._new_queues is None:  # as in nearly all plans
+            self._new_queues = MadeQueues()
+        return self._new_queues
 
     def put(self, queue: LocalQueue, message: MessageData, *, is_report: bool = False) -> None:
         """Plan a put, whatever the queue says to it."""
@@ -176,7 +195,7 @@ class Plan:
         qm, now_ms = self.qm, self.now_ms
         report = make_report(qm.name, message, kind, qm.numbers.new_message_id(), now_ms, code)
         to, manager = message.reply_to, message.reply_to_queue_manager
-        reason = self.send(routes.find(qm, to, manager, self.made), report, is_report=True)
+        reason = self.send(routes.find(qm, to, manager, self.new_queues), report, is_report=True)
         if reason is None:
             return
         code = code_of(reason)
@@ -246,9 +265,10 @@ class Plan:
         return before + commit_records(ident, stored, gets or [], verb, outcome)
 
     def _before(self) -> list[Record]:
-        made = self.made
-        if made.queues:
-            self.qm.step.made.update(made.queues)
+        made = self._new_queues
+        if made is None:
+            return self.records
+        self.qm.step.made.update(made.queues)
         return made.records + self.records
 
 

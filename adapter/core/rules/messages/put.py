@@ -234,7 +234,8 @@ def _check_rest(queue: Destination, message: MessageData) -> None:
     if kind not in MESSAGE_TYPES and kind not in MESSAGE_TYPE_APPLICATION:
         raise Refusal(Reason.MESSAGE_TYPE_ERROR, queue.name, f"message_type {kind}")
     m = message
-    if m.format or m.reply_to or m.reply_to_queue_manager or m.user or m.application:
+    longest = max(len(m.user), len(m.application))  # most messages have both, and no other text
+    if m.format or m.reply_to or m.reply_to_queue_manager or longest > ORIGIN_LENGTH_MAX:
         _check_texts(queue, message)
     if m.report or m.feedback or m.encoding != NATIVE or m.ccsid != UTF_8:
         _check_numbers(queue, message)

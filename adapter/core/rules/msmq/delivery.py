@@ -71,7 +71,7 @@ def find(plan: Plan, key: str) -> LocalQueue | None:
     """Return the queue of a key, if there is one and the step does not delete it."""
     if key in plan.deleted:
         return None
-    return plan.made.queues.get(key) or queues.find(plan.qm, key)
+    return plan.new_queues.queues.get(key) or queues.find(plan.qm, key)
 
 
 def header_of(message: MessageData) -> MsmqHeader:

@@ -78,13 +78,13 @@ def queue_at(qm: QueueManager, text: str, computer: str) -> MsmqQueue:
 
 def ensure(plan: Plan, key: str, **attributes: Any) -> MsmqQueue:
     """Return the queue of a key; it is made, if it is missing."""
-    queue = plan.made.queues.get(key) or plan.qm.queues.get(key)
+    queue = plan.new_queues.queues.get(key) or plan.qm.queues.get(key)
     if isinstance(queue, MsmqQueue):
         return queue
     given = {"path_name": key, **attributes, "kind": KIND}
     given |= {"created_ms": plan.now_ms, "altered_ms": plan.now_ms}
     made = MsmqQueue(key, naming.incarnation_of(plan.qm, key), MsmqAttributes(**given))
-    plan.made.add(made, given)
+    plan.new_queues.add(made, given)
     return made
 
 
@@ -106,7 +106,7 @@ def kept_for(plan: Plan, queue: str, computer: str) -> MsmqQueue | None:
     if not depends_on(plan.qm, computer):
         return None
     key = key_of(plan.qm, FormatName(computer, queue))
-    found = plan.made.queues.get(key) or plan.qm.queues.get(key)
+    found = plan.new_queues.queues.get(key) or plan.qm.queues.get(key)
     return found if isinstance(found, MsmqQueue) else None
 
 
@@ -115,7 +115,7 @@ def ensure_outgoing(plan: Plan, computer: str) -> LocalQueue | None:
 
     None: there are as many queues as there may be.
     """
-    qm, made = plan.qm, plan.made
+    qm, made = plan.qm, plan.new_queues
     name = OUTGOING + computer.lower()
     queue = made.queues.get(name) or qm.queues.get(name)
     if queue is not None:

@@ -112,8 +112,8 @@ def _forget_in_units(plan: Plan, queue: MsmqQueue) -> None:
     """
     for connection in plan.qm.connections.values():
         for unit in connection.units.values():
-            undelivered = Plan(plan.qm, plan.now_ms)
-            undelivered.made, undelivered.deleted = plan.made, plan.deleted
+            undelivered = Plan(plan.qm, plan.now_ms, plan.new_queues)
+            undelivered.deleted = plan.deleted
             lost = {message.message_id for of, message in unit.puts if of is queue}
             for of, message in list(unit.puts) if lost else ():
                 if of is queue:

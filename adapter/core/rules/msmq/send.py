@@ -93,8 +93,8 @@ def _send_to_each(plan: Plan, handle: MsmqSender | MsmqReader, message: MessageD
         elif not msmq_delivery.transmit(plan, name, copy):
             check_room(qm, handle.name, 1)
     msmq_delivery.copy_to_computer_journal(plan, message)
-    if plan.made.queues:
-        check_room(qm, handle.name, len(plan.made.queues))
+    if plan.new_queues.queues:
+        check_room(qm, handle.name, len(plan.new_queues.queues))
 
 
 def _settle(

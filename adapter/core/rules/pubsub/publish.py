@@ -143,7 +143,7 @@ def _deliver(plan: Plan, subscription: SubscriptionState, topic: str, message: M
     """Plan the put of a subscription's copy of a publication, or refuse the publication."""
     qm, to = plan.qm, subscription.destination
     manager = subscription.destination_queue_manager
-    target = routes.find(qm, to, manager, plan.made)
+    target = routes.find(qm, to, manager, plan.new_queues)
     queue = target.queue
     copy = _copy(qm, subscription, topic, message, queue)
     reason = _put_copy(plan, target, copy)
@@ -259,7 +259,7 @@ def retained_copies(
     if subscription.level > RETAINED_LEVEL:
         return plan, lost
     manager = subscription.destination_queue_manager
-    found = routes.find(qm, subscription.destination, manager, plan.made)
+    found = routes.find(qm, subscription.destination, manager, plan.new_queues)
     target = found if queue is None else Target(queue)
     for topic, message in retained.last_of_each(qm, subscription.topic):
         again = retained.as_published(message, now_ms)

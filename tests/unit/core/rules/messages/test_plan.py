@@ -135,7 +135,7 @@ def test_nothing_is_changed_until_the_plan_ends() -> None:
     client.core.give(inputs.QueueManagersKnown(frozenset({"QM2"})))
     before = digest(client.core.qm)
     plan = plan_on(client)
-    there = routes.find(plan.qm, "FAR", "QM2", plan.made)
+    there = routes.find(plan.qm, "FAR", "QM2", plan.new_queues)
     assert plan.send(there, message()) is None
     assert plan.bury([message()], "Q", 2053) is None
     assert digest(client.core.qm) == before

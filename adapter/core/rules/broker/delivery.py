@@ -248,7 +248,7 @@ def is_valid(message: MessageData) -> bool:
         and len(header.conversation) == GUID_LENGTH
         and not header.handle
         and header.sequence >= 0
-        and header.from_queue_manager != ""
+        and routes.is_name(header.from_queue_manager)
     )
 
 

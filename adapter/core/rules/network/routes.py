@@ -108,7 +108,7 @@ def _to(
     qm: QueueManager, to: Transmission, named: str, made: MadeQueues, name: str = ""
 ) -> RemoteRoute | NoRoute:
     """Find the transmission queue for a queue. named: the one to use, if any is named."""
-    if not _is_name(to.queue):
+    if not is_name(to.queue):
         text = f"no queue of queue manager {_short(to.queue_manager)!r} has this name"
         return NoRoute(Reason.REMOTE_QUEUE_NAME_ERROR, to.queue, text)
     name = name or to.queue
@@ -120,7 +120,7 @@ def _to(
     elif qm.attributes.default_transmission_queue:
         named = qm.attributes.default_transmission_queue
         queue = _transmission_queue(qm, name, named, DEFAULT, made)
-    elif other in qm.known_queue_managers and _is_name(other):
+    elif other in qm.known_queue_managers and is_name(other):
         queue = _make(qm, name, other, made)
     else:
         text = f"it is queue {to.queue} of queue manager {_short(other)!r}, to which nothing leads"
@@ -209,11 +209,12 @@ def _make(
 
 def check_destination(to: Transmission | None) -> None:
     """Refuse a destination that a transmission-queue header names, if it is no queue's name."""
-    if to is None or not _is_name(to.queue) or not _is_name(to.queue_manager):
+    if to is None or not is_name(to.queue) or not is_name(to.queue_manager):
         raise Refusal(Reason.REMOTE_QUEUE_NAME_ERROR, to.queue if to is not None else "")
 
 
-def _is_name(name: str) -> bool:
+def is_name(name: str) -> bool:
+    """Whether a queue, or a queue manager, can have this name."""
     return len(name) <= NAME_LENGTH_MAX and NAME.fullmatch(name) is not None
 
 

@@ -167,6 +167,22 @@ def test_what_is_no_message_is_a_dead_letter() -> None:
         assert (header.reason, rest) == (2110, body)
 
 
+def test_an_answer_goes_to_a_name_that_a_queue_manager_can_have() -> None:
+    """Any client of Kafka can write to the topic of what arrives, whatever it calls itself."""
+    at = site("Q", "DEAD")
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    for seq, name in enumerate(("x" * 49, "a b", chr(0)), 1):
+        hostile = arrival("question", seq, to="")
+        hostile.message.broker = BrokerHeader(
+            conversation=b"c" * 16, sequence=3, message_type=b.END_DIALOG, service="S",
+            from_service="F", from_queue_manager=name, from_initiator=True,
+        )  # fmt: skip
+        at.arrive(hostile)
+        assert not at.is_blocked()
+        assert name not in at.core.qm.queues
+    assert at.core.qm.queues["DEAD"].available_count == 3
+
+
 def test_what_a_plain_client_leaves_open_is_filled_in() -> None:
     at = site("Q")
     plain = Arrival(MessageData(body=b"a", transmission=Transmission("Q")), 0, 1)

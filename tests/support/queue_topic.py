@@ -20,7 +20,7 @@ from msgspec import Struct
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "descriptor.avsc"
 LANES = 10
-READ_S = 30.0
+READ_S = 90.0
 NO_MESSAGE = struct.pack(">II", 2147483645, 2147483647)
 """In the header mqck of a record that ended a transaction which Kafka had left open."""
 

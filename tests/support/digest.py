@@ -10,6 +10,7 @@ import functools
 import operator
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -22,7 +23,8 @@ CACHES = frozenset({"indexes"})
 DRAWN = frozenset({"_ids", "_order", "generated", "temporaries", "now_ms"})
 """How many numbers were drawn, one of which may have been in vain; and what time it is."""
 PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
-ATOMS = (str, bytes, int, float, type)
+ATOMS = (str, bytes, int, float, type, ModuleType)
+"""A compiled function is bound to its module."""
 
 Tree = Any
 """An atom; or the name of a type, the names of the parts, and their trees; or a number alone: of an

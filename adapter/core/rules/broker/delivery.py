@@ -27,6 +27,7 @@ from adapter.core.contract.records import (
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, key_of
 from adapter.core.model.conversations import BROKEN, ENDED, OPEN
+from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import NoRoute
 from adapter.core.rules.broker import catalog
@@ -184,18 +185,19 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
     if header.from_initiator and not header.sequence:
         sender.far_queue_manager = catalog.queue_manager_of(d.qm, header.service)
     far = sender.far_queue_manager
-    if header.from_initiator and far and not routes.is_known(d.qm, far):
-        _hold(d, key, message)
-        return False
     if not far:
         return deliver(d, message)
+    if header.from_initiator:
+        known = routes.queue_to_known(d.qm, far, d.plan.new_queues)
+        if known is None:
+            _hold(d, key, message)
+        else:
+            _put_leaving(d, known, message, far)
+        return False
     queue = routes.leave_by(d.qm, far, d.plan.new_queues)
-    if isinstance(queue, LocalQueue):
-        _put_leaving(d, queue, message, far)
-    elif header.from_initiator:
-        _hold(d, key, message)
-    else:
+    if isinstance(queue, NoRoute):
         raise queue.refusal()
+    _put_leaving(d, queue, message, far)
     return False
 
 
@@ -208,7 +210,7 @@ def may_leave(d: ConversationPlan, header: BrokerHeader) -> bool:
     if sender is not None and not header.sequence:
         far = catalog.queue_manager_of(d.qm, header.service)
     if far:
-        return routes.is_known(d.qm, far)
+        return routes.queue_to_known(d.qm, far, MadeQueues()) is not None
     return catalog.lookup(d.qm, kinds.SERVICE, header.service) is not None
 
 

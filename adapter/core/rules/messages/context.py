@@ -50,11 +50,12 @@ def settle(
     if asked:
         _settle_asked(connection, command, handle, asked)
         return
+    context: MessageContext | None = None
     user, application = connection.party.principal.user, connection.party.application
     for message in command.messages:
         message.user, message.application = user, application
         if message.details is not None:
-            context = of_party(connection.party)
+            context = context or of_party(connection.party)
             write_identity(message, context)
             write_origin(message, context)
 

@@ -128,16 +128,18 @@ def _to(
     return queue if isinstance(queue, NoRoute) else RemoteRoute(queue, to)
 
 
-def is_known(qm: QueueManager, queue_manager: str) -> bool:
-    """Whether messages can leave for a queue manager: it is in the directory, or an object or the
-    default transmission queue is there for it, and that is one which messages can leave by.
+def queue_to_known(qm: QueueManager, queue_manager: str, made: MadeQueues) -> LocalQueue | None:
+    """Return the transmission queue for a queue manager to which messages can leave: it is in the
+    directory, or an object or the default transmission queue is there for it. None: they cannot.
     """
-    has_way = (
+    if not (
         queue_manager in qm.known_queue_managers
         or naming.kind_of(qm, queue_manager) is not None
         or qm.attributes.default_transmission_queue
-    )
-    return bool(has_way) and isinstance(leave_by(qm, queue_manager, MadeQueues()), LocalQueue)
+    ):
+        return None
+    found = leave_by(qm, queue_manager, made)
+    return found if isinstance(found, LocalQueue) else None
 
 
 def leave_by(qm: QueueManager, queue_manager: str, made: MadeQueues) -> LocalQueue | NoRoute:

@@ -91,9 +91,9 @@ class Housekeeping:
             lanes = self.retention.due(self._loop.now_ms, copied.parked)
             if lanes:
                 self._trim_lanes(lanes)
-        self._next_audit -= 1
         if self._working is not None:
             return
+        self._next_audit -= 1  # not before: a look that takes long must not be followed by the next
         if self._next_audit <= 0 and self._storage.topic_problems:
             self._look_at_topics()
             return

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
@@ -21,7 +22,7 @@ from adapter.owner.parts import DRAIN_S
 from adapter.owner.replay import Replayed, take_over
 from adapter.owner.storage import CopyStatus, HousekeepingBounds, Storage
 from adapter.topics.port import Page, PagesUnavailableError
-from tests.simulation.storage import Owner
+from tests.simulation.storage import Ended, Owner
 from tests.support.core import Client
 
 PART_BYTES = 1_000_000
@@ -122,6 +123,36 @@ def test_a_snapshot_waits_a_little_for_the_movers_and_then_for_nobody() -> None:
     assert owner.keeping.snapshots == 1
     assert place.replayed().entries == 0
     assert place.bodies("A") == bodies
+
+
+def test_looks_at_topics_that_take_long_leave_time_for_a_snapshot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A look that lasted as long as the pause between two was followed by the next one at once."""
+    place = Place(bounds=HousekeepingBounds(audit_sweeps=2))
+    looks = 0
+
+    def problems() -> list[str]:
+        nonlocal looks
+        looks += 1
+        return []
+
+    place.storage.topic_problems = problems
+    owner, client = place.owner()
+    keeping = owner.keeping
+
+    def begin(work: Callable[[], None], done: Callable[[], None], _failed: str = "") -> None:
+        keeping._working, keeping._left = cast("Any", Ended()), (work, done)
+
+    monkeypatch.setattr(keeping, "_work", begin)
+    put(client, 8)
+    place.all_copied()
+    for _ in range(10):
+        for _ in range(4):
+            keeping.sweep()
+        keeping.go_on()
+    assert keeping.snapshots == 1
+    assert looks > 1
 
 
 def test_what_has_been_copied_meanwhile_is_not_in_it() -> None:

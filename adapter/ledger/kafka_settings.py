@@ -93,10 +93,19 @@ class LedgerSettings(Struct, frozen=True, kw_only=True):
     read_timeout_s: float = 30.0
 
 
+BATCH_BY_BATCH = {"max.in.flight.requests.per.connection": 1}
+"""For a producer that writes more than one record before the first one is acknowledged. A partition
+takes any first sequence number of a producer that it does not know: if it refuses the first batch
+and takes the second one, librdkafka holds the first one for written (docs/decisions/0014)."""
+
+
 def producer_settings(
     settings: LedgerSettings, on_error: Callable[[KafkaError], None]
 ) -> dict[str, Any]:
-    """For the owner's producer: idempotent, acknowledged by all, at once."""
+    """For the owner's producer: idempotent, acknowledged by all, at once.
+
+    Five batches are in flight: to be used when the first record was awaited, or BATCH_BY_BATCH.
+    """
     return {
         **TIMINGS,
         "request.timeout.ms": 2500,

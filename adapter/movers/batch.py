@@ -1,11 +1,16 @@
-"""What one transaction of a mover holds, and when it is full."""
+"""What one transaction of a mover holds, when it is full, and what may be in flight together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from confluent_kafka import Producer
+
 from adapter.format.movable import Movable
-from adapter.movers.settings import BATCH_BYTES
+from adapter.movers.settings import BATCH_BYTES, FLUSH_TIMEOUT_S
+
+Place = tuple[str, int]
+"""A topic and a partition."""
 
 MESSAGES_MAX = 4000
 BYTES_MAX = 4 * 1024 * 1024
@@ -13,38 +18,57 @@ BYTES_MAX = 4 * 1024 * 1024
 PARTITIONS_MAX = 64
 """A transaction writes a marker to each of its partitions: 0.25 ms each, 1.2 ms if replicated."""
 SMALL_BYTES = BATCH_BYTES // 5
-"""Of larger records librdkafka sends several batches of a partition at once; see batch_is_full."""
+"""Larger records have batches of their own, several in flight at once; see CopyBatch.prepare."""
 
 
 class CopyBatch:
     """The copies of the open transaction, counted.
 
+    **Batches in flight.** Of the first records that a producer writes to a partition, only one
+    batch may be in flight. A partition takes any first sequence number of a producer that it does
+    not know: if it refuses the first batch (it has no leader for a moment, as a new topic has) and
+    takes the second one, librdkafka 2.16 holds the first one for written, and its records are
+    nowhere (docs/decisions/0014). Once it knows the producer, it refuses what is out of order.
+
     librdkafka sends one batch of a partition at a time if more than four messages are in it. While
     another one is complete, or flush() is called, its thread does not sleep until the first one is
-    answered: that took most of the CPU of the movers. So no second batch is begun before the first
-    one is written.
+    answered: that took most of the CPU of the movers. So no second batch of small records is begun
+    before the first one is written.
     """
 
-    __slots__ = ("_unwritten", "bytes", "messages", "partitions")
+    __slots__ = ("_known", "_unwritten", "bytes", "messages", "partitions")
 
-    def __init__(self) -> None:
+    def __init__(self, known: set[Place]) -> None:
+        """known: partitions that have acknowledged records of the producer. Is added to."""
         self.messages = 0
         self.bytes = 0
-        self.partitions: set[tuple[str, int]] = set()
-        self._unwritten: dict[tuple[str, int], int] = {}
+        self.partitions: set[Place] = set()
+        self._known = known
+        self._unwritten: dict[Place, int] = {}
         """Bytes for each partition since everything was written last."""
 
-    def batch_is_full(self, partition: tuple[str, int], size: int) -> bool:
-        """Count a record of so many bytes; whether all before it have to be written first."""
-        unwritten = self._unwritten.get(partition, 0)
-        if unwritten and unwritten + size > BATCH_BYTES and size < SMALL_BYTES:
-            self._unwritten = {partition: size}
-            return True
-        self._unwritten[partition] = unwritten + size
-        return False
+    def prepare(self, producer: Producer, place: Place, size: int) -> None:
+        """Count a record that is produced next, and write all before it if it may not join them.
+
+        size: its bytes. Raises BufferError if they are not written in time, and what flush() does.
+        """
+        unwritten = self._unwritten.get(place, 0)
+        if unwritten and (
+            (unwritten + size > BATCH_BYTES and size < SMALL_BYTES) or place not in self._known
+        ):
+            if left := producer.flush(FLUSH_TIMEOUT_S):
+                raise BufferError(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
+            self.written()
+            unwritten = 0
+        self._unwritten[place] = unwritten + size
+
+    def written(self) -> None:
+        """All that was produced has been acknowledged."""
+        self._known.update(self._unwritten)
+        self._unwritten.clear()
 
     def has_room(
-        self, record: list[Movable], partitions_of: Callable[[list[Movable]], set[tuple[str, int]]]
+        self, record: list[Movable], partitions_of: Callable[[list[Movable]], set[Place]]
     ) -> bool:
         """Whether a whole record still fits; an empty transaction has room for any record.
 

@@ -67,10 +67,12 @@ class Events:
     def send(
         self, record: list[Movable], producer: Producer, report: OnDelivery, batch: CopyBatch
     ) -> None:
+        place = self._topic, TOPIC_PARTITION
         for event in record:
             assert isinstance(event, EventRaised)
             value = events.encode(self._queue_manager, event)
+            batch.prepare(producer, place, len(value))
             producer.produce(self._topic, value, event.name, TOPIC_PARTITION, report)
             batch.bytes += len(value)
         batch.messages += len(record)
-        batch.partitions |= self.partitions(record)
+        batch.partitions.add(place)

@@ -294,7 +294,9 @@ class Parking:
 
     def _begin_catch_up(self, topic: str) -> CatchUp:
         parked = self._writer.at.parked[topic]
-        if self._projection.repair(topic) and parked.offset != NOWHERE and not parked.unwritten:
+        is_new = self._projection.repair(topic)
+        self._writer.producers.forget_partitions()
+        if is_new and parked.offset != NOWHERE and not parked.unwritten:
             # What was in it is gone: all that the ledger has, once more. Said before anything is
             # copied: a transaction that is aborted makes the topic look used.
             parked.offset, parked.owner, parked.n, parked.records = NOWHERE, bytes(16), 0, 0

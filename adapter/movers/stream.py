@@ -24,7 +24,7 @@ from adapter.movers.batch import CopyBatch
 from adapter.movers.progress import never_written, topics_like
 from adapter.movers.projection import OnDelivery
 from adapter.movers.recorded import seq_of
-from adapter.movers.settings import FLUSH_TIMEOUT_S, PARTITIONS, STREAM, MoverSettings
+from adapter.movers.settings import PARTITIONS, STREAM, MoverSettings
 from adapter.topics.admin import TopicAdmin, TopicError, TopicSpec, progress_spec, queue_spec
 from adapter.topics.decoder import RecordDecoder
 
@@ -181,7 +181,11 @@ class Stream:
         return sum(len(one.body) for one in record if isinstance(one, Copy))
 
     def partitions(self, record: list[Movable]) -> set[tuple[str, int]]:
-        return {(one.queue, one.lane) for one in record if isinstance(one, Copy)}
+        return {
+            (self._names.get(one.queue) or self._topic(one.queue), one.lane)
+            for one in record
+            if isinstance(one, Copy)
+        }
 
     def identities(self, record: list[Movable]) -> list[tuple[tuple[str, int], object]]:
         """See the port: seqs tell the messages of a lane apart."""
@@ -230,10 +234,10 @@ class Stream:
                 queue, lane, body = one.queue, one.lane, one.body
                 topic = topics.get(queue) or self._topic(queue)
                 time_ms = max(1, one.put_time_ms)  # 0 would mean now; Kafka takes none below
-                place = queue, lane
-                if batch.batch_is_full(place, len(body) + len(one.descriptor) + RECORD_BYTES):
-                    _write(producer)
+                place = topic, lane
+                besides = len(one.descriptor) + RECORD_BYTES
                 for headers, value in chunks.records_of((HEADER, one.descriptor), body, most):
+                    batch.prepare(producer, place, len(value) + besides)
                     produce(topic, value, None, lane, report, None, time_ms, headers)
                 add(place)
                 size += len(body)
@@ -247,13 +251,6 @@ class Stream:
         incarnation = self._incarnations.get(queue, 0)
         name = self._names[queue] = names.queue_topic(self._queue_manager, queue, incarnation)
         return name
-
-
-def _write(producer: Producer) -> None:
-    """Wait until what was produced is written; BufferError if it is not in time."""
-    left = producer.flush(FLUSH_TIMEOUT_S)
-    if left:
-        raise BufferError(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
 
 
 def _is_made_late(queue: str) -> bool:

@@ -30,6 +30,7 @@ from typing import TypeVar
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger.failures import describe, error_of
+from adapter.movers.batch import Place
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.settings import (
     FLUSH_TIMEOUT_S,
@@ -40,6 +41,9 @@ from adapter.movers.settings import (
 )
 
 PRODUCERS = 2
+FORGET_S = 3600.0
+"""A partition forgets a producer that has not written to it for a day (producer.id.expiration.ms):
+what is known of partitions is forgotten sooner."""
 INIT_TIMEOUT_S = 20.0
 """For ending the transaction that a dead mover left open, with brokers that are failing over."""
 COMMIT_TIMEOUT_S = 20.0
@@ -106,12 +110,15 @@ class AlternatingProducers:
         """Whose transaction is open, or comes next."""
         self._failed = ""
         self.open = False
+        self._known: list[set[Place]] = []
+        self._forgot_s = 0.0
         self.refused: dict[str, str] = {}
         """Topics, but for that of the progress, that refused records in this term."""
 
     def renew(self) -> None:
         """Replace both producers: what the old ones, or another mover's, have open is aborted."""
         self._producers, self._troubles = [], []
+        self.forget_partitions()
         self.open = False
         self.refused = {}
         for turn, transactional_id in enumerate(self._ids):
@@ -123,9 +130,21 @@ class AlternatingProducers:
             self._call("initialising", lambda one: one.init_transactions(INIT_TIMEOUT_S))
         self.turn = 0
 
+    @property
+    def known(self) -> set[Place]:
+        """Partitions that know the producer whose turn it is; see CopyBatch. To be added to."""
+        return self._known[self.turn]
+
+    def forget_partitions(self) -> None:
+        """Take no partition for one that knows the producers: a topic may have been made again."""
+        self._known = [set() for _ in range(PRODUCERS)]
+        self._forgot_s = time.monotonic()
+
     def begin(self) -> Producer:
         """Open the next transaction, on the producer whose turn it is."""
         assert not self.open, "one transaction at a time"
+        if time.monotonic() - self._forgot_s > FORGET_S:
+            self.forget_partitions()
         self._call("polling", lambda one: one.poll(0))
         self._troubles[self.turn].text = ""  # nothing of ours was in flight
         self._failed = ""

@@ -36,7 +36,7 @@ class CopyWriter:
         self._committed = committed
         self._topic = settings.progress_topic
         self._partition = PARTITIONS[projection.name]
-        self._batch = CopyBatch()
+        self._batch: CopyBatch
         self._producer: Producer
         self.producers = AlternatingProducers(settings, projection.name)
         self.at = CopyProgress()
@@ -54,7 +54,6 @@ class CopyWriter:
         """Go on from the progress as it was committed, by the producer whose turn it was."""
         self.at = at
         self.progress_turn = turn
-        self._batch = CopyBatch()
 
     def mark(self, aborted: Collection[int] = (), lanes: Collection[tuple[str, int]] = ()) -> bytes:
         """Commit a record that means nothing on each producer in turn; its value.
@@ -81,6 +80,7 @@ class CopyWriter:
     def begin(self) -> None:
         """Open a transaction; there must be none."""
         self._producer = self.producers.begin()
+        self._batch = CopyBatch(self.producers.known)
 
     def has_room(self, record: list[Movable]) -> bool:
         """Whether a record still fits into the open transaction."""
@@ -103,7 +103,7 @@ class CopyWriter:
         producers = self.producers
         self._produce_progress(progress_format.encode(self.at), self._projection.name)
         producers.commit()
-        self._batch = CopyBatch()
+        self._batch.written()
         self.transactions += 1
         self._committed()
 

@@ -15,7 +15,14 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import ASSIGNED, LOG, RECONNECTS, TIMINGS, LastError
+from adapter.ledger.kafka_settings import (
+    ASSIGNED,
+    BATCH_BY_BATCH,
+    LOG,
+    RECONNECTS,
+    TIMINGS,
+    LastError,
+)
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost, TopicMissing
 from adapter.topics.admin import (
@@ -142,6 +149,7 @@ class KafkaTopicWriter:
             "topic.metadata.propagation.max.ms": 5000,
             "enable.idempotence": True,
             "acks": "all",
+            **BATCH_BY_BATCH,
             "linger.ms": 1,
             "batch.size": 512 * 1024,
             "message.max.bytes": RECORD_BYTES_MAX,

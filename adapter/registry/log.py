@@ -23,7 +23,7 @@ from adapter.ledger.kafka_reader import (
     unavailable,
     wrong_settings,
 )
-from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
+from adapter.ledger.kafka_settings import BATCH_BY_BATCH, LedgerSettings, producer_settings
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
 from adapter.topics import admin as topics
@@ -212,7 +212,7 @@ class TopicLog:
         if self._producer is None:
             try:
                 settings = producer_settings(self._settings, lambda _error: None)
-                self._producer = Producer(settings)
+                self._producer = Producer(settings | BATCH_BY_BATCH)
             except KafkaException as error:
                 raise wrong_settings(self._settings, error) from error
         return self._producer

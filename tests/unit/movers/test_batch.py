@@ -22,7 +22,7 @@ def record_to(places: list[tuple[str, int]]) -> list[Movable]:
 
 
 def batch_of(messages: int = 1, size: int = 1, partitions: Any = ()) -> CopyBatch:
-    batch = CopyBatch()
+    batch = CopyBatch(set())
     batch.messages, batch.bytes, batch.partitions = messages, size, set(partitions)
     return batch
 
@@ -34,10 +34,10 @@ def has_room(batch: CopyBatch, record: list[Movable]) -> bool:
 def test_an_empty_transaction_takes_any_record() -> None:
     """A unit is never split."""
     wide = record_to([("Q", lane) for lane in range(PARTITIONS_MAX + 1)])
-    assert has_room(CopyBatch(), wide)
+    assert has_room(CopyBatch(set()), wide)
     assert not has_room(batch_of(), wide)
     long = record_to([("Q", 0)] * (MESSAGES_MAX + 1))
-    assert has_room(CopyBatch(), long)
+    assert has_room(CopyBatch(set()), long)
     assert not has_room(batch_of(), long)
 
 

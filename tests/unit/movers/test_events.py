@@ -35,7 +35,7 @@ def test_only_events_are_read() -> None:
 
 def test_an_event_is_keyed_by_its_object_and_stamped_by_nobody() -> None:
     producer: Any = NotedProducer()
-    load = CopyBatch()
+    load = CopyBatch(set())
 
     def report(_error: object, _message: object) -> None:
         """Nothing is delivered here."""

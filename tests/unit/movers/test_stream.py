@@ -6,6 +6,7 @@ import pytest
 
 from adapter.core.contract.records import EventRaised, QueueDefined, QueueDeleted
 from adapter.format import entries
+from adapter.format.chunks import CHUNK_BYTES
 from adapter.format.movable import Copy, Movable
 from adapter.movers import stream
 from adapter.movers.batch import CopyBatch
@@ -63,13 +64,13 @@ def made(cargo: Stream) -> list[list[str]]:
 def topics_of(cargo: Stream, *queues: str) -> list[str]:
     producer: Any = NotedProducer()
     record: list[Movable] = [Copy(queue, 0, 7, b"d", b"body") for queue in queues]
-    cargo.send(record, producer, lambda _error, _message: None, CopyBatch())
+    cargo.send(record, producer, lambda _error, _message: None, CopyBatch(set()))
     return [arguments[0] for arguments in producer.sent]
 
 
 def test_a_copy_has_lane_time_header_and_body_as_they_are_in_the_ledger(cargo: Stream) -> None:
     producer: Any = NotedProducer()
-    load = CopyBatch()
+    load = CopyBatch(set())
 
     def report(_error: object, _message: object) -> None:
         """Nothing is delivered here."""
@@ -81,13 +82,17 @@ def test_a_copy_has_lane_time_header_and_body_as_they_are_in_the_ledger(cargo: S
         # A timestamp of 0 would be the current time for librdkafka.
         ("mq.QM1.q.A", b"", None, 4, report, None, 1, [("mqmd", b"e")]),
     ]
-    assert (load.messages, load.bytes, load.partitions) == (2, 4, {("A", 3), ("A", 4)})
+    assert (load.messages, load.bytes, load.partitions) == (
+        2,
+        4,
+        {("mq.QM1.q.A", 3), ("mq.QM1.q.A", 4)},
+    )
 
 
 def test_a_batch_of_a_partition_is_written_before_the_next_one_begins(cargo: Stream) -> None:
     """Else librdkafka's thread does not sleep until the first one is answered."""
     producer: Any = NotedProducer()
-    load = CopyBatch()
+    load = CopyBatch({("mq.QM1.q.A", lane) for lane in (3, 4, 5)})
     bodies = bytes(BATCH_BYTES // 10)
 
     def send(count: int, lane: int, body: bytes) -> None:
@@ -106,12 +111,39 @@ def test_a_batch_of_a_partition_is_written_before_the_next_one_begins(cargo: Str
     assert producer.written == [18, 29], "of long ones several batches are on their way together"
 
 
+def test_a_partition_acknowledges_the_first_record_before_it_gets_a_second(cargo: Stream) -> None:
+    """Else it may take the second without the first, and librdkafka takes both for written."""
+    producer: Any = NotedProducer()
+    known: set[tuple[str, int]] = set()
+    load = CopyBatch(known)
+
+    def send(*lanes: int, body: bytes = b"") -> None:
+        record: list[Movable] = [Copy("A", lane, 7, b"d", body) for lane in lanes]
+        cargo.send(record, producer, lambda _error, _message: None, load)
+
+    send(3, 4)
+    assert producer.written == []
+    send(3, 4, 5, 3)
+    assert producer.written == [2], "one flush for all that is in flight"
+    send(5)
+    assert producer.written == [2, 6]
+    send(3, 4, 5)
+    assert producer.written == [2, 6]
+    assert known == {("mq.QM1.q.A", lane) for lane in (3, 4, 5)}
+    send(6, body=bytes(2 * CHUNK_BYTES))
+    assert producer.written == [2, 6, 11], "behind the first chunk"
+    cargo.take_in([QueueDeleted("A")])
+    cargo.take_in([QueueDefined("A", 1, {})])
+    send(3, 3)
+    assert producer.written == [2, 6, 11, 13], "an incarnation has a topic of its own"
+
+
 def test_records_that_are_not_written_in_time_are_told(cargo: Stream) -> None:
     producer: Any = NotedProducer()
     producer.flush = lambda _timeout_s: 3
     record: list[Movable] = [Copy("A", 3, 7, b"d", bytes(BATCH_BYTES // 6))] * 6
     with pytest.raises(BufferError, match="3 records were not written in 20 s"):
-        cargo.send(record, producer, lambda _error, _message: None, CopyBatch())
+        cargo.send(record, producer, lambda _error, _message: None, CopyBatch(set()))
 
 
 def test_incarnations_follow_the_ledger(cargo: Stream) -> None:

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 from adapter.movers import transactions
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.movers.transactions import DOUBTFUL_AFTER_S, AlternatingProducers
+from adapter.movers.transactions import DOUBTFUL_AFTER_S, FORGET_S, AlternatingProducers
 from adapter.topics.admin import TopicSettings
 
 SETTINGS = MoverSettings(
@@ -128,6 +128,22 @@ def test_ids_are_initialised_in_order_and_the_first_turn_is_on_the_first(bench: 
         *(f"{step} {second}" for step in steps),
         *(f"{step} {first}" for step in steps),
     ]
+
+
+def test_what_partitions_know_of_a_producer_is_its_own_and_ends_with_it(bench: Bench) -> None:
+    """See CopyBatch: a partition that was made again, or has forgotten it, knows it no more."""
+    bench.turns.known.add(("A", 0))
+    bench.transact()
+    assert bench.turns.known == set()
+    bench.transact()
+    assert bench.turns.known == {("A", 0)}
+    bench.clock.pass_s(FORGET_S + 1)
+    bench.transact()
+    bench.transact()
+    assert bench.turns.known == set()
+    bench.turns.known.add(("A", 0))
+    bench.turns.renew()
+    assert bench.turns.known == set()
 
 
 def test_a_slow_commit_is_doubtful(bench: Bench) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from confluent_kafka import Producer
-
 from adapter.format.movable import Movable
-from adapter.movers.settings import BATCH_BYTES, FLUSH_TIMEOUT_S
+from adapter.movers.settings import BATCH_BYTES
 
 Place = tuple[str, int]
 """A topic and a partition."""
@@ -36,28 +34,31 @@ class CopyBatch:
     before the first one is written.
     """
 
-    __slots__ = ("_known", "_unwritten", "bytes", "messages", "partitions")
+    __slots__ = ("_known", "_unwritten", "_write", "bytes", "messages", "partitions")
 
-    def __init__(self, known: set[Place]) -> None:
-        """known: partitions that have acknowledged records of the producer. Is added to."""
+    def __init__(self, known: set[Place], write: Callable[[], None]) -> None:
+        """known: partitions that have acknowledged records of the producer; is added to.
+
+        write: waits until all that was produced is acknowledged, and raises if it is not.
+        """
         self.messages = 0
         self.bytes = 0
         self.partitions: set[Place] = set()
         self._known = known
+        self._write = write
         self._unwritten: dict[Place, int] = {}
         """Bytes for each partition since everything was written last."""
 
-    def prepare(self, producer: Producer, place: Place, size: int) -> None:
+    def prepare(self, place: Place, size: int) -> None:
         """Count a record that is produced next, and write all before it if it may not join them.
 
-        size: its bytes. Raises BufferError if they are not written in time, and what flush() does.
+        size: its bytes. Raises what write() does.
         """
         unwritten = self._unwritten.get(place, 0)
         if unwritten and (
             (unwritten + size > BATCH_BYTES and size < SMALL_BYTES) or place not in self._known
         ):
-            if left := producer.flush(FLUSH_TIMEOUT_S):
-                raise BufferError(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
+            self._write()
             self.written()
             unwritten = 0
         self._unwritten[place] = unwritten + size

@@ -71,7 +71,7 @@ class Events:
         for event in record:
             assert isinstance(event, EventRaised)
             value = events.encode(self._queue_manager, event)
-            batch.prepare(producer, place, len(value))
+            batch.prepare(place, len(value))
             producer.produce(self._topic, value, event.name, TOPIC_PARTITION, report)
             batch.bytes += len(value)
         batch.messages += len(record)

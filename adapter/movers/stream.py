@@ -237,7 +237,7 @@ class Stream:
                 place = topic, lane
                 besides = len(one.descriptor) + RECORD_BYTES
                 for headers, value in chunks.records_of((HEADER, one.descriptor), body, most):
-                    batch.prepare(producer, place, len(value) + besides)
+                    batch.prepare(place, len(value) + besides)
                     produce(topic, value, None, lane, report, None, time_ms, headers)
                 add(place)
                 size += len(body)

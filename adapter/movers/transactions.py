@@ -160,10 +160,14 @@ class AlternatingProducers:
         """Abort the open transaction, once its records are written, as definitely."""
         self._end("an abort", "aborting", lambda one: one.abort_transaction(COMMIT_TIMEOUT_S))
 
-    def _end(self, what: str, doing: str, end: Callable[[Producer], object]) -> None:
+    def write(self) -> None:
+        """Wait until all that was produced is written; raises Doubtful or Fenced if it is not."""
         left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S))
         if left:
             raise Doubtful(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
+
+    def _end(self, what: str, doing: str, end: Callable[[Producer], object]) -> None:
+        self.write()
         if self._failed:
             raise Doubtful(f"writing failed: {self._failed}")
         began_s = time.monotonic()

@@ -80,7 +80,7 @@ class CopyWriter:
     def begin(self) -> None:
         """Open a transaction; there must be none."""
         self._producer = self.producers.begin()
-        self._batch = CopyBatch(self.producers.known)
+        self._batch = CopyBatch(self.producers.known, self.producers.write)
 
     def has_room(self, record: list[Movable]) -> bool:
         """Whether a record still fits into the open transaction."""

@@ -17,12 +17,16 @@ class Places:
         return {(one.queue, one.lane) for one in record if isinstance(one, Copy)}
 
 
+def nothing() -> None:
+    """Nothing is written here."""
+
+
 def record_to(places: list[tuple[str, int]]) -> list[Movable]:
     return [Copy(queue, lane, 0, b"", b"") for queue, lane in places]
 
 
 def batch_of(messages: int = 1, size: int = 1, partitions: Any = ()) -> CopyBatch:
-    batch = CopyBatch(set())
+    batch = CopyBatch(set(), nothing)
     batch.messages, batch.bytes, batch.partitions = messages, size, set(partitions)
     return batch
 
@@ -34,10 +38,10 @@ def has_room(batch: CopyBatch, record: list[Movable]) -> bool:
 def test_an_empty_transaction_takes_any_record() -> None:
     """A unit is never split."""
     wide = record_to([("Q", lane) for lane in range(PARTITIONS_MAX + 1)])
-    assert has_room(CopyBatch(set()), wide)
+    assert has_room(CopyBatch(set(), nothing), wide)
     assert not has_room(batch_of(), wide)
     long = record_to([("Q", 0)] * (MESSAGES_MAX + 1))
-    assert has_room(CopyBatch(set()), long)
+    assert has_room(CopyBatch(set(), nothing), long)
     assert not has_room(batch_of(), long)
 
 

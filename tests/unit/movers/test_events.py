@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from adapter.core.contract.records import EventRaised, QueueDefined
 from adapter.format import entries, events
 from adapter.movers.batch import CopyBatch
@@ -35,7 +37,7 @@ def test_only_events_are_read() -> None:
 
 def test_an_event_is_keyed_by_its_object_and_stamped_by_nobody() -> None:
     producer: Any = NotedProducer()
-    load = CopyBatch(set())
+    load = CopyBatch(set(), pytest.fail)
 
     def report(_error: object, _message: object) -> None:
         """Nothing is delivered here."""

@@ -44,9 +44,8 @@ class NotedProducer:
     def produce(self, *arguments: Any) -> None:
         self.sent.append(arguments)
 
-    def flush(self, _timeout_s: float) -> int:
+    def flush(self) -> None:
         self.written.append(len(self.sent))
-        return 0
 
 
 @pytest.fixture
@@ -64,13 +63,13 @@ def made(cargo: Stream) -> list[list[str]]:
 def topics_of(cargo: Stream, *queues: str) -> list[str]:
     producer: Any = NotedProducer()
     record: list[Movable] = [Copy(queue, 0, 7, b"d", b"body") for queue in queues]
-    cargo.send(record, producer, lambda _error, _message: None, CopyBatch(set()))
+    cargo.send(record, producer, lambda _error, _message: None, CopyBatch(set(), producer.flush))
     return [arguments[0] for arguments in producer.sent]
 
 
 def test_a_copy_has_lane_time_header_and_body_as_they_are_in_the_ledger(cargo: Stream) -> None:
     producer: Any = NotedProducer()
-    load = CopyBatch(set())
+    load = CopyBatch(set(), producer.flush)
 
     def report(_error: object, _message: object) -> None:
         """Nothing is delivered here."""
@@ -92,7 +91,7 @@ def test_a_copy_has_lane_time_header_and_body_as_they_are_in_the_ledger(cargo: S
 def test_a_batch_of_a_partition_is_written_before_the_next_one_begins(cargo: Stream) -> None:
     """Else librdkafka's thread does not sleep until the first one is answered."""
     producer: Any = NotedProducer()
-    load = CopyBatch({("mq.QM1.q.A", lane) for lane in (3, 4, 5)})
+    load = CopyBatch({("mq.QM1.q.A", lane) for lane in (3, 4, 5)}, producer.flush)
     bodies = bytes(BATCH_BYTES // 10)
 
     def send(count: int, lane: int, body: bytes) -> None:
@@ -115,7 +114,7 @@ def test_a_partition_acknowledges_the_first_record_before_it_gets_a_second(cargo
     """Else it may take the second without the first, and librdkafka takes both for written."""
     producer: Any = NotedProducer()
     known: set[tuple[str, int]] = set()
-    load = CopyBatch(known)
+    load = CopyBatch(known, producer.flush)
 
     def send(*lanes: int, body: bytes = b"") -> None:
         record: list[Movable] = [Copy("A", lane, 7, b"d", body) for lane in lanes]
@@ -136,14 +135,6 @@ def test_a_partition_acknowledges_the_first_record_before_it_gets_a_second(cargo
     cargo.take_in([QueueDefined("A", 1, {})])
     send(3, 3)
     assert producer.written == [2, 6, 11, 13], "an incarnation has a topic of its own"
-
-
-def test_records_that_are_not_written_in_time_are_told(cargo: Stream) -> None:
-    producer: Any = NotedProducer()
-    producer.flush = lambda _timeout_s: 3
-    record: list[Movable] = [Copy("A", 3, 7, b"d", bytes(BATCH_BYTES // 6))] * 6
-    with pytest.raises(BufferError, match="3 records were not written in 20 s"):
-        cargo.send(record, producer, lambda _error, _message: None, CopyBatch(set()))
 
 
 def test_incarnations_follow_the_ledger(cargo: Stream) -> None:

@@ -57,6 +57,7 @@ from adapter import watched
 from adapter.ledger import kafka_signs
 from adapter.ledger.envelope import RecordNumber, encode_change, encode_entry, step_of
 from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.kafka_producers import POLL_S, await_reports
 from adapter.ledger.kafka_reader import (
     NO_OFFSET,
     PARTITION,
@@ -91,11 +92,6 @@ from adapter.ledger.term import Term
 
 __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
 
-POLL_S = 0.1
-"""How long until the poll thread notices a stop; it wakes at once for reports."""
-ASK_AGAIN_S = 0.02
-ASKS_MAX = 10
-"""How often, and after what pause, a take-over that is not confirmed asks for its topic again."""
 STOP_TIMEOUT_S = 10.0
 TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 ATTEMPTS_KEPT = 100
@@ -142,22 +138,24 @@ class LedgerWriter:
         settings = self._settings
         producer = self._producer
         assert producer is not None, "a stopped writer was used"
-        self._hasten(producer)
+        try:
+            producer.list_topics(settings.topic, settings.take_over_timeout_s)
+        except KafkaException as failure:
+            why = f"{describe(failure)} {self._last_error.text}".strip()
+            raise unavailable(settings, "reaching it", why, classify(failure)) from failure
         producer.produce(
             settings.topic,
             encode_change(self._owner, replaced, who.encode()),
             partition=PARTITION,
             on_delivery=lambda error, message: reports.append((error, message)),
         )
-        deadline_s = time.monotonic() + settings.take_over_timeout_s
-        asks = ASKS_MAX
-        while not reports and time.monotonic() < deadline_s:
-            check_wanted(settings, self._given_up)
-            producer.poll(ASK_AGAIN_S if asks else POLL_S)
-            if asks and not reports:
-                asks -= 1
-                with contextlib.suppress(KafkaException):  # the report says what is wrong
-                    producer.list_topics(settings.topic, POLL_S)
+        await_reports(
+            producer,
+            settings.topic,
+            lambda: bool(reports),
+            time.monotonic() + settings.take_over_timeout_s,
+            lambda: check_wanted(settings, self._given_up),
+        )
         if not reports:
             why = self._last_error.text or "no answer"
             within = f"{why} within {settings.take_over_timeout_s:g} s"
@@ -171,19 +169,6 @@ class LedgerWriter:
             why = "it was reported without its offset"
             raise unavailable(settings, "announcing the new owner", why, Failure.RETRY)
         return offset
-
-    def _hasten(self, producer: Producer) -> None:
-        """Ask for the topic first: that reply makes librdkafka ask for its producer id at once.
-
-        Else it asks on a timer of 500 ms, and every take-over would take that long. It still does
-        if the reply comes before the connection is up on which it asks: in one take-over of five.
-        So the question is repeated while nothing is confirmed.
-        """
-        try:
-            producer.list_topics(self._settings.topic, self._settings.take_over_timeout_s)
-        except KafkaException as error:
-            why = f"{describe(error)} {self._last_error.text}".strip()
-            raise unavailable(self._settings, "reaching it", why, classify(error)) from error
 
     def start(self, offset: int, on_durable: Durable, on_doubt: Doubt) -> None:
         """Begin the term behind our OWNER_CHANGED."""

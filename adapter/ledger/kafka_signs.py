@@ -8,6 +8,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger.envelope import OWNER_BYTES
 from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.kafka_producers import await_reports
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
@@ -26,7 +27,6 @@ from adapter.ledger.signs import (
     probe,
 )
 
-POLL_S = 0.1
 PROBING = "asking for its time"
 
 
@@ -82,7 +82,6 @@ def time_ms(settings: LedgerSettings) -> int:
         raise wrong_settings(settings, error) from error
     reports: list[tuple[KafkaError | None, Message]] = []
     try:
-        # That reply makes librdkafka ask for its producer id at once, and not half a second later.
         producer.list_topics(settings.topic, settings.take_over_timeout_s)
         producer.produce(
             settings.topic,
@@ -93,8 +92,7 @@ def time_ms(settings: LedgerSettings) -> int:
     except KafkaException as error:
         raise unavailable(settings, PROBING, describe(error), classify(error)) from error
     deadline_s = time.monotonic() + settings.take_over_timeout_s
-    while not reports and time.monotonic() < deadline_s:
-        producer.poll(POLL_S)
+    await_reports(producer, settings.topic, lambda: bool(reports), deadline_s)
     if not reports:
         why = f"{last_error or 'no answer'} within {settings.take_over_timeout_s:g} s"
         raise unavailable(settings, PROBING, why, Failure.RETRY)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.kafka_producers import POLL_S, await_reports
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
@@ -27,8 +28,6 @@ from adapter.ledger.kafka_settings import (
 )
 from adapter.ledger.port import LedgerUnavailable
 from adapter.ledger.snapshots import KEPT, Collector, Snapshot, frame
-
-POLL_S = 0.1
 
 
 class KafkaSnapshots:
@@ -60,8 +59,8 @@ class KafkaSnapshots:
         records = frame(snapshot, os.urandom(16))
         for record in records:
             self._produce(producer, record, reports, deadline_s)
-        while len(reports) < len(records) and time.monotonic() < deadline_s:
-            producer.poll(POLL_S)
+        topic = self._settings.topic
+        await_reports(producer, topic, lambda: len(reports) >= len(records), deadline_s)
         self._check(reports, len(records))
         start = offset_of(reports[0][1])
         if self._starts and start <= self._starts[-1]:

@@ -9,13 +9,13 @@ not know how a message travels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-import msgspec
+from msgspec import Struct
 
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.commands import AskLowest, Request
-from adapter.core.contract.message import NO_ID, MessageData
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import (
@@ -27,65 +27,93 @@ from adapter.core.contract.records import (
     UnitArrived,
 )
 from adapter.core.contract.results import LowestPlaces
-from adapter.core.contract.transmission import Transmission
 from adapter.core.model.arrivals import LaneArrivals
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL
-from adapter.core.model.routes import Target
 from adapter.core.rules.broker import delivery as broker_delivery
 from adapter.core.rules.broker.delivery import ConversationPlan
-from adapter.core.rules.messages import put
-from adapter.core.rules.messages.plan import Plan, dead_letter_queue
+from adapter.core.rules.messages import arrival as arrival_of_mq
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import Puts
 from adapter.core.rules.msmq.checks import is_valid
 from adapter.core.rules.msmq.delivery import arrive, waits_for_room
-from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import parking
 from adapter.core.rules.primitives.decision import Decision, connection_of
 from adapter.core.rules.primitives.matching import is_over
 
 BLOCKED = "arrival_blocked"
-INVALID = 2110
-"""MQRC_FORMAT_ERROR: what came is no message."""
 SPANS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
 POSITIONS_PER_RECORD = 1_000
 
 
+class Arriving(Struct):
+    """A unit of another queue manager that is being put.
+
+    delivered: messages of MQ that their queues took; reports about them come when all were put.
+    """
+
+    plan: Plan
+    conversations: ConversationPlan
+    source: str
+    delivered: list[MessageData] = []
+
+
+def _of_conversation(arriving: Arriving, arrival: Arrival) -> str:
+    broker_delivery.deliver(arriving.conversations, arrival.message)
+    return ""
+
+
+def _of_msmq(arriving: Arriving, arrival: Arrival) -> str:
+    message = arrival.message
+    if waits_for_room(arriving.plan, message):
+        return message.transmission.queue if message.transmission is not None else ""
+    arrive(arriving.plan, message)
+    return ""
+
+
+def _of_mq(arriving: Arriving, arrival: Arrival) -> str:
+    return arrival_of_mq.arrive(arriving.plan, arrival, arriving.source, arriving.delivered)
+
+
+ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {
+    "conversation": _of_conversation,
+    "msmq": _of_msmq,
+    "mq": _of_mq,
+}
+"""By kind of message: plans its put; returns the name of the queue that has no room, else ""."""
+
+
 def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
     """Put what of a unit is new, and note that it came; or say that there is no room for it."""
     plan = Plan(qm, now_ms)
-    conversations = ConversationPlan(plan)
-    delivered: list[MessageData] = []
+    arriving = Arriving(plan, ConversationPlan(plan), unit.source)
     blocked = ""
     for arrival in _new(qm, unit):
-        message = arrival.message
-        if not arrival.code and broker_delivery.is_valid(message):
-            broker_delivery.deliver(conversations, message)
-        elif not arrival.code and message.msmq is not None and is_valid(message):
-            if waits_for_room(plan, message):
-                return _report_blocked(qm, unit, _name_of(arrival), now_ms)
-            arrive(plan, message)
-        else:
-            blocked = _deliver(plan, arrival, unit.source, delivered)
-            if blocked:
-                return _report_blocked(qm, unit, blocked, now_ms)
-    blocked = _first_parked(qm, plan.puts + plan.reports)
+        blocked = ARRIVALS[_kind_of(arrival)](arriving, arrival)
+        if blocked:
+            break
+    blocked = blocked or _first_parked(qm, plan.puts + plan.reports)
     if blocked:
         return _report_blocked(qm, unit, blocked, now_ms)
     qm.arrivals.blocked.pop(unit.topic, None)
-    for message in delivered:
+    for message in arriving.delivered:
         plan.report(message, CONFIRM_ON_ARRIVAL)
-    conversations.set_endpoints()
+    arriving.conversations.set_endpoints()
     records = plan.record(unit.unit, "commit")
-    return [*records, *conversations.removals(), _arrived(unit)]
+    return [*records, *arriving.conversations.removals(), _arrived(unit)]
 
 
-def _name_of(arrival: Arrival) -> str:
-    to = arrival.message.transmission
-    return to.queue if to is not None else ""
+def _kind_of(arrival: Arrival) -> str:
+    """Say how a message arrives: what is not valid otherwise, as one of MQ."""
+    message = arrival.message
+    if not arrival.code and broker_delivery.is_valid(message):
+        return "conversation"
+    if not arrival.code and message.msmq is not None and is_valid(message):
+        return "msmq"
+    return "mq"
 
 
 def _first_parked(qm: QueueManager, puts: Puts) -> str:
@@ -108,66 +136,6 @@ def _new(qm: QueueManager, unit: ArrivedUnit) -> list[Arrival]:
             seq = 0 if arrival.n else arrival.seq
             met.setdefault((arrival.lane, seq, arrival.n), arrival)
     return list(met.values())
-
-
-def _deliver(plan: Plan, arrival: Arrival, source: str, delivered: list[MessageData]) -> str:
-    """Plan the put of a message; returns the name of its queue if nothing can take it.
-
-    source: the queue manager that sent it. delivered: takes a message that its queue takes.
-    """
-    message = msgspec.structs.replace(arrival.message, transmission=None)
-    to = arrival.message.transmission or Transmission("")
-    target = routes.find(plan.qm, to.queue, to.queue_manager, plan.new_queues)
-    if target.queue is not None and target.queue.name == source and target.transmission == to:
-        # It would go back to where it came from, unchanged: and so for ever.
-        target = Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)
-    code = arrival.code or _complete(plan.qm, target.queue, message, plan.now_ms)
-    if code:
-        invalid = [_as_bytes(plan.qm, message.body, plan.now_ms)]
-        reason = plan.bury(invalid, to.queue, code, to.queue_manager)
-    else:
-        reason = plan.send(target, message)
-        if reason is None:
-            delivered.append(message)
-        else:
-            reason = plan.give_up(message, to.queue, to.queue_manager, reason)
-    if reason is None:
-        return ""
-    return to.queue or plan.qm.attributes.dead_letter_queue or "SYSTEM"
-
-
-def _complete(qm: QueueManager, queue: LocalQueue | None, message: MessageData, now_ms: int) -> int:
-    """Fill in what a message that arrived leaves open; returns why it is invalid, or 0."""
-    message.destination, message.delay_ms = "", 0
-    checked = queue or dead_letter_queue(qm)
-    if checked is None:
-        return 0
-    try:
-        put.check(checked, message)
-    except Refusal as refusal:
-        return 0 if refusal.reason in LATER else INVALID
-    put.default(checked, message, checked.attributes)
-    if not message.put_time_ms:
-        put.resolve(qm, checked, message, now_ms)
-    put.cap_life(message, checked.attributes, now_ms)
-    return 0
-
-
-LATER = (Reason.MESSAGE_TOO_LONG, Reason.PERSISTENT_NOT_ALLOWED)
-"""Said of a queue, and not of the message."""
-
-
-def _as_bytes(qm: QueueManager, body: bytes, now_ms: int) -> MessageData:
-    """Make a message of the body of what is not a message."""
-    return MessageData(
-        body=body,
-        message_id=qm.numbers.new_message_id(),
-        correlation_id=NO_ID,
-        group_id=NO_ID,
-        priority=0,
-        persistence=1,
-        put_time_ms=now_ms,
-    )
 
 
 def _report_blocked(qm: QueueManager, unit: ArrivedUnit, name: str, now_ms: int) -> list[Record]:

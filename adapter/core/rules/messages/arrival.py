@@ -1,0 +1,81 @@
+"""The put of a message of MQ that came from another queue manager, or from a topic.
+
+A message that its queue does not take goes to the dead-letter queue. This module does not know what
+came before, nor how a message travels.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from adapter.core.contract.arrivals import Arrival
+from adapter.core.contract.message import NO_ID, MessageData
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.transmission import Transmission
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import LocalQueue
+from adapter.core.model.routes import Target
+from adapter.core.rules.messages import put
+from adapter.core.rules.messages.plan import Plan, dead_letter_queue
+from adapter.core.rules.network import routes
+
+INVALID = 2110
+"""MQRC_FORMAT_ERROR: what came is no message."""
+LATER = (Reason.MESSAGE_TOO_LONG, Reason.PERSISTENT_NOT_ALLOWED)
+"""Said of a queue, and not of the message."""
+
+
+def arrive(plan: Plan, arrival: Arrival, source: str, delivered: list[MessageData]) -> str:
+    """Plan the put of a message; returns the name of its queue if nothing can take it, else "".
+
+    source: the queue manager that sent it. delivered: takes a message that its queue takes.
+    """
+    message = msgspec.structs.replace(arrival.message, transmission=None)
+    to = arrival.message.transmission or Transmission("")
+    target = routes.find(plan.qm, to.queue, to.queue_manager, plan.new_queues)
+    if target.queue is not None and target.queue.name == source and target.transmission == to:
+        # It would go back to where it came from, unchanged: and so for ever.
+        target = Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)
+    code = arrival.code or _complete(plan.qm, target.queue, message, plan.now_ms)
+    if code:
+        invalid = [_as_bytes(plan.qm, message.body, plan.now_ms)]
+        reason = plan.bury(invalid, to.queue, code, to.queue_manager)
+    else:
+        reason = plan.send(target, message)
+        if reason is None:
+            delivered.append(message)
+        else:
+            reason = plan.give_up(message, to.queue, to.queue_manager, reason)
+    if reason is None:
+        return ""
+    return to.queue or plan.qm.attributes.dead_letter_queue or "SYSTEM"
+
+
+def _complete(qm: QueueManager, queue: LocalQueue | None, message: MessageData, now_ms: int) -> int:
+    """Fill in what a message that arrived leaves open; returns why it is invalid, or 0."""
+    message.destination, message.delay_ms = "", 0
+    checked = queue or dead_letter_queue(qm)
+    if checked is None:
+        return 0
+    try:
+        put.check(checked, message)
+    except Refusal as refusal:
+        return 0 if refusal.reason in LATER else INVALID
+    put.default(checked, message, checked.attributes)
+    if not message.put_time_ms:
+        put.resolve(qm, checked, message, now_ms)
+    put.cap_life(message, checked.attributes, now_ms)
+    return 0
+
+
+def _as_bytes(qm: QueueManager, body: bytes, now_ms: int) -> MessageData:
+    """Make a message of the body of what is not a message."""
+    return MessageData(
+        body=body,
+        message_id=qm.numbers.new_message_id(),
+        correlation_id=NO_ID,
+        group_id=NO_ID,
+        priority=0,
+        persistence=1,
+        put_time_ms=now_ms,
+    )

@@ -27,12 +27,7 @@ from adapter.ledger.kafka_reader import (
     read_values,
     wrong_settings,
 )
-from adapter.ledger.kafka_settings import (
-    BATCH_BY_BATCH,
-    LastError,
-    LedgerSettings,
-    producer_settings,
-)
+from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_settings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import LedgerUnavailable, Raw
 from adapter.ledger.snapshots import Snapshot
@@ -215,7 +210,6 @@ class Pouring:
         self._last_error = LastError()
         options = {
             **producer_settings(settings, self._last_error),
-            **BATCH_BY_BATCH,
             "linger.ms": 20,
             "queue.buffering.max.messages": 100_000,
             "queue.buffering.max.kbytes": WAITING_KBYTES,

@@ -71,7 +71,7 @@ from adapter.ledger.kafka_reader import (
     unavailable,
     wrong_settings,
 )
-from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_settings
+from adapter.ledger.kafka_settings import LastError, LedgerSettings, owner_settings
 from adapter.ledger.port import (
     RECORD_BYTES_MAX,
     Entry,
@@ -126,9 +126,7 @@ class LedgerWriter:
         self._on_doubt: Doubt = ignore_doubt
         self._term: Term | None = None
         try:
-            self._producer: Producer | None = Producer(
-                producer_settings(settings, self._last_error)
-            )
+            self._producer: Producer | None = Producer(owner_settings(settings, self._last_error))
         except KafkaException as error:
             raise wrong_settings(settings, error) from error
 

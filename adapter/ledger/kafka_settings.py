@@ -94,18 +94,15 @@ class LedgerSettings(Struct, frozen=True, kw_only=True):
 
 
 BATCH_BY_BATCH = {"max.in.flight.requests.per.connection": 1}
-"""For a producer that writes more than one record before the first one is acknowledged. A partition
-takes any first sequence number of a producer that it does not know: if it refuses the first batch
-and takes the second one, librdkafka holds the first one for written (docs/decisions/0014)."""
+"""A partition takes any first number of a producer that it does not know: if it refuses the
+first batch and takes the second one, librdkafka holds the first one for written, which is nowhere
+(docs/decisions/0014). More is for those who await their first record."""
 
 
 def producer_settings(
     settings: LedgerSettings, on_error: Callable[[KafkaError], None]
 ) -> dict[str, Any]:
-    """For the owner's producer: idempotent, acknowledged by all, at once.
-
-    Five batches are in flight: to be used when the first record was awaited, or BATCH_BY_BATCH.
-    """
+    """For a producer: idempotent, acknowledged by all, at once, batch by batch."""
     return {
         **TIMINGS,
         "request.timeout.ms": 2500,
@@ -117,12 +114,19 @@ def producer_settings(
         "queue.buffering.max.kbytes": IN_FLIGHT_KBYTES_MAX,
         "enable.idempotence": True,
         "acks": "all",
-        "max.in.flight.requests.per.connection": 5,
+        **BATCH_BY_BATCH,
         "linger.ms": 0,
         "message.max.bytes": RECORD_BYTES_MAX,
         "error_cb": on_error,
         "logger": LOG,
     }
+
+
+def owner_settings(
+    settings: LedgerSettings, on_error: Callable[[KafkaError], None]
+) -> dict[str, Any]:
+    """For the owner's producer, which awaits its first record: five batches are in flight."""
+    return producer_settings(settings, on_error) | {"max.in.flight.requests.per.connection": 5}
 
 
 def consumer_settings(

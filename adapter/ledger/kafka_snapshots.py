@@ -20,12 +20,7 @@ from adapter.ledger.kafka_reader import (
     unavailable,
     wrong_settings,
 )
-from adapter.ledger.kafka_settings import (
-    BATCH_BY_BATCH,
-    LastError,
-    LedgerSettings,
-    producer_settings,
-)
+from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_settings
 from adapter.ledger.port import LedgerUnavailable
 from adapter.ledger.snapshots import KEPT, Collector, Snapshot, frame
 
@@ -51,8 +46,7 @@ class KafkaSnapshots:
         if not is_there:
             self._make_topic()
         try:
-            made = producer_settings(self._settings, self._last_error)
-            producer = Producer(made | BATCH_BY_BATCH)
+            producer = Producer(producer_settings(self._settings, self._last_error))
         except KafkaException as error:
             raise wrong_settings(self._settings, error) from error
         reports: list[tuple[KafkaError | None, Message]] = []

@@ -62,6 +62,7 @@ class CopyBatch:
             self.written()
             unwritten = 0
         self._unwritten[place] = unwritten + size
+        self.partitions.add(place)
 
     def written(self) -> None:
         """All that was produced has been acknowledged."""

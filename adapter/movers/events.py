@@ -75,4 +75,3 @@ class Events:
             producer.produce(self._topic, value, event.name, TOPIC_PARTITION, report)
             batch.bytes += len(value)
         batch.messages += len(record)
-        batch.partitions.add(place)

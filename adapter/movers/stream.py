@@ -226,7 +226,6 @@ class Stream:
         batch: CopyBatch,
     ) -> None:
         produce = producer.produce
-        add = batch.partitions.add
         size, most = 0, self._chunk_bytes
         topic = ""
         try:
@@ -234,12 +233,10 @@ class Stream:
                 queue, lane, body = one.queue, one.lane, one.body
                 topic = topics.get(queue) or self._topic(queue)
                 time_ms = max(1, one.put_time_ms)  # 0 would mean now; Kafka takes none below
-                place = topic, lane
                 besides = len(one.descriptor) + RECORD_BYTES
                 for headers, value in chunks.records_of((HEADER, one.descriptor), body, most):
-                    batch.prepare(place, len(value) + besides)
+                    batch.prepare((topic, lane), len(value) + besides)
                     produce(topic, value, None, lane, report, None, time_ms, headers)
-                add(place)
                 size += len(body)
         except KafkaException:
             self._last_topic = topic

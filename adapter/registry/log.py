@@ -16,6 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from msgspec import Struct
 
 from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.kafka_producers import await_reports
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
@@ -23,7 +24,7 @@ from adapter.ledger.kafka_reader import (
     unavailable,
     wrong_settings,
 )
-from adapter.ledger.kafka_settings import BATCH_BY_BATCH, LedgerSettings, producer_settings
+from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import LedgerMismatch, LedgerUnavailable
 from adapter.topics import admin as topics
@@ -35,7 +36,6 @@ WRITE_TIMEOUT_MS = 15_000
 """After it a write is doubtful. A client that registers a schema waits for it, over HTTP."""
 READ_TIMEOUT_S = 15.0
 FETCH_WAIT_MS = 2
-POLL_S = 0.1
 NOWHERE = -1
 SPARE_S = 5.0
 """The producer times its messages by itself, and somewhat late."""
@@ -143,8 +143,7 @@ class TopicLog:
             self._drop_producer()
             raise unavailable(self._settings, "writing", str(error), Failure.RETRY) from error
         deadline_s = time.monotonic() + WRITE_TIMEOUT_MS / 1000 + SPARE_S
-        while not reports and time.monotonic() < deadline_s:
-            producer.poll(POLL_S)
+        await_reports(producer, self.topic, lambda: bool(reports), deadline_s)
         failure = reports[0][0] if reports else KafkaError(KafkaError._MSG_TIMED_OUT)
         if failure is not None:
             self._drop_producer()
@@ -212,7 +211,7 @@ class TopicLog:
         if self._producer is None:
             try:
                 settings = producer_settings(self._settings, lambda _error: None)
-                self._producer = Producer(settings | BATCH_BY_BATCH)
+                self._producer = Producer(settings)
             except KafkaException as error:
                 raise wrong_settings(self._settings, error) from error
         return self._producer

@@ -4,7 +4,12 @@ from typing import Any
 
 from confluent_kafka import KafkaError
 
-from adapter.ledger.kafka_settings import LedgerSettings, consumer_settings, producer_settings
+from adapter.ledger.kafka_settings import (
+    LedgerSettings,
+    consumer_settings,
+    owner_settings,
+    producer_settings,
+)
 from adapter.ledger.port import RECORD_BYTES_MAX
 
 
@@ -24,7 +29,7 @@ def test_safety_is_not_the_callers_to_change() -> None:
         "isolation.level": "read_committed",
         "bootstrap.servers": "b:2",
     }
-    producer = producer_settings(settings(**unsafe), ignore)
+    producer = owner_settings(settings(**unsafe), ignore)
     assert producer["acks"] == "all"
     assert producer["enable.idempotence"] is True
     assert producer["max.in.flight.requests.per.connection"] == 5
@@ -35,6 +40,13 @@ def test_safety_is_not_the_callers_to_change() -> None:
     assert consumer["isolation.level"] == "read_uncommitted"
     assert consumer["enable.auto.commit"] is False
     assert producer["bootstrap.servers"] == consumer["bootstrap.servers"] == "a:1"
+
+
+def test_a_producer_that_awaits_no_first_record_has_one_batch_in_flight() -> None:
+    """Else a partition that is new to it may take the second one without the first."""
+    unsafe = settings(**{"max.in.flight.requests.per.connection": 5})
+    made = producer_settings(unsafe, ignore)
+    assert made["max.in.flight.requests.per.connection"] == 1
 
 
 def test_security_and_timings_are() -> None:

@@ -37,8 +37,8 @@ from adapter.core.rules.broker.delivery import ConversationPlan
 from adapter.core.rules.messages import arrival as arrival_of_mq
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import Puts
+from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq.checks import is_valid
-from adapter.core.rules.msmq.delivery import arrive, waits_for_room
 from adapter.core.rules.primitives import parking
 from adapter.core.rules.primitives.decision import Decision, connection_of
 from adapter.core.rules.primitives.matching import is_over
@@ -68,9 +68,9 @@ def _of_conversation(arriving: Arriving, arrival: Arrival) -> str:
 
 def _of_msmq(arriving: Arriving, arrival: Arrival) -> str:
     message = arrival.message
-    if waits_for_room(arriving.plan, message):
+    if msmq_delivery.waits_for_room(arriving.plan, message):
         return message.transmission.queue if message.transmission is not None else ""
-    arrive(arriving.plan, message)
+    msmq_delivery.arrive(arriving.plan, message)
     return ""
 
 
@@ -109,9 +109,11 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
 def _kind_of(arrival: Arrival) -> str:
     """Say how a message arrives: what is not valid otherwise, as one of MQ."""
     message = arrival.message
-    if not arrival.code and broker_delivery.is_valid(message):
+    if arrival.code:
+        return "mq"
+    if broker_delivery.is_valid(message):
         return "conversation"
-    if not arrival.code and message.msmq is not None and is_valid(message):
+    if message.msmq is not None and is_valid(message):
         return "msmq"
     return "mq"
 

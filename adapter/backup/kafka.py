@@ -41,7 +41,7 @@ from adapter.topics.admin import (
     queue_spec,
     snapshots_spec,
 )
-from adapter.topics.port import PagesUnavailableError
+from adapter.topics.port import MessageMissingError, PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 
 POLL_S = 0.1
@@ -81,6 +81,8 @@ class KafkaBackupSource:
             for at, record in self._pages.records(lane.queue, lane.incarnation, lane.lane, seq):
                 headers = cast("list[tuple[str, bytes | None]]", record.headers() or [])
                 yield CopiedRecord(at, record.timestamp()[1], headers, record.key(), record.value())
+        except MessageMissingError:
+            return  # no such topic: the snapshot may hold what the movers had not yet copied
         except PagesUnavailableError as error:
             raise LedgerUnavailable(f"{error}; check that Kafka runs, and try again") from error
 

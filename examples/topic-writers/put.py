@@ -23,7 +23,11 @@ def main() -> None:
     queue_manager, queue, *bodies = sys.argv[1:]
     servers = os.environ.get("BOOTSTRAP_SERVERS", "127.0.0.1:9092")
     producer = Producer(
-        {"bootstrap.servers": servers, "transactional.id": f"put to {queue_manager} {os.getpid()}"}
+        {
+            "bootstrap.servers": servers,
+            "transactional.id": f"put to {queue_manager} {os.getpid()}",
+            "max.in.flight.requests.per.connection": 1,  # see docs/inbound-records.md
+        }
     )
     producer.init_transactions()
     producer.begin_transaction()

@@ -17,6 +17,7 @@ from adapter.demo import checker
 from adapter.demo.checker import FoundRecord
 from adapter.format.descriptor import VERSION
 from adapter.format.schemas import Codec
+from adapter.ledger.kafka_settings import BATCH_BY_BATCH
 from adapter.localkafka import LocalKafka
 from adapter.topics.admin import TopicAdmin as KafkaTopics
 from adapter.topics.admin import TopicSettings, queue_spec
@@ -193,7 +194,9 @@ def write(servers: str, prefix: str, records: list[FoundRecord]) -> None:
     topics = {queue: f"{prefix}{queue}" for queue in ("IN", "DONE", "BACKOUT")}
     settings = TopicSettings(replication=1, min_insync_replicas=1)
     KafkaTopics(servers, settings).ensure([queue_spec(topic, 10) for topic in topics.values()])
-    producer = Producer({"bootstrap.servers": servers, "transactional.id": prefix})
+    producer = Producer(
+        {"bootstrap.servers": servers, "transactional.id": prefix, **BATCH_BY_BATCH}
+    )
     producer.init_transactions(TIMEOUT_S)
     codec = Codec("descriptor", VERSION)
     half = len(records) // 2

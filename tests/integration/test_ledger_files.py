@@ -24,6 +24,7 @@ from adapter.movers.progress import topics_like
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.owner.housekeeping import Housekeeping
+from adapter.server.movers import NoMovers
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, until
@@ -240,6 +241,25 @@ def test_finding_reliability_d3_a_restore_keeps_what_others_have_sent(place: Pla
     ):
         assert [taken(qm), taken(qm)] == [b"waits", b"not received"]
         assert qm.get("Q") is None
+
+
+def test_what_is_on_no_topic_yet_is_in_a_backup(place: Place) -> None:
+    """The snapshot of a stop holds the messages that movers which were starting had not copied."""
+    with place.running() as (manager, _):
+        manager.stop()
+        manager._movers = NoMovers()
+        manager.start()
+        with manager.connect() as qm:
+            qm.define_queue("Q")
+            qm.put("Q", "waits")
+    assert topics_like(place.settings, names.queue_topic(place.name, "Q")) == []
+    place.done("backup", place.file)
+    place.lose_all()
+    place.done("restore", place.file)
+    with place.running() as (manager, qm):
+        assert drain(qm) == [b"waits"]
+        place.copied(manager)
+        assert place.copies() == [b"waits"]
 
 
 def test_topics_of_a_queue_manager_that_runs_are_not_deleted(place: Place) -> None:

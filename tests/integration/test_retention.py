@@ -13,6 +13,7 @@ from adapter.cli.main import run
 from adapter.core.contract import records as r
 from adapter.core.contract.message import MessageData as Put
 from adapter.format import descriptor, names
+from adapter.ledger.kafka_settings import BATCH_BY_BATCH
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin, TopicSettings, queue_spec
@@ -72,7 +73,11 @@ def header(seq: int) -> list[tuple[str, str | bytes | None]]:
 def fill(kafka: LocalKafka, topic: str, seqs: list[list[int]]) -> None:
     """Write a lane as movers do: a transaction for each list; a negative seq aborts its own."""
     producer = Producer(
-        {"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": f"{topic}-fill"}
+        {
+            "bootstrap.servers": kafka.bootstrap_servers,
+            "transactional.id": f"{topic}-fill",
+            **BATCH_BY_BATCH,
+        }
     )
     producer.init_transactions(WAIT_S)
     for transaction in seqs:

@@ -149,7 +149,7 @@ class Cursor:
         except KafkaException as error:
             self._next = 0
             self._firsts.pop(place, None)
-            raise self._failed(place, seq, error) from error
+            raise self._failure(place, seq, error) from error
 
     def records(self, place: Partition, seq: int) -> Iterator[tuple[int, Message]]:
         try:
@@ -162,7 +162,7 @@ class Cursor:
             if self._is_late:
                 raise self._unread(place, self._next or seq, self._error.text or "no answer")
         except KafkaException as error:
-            raise self._failed(place, seq, error) from error
+            raise self._failure(place, seq, error) from error
         finally:
             self._next = 0
 
@@ -296,7 +296,7 @@ class Cursor:
                 self._points[self._place].add(at.seq, record.offset() or 0)
             return paged(message, at)
 
-    def _failed(self, place: Partition, seq: int, error: KafkaException) -> PagesUnavailableError:
+    def _failure(self, place: Partition, seq: int, error: KafkaException) -> PagesUnavailableError:
         kind = MessageMissingError if error_of(error).code() in GONE else PagesUnavailableError
         return self._unread(place, seq, describe(error), kind)
 

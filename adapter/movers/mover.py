@@ -44,7 +44,8 @@ from adapter.movers.errors import Doubtful, MoverError
 from adapter.movers.figures import CopyFigures
 from adapter.movers.lifecycle import MoverLifecycle
 from adapter.movers.open_progress import OpenProgress
-from adapter.movers.parking import READ_S, Held, MakeReader, Parking
+from adapter.movers.pace import Pace
+from adapter.movers.parking import Held, MakeReader, Parking
 from adapter.movers.progress import read_last, with_records
 from adapter.movers.projection import Projection
 from adapter.movers.settings import PARTITIONS, MoverSettings
@@ -55,21 +56,6 @@ ENDLESS = (
     "if this continues, Kafka cannot end the open transaction, because a topic refuses even the "
     "end of a transaction"
 )
-SMALL_BYTES = 1024 * 1024
-"""After fewer bytes of entries there is time for more to come; more are of a backlog."""
-BUSY_BYTES = 64 * 1024
-"""Two reads in a row that bring so much are a load: then a transaction takes in several reads."""
-OPEN_S = 0.2
-"""How long a transaction may take in reads. With the last one, and its commit, copies are on their
-topics within 250 ms. It writes what each read brought at once, and has little left to write when it
-ends: while records wait for others on their way, librdkafka's thread goes round without a rest."""
-PACE_S = 0.025
-"""Between two reads of an open transaction: what they bring goes into one batch of a lane."""
-GATHER_S = 0.01
-"""How long to wait for what came while the mover was busy. Kafka is asked for more when nothing is
-left of what came before, at most 5 ms later, so that entries come many at a time."""
-BACKLOG_BYTES = 8 * 1024 * 1024
-"""The same, of a projection that is patient, and reads seldom."""
 IDLE_PROGRESS_S = 5.0
 """How long the progress over entries without anything to copy may stay unwritten."""
 BACKOFF_S = 0.1
@@ -87,7 +73,6 @@ class Mover:
     ) -> None:
         self.name = projection.name
         self._settings = settings
-        self._interval_s = settings.interval_ms / 1000
         self._projection = projection
         self._make_reader = make_reader
         self._stopping = threading.Event()
@@ -100,11 +85,7 @@ class Mover:
             self._parking = Parking(settings, parkable, self._writer, make_reader, self._stopping)
         self._open_progress = OpenProgress(settings, projection, self._writer, make_reader)
         self._reader: LedgerReader
-        self._patience_s = projection.patience_s
-        self._began_s = 0.0  # when entries were read last
-        self._opened_s: float | None = None  # when the open transaction was left open first
-        self._is_busy = False  # whether the last read, and the one before, brought much
-        self._was_busy = False
+        self._pace = Pace(settings.interval_ms / 1000, projection.patience_s)
         self._written_s = 0.0  # when the progress was written last
         self._over = False
 
@@ -239,28 +220,16 @@ class Mover:
         return self._parking is not None and self._parking.is_catching_up
 
     def _read(self) -> list[Entry]:
-        """Wait for entries; soon after others, for those too that came meanwhile."""
-        last_s = self._began_s
-        wait_s = PACE_S if self._writer.is_open else READ_S
-        entries = self._reader.read(0.0 if self._is_catching_up else wait_s)
-        self._began_s = time.monotonic()
-        if entries and self._began_s - last_s < 2 * max(self._interval_s, self._patience_s):
-            entries += self._reader.read(GATHER_S)
+        entries = self._pace.read(
+            self._reader, is_open=self._writer.is_open, waits=not self._is_catching_up
+        )
         self._figures.end = self._reader.reached()[1]
-        self._was_busy = self._is_busy
-        self._is_busy = bytes_of(entries) >= BUSY_BYTES
         return entries
 
     def _pause(self, entries: list[Entry]) -> None:
         """After a few entries leave time for more to come, but read on at once in a backlog."""
-        pause_s, most = self._interval_s, SMALL_BYTES
-        if self._writer.is_open:
-            pause_s = min(pause_s, PACE_S)
-        elif self._is_busy:
-            pause_s, most = max(pause_s, self._patience_s), BACKLOG_BYTES
-        if entries and bytes_of(entries) < most and not self._is_catching_up:
-            left_s = self._began_s + pause_s - time.monotonic()
-            self._stopping.wait(max(0.0, left_s))
+        if entries and not self._is_catching_up:
+            self._stopping.wait(self._pace.pause_s(entries, is_open=self._writer.is_open))
 
     def _take_all(self, entries: list[Entry]) -> None:
         """Copy entries that were read together: in one transaction, unless it gets too large."""
@@ -281,13 +250,10 @@ class Mover:
             self._write_idle_progress(IDLE_PROGRESS_S)
 
     def _stays_open(self) -> bool:
-        """Whether the open transaction takes in the next read too: under load, and not for long."""
-        if not (self._is_busy and self._was_busy) or self._writer.at.parked or not self._interval_s:
+        """Whether the open transaction takes in the next read too."""
+        if self._writer.at.parked or self._stopping.is_set():
             return False
-        now_s = time.monotonic()
-        if self._opened_s is None:
-            self._opened_s = now_s
-        return now_s - self._opened_s < OPEN_S and not self._stopping.is_set()
+        return self._pace.keeps_open()
 
     def _take(self, entry: Entry) -> None:
         """Copy an entry's records, but for those that were copied before."""
@@ -320,7 +286,7 @@ class Mover:
             self._writer.commit()
 
     def _committed(self) -> None:
-        self._opened_s = None
+        self._pace.committed()
         if self._parking:
             self._parking.committed()
         self._is_written()
@@ -373,8 +339,3 @@ class Mover:
             f"saved position is the topic {self._settings.progress_topic}: with it go the copies "
             "of the old ledger, the topics of the queues and of the events"
         )
-
-
-def bytes_of(entries: list[Entry]) -> int:
-    """Return how long these entries are."""
-    return sum(len(entry.payload) for entry in entries)

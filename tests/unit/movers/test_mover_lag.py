@@ -11,7 +11,8 @@ from adapter.core.contract.message import NO_ID, MessageData
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Entry, LedgerReader, Position
-from adapter.movers.mover import BUSY_BYTES, Mover
+from adapter.movers.mover import Mover
+from adapter.movers.pace import BUSY_BYTES
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.stream import Stream
 from adapter.topics.admin import TopicSettings

@@ -13,20 +13,12 @@ from functools import partial
 
 import structlog
 
-from adapter import logs, watched
 from adapter.core import inputs
 from adapter.core.contract.commands import Request
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.ledger.port import (
-    Deposed,
-    Ledger,
-    LedgerError,
-    LedgerUnavailable,
-    OwnedByAnother,
-    RefusedByKafka,
-)
+from adapter.ledger.port import Deposed, Ledger, RefusedByKafka
 from adapter.owner import liveness
 from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink
@@ -35,16 +27,13 @@ from adapter.owner.figures import OwnerFigures
 from adapter.owner.lifecycle import Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
-from adapter.owner.replay import LedgerUnreadableError, Replayed
+from adapter.owner.recovery import OwnerRecovery
+from adapter.owner.replay import Replayed
 from adapter.owner.stall import Stall, not_written
 from adapter.owner.storage import Storage
 from adapter.owner.taking_over import GIVE_UP_S, TakeOvers
 from adapter.owner.term import OwnerTerm
 
-RECOVERY_PAUSES_S = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0)
-"""Before each attempt to take over again; the last one is repeated for ever."""
-CALM_S = 10.0
-"""A doubt that comes sooner after a take-over counts as one more attempt: pauses go on growing."""
 QUIESCE_S = 4.0
 """How long units in flight may take to end, by default: with parts.DRAIN_S, and what movers take to
 end, a stop takes less than 10 s."""
@@ -54,7 +43,6 @@ SERVING = (OwnerState.RUNNING, OwnerState.QUIESCING)
 OVER = frozenset({OwnerState.FAILED, OwnerState.DEPOSED, OwnerState.STOPPING, OwnerState.STOPPED})
 
 log = structlog.get_logger("mqk.owner")
-repetitions = logs.Repetitions()
 
 
 class Owner:
@@ -91,9 +79,9 @@ class Owner:
         self._terms = 0
         self._cut_off = False  # a stop could not write what it had to
         self._heartbeat: asyncio.TimerHandle | None = None
-        self._recovery: asyncio.Task[None] | None = None
-        self._attempts = 0
-        """To take over again, since the ledger was last without doubt for a while."""
+        self._recovery = OwnerRecovery(
+            name, self.lifecycle, self._stall, self._calls, self._take_over, self._fail
+        )
         self._taken_over_s = 0.0
         self.replay_s = 0.0
 
@@ -173,8 +161,7 @@ class Owner:
 
     async def stop(self) -> None:
         """Take no more requests, wait for what is on its way, close the ledger."""
-        if self._recovery is not None:
-            self._recovery.cancel()
+        self._recovery.cancel()
         was_running = self.running
         self._cut_off = self.is_cut_off
         self.lifecycle.to(OwnerState.STOPPING)
@@ -201,8 +188,7 @@ class Owner:
 
     async def abandon(self) -> None:
         """End as a crash would: nothing more is decided, written or answered. For tests."""
-        if self._recovery is not None:
-            self._recovery.cancel()
+        self._recovery.cancel()
         self._terms += 1
         if self._term is not None:
             self._term.let_go()
@@ -332,28 +318,4 @@ class Owner:
         elif isinstance(doubt, RefusedByKafka):
             self._fail(doubt)
         else:
-            self.lifecycle.to(OwnerState.DOUBTFUL)
-            if self._calls.now_s() - self._taken_over_s > CALM_S:
-                self._attempts = 0
-            self._recovery = watched.task("recovery", self._recover(), self.broke)
-
-    async def _recover(self) -> None:
-        """Take over again until it succeeds; only what the ledger says happened."""
-        old = self.term
-        while True:
-            await asyncio.sleep(RECOVERY_PAUSES_S[min(self._attempts, len(RECOVERY_PAUSES_S) - 1)])
-            self._attempts += 1
-            try:
-                self.lifecycle.to(OwnerState.TAKING_OVER)
-                await self._take_over(old)
-                return
-            except (LedgerError, LedgerUnreadableError) as error:
-                if not isinstance(error, LedgerUnavailable) or not error.retriable:
-                    taken = isinstance(error, OwnedByAnother)
-                    self._fail(str(error), OwnerState.DEPOSED if taken else OwnerState.FAILED)
-                    return
-                self._stall.unavailable = str(error)
-                repetitions.warn(
-                    log, "ledger not available", queue_manager=self.name, reason=str(error)
-                )
-                self.lifecycle.to(OwnerState.DOUBTFUL)
+            self._recovery.begin(self.term, self._calls.now_s() - self._taken_over_s)

@@ -8,7 +8,7 @@ import pytest
 from adapter.core.contract.reasons import Reason
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import LedgerUnavailable, RefusedByKafka
-from adapter.owner import owner as owner_module
+from adapter.owner import recovery
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
@@ -96,12 +96,12 @@ def test_pauses_grow_while_doubts_follow_each_other(monkeypatch: pytest.MonkeyPa
         for terms in range(1, 9):
             bench.ledger.on_doubt("Kafka did not answer")
             await until(partial(has_had, bench, terms + 1))
-        monkeypatch.setattr(owner_module, "CALM_S", 0.0)
+        monkeypatch.setattr(recovery, "CALM_S", 0.0)
         bench.ledger.on_doubt("Kafka did not answer")
         await until(partial(has_had, bench, 10))
 
     run(test)
-    assert pauses == [*owner_module.RECOVERY_PAUSES_S, 5.0, 5.0, 0.0]
+    assert pauses == [*recovery.RECOVERY_PAUSES_S, 5.0, 5.0, 0.0]
 
 
 GONE = "has stopped without Kafka"

@@ -2,7 +2,8 @@
 
 Its parts, each in a module of its own: Outstanding keeps the books of what is unanswered; Sender
 numbers and sends; Leadership decides which of the waiting threads reads; Receiver reads and settles
-requests; Recovery connects again when the link is lost. This module knows no verb.
+requests; Recovery connects again when the link is lost; LettingGo closes what programs have let go
+of, and ChannelEnd the channel. This module knows no verb.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-import time
 from _thread import RLock
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -22,7 +22,8 @@ import msgspec
 
 from adapter.channel.answers import problem_of
 from adapter.channel.commits import IN_FLIGHT_MAX, CommitsInFlight
-from adapter.channel.forking import disown_in_child, is_mine
+from adapter.channel.ending import ChannelEnd
+from adapter.channel.forking import disown_in_child
 from adapter.channel.handshake import Handshake
 from adapter.channel.interrupted import Interruptions
 from adapter.channel.leading import Leadership
@@ -35,7 +36,7 @@ from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract.results import ConsumerState, Done, Opened, Subscribed
-from adapter.errors import ConnectionClosed, Error, LimitReached
+from adapter.errors import ConnectionClosed, Error
 
 ResultT = TypeVar("ResultT")
 
@@ -68,6 +69,14 @@ class Channel:
         self._read_for_room = partial(_read_for_room, self._leadership, self._receiver)
         self._interruptions = Interruptions(state.lock, self._leadership)
         self._letting_go = LettingGo(state, self._sender, self._interruptions, self._read_for_room)
+        self._end = ChannelEnd(
+            state,
+            self._sender,
+            self._leadership,
+            self._recovery,
+            self._interruptions,
+            self._read_for_room,
+        )
         self._message_ids = itertools.count(1)
         self._message_id_prefix = b"MQK " + os.urandom(12)
         disown_in_child(self)
@@ -271,41 +280,7 @@ class Channel:
         Open units are backed out and handles closed before it returns, and what is durable is
         answered, if the queue manager is there. abrupt: without a word, as when a program dies.
         """
-        if is_mine(self._lock):  # in a signal handler: the interrupted call goes on with it
-            self._interruptions.put_off(partial(self.close, abrupt))
-            return
-        last: list[Pending] = []
-        with self._lock:
-            if self._closing.is_set():
-                return
-            self._closing.set()
-            self._outstanding.leave(abrupt)
-            if self._state.link is not None and not abrupt:
-                farewell = self._outstanding.farewell()
-                with suppress(LimitReached):
-                    if farewell:
-                        self._sender.send(farewell, None, self._read_for_room)
-                last = list(self._outstanding.pending.values())
-        self._handshake.interrupt()
-        self._finish_close(last, abrupt, time.monotonic() + self._state.timeouts.close_s)
-
-    def _finish_close(self, last: list[Pending], abrupt: bool, until_s: float) -> None:
-        """Wait for the last answers, and end the link; behind a call that this interrupts."""
-        link = self._state.link
-        if self._leadership.is_mine:
-            if link is not None and time.monotonic() > until_s:
-                self._recovery.lose(link, "closed")
-            self._interruptions.put_off(partial(self._finish_close, last, abrupt, until_s))
-            return
-        self._leadership.await_until(last, until_s, self._read)
-        link = self._state.link
-        if link is not None:
-            if not abrupt:
-                self._acknowledge()
-            self._recovery.lose(link, "closed")
-        with self._lock:
-            self._outstanding.give_up("it was closed meanwhile", ConnectionClosed)
-        self._leadership.do_alone(self._recovery.close_dead, self._state.timeouts.close_s)
+        self._end.close(abrupt, self._read)
 
     def statistics(self) -> dict[str, Any]:
         """Figures of this connection since it was made."""
@@ -323,14 +298,6 @@ class Channel:
             "connections_lost": outstanding.epoch,
             "connected": state.link is not None,
         }
-
-    def _acknowledge(self) -> None:
-        """Say which outcomes have arrived since the last request, messages that were got among
-        them: the queue manager would keep them for long, for a client that may come back.
-        """
-        with self._lock:
-            if self._state.link is not None and self._outstanding.session.has_seen:
-                self._sender.send([], None, self._read_for_room)
 
     def _read(self) -> None:
         """Read once, or connect again; for the thread that leads."""

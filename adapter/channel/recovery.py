@@ -21,7 +21,7 @@ and its answer not seen. Its number stays on the list that a resumption names, s
 can still be asked for by the unit's id. If the queue manager does not know the session any more,
 what was numbered in it is in doubt in the same way, and a new session begins.
 
-Every method is called by the thread that leads, except lose().
+Every method is called by the thread that leads, except lose() and interrupt().
 """
 
 from __future__ import annotations
@@ -99,6 +99,10 @@ class Recovery:
             link = self._dead.pop()
             self._state.traffic.bytes_received += link.bytes_received
             link.close()
+
+    def interrupt(self) -> None:
+        """End an attempt to connect: the channel is being closed. From any thread."""
+        self._handshake.interrupt()
 
     def disown(self) -> None:
         """Give back the links of the parent, in a forked child."""

@@ -26,8 +26,9 @@ from adapter.channel.verbs import close_request, get_apart, put_request, wanted_
 from adapter.client.admin import Administration
 from adapter.client.consumer import Consumer
 from adapter.client.context import Context
+from adapter.client.handles import OpenFor
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
-from adapter.client.queue import OpenFor, Queue
+from adapter.client.queue import Queue
 from adapter.client.replies import REPLY, ReplyQueue, check_wanted
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription, publish_requests, subscription_of

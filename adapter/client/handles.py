@@ -1,11 +1,12 @@
 """The handles of one queue object: opened when first needed, and closed with the object.
 
-This module does not know what is done with a handle.
+This module does not know what is put or got by a handle.
 """
 
 from __future__ import annotations
 
 import weakref
+from typing import Literal, get_args
 
 from adapter.channel.channel import Channel
 from adapter.channel.flag import Flag
@@ -13,9 +14,20 @@ from adapter.channel.forking import is_mine, new_lock
 from adapter.channel.requests import Handle
 from adapter.channel.verbs import close_handles, open_handle
 from adapter.core.contract import commands as c
-from adapter.errors import NotOpen
+from adapter.errors import InvalidOption, NotOpen
 
+OpenFor = Literal["input", "input_exclusive", "output", "browse"]
+_MODES = {"input": c.INPUT, "input_exclusive": c.EXCLUSIVE, "output": c.OUTPUT, "browse": c.BROWSE}
 _SELECTIVE = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
+
+
+def modes_of(open_for: OpenFor, name: str) -> int:
+    """Return the modes that a queue is opened with for a use of it; InvalidOption if unknown."""
+    if open_for not in _MODES:
+        raise InvalidOption(
+            f"open_for is one of {', '.join(get_args(OpenFor))}, not {open_for!r}", name
+        )
+    return _MODES[open_for]
 
 
 class QueueHandles:
@@ -74,8 +86,19 @@ class QueueHandles:
         """Leave the closing of such a handle to the browse."""
         self._open.pop(-handle.number, None)
 
-    def make_input(self, name: str) -> Handle:
-        """Make a handle for one get, which opens it."""
+    def make_input(self, name: str, modes: int, options: int) -> Handle:
+        """Make a handle for one get, which opens it; closing the handle ends the wait.
+
+        modes: by which the queue object gets otherwise. options: of the get. Raises InvalidOption
+        for a get that has to go by the same handle as others.
+        """
+        self.check_open(name)
+        if modes == c.EXCLUSIVE or options & c.LOGICAL_ORDER:
+            raise InvalidOption(
+                "a get with cancel= has a handle of its own, so that it goes with neither "
+                "logical_order nor open_for='input_exclusive': close the queue object to end it",
+                name,
+            )
         handle = self._channel.new_handle(name, c.INPUT)
         handle.selection = self._selection
         return handle

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Unpack
 from weakref import WeakSet
 
 from adapter.channel import arguments as a
@@ -20,11 +20,11 @@ from adapter.channel.verbs import get_apart, get_request, put_request, wanted_id
 from adapter.client.administered import AdministeredQueue
 from adapter.client.browse import BrowsedMessage, Browsing, choose
 from adapter.client.context import Context
-from adapter.client.handles import QueueHandles
+from adapter.client.handles import OpenFor, QueueHandles, modes_of
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
 from adapter.client.replies import ReplyQueue
-from adapter.client.work import UnitByUnit, UnitsAhead, Work, WorkSource, units, until_cancelled
+from adapter.client.work import Work, WorkSource, source_of, units, until_cancelled
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, Details
 from adapter.core.contract.message import NO_ID
@@ -34,13 +34,6 @@ from adapter.errors import ConnectionClosed, InvalidOption
 if TYPE_CHECKING:
     from adapter.registry.values import SchemaName
 
-OpenFor = Literal["input", "input_exclusive", "output", "browse"]
-_MODES = {"input": c.INPUT, "input_exclusive": c.EXCLUSIVE, "output": c.OUTPUT, "browse": c.BROWSE}
-
-PREFETCH_MAX = 100
-"""Units of one loop: a connection has 256."""
-COMMITS_MAX = 100
-"""Of the 768 commands that a connection may leave unanswered."""
 WAITS_OUTSIDE = (
     "wait=False needs a unit, whose commit says whether the message was put: put it in "
     "`with qm.unit():`, or wait"
@@ -66,14 +59,10 @@ class Queue(AdministeredQueue, Closing):
         self._channel = context.channel
         self._replies = replies
         self._handles = QueueHandles(context.channel, self._selection)
-        self._loops: WeakSet[UnitsAhead] = WeakSet()
+        self._loops: WeakSet[WorkSource] = WeakSet()
         self._input = c.EXCLUSIVE if open_for == "input_exclusive" else c.INPUT
         if open_for is not None:
-            if open_for not in _MODES:
-                raise InvalidOption(
-                    f"open_for is one of {', '.join(get_args(OpenFor))}, not {open_for!r}", name
-                )
-            self._handle(_MODES[open_for])
+            self._handle(modes_of(open_for, name))
 
     def put(
         self,
@@ -233,21 +222,11 @@ class Queue(AdministeredQueue, Closing):
             request = get_request(self._handle(self._input), command, inside)
             got = perform(self._channel, inside, [request], request, Messages).messages
         else:
-            got = get_apart(self._channel, self._handle_to_cancel(command), command, inside, cancel)
+            own = self._handles.make_input(self.name, self._input, command.options)
+            got = get_apart(self._channel, own, command, inside, cancel)
         if not got and self._channel.is_closed:
             raise ConnectionClosed("the connection was closed while the get waited", self.name)
         return incoming(got[0], self._context.schemas) if got else None
-
-    def _handle_to_cancel(self, command: c.Get) -> Handle:
-        """Return a new handle for a get whose wait is ended by closing it."""
-        self._check_open()
-        if self._input == c.EXCLUSIVE or command.options & c.LOGICAL_ORDER:
-            raise InvalidOption(
-                "a get with cancel= has a handle of its own, so that it goes with neither "
-                "logical_order nor open_for='input_exclusive': close the queue object to end it",
-                self.name,
-            )
-        return self._handles.make_input(self.name)
 
     def units(
         self,
@@ -283,14 +262,9 @@ class Queue(AdministeredQueue, Closing):
             loop = own.units(size, timeout, retry_delay_s, prefetch=prefetch, commits=commits)
             return until_cancelled(own, loop, token)
         wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
-        size = a.as_whole("size", size, 1, 10_000)
-        ahead = a.as_whole("prefetch", prefetch, 0, PREFETCH_MAX)
-        in_flight = a.as_whole("commits", commits, 1, COMMITS_MAX)
         handle = partial(self._handle, self._input)
-        source: WorkSource = UnitByUnit(self, self._context, handle, size)
-        if ahead or in_flight > 1:
-            source = UnitsAhead(self, self._context, handle, size, ahead, in_flight)
-            self._loops.add(source)
+        source = source_of(self, self._context, handle, size, prefetch, commits)
+        self._loops.add(source)
         return units(self, self._channel, source, wait_ms, delay_s)
 
     def browse(

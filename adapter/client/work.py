@@ -13,6 +13,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Protocol
 
+from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
@@ -35,6 +36,11 @@ from adapter.errors import (
     NotOpen,
     UnitInProgress,
 )
+
+PREFETCH_MAX = 100
+"""Units of one loop: a connection has 256."""
+COMMITS_MAX = 100
+"""Of the 768 commands that a connection may leave unanswered."""
 
 log = logging.getLogger("adapter.client")
 
@@ -126,6 +132,9 @@ class WorkSource(Protocol):
     def finish(self) -> None:
         """Wait for every commit in flight; raise what failed."""
 
+    def give_back(self) -> None:
+        """Give back what is not shown, from any thread: the queue is closed."""
+
     def close(self) -> None:
         """Give back what is not shown. The garbage collector may call it."""
 
@@ -157,6 +166,9 @@ class UnitByUnit:
 
     def finish(self) -> None:
         """See WorkSource: no commit is in flight."""
+
+    def give_back(self) -> None:
+        """See WorkSource: everything that was got was shown."""
 
     def close(self) -> None:
         """See WorkSource: everything that was got was shown."""
@@ -217,13 +229,29 @@ class UnitsAhead:
         self._commits.flush()
 
     def give_back(self) -> None:
-        """Give back what is not shown, from any thread: the queue is closed."""
         self._prefetch.close()
 
     def close(self) -> None:
         """See WorkSource. Commits in flight are left to the connection."""
         self._prefetch.close()
         self._commits.hand_over(self._context.channel.commits)
+
+
+def source_of(
+    queue: WorkQueue,
+    context: Context,
+    handle: Callable[[], Handle],
+    size: int,
+    prefetch: int,
+    commits: int,
+) -> WorkSource:
+    """Check what a program asks for, and make the source of its units."""
+    size = a.as_whole("size", size, 1, 10_000)
+    ahead = a.as_whole("prefetch", prefetch, 0, PREFETCH_MAX)
+    in_flight = a.as_whole("commits", commits, 1, COMMITS_MAX)
+    if ahead or in_flight > 1:
+        return UnitsAhead(queue, context, handle, size, ahead, in_flight)
+    return UnitByUnit(queue, context, handle, size)
 
 
 def units(

@@ -23,31 +23,6 @@ PRONOUNS = re.compile(
 
 PERSONS = re.compile(r"\b(?:[Nn]obody|[Ss]omebody|[Ww]hoever)\b")
 """What no documentation has, for it does not say who: the client, the owner, the program."""
-PERSONS_LEFT: dict[str, int] = {
-    "adapter.core.dispatch": 1,
-    "adapter.core.rules.broker.activation": 1,
-    "adapter.core.rules.drive.restore": 1,
-    "adapter.core.rules.drive.trigger": 1,
-    "adapter.core.rules.messages.backout": 2,
-    "adapter.core.rules.messages.deferred": 1,
-    "adapter.core.rules.messages.delays": 1,
-    "adapter.core.rules.messages.pages": 2,
-    "adapter.core.rules.messages.unit": 2,
-    "adapter.core.rules.pubsub.managed": 1,
-    "adapter.core.rules.pubsub.publish": 1,
-    "adapter.owner.loop": 1,
-    "adapter.owner.replay": 3,
-    "adapter.server.admission": 1,
-    "adapter.server.commands": 1,
-    "adapter.server.credentials": 2,
-    "adapter.server.guesses": 1,
-    "adapter.server.kafka_wiring": 1,
-    "adapter.server.main": 1,
-    "adapter.server.mqk.handler": 1,
-    "adapter.server.settings": 1,
-    "adapter.server.supervisor": 1,
-}
-"""How many of them a module still has: the numbers only fall."""
 PAST = re.compile(
     r"_*(?!un|need$|feed$)(?:[a-z]+ed|told|gone|came|made|kept|held|taken|begun|met|lost|sent)"
 )
@@ -70,46 +45,13 @@ def plain_words(source: Source) -> list[str]:
 
 
 def _persons(source: Source) -> list[str]:
-    """Documentation names who does something; so many pronouns are left in a room."""
-    found = [
+    """Documentation names who does something."""
+    return [
         f"{source.path}:{node.lineno}: {match[0]!r}: name the client, the owner, the program, ..."
         for node in _documentation(source.nodes)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
         for match in PERSONS.finditer(node.value)
     ]
-    left = PERSONS_LEFT.get(source.module, 0)
-    if len(found) < left:
-        return [f"{source.path}: {len(found)} pronouns are left: say so in PERSONS_LEFT"]
-    return found if len(found) > left else []
-
-
-LISTED = frozenset(
-    {
-        "adapter.channel.deferred.DeferredPuts.taken",
-        "adapter.cli.connected.connected",
-        "adapter.core.model.msmq_queue.MsmqQueue.described",
-        "adapter.core.model.queue.LocalQueue.counted",
-        "adapter.core.model.queue.LocalQueue.described",
-        "adapter.core.model.store.Store.claimed",
-        "adapter.core.model.store.Store.loaded",
-        "adapter.ledger.kafka_reader.KafkaLedgerReader.reached",
-        "adapter.ledger.memory.MemoryLedgerReader.reached",
-        "adapter.ledger.port.LedgerReader.reached",
-        "adapter.movers.process.MoverProcess.ended",
-        "adapter.movers.process.MoverRun.ended",
-        "adapter.movers.thread.MoverThread.ended",
-        "adapter.msmq.message.Message.copied",
-        "adapter.msmq.message.Message.encoded",
-        "adapter.owner.promises.Promises.kept",
-        "adapter.server.credentials.Credentials._kept",
-        "adapter.server.credentials.hashed",
-        "adapter.server.figures._named",
-        "adapter.server.movers.Movers.ended",
-        "adapter.server.movers.NoMovers.ended",
-        "adapter.server.movers.copied",
-    }
-)
-"""Functions in the past participle that are there: the list only gets shorter."""
 
 
 def imperative_names(source: Source) -> list[str]:
@@ -121,20 +63,12 @@ def imperative_names(source: Source) -> list[str]:
     if source.room is None:
         return []
     of_rules = source.module.startswith("adapter.core.rules.")
-    found = {
-        f"{source.module}.{name}": node
+    return [
+        f"{source.path}:{node.lineno}: {name} is a past tense, which is for records"
         for name, node in _functions(source.tree)
         if PAST.fullmatch(node.name)
         and not _returns_record_or_bool(node)
         and (of_rules or (_returns_value(node) and not _is_property(node)))
-    }
-    listed = {one for one in LISTED if one.rpartition(".")[0] in _owners(source)}
-    return [
-        f"{source.path}:{found[name].lineno}: {name} is a past tense, which is for records"
-        for name in found.keys() - LISTED
-    ] + [
-        f"{source.path}: {name} is not there any more: take it off LISTED"
-        for name in listed - found.keys()
     ]
 
 
@@ -147,11 +81,6 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef | ast.As
             for one in node.body:
                 if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
                     yield f"{node.name}.{one.name}", one
-
-
-def _owners(source: Source) -> set[str]:
-    classes = (node.name for node in source.tree.body if isinstance(node, ast.ClassDef))
-    return {source.module, *(f"{source.module}.{name}" for name in classes)}
 
 
 def _returns_value(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

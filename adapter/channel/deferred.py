@@ -76,7 +76,7 @@ class DeferredPuts:
         return self._bytes >= KEPT_BYTES_MAX or len(self._kept) >= KEPT_MAX
 
     @contextmanager
-    def taken(self) -> Iterator[list[Pending]]:
+    def take_all(self) -> Iterator[list[Pending]]:
         """Take out what is kept, to be sent; if that raises, nothing was sent, and it is kept."""
         taken = []
         self._bytes = 0

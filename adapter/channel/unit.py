@@ -220,7 +220,7 @@ class AnyUnit:
         if not self._deferred:
             self._channel.submit(requests, self._enlisted)
             return
-        with self._deferred.taken() as puts:
+        with self._deferred.take_all() as puts:
             self._channel.submit([*puts, *requests], self._enlisted)
             self._channel.keeping.discard(self)
 

@@ -7,7 +7,7 @@ import itertools
 import click
 
 from adapter.cli import completion, messages, output
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.command import options
 
 
@@ -50,7 +50,7 @@ def browse(
     if timeout_s is not None and not follow:
         raise click.UsageError("--timeout goes with --follow; without it nothing is waited for")
     with (
-        connected(qmgr, "mqk browse") as qm,
+        connect(qmgr, "mqk browse") as qm,
         qm.queue(queue, open_for="browse", selection=selection) as opened,
     ):
         found = opened.browse(

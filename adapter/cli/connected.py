@@ -17,7 +17,7 @@ GUESSES_MAX = 3
 
 
 @contextmanager
-def connected(address: str, application: str, **options: Any) -> Iterator[adapter.Connection]:
+def connect(address: str, application: str, **options: Any) -> Iterator[adapter.Connection]:
     """Connect for the time of a command; options: of adapter.connect.
 
     An error about a queue that does not exist names the queues that have a similar name.

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from adapter.cli import output
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.command import options
 from adapter.core.contract.results import ConnectionStatus, UnitStatus
 
@@ -30,7 +30,7 @@ def show(units: bool, qmgr: str, as_json: bool) -> None:
 
     The connection of this command itself is left out.
     """
-    with connected(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
+    with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         found = {one.number: one for one in qm.connections()}
         flying = qm.open_units() if units else []
     others = [one for one in found.values() if one.application != APPLICATION]
@@ -91,7 +91,7 @@ def end(number: int, qmgr: str, as_json: bool) -> None:
     Its program gets an error with its next request. A program that uses the SDK reconnects by
     itself: stop it first if its units would only be stuck again.
     """
-    with connected(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
+    with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         count = qm.end_connection(number)
     if as_json:
         output.emit({"connection": number, "ended": True, "units_backed_out": count})

@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from adapter.cli import completion, output
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.cli.messages import count_of
 from adapter.command import options
 from adapter.core.contract.results import ConsumerStatus
@@ -25,7 +25,7 @@ def consumer() -> None:
 @options.json_output
 def show(pattern: str, qmgr: str, as_json: bool) -> None:
     """Show the consumers of the queues that match PATTERN, and the messages assigned to them."""
-    with connected(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
+    with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         found = qm.consumers(pattern)
     if as_json:
         for one in found:
@@ -60,7 +60,7 @@ def delete(queue: str, name: str, qmgr: str, as_json: bool) -> None:
     The consumer must not be open. The backout counts of the messages are raised. A program that was
     stopped before its last batch was consumed may have processed them: check before you delete.
     """
-    with connected(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
+    with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         count = qm.delete_consumer(queue, name)
     if as_json:
         output.emit({"queue": queue, "consumer": name, "deleted": True, "messages_back": count})

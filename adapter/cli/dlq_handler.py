@@ -10,7 +10,7 @@ from typing import TextIO
 import click
 
 from adapter.cli import output
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.command import failures, options, signals
 from adapter.services.dead_letter_handler import DeadLetterHandler, lines_of
 from adapter.services.dead_letter_rules import RulesError, RulesTable, parse
@@ -41,7 +41,7 @@ def dlq_handler(rules: TextIO, queue: str, check: bool, qmgr: str, as_json: bool
     if check:
         click.echo(f"{rules.name}: {len(table.rules)} rules")
         return
-    with connected(qmgr, "mqk dlq-handler") as qm:
+    with connect(qmgr, "mqk dlq-handler") as qm:
         handler = DeadLetterHandler(
             qm, table, input_queue=queue, report=failures.tell
         )  # a line a message, on standard error

@@ -13,7 +13,7 @@ import click
 
 import adapter
 from adapter.cli import completion, messages, output
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.command import options
 from adapter.command.grouped import GroupedCommand, Groups
 from adapter.errors import Error
@@ -78,7 +78,7 @@ def get(
     wanted = count or 1
     got = 0
     with (
-        connected(qmgr, "mqk get") as qm,
+        connect(qmgr, "mqk get") as qm,
         qm.queue(queue, open_for="input", selection=selection) as opened,
     ):
         while everything or got < wanted:

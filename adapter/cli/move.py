@@ -12,7 +12,7 @@ import click
 
 import adapter
 from adapter.cli import completion, messages, output
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.command import failures, options
 from adapter.errors import Error
 
@@ -57,7 +57,7 @@ def move(
     header: dict[str, Any] = {"dead_letter": None} if without_header else {}
     moved = 0
     with (
-        connected(qmgr, "mqk move") as qm,
+        connect(qmgr, "mqk move") as qm,
         qm.queue(source, open_for="input", selection=selection) as taken,
         qm.queue(target, open_for="output") as given,
     ):

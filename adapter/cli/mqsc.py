@@ -9,7 +9,7 @@ import click
 
 from adapter.administration.mqsc.dump import Problem, definitions
 from adapter.administration.mqsc.execute import Script
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.command import failures, options
 
 
@@ -53,7 +53,7 @@ def mqsc(
     lines: Iterable[str] = [line for text in commands for line in text.splitlines()]
     if not commands:
         lines = sys.stdin
-    with connected(qmgr, "mqk mqsc") as qm:
+    with connect(qmgr, "mqk mqsc") as qm:
         script = Script(qm, echo=not quiet)
         try:
             for line in script.run(lines):
@@ -68,7 +68,7 @@ def mqsc(
 
 def _dump(qmgr: str, everything: bool) -> None:
     problems = []
-    with connected(qmgr, "mqk mqsc") as qm:
+    with connect(qmgr, "mqk mqsc") as qm:
         for line in definitions(qm, everything=everything):
             if isinstance(line, Problem):
                 problems.append(line.text)

@@ -19,7 +19,7 @@ import click
 import adapter
 from adapter import texts
 from adapter.cli import completion, messages, output
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.command import failures, options
 from adapter.command.grouped import GroupedCommand, Groups
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
@@ -144,7 +144,7 @@ def put(
     if not contents and sys.stdin.isatty():
         failures.tell("one message per line, Ctrl-D ends")
     arrived = ([body] for body in contents) if contents else lines()
-    with connected(qmgr, "mqk put") as qm, qm.queue(queue, open_for="output") as opened:
+    with connect(qmgr, "mqk put") as qm, qm.queue(queue, open_for="output") as opened:
         read: Read = messages.from_json if from_json else bytes
         work = PutCommand(qm, opened, wanted, read, as_json)
         work.all(arrived, unit_size, lines_are_read=not contents)

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.cli import cluster, output
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.command import failures, options
 from adapter.format import names
 from adapter.topics.admin import TopicAdmin, TopicError, TopicSettings
@@ -52,7 +52,7 @@ def topics(
     if delete and not orphaned:
         raise click.UsageError("--delete goes with --orphaned")
     client = options.kafka_options(command_config, settings)
-    with connected(qmgr, "mqk queue") as qm:
+    with connect(qmgr, "mqk queue") as qm:
         servers = bootstrap_servers or qm.bootstrap_servers
         if not servers:
             raise failures.Failed(f"queue manager {qm.name} runs in memory: it has no topics")

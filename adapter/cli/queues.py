@@ -12,7 +12,7 @@ import click
 
 import adapter
 from adapter.cli import completion, messages, output, queue_topics
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.command import failures, options
 from adapter.command.grouped import GroupedCommand, Groups
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
@@ -116,7 +116,7 @@ queue.add_command(queue_topics.topics)
 def define(name: str, replace: bool, qmgr: str, as_json: bool, **attributes: Any) -> None:
     """Define the local queue NAME."""
     wanted = given(attributes)
-    with connected(qmgr, "mqk queue") as qm:
+    with connect(qmgr, "mqk queue") as qm:
         qm.define_queue(name, replace=replace, **wanted)
         warn_of_missing(qm, name, wanted)
     done(name, "defined", as_json)
@@ -132,7 +132,7 @@ def alter(name: str, qmgr: str, as_json: bool, **attributes: Any) -> None:
     wanted = given(attributes)
     if not wanted:
         raise click.UsageError("name at least one attribute to alter (see --help)")
-    with connected(qmgr, "mqk queue") as qm:
+    with connect(qmgr, "mqk queue") as qm:
         qm.alter_queue(name, **wanted)
         warn_of_missing(qm, name, wanted)
     done(name, "altered", as_json)
@@ -145,7 +145,7 @@ def alter(name: str, qmgr: str, as_json: bool, **attributes: Any) -> None:
 @options.json_output
 def show(pattern: str, attributes: bool, qmgr: str, as_json: bool) -> None:
     """Show the queues whose name fits PATTERN (* stands for anything)."""
-    with connected(qmgr, "mqk queue") as qm:
+    with connect(qmgr, "mqk queue") as qm:
         described = {one.name: one.attributes for one in qm.queues(pattern)}
         statuses = {one.name: one for one in qm.queue_status(pattern)}
         if not statuses and "*" not in pattern:
@@ -195,7 +195,7 @@ queue.add_command(show, "list")  # the word of the other groups
 @options.json_output
 def delete(name: str, purge: bool, qmgr: str, as_json: bool) -> None:
     """Delete the queue NAME."""
-    with connected(qmgr, "mqk queue") as qm:
+    with connect(qmgr, "mqk queue") as qm:
         qm.delete_queue(name, purge=purge)
         for one in qm.queues():
             for attribute in POINTERS:
@@ -211,7 +211,7 @@ def delete(name: str, purge: bool, qmgr: str, as_json: bool) -> None:
 @options.json_output
 def purge(name: str, qmgr: str, as_json: bool) -> None:
     """Discard every message on the queue NAME that no unit holds."""
-    with connected(qmgr, "mqk queue") as qm, qm.queue(name) as opened:
+    with connect(qmgr, "mqk queue") as qm, qm.queue(name) as opened:
         count = opened.purge()
     if as_json:
         output.emit({"queue": name, "purged": count})

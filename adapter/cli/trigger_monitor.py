@@ -11,7 +11,7 @@ import os
 import click
 
 from adapter.channel.addresses import parse_addresses
-from adapter.cli.connected import connected
+from adapter.cli.connected import connect
 from adapter.command import failures, options, signals
 from adapter.services.programs import PROGRAMS_MAX, STOP_GRACE_S
 from adapter.services.trigger_monitor import APPLICATION, INITIATION_QUEUE, TriggerMonitor
@@ -50,7 +50,7 @@ def trigger_monitor(queue: str, programs_max: int, grace_s: float, qmgr: str) ->
     Exit status: 0 after SIGTERM, 130 after Ctrl-C, 1 if queue manager or queue are not there.
     """
     tell_all()
-    with connected(qmgr, APPLICATION) as qm:
+    with connect(qmgr, APPLICATION) as qm:
         monitor = TriggerMonitor(
             qm,
             queue,

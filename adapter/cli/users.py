@@ -44,7 +44,7 @@ def add(name: str, path: Path, as_json: bool) -> None:
         raise click.UsageError(f"a password has 1 to {most} bytes")
     users = _users(path)
     known = name in users
-    users[name] = credentials.hashed(password)
+    users[name] = credentials.hash_password(password)
     credentials.write(path, users)
     done(name, path, "password changed" if known else "added", as_json)
 

@@ -312,8 +312,9 @@ def _acknowledge(
 
 
 def _restart(qm: QueueManager, _: Effects, _given: inputs.Restarted, now_ms: int) -> None:
-    """Give every session and consumer its full time again: nobody could reach a queue manager that
-    was down. Messages that came back too often by its end are moved with what is applied next.
+    """Give every session and consumer its full time again: no client could reach the queue manager
+    while it was down. Messages that came back too often by its end are moved with what is applied
+    next.
     """
     for kept in qm.sessions.values():
         kept.last_seen_ms, kept.away_since_ms = now_ms, qm.elapsed_ms

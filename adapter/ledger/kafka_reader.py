@@ -339,7 +339,7 @@ class KafkaLedgerReader:
             if time.monotonic() >= deadline_s:
                 return []
 
-    def reached(self) -> tuple[int, int]:
+    def offset_and_end(self) -> tuple[int, int]:
         at = self._scan.next_offset
         return at, at if self._source is None else max(at, self._source.known_end())
 

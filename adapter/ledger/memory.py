@@ -350,7 +350,7 @@ class MemoryLedgerReader:
                 return entries
         return []
 
-    def reached(self) -> tuple[int, int]:
+    def offset_and_end(self) -> tuple[int, int]:
         return self._scan.next_offset, self._log.end
 
     def close(self) -> None:

@@ -252,7 +252,7 @@ class LedgerReader(Protocol):
         Raises LedgerUnavailable, or LedgerMismatch when the ledger is not the one of the position.
         """
 
-    def reached(self) -> tuple[int, int]:
+    def offset_and_end(self) -> tuple[int, int]:
         """The offset that is read next, and the ledger's end as last heard of; never waits.
 
         All valid entries before the first have been returned; of the ledger's records not all are

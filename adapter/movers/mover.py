@@ -205,7 +205,7 @@ class Mover:
                 if self._parking and not self._writer.is_open:
                     self._parking.try_parked()
                 # Silence alone proves nothing: the reader may not even have found its position.
-                if entries or self._reader.reached()[0] > self._writer.at.offset:
+                if entries or self._reader.offset_and_end()[0] > self._writer.at.offset:
                     self._lifecycle.goes_on()
                 self._pause(entries)
             if self._writer.is_open:
@@ -223,7 +223,7 @@ class Mover:
         entries = self._pace.read(
             self._reader, is_open=self._writer.is_open, waits=not self._is_catching_up
         )
-        self._figures.end = self._reader.reached()[1]
+        self._figures.end = self._reader.offset_and_end()[1]
         return entries
 
     def _pause(self, entries: list[Entry]) -> None:
@@ -246,7 +246,7 @@ class Mover:
                 parking.show()
         if not writer.is_open:
             if not self._stopping.is_set():
-                self._is_done(self._reader.reached()[0] - 1)
+                self._is_done(self._reader.offset_and_end()[0] - 1)
             self._write_idle_progress(IDLE_PROGRESS_S)
 
     def _stays_open(self) -> bool:

@@ -387,7 +387,7 @@ def first_seqs(
     descriptors = DescriptorReader()
     found: dict[int, int] = {}
     late_s = time.monotonic() + READ_TIMEOUT_S
-    while len(found) < len(lanes) and not share_of.is_deleted and reader.reached()[0] < end:
+    while len(found) < len(lanes) and not share_of.is_deleted and reader.offset_and_end()[0] < end:
         for entry in reader.read(READ_S):
             late_s = time.monotonic() + READ_TIMEOUT_S
             for record in read(entry.payload)[skip:]:

@@ -94,14 +94,14 @@ class MoverProcess:
             run.end(STOP_GRACE_S)
 
     def kill(self) -> None:
-        """End it at once (SIGKILL), as a crash does: ended() will say so."""
+        """End it at once (SIGKILL), as a crash does: failure() will say so."""
         if self._run is not None:
             self._run.process.kill()
             self._run.wait(KILL_TIMEOUT_S)
 
-    def ended(self) -> str | None:
+    def failure(self) -> str | None:
         """Why it, or a mover, has ended by itself; None while all copy and when it was stopped."""
-        return None if self._run is None else self._run.ended()
+        return None if self._run is None else self._run.failure()
 
     @property
     def failures(self) -> dict[str, str]:
@@ -152,7 +152,7 @@ class MoverRun:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._watch = watched.thread("movers-watch", self._keep_state, self._unwatched)
         assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it has ended; ended() says how
+        with contextlib.suppress(BrokenPipeError):  # it has ended; failure() says how
             self.process.stdin.write(msgspec.json.encode(settings) + b"\n")
             self.process.stdin.flush()
 
@@ -188,7 +188,7 @@ class MoverRun:
             return False
         return True
 
-    def ended(self) -> str | None:
+    def failure(self) -> str | None:
         """Why it, or a mover in it, has ended; None while all run."""
         if self.process.poll() is None:
             return "; ".join(self.state.failures.values()) or None
@@ -202,7 +202,7 @@ class MoverRun:
             return condition(self.state)
 
     def _unwatched(self, what: str) -> None:
-        """End the process, when its parent no longer reads its reports: ended() says why."""
+        """End the process, when its parent no longer reads its reports: failure() says why."""
         self._failure = what
         self.process.kill()
         with self._changed:

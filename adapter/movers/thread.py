@@ -93,7 +93,7 @@ class MoverThread:
         """Why movers have ended by themselves, by name, until they are started again."""
         return {one.mover.name: one.failure for one in self._running if one.failure}
 
-    def ended(self) -> str | None:
+    def failure(self) -> str | None:
         """Why movers have ended by themselves, until they are started again; or None."""
         return "; ".join(self.failures.values()) or None
 

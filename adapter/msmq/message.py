@@ -220,15 +220,15 @@ class Message(KnownProperties):
     def body_bytes(self) -> bytes:
         """The body as it is sent."""
         self.check_read("body")
-        return self.encoded(None)[0]
+        return self.encode_body(None)[0]
 
     @property
     def body_type(self) -> int:
         """Which type the body is of, as a number of VARENUM."""
         self.check_read("body")
-        return self.encoded(None)[1]
+        return self.encode_body(None)[1]
 
-    def encoded(self, formatter: MessageFormatter | None) -> tuple[bytes, int]:
+    def encode_body(self, formatter: MessageFormatter | None) -> tuple[bytes, int]:
         """Return body and type, by the message's own formatter, or this one."""
         if self._raw is not None:
             return self._raw
@@ -247,13 +247,13 @@ class Message(KnownProperties):
             if isinstance(mine.__dict__.get(name), Property)
         }
 
-    def copied(self) -> Message:
+    def copy(self) -> Message:
         """Return a message to be sent, with this body and what a sender may set.
 
         Its times to live begin anew.
         """
         copy = Message(formatter=self.formatter)
-        copy._raw, copy._has_value = self.encoded(None), False
+        copy._raw, copy._has_value = self.encode_body(None), False
         for name, value in self.set_properties().items():
             if name not in TIMES:
                 setattr(copy, name, value)
@@ -267,7 +267,7 @@ class Message(KnownProperties):
         """Return the message of core."""
         for name in sorted(self._unread):
             self.check_read(name)
-        body, kind = self.encoded(formatter)
+        body, kind = self.encode_body(formatter)
         reach, receive = self.time_to_reach_queue, self.time_to_be_received
         header = h.MsmqHeader(
             label=self.label,

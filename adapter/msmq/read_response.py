@@ -118,7 +118,7 @@ class ReadResponseServer:
                 message = self._input.receive(0, transaction=transaction)
                 try:
                     response_queue = response_queue_of(request)
-                    copy = message.copied()
+                    copy = message.copy()
                     copy.use_dead_letter_queue = True
                     with self._host.open(response_queue, access=QueueAccessMode.SEND) as target:
                         target.send(copy, transaction=transaction)

@@ -133,7 +133,8 @@ class OwnerLoop:
 
     @property
     def now_ms(self) -> int:
-        """The time of day when the term began, and what has passed since: nobody sets it ahead."""
+        """The time of day when the term began, and what has passed since; setting the machine's
+        clock does not change it."""
         return self._began_ms + self._clock.elapsed_ms()
 
     @property
@@ -265,7 +266,7 @@ class OwnerLoop:
             self._release(before)
 
     def _release(self, n: int) -> None:
-        for reply in self._promises.kept(n):
+        for reply in self._promises.take_replies(n):
             self._ready.setdefault(reply.connection, []).append(reply)
 
     def _seal(self) -> None:

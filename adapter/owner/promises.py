@@ -54,7 +54,7 @@ class Promises:
         if replies:
             self._pending.setdefault(n, []).extend(replies)
 
-    def kept(self, n: int) -> list[Reply]:
+    def take_replies(self, n: int) -> list[Reply]:
         """Everything up to entry n is durable: return the replies to give."""
         while self._undurable and self._undurable[0][0] <= n:
             self._undurable.popleft()

@@ -176,8 +176,8 @@ def carry_over(old: QueueManager, new: QueueManager, void: Collected) -> int:
     """Bring the non-persistent messages of a core that lived on into the one from the ledger.
 
     void: what the old core did that did not happen; its effects on them are undone first. Units
-    that held them are gone, so their backout counts rise, unless nobody was shown what a unit held;
-    nor do those of what a browse had locked.
+    that held them are gone, so their backout counts rise, unless no program was shown what a unit
+    held; nor do those of what a browse had locked.
     Returns how many messages were brought.
     """
     _give_up_unseen(old)
@@ -201,8 +201,7 @@ def carry_over(old: QueueManager, new: QueueManager, void: Collected) -> int:
 
 
 def _give_up_unseen(old: QueueManager) -> None:
-    """Let what browses and units ahead had locked look like what nobody held: nobody was shown it
-    to process it."""
+    """Unlock what browses and units ahead had locked: no program was shown it to process it."""
     for connection in old.connections.values():
         for unit in connection.units.values():
             for _, stored in unit.gets if unit.ahead else ():

@@ -185,7 +185,7 @@ class Admission:
         attempt: Attempt[AdmissionRequest],
         answered: Callable[[bool | None], None],
     ) -> None:
-        """Ask the file of users in a thread. A file that cannot be read admits nobody."""
+        """Ask the file of users in a thread. A file that cannot be read admits no client."""
 
         def done(task: asyncio.Future[bool | None]) -> None:
             if task.cancelled():

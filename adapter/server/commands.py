@@ -1,7 +1,7 @@
 """The command server of a queue manager's process, started when it is first needed.
 
 Most queue managers in tests, and many others, are never asked anything by messages. It is needed
-as soon as somebody opens the command queue to put to it. All methods are called on the event
+as soon as a program opens the command queue to put to it. All methods are called on the event
 loop's thread. This module does not know what a command is.
 """
 

@@ -45,8 +45,8 @@ class Credentials:
         self._lock = threading.Lock()
         self._key = secrets.token_bytes()
         self._checked: OrderedDict[bytes, bool] = OrderedDict()
-        """Outcomes by a digest of user, hash and password: one that nobody can compute who does
-        not know the key, which is in no file. A user with another hash is checked anew."""
+        """Outcomes by a digest of user, hash and password, which cannot be computed without the
+        key; that is in no file. A user with another hash is checked anew."""
         self._look()
 
     def is_right(self, user: str, password: str) -> bool:
@@ -54,7 +54,7 @@ class Credentials:
         given = password.encode(errors="surrogatepass")
         if len(given) > PASSWORD_BYTES_MAX:
             return False
-        kept = self._kept(user)
+        kept = self._hash_of(user)
         try:
             is_right: bool = self._hasher.verify(kept, given)
         except (VerificationError, InvalidHashError):
@@ -70,14 +70,14 @@ class Credentials:
         given = password.encode(errors="surrogatepass")
         if len(given) > PASSWORD_BYTES_MAX:
             return False
-        digest = self._digest(user, self._kept(user), given)
+        digest = self._digest(user, self._hash_of(user), given)
         with self._lock:
             found = self._checked.get(digest)
             if found is not None:
                 self._checked.move_to_end(digest)
         return found
 
-    def _kept(self, user: str) -> str:
+    def _hash_of(self, user: str) -> str:
         with self._lock:
             self._look()
             return self._hashes.get(user, _NOBODY)
@@ -87,7 +87,7 @@ class Credentials:
         return hmac.digest(self._key, b"".join(b"%d:%s" % (len(p), p) for p in parts), "sha256")
 
     def _look(self) -> None:
-        """Read the file if it is not as it was; what cannot be read lets nobody in."""
+        """Read the file if it is not as it was. If it cannot be read, no client is admitted."""
         try:
             state = self._path.stat()
             mark = state.st_mtime_ns, state.st_size
@@ -118,7 +118,7 @@ def read(path: Path) -> dict[str, str]:
     return users
 
 
-def hashed(password: str) -> str:
+def hash_password(password: str) -> str:
     """Return what the file keeps of a password."""
     return PasswordHasher().hash(password)
 

@@ -42,18 +42,18 @@ class ServerFigures(Struct, kw_only=True):
         """Return all figures in one table, those of the owner and its term among them."""
         figures: dict[str, Any] = {}
         for name, value in msgspec.structs.asdict(self).items():
-            figures |= _named(name, value)
+            figures |= _figures_by_name(name, value)
         return figures
 
 
-def _named(name: str, value: object) -> dict[str, Any]:
+def _figures_by_name(name: str, value: object) -> dict[str, Any]:
     """Return a figure by its name; the owner, its term and the command server have several."""
     if isinstance(value, NetworkFigures):  # the names in it are not unique
         return {name: msgspec.to_builtins(value)}
     if isinstance(value, Struct):
         found: dict[str, Any] = {}
         for inner, one in msgspec.structs.asdict(value).items():
-            found |= _named(inner, one)
+            found |= _figures_by_name(inner, one)
         return found
     if name == "commands" and isinstance(value, dict):
         return dict(value)

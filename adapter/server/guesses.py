@@ -2,8 +2,8 @@
 
 A check takes a core for a while, so that they wait for each other. Addresses take turns; of one
 address, users whose passwords were not wrong before come first. Wrong passwords of a user from an
-address cost growing pauses, and many of whatever users cost the address short ones. Whoever
-guesses delays itself that way, and hardly anybody else. Times are handed in, in seconds; this
+address cost growing pauses, and many of whatever users cost the address short ones. A client
+that guesses delays itself that way, and hardly any other. Times are handed in, in seconds; this
 module knows neither passwords nor sockets.
 """
 

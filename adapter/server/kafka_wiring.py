@@ -22,7 +22,7 @@ from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.network.kafka import KafkaTransport
 from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
-from adapter.server.movers import Movers, copied
+from adapter.server.movers import Movers, copy_status
 from adapter.server.network import NetworkLink
 from adapter.topics.admin import (
     DAY_MS,
@@ -102,7 +102,7 @@ class Wired:
             topic_problems=self.topic_problems,
             known=lambda: read_recorded(self.mover_settings()),
             pages=KafkaPageReader(self._name, settings.bootstrap_servers, settings.options),
-            copied=lambda: copied(movers),
+            copied=lambda: copy_status(movers),
             trimmer=KafkaTrimmer(self._name, settings.bootstrap_servers, settings.options),
             retention_ms=settings.consumed_retention_ms,
             snapshot_entries=snapshot_entries,
@@ -110,7 +110,7 @@ class Wired:
         )
 
     def _make_snapshots_topic(self) -> None:
-        """Make the topic again, which somebody has deleted: the next start needs a snapshot."""
+        """Make the topic again after it was deleted: the next start needs a snapshot."""
         try:
             self._admin().ensure([self._specs()[1]])
         except TopicError as error:

@@ -117,7 +117,7 @@ def settings_of(config: Config) -> ServerSettings:
 
 
 def _attributes(config: Config) -> dict[str, Any]:
-    """Return the attributes of the queue manager that somebody has set; the others stay."""
+    """Return the attributes of the queue manager that its configuration sets; the others stay."""
     names = ("trigger_interval_ms", "dead_letter_queue", "statistics_interval_s", *FLAGS)
     given = {name: config[name] for name in names if not config.is_default(name)}
     return {name: value == "yes" if name in FLAGS else value for name, value in given.items()}

@@ -36,7 +36,7 @@ class Movers(Protocol):
     def stop(self) -> None:
         """Stop copying; bounded."""
 
-    def ended(self) -> str | None:
+    def failure(self) -> str | None:
         """Return why movers have ended by themselves, or None while all copy."""
 
     @property
@@ -55,7 +55,7 @@ class Movers(Protocol):
         """Return the figures of each mover, by its name; never waits."""
 
 
-def copied(movers: Movers) -> CopyStatus:
+def copy_status(movers: Movers) -> CopyStatus:
     """Say how far the ledger has been copied."""
     figures = movers.statistics()
     parked = movers.parked  # after the figures: what they leave out is in here
@@ -90,7 +90,7 @@ class NoMovers:
     def stop(self) -> None:
         """Nothing to stop."""
 
-    def ended(self) -> str | None:
+    def failure(self) -> str | None:
         """It never ends."""
         return None
 
@@ -154,7 +154,7 @@ class MoverWatch:
     def trouble(self) -> str:
         """Why something is not copied to the topics, or ""."""
         holding = self._movers.holding
-        end, ended = self._movers.ended(), frozenset(self._movers.failures)
+        end, ended = self._movers.failure(), frozenset(self._movers.failures)
         if end is None and self._ends >= self.bounds.ends:
             end, ended = f"{self._end} (and again: {self._ends} times now)", self._ended
         if end is None:
@@ -181,7 +181,7 @@ class MoverWatch:
     async def _start_ended(self, now_s: float) -> None:
         if now_s - self._restarted_s > self.bounds.steady_s:
             self._ends = 0
-        end = self._movers.ended()
+        end = self._movers.failure()
         if end is None:
             return
         if self._restart_s is None:

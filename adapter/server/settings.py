@@ -21,7 +21,7 @@ class ServerSettings(Struct, kw_only=True):
 
     unix_path: of a Unix-domain socket to listen at too, listener.AUTO, or "" for none.
     unix_mode: its permissions.
-    http_host, http_port: for monitoring, port 0 for none. http_if_free: nobody has chosen that
+    http_host, http_port: for monitoring, port 0 for none. http_if_free: no configuration sets that
     port, so that the server goes on without one if it is taken. registry_host, registry_port: of
     the schema registry's API; port 0 for none but /registry of a monitoring on loopback.
     quiesce_ms: how long a stop gives units in flight.

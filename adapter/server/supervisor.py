@@ -43,7 +43,7 @@ class Supervisor:
             self._timer = loop.call_later(self._watchdog_s / 2, self._live)
 
     def _tell(self, text: str) -> None:
-        """Send a datagram; a service manager that takes none keeps nobody from serving."""
+        """Send a datagram; the server goes on if the service manager takes none."""
         if not self._address:
             return
         address = "\0" + self._address[1:] if self._address.startswith("@") else self._address

@@ -387,9 +387,9 @@ class LedgerContract:
         write_durably(ledger, heard, [b"one", b"two"])
         end = place.write(b"void") + 1
         reader = place.reader()
-        assert reader.reached()[0] == 0
+        assert reader.offset_and_end()[0] == 0
         read_exactly(reader, 2)
-        assert reader.reached() == (end, end)
+        assert reader.offset_and_end() == (end, end)
 
     @pytest.mark.parametrize("change", ["another owner", "another n", "after the end"])
     def test_a_position_of_another_ledger_is_fatal(self, place: Place, change: str) -> None:

@@ -74,7 +74,7 @@ OURS = "adapter."
 INTERNAL = frozenset(
     {
         *("belongs_to", "check_open", "ending", "perform", "submit"),
-        *("check_read", "encoded", "peek_ahead", "sent_as", "set_properties", "to_data"),
+        *("check_read", "encode_body", "peek_ahead", "sent_as", "set_properties", "to_data"),
         *("unit_for", "applies_to"),
         *("commit_among", "has_come_back", "message_ids", "on_wire", "put_later", "settle"),
     }

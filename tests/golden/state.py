@@ -46,7 +46,7 @@ def _queue(qm: QueueManager, queue: LocalQueue) -> dict[str, Any]:
         "attributes": _set(queue.attributes),
         "depth": queue.depth,
         "next_seqs": [lane.next_seq for lane in queue.lanes],
-        "messages": [_message(stored) for stored in queue.loaded()],
+        "messages": [_message(stored) for stored in queue.in_memory()],
         "not_in_memory": [
             [lane.number, lane.paged.spans(), sorted(lane.counts.items())]
             for lane in queue.lanes

@@ -25,9 +25,9 @@ from tests.support.mover_place import LANES, PUT_TIME_MS, WAIT_S, MoverPlace
 def copy_all(place: MoverPlace, movers: MoverThread) -> None:
     """Start the movers, let them copy the whole ledger, and stop them."""
     movers.start()
-    assert movers.caught_up(place.flush(), WAIT_S), movers.ended()
+    assert movers.caught_up(place.flush(), WAIT_S), movers.failure()
     movers.stop()
-    assert movers.ended() is None
+    assert movers.failure() is None
 
 
 def test_a_copy_is_what_was_put(place: MoverPlace, movers: MoverThread) -> None:
@@ -158,7 +158,7 @@ def test_a_lost_progress_is_not_taken_for_a_new_queue_manager(
     place.topics.delete([place.settings.progress_topic])
     movers.start()
     assert movers.wait(WAIT_S)
-    text = movers.ended() or ""
+    text = movers.failure() or ""
     assert f"finds no progress in {place.settings.progress_topic}[0]" in text
     assert place.topic("A") in text
     assert "Restore it from a copy; or delete" in text
@@ -180,7 +180,7 @@ def test_a_ledger_that_is_another_one_is_fatal(
     again.flush()
     movers.start()
     assert movers.wait(WAIT_S)
-    text = movers.ended() or ""
+    text = movers.failure() or ""
     assert f"cannot go on from its progress in {place.settings.progress_topic}[" in text
     assert "The topic was truncated or created again: restore it from a copy" in text
     again.close()
@@ -191,7 +191,7 @@ def test_an_idle_mover_copies_at_once_and_sleeps(place: MoverPlace) -> None:
     process = MoverProcess(place.settings)
     process.start()
     try:
-        assert process.caught_up(place.flush(), WAIT_S), process.ended()
+        assert process.caught_up(place.flush(), WAIT_S), process.failure()
         for _ in range(3):
             place.append(place.unit(["A"], lanes=[0]))
             place.flush()

@@ -53,11 +53,11 @@ def test_the_event_mover_fails_and_the_stream_mover_goes_on(
     place.define("Q")
     place.append(event(0), place.unit(["Q"]))
     movers.start()
-    assert movers.caught_up(place.flush(), WAIT_S), movers.ended()
+    assert movers.caught_up(place.flush(), WAIT_S), movers.failure()
     fence(place.servers, settings.queue_manager, "events")
     place.append(event(1), place.unit(["Q"]))
     last = place.flush()
-    until(lambda: movers.ended() is not None)
+    until(lambda: movers.failure() is not None)
     assert list(movers.failures) == ["events"]
     assert "the events mover of" in movers.failures["events"]
     assert "was fenced" in movers.failures["events"]
@@ -71,8 +71,8 @@ def test_the_event_mover_fails_and_the_stream_mover_goes_on(
     assert movers.statistics()["stream"]["holding"] == 0
     assert list(movers.failures) == ["events"], "it is not started again by itself"
     movers.restart()
-    assert movers.caught_up(place.flush(), WAIT_S), movers.ended()
-    assert (movers.ended(), movers.failures) == (None, {})
+    assert movers.caught_up(place.flush(), WAIT_S), movers.failure()
+    assert (movers.failure(), movers.failures) == (None, {})
     topic = names.events_topic(settings.queue_manager)
     place.await_settled(topic, 1)
     copies = [events.decode(one.value() or b"")[1] for one in place.read(topic)]

@@ -37,7 +37,7 @@ def freeze_in_transaction(place: MoverPlace, process: MoverProcess, queue: str) 
         if all(place.is_open(place.topic(queue)) and not process.wait(0.05) for _ in range(10)):
             return
         os.kill(process.pid, signal.SIGCONT)
-        assert process.ended() is None
+        assert process.failure() is None
     pytest.fail("no transaction was met open")
 
 
@@ -77,17 +77,17 @@ def test_a_process_that_is_killed_in_a_transaction_is_gone_without_a_trace(
     process = MoverProcess(place.settings)
     try:
         process.start()
-        assert process.caught_up(place.flush(), WAIT_S), process.ended()
+        assert process.caught_up(place.flush(), WAIT_S), process.failure()
         with Writing(place, "A", "B", units_min=1000) as writing:
             for _ in range(5):
                 process.start()
                 assert process.wait_ready(WAIT_S)
                 freeze_in_transaction(place, process, "A")
                 process.kill()
-                assert "status -9" in (process.ended() or "")
+                assert "status -9" in (process.failure() or "")
                 assert place.is_open(place.topic("A")), "the kill was to leave a transaction open"
             process.start()
-        assert process.caught_up(place.flush(), WAIT_S), process.ended()
+        assert process.caught_up(place.flush(), WAIT_S), process.failure()
     finally:
         process.stop()
     place.check("A", "B")
@@ -104,17 +104,17 @@ def test_of_several_movers_one_goes_on(place: MoverPlace) -> None:
         for rival in rivals:
             rival.start()
         with Writing(place, "A", units_min=100) as writing:
-            assert all(rival.caught_up(0, WAIT_S) or rival.ended() for rival in rivals)
+            assert all(rival.caught_up(0, WAIT_S) or rival.failure() for rival in rivals)
         units += writing.units
         for rival in rivals:
             rival.stop()
-            if text := rival.ended():
+            if text := rival.failure():
                 fenced.append(text)
     assert fenced, "they were to meet"
     assert all("was fenced" in text and "taken over" in text for text in fenced), fenced
     last = MoverThread(place.settings)
     last.start()
-    assert last.caught_up(place.flush(), WAIT_S), last.ended()
+    assert last.caught_up(place.flush(), WAIT_S), last.failure()
     last.stop()
     place.check("A")
     assert place.progress()[-1].copied == units * LANES
@@ -129,11 +129,11 @@ def test_the_older_mover_is_fenced(place: MoverPlace) -> None:
     newer.start()
     assert newer.caught_up(place.flush(), WAIT_S)
     place.append(place.unit(["A"]))
-    assert newer.caught_up(place.flush(), WAIT_S), newer.ended()
+    assert newer.caught_up(place.flush(), WAIT_S), newer.failure()
     assert older.wait(WAIT_S)
-    assert "the stream mover of" in (older.ended() or "")
-    assert "was fenced" in (older.ended() or "")
-    assert newer.ended() is None
+    assert "the stream mover of" in (older.failure() or "")
+    assert "was fenced" in (older.failure() or "")
+    assert newer.failure() is None
     for movers in (older, newer):
         movers.stop()
     place.check("A")
@@ -153,9 +153,9 @@ def test_a_broker_that_is_killed_costs_time_and_nothing_else(
         movers.start()
         assert movers.caught_up(1, WAIT_S)
         kafka.kill(1)
-        assert movers.ended() is None
+        assert movers.failure() is None
         kafka.start(1)
-        assert movers.caught_up(end, 2 * WAIT_S), movers.ended()
+        assert movers.caught_up(end, 2 * WAIT_S), movers.failure()
         movers.stop()
         place.check("A")
         assert place.progress()[-1].copied == 400 * 5 * LANES
@@ -249,9 +249,9 @@ def test_a_commit_in_doubt_is_read_back(
         movers.start()
         try:
             with Writing(place, "A"):
-                assert tap.seen.wait(WAIT_S), movers.ended()
+                assert tap.seen.wait(WAIT_S), movers.failure()
                 undo(proxy)
-            assert movers.caught_up(place.flush(), WAIT_S), movers.ended()
+            assert movers.caught_up(place.flush(), WAIT_S), movers.failure()
         finally:
             movers.stop()
         figures = movers.statistics().values()

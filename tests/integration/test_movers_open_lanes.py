@@ -115,10 +115,10 @@ class Writing:
         movers = MoverThread(self.place.settings)
         movers.start()
         try:
-            assert movers.caught_up(self.place.flush(), WAIT_S), movers.ended()
+            assert movers.caught_up(self.place.flush(), WAIT_S), movers.failure()
             for _ in range(units):
                 self.place.append(self.place.unit(["A"]))
-                assert movers.caught_up(self.place.flush(), WAIT_S), movers.ended()
+                assert movers.caught_up(self.place.flush(), WAIT_S), movers.failure()
         finally:
             movers.stop()
 

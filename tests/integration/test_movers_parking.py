@@ -49,7 +49,7 @@ def limit(place: MoverPlace, queue: str, message_bytes: str) -> None:
 
 def copy(place: MoverPlace, movers: MoverThread) -> None:
     """Wait until the whole ledger is copied, but for what is parked."""
-    assert movers.caught_up(place.flush(), WAIT_S), movers.ended()
+    assert movers.caught_up(place.flush(), WAIT_S), movers.failure()
 
 
 def figure(movers: MoverThread, name: str) -> int:
@@ -71,7 +71,7 @@ def test_a_topic_that_is_deleted_comes_back_with_all_that_the_ledger_has(
     assert movers.none_parked(WAIT_S)
     copy(place, movers)
     place.check("A", "B")
-    assert movers.ended() is None
+    assert movers.failure() is None
 
 
 def test_a_topic_that_is_deleted_stays_parked_once_the_ledger_is_trimmed(
@@ -88,7 +88,7 @@ def test_a_topic_that_is_deleted_stays_parked_once_the_ledger_is_trimmed(
         place.append(place.unit(["A", "B"]), place.unit(["B"]))
         copy(place, movers)
     place.check("B")
-    assert movers.ended() is None
+    assert movers.failure() is None
     deadline_s = time.monotonic() + WAIT_S
     while not any("restore the topic from a copy" in one.why for one in movers.parked.values()):
         assert time.monotonic() < deadline_s, movers.parked
@@ -101,7 +101,7 @@ def test_a_topic_that_is_deleted_stays_parked_once_the_ledger_is_trimmed(
         place.append(place.unit(["B"]))
         copy(place, movers)
     place.check("B")
-    assert movers.ended() is None
+    assert movers.failure() is None
 
 
 def test_the_others_go_on_while_a_topic_is_parked(place: MoverPlace, movers: MoverThread) -> None:
@@ -243,7 +243,7 @@ def test_the_process_tells_what_is_parked(place: MoverPlace) -> None:
     process = MoverProcess(place.settings)
     process.start()
     try:
-        assert process.caught_up(place.flush(), WAIT_S), process.ended()
+        assert process.caught_up(place.flush(), WAIT_S), process.failure()
         (held,) = process.parked.values()
         assert held.messages == LANES
         assert "has 1 partitions and needs 10" in held.why
@@ -338,7 +338,7 @@ def test_finding_users_6_a_deleted_topic_of_a_deleted_queue_is_parked_no_more(
     place.append(place.unit(["B"]))
     copy(place, movers)
     place.check("B")
-    assert movers.ended() is None
+    assert movers.failure() is None
 
 
 def test_a_queue_deleted_and_defined_again(

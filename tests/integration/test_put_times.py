@@ -49,7 +49,7 @@ def test_times_that_kafka_does_not_know(place: MoverPlace, movers: MoverThread) 
         unit.puts[0].message.put_time_ms = put_time_ms
         place.append(unit)
     movers.start()
-    assert movers.caught_up(place.flush(), WAIT_S), movers.ended()
+    assert movers.caught_up(place.flush(), WAIT_S), movers.failure()
     assert not movers.parked
     place.check("A")
     copies = place.copies("A")[0]

@@ -75,7 +75,7 @@ def _download(version: str, sdist: Path, folder: Path) -> None:
 def fresh(folder: Path, check_client: str) -> Iterator[TestQueueManager]:
     """A queue manager with the users of the developer configuration."""
     users = folder / "users"
-    credentials.write(users, {user: credentials.hashed(PASSWORD) for user in USERS})
+    credentials.write(users, {user: credentials.hash_password(PASSWORD) for user in USERS})
     with adapter.testing.queue_manager("QM1", credentials_file=str(users)) as manager:
         with manager.connect(user="admin", password=PASSWORD) as qm:
             qm.alter_object("authinfo", AUTHENTICATION, check_client=check_client)

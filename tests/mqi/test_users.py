@@ -13,7 +13,7 @@ from tests.mqi.conftest import CHANNEL, conname, reason_of
 
 def test_users_and_passwords(tmp_path: Path) -> None:
     users = tmp_path / "users"
-    credentials.write(users, {"app": credentials.hashed("secret")})
+    credentials.write(users, {"app": credentials.hash_password("secret")})
     with adapter.testing.queue_manager("QM1", credentials_file=str(users)) as manager:
         where = conname(manager)
         qmgr = ibmmq.connect("QM1", CHANNEL, where, user="app", password="secret")

@@ -103,9 +103,9 @@ class Reader:
             self._mover.stop()
         return entries
 
-    def reached(self) -> tuple[int, int]:
+    def offset_and_end(self) -> tuple[int, int]:
         """See LedgerReader."""
-        offset, end = self._inner.reached()
+        offset, end = self._inner.offset_and_end()
         return (self._entries[0].offset if self._entries else offset), end
 
     def close(self) -> None:

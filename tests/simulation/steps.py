@@ -25,7 +25,7 @@ from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.matching import candidates
 from adapter.movers.mover import Mover
 from adapter.owner.storage import CopyStatus
-from adapter.server.movers import copied
+from adapter.server.movers import copy_status
 from adapter.topics.port import PagesUnavailableError
 from tests.simulation.auditor import Auditor
 from tests.simulation.faults import (
@@ -80,7 +80,7 @@ class Steps:
         self.met[CRASH_WITH_COMMITS] += any(one.commits_in_flight > 1 for one in programs)
 
     def _copied(self) -> CopyStatus:
-        return copied(Movers(self._mover)) if self._mover else CopyStatus()
+        return copy_status(Movers(self._mover)) if self._mover else CopyStatus()
 
     def _keep_house(self) -> None:
         """Let go of what is copied, write a snapshot, trim the ledger, read pages: some of it."""

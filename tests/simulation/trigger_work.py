@@ -79,7 +79,7 @@ class TriggerWork(Work[TriggerAuditor]):
         for name in (*INITIATIONS, DEAD):
             queue = self.core.qm.queues.get(name)
             if queue is not None:
-                self.auditor.seen(name, [told(one.message) for one in queue.loaded()])
+                self.auditor.seen(name, [told(one.message) for one in queue.in_memory()])
 
     # -- queues and settings
 

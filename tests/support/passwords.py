@@ -6,6 +6,6 @@ What the queue manager makes costs 50 ms and 64 MiB on purpose; a hash says itse
 from argon2 import PasswordHasher
 
 
-def cheaply_hashed(password: str) -> str:
+def hash_cheaply(password: str) -> str:
     """Return what the file of users keeps of a password."""
     return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(password)

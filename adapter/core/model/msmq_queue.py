@@ -83,9 +83,9 @@ class MsmqQueue(LocalQueue):
         """How many bytes of bodies are on it, or will be when units commit."""
         return self.kept_bytes + self.uncommitted_bytes
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Describe it for a snapshot."""
-        return super().described() | {"kept_bytes": self.kept_bytes}
+        return super().describe() | {"kept_bytes": self.kept_bytes}
 
     def add(self, stored: Stored) -> None:
         """Store a message; see Store.add."""

@@ -72,7 +72,7 @@ class LocalQueue(Store):
         self.selections: Counter[str] = Counter()
         """The selection strings that handles were opened with, and by how many."""
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Describe its attributes for a snapshot."""
         return msgspec.structs.asdict(self.attributes)
 
@@ -124,7 +124,7 @@ class LocalQueue(Store):
         else:
             self.took_soft_since = True
 
-    def counted(self) -> int:
+    def trigger_count(self) -> int:
         """How many messages count for triggers: those of TriggerMsgPriority or higher."""
         least = self.attributes.trigger_msg_priority
         return sum(self.available_by_priority[least:]) + sum(self.uncommitted_by_priority[least:])

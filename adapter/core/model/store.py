@@ -129,11 +129,11 @@ class Store:
             if stored.locked:
                 left -= 1
                 _lower(found, -stored.place[0], stored.place[1], stored.place[2])
-        for span in self.claimed():
+        for span in self.claimed_spans():
             _lower(found, span.lane, span.first, 0)
         return found
 
-    def loaded(self) -> Iterator[Stored]:
+    def in_memory(self) -> Iterator[Stored]:
         """Iterate over the available messages that are in memory, in the order of delivery."""
         for lane in reversed(self.lanes):
             yield from lane.available
@@ -204,9 +204,9 @@ class Store:
     @property
     def claimed_count(self) -> int:
         """How many messages consumers have been given: neither available nor locked."""
-        return sum(span.count for span in self.claimed())
+        return sum(span.count for span in self.claimed_spans())
 
-    def claimed(self) -> Iterator[Span]:
+    def claimed_spans(self) -> Iterator[Span]:
         """Iterate over what consumers have been given."""
         for consumer in self.consumers.values():
             for batch in consumer.batches.values():

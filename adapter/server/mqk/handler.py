@@ -145,7 +145,7 @@ def _is_one_way(command: Command | frames.ServerCommand | Refused, number: int) 
 
 
 def _unanswerable(command: Command | frames.ServerCommand | Refused) -> Refused:
-    """Say why a connection ends at an operation whose refusal nobody would hear of."""
+    """Say why a connection ends at an operation whose refusal its client would not hear of."""
     if isinstance(command, Refused):
         return command
     text = f"{type(command).__name__} needs a request number, because it is answered"

@@ -69,9 +69,9 @@ class OneByOne:
             self._mover.stop()
         return [self._left.pop(0)] if self._left else []
 
-    def reached(self) -> tuple[int, int]:
+    def offset_and_end(self) -> tuple[int, int]:
         """See LedgerReader."""
-        offset, end = self._inner.reached()
+        offset, end = self._inner.offset_and_end()
         return (self._left[0].offset if self._left else offset), end
 
     def close(self) -> None:

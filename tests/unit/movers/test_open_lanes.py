@@ -52,7 +52,7 @@ class Entries:
         self._next += 1
         return [Entry(self._next - 1, b"o" * 16, self._next, 0, b"%d" % (self._next - 1))]
 
-    def reached(self) -> tuple[int, int]:
+    def offset_and_end(self) -> tuple[int, int]:
         return self._next, len(self._entries)
 
     def contents(self, payload: bytes) -> list[list[Movable]]:

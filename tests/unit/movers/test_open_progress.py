@@ -135,9 +135,9 @@ class Reader:
         found, self._left = self._left[:count], self._left[count:]
         return found
 
-    def reached(self) -> tuple[int, int]:
+    def offset_and_end(self) -> tuple[int, int]:
         """See LedgerReader."""
-        offset, end = self._inner.reached()
+        offset, end = self._inner.offset_and_end()
         return (self._left[0].offset if self._left else offset), end
 
     def close(self) -> None:

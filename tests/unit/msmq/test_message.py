@@ -128,12 +128,12 @@ def test_a_filter_leaves_properties_out() -> None:
 
 def test_a_received_message_is_sent_on_as_it_is() -> None:
     found = incoming(delivered(), XmlMessageFormatter(), MessageReadPropertyFilter())
-    for message in (found, found.copied()):
+    for message in (found, found.copy()):
         data = message.to_data(BinaryMessageFormatter())
         assert (data.body, data.priority, data.message_id) == (b"body", 2, b"")
         assert data.msmq is not None
         assert data.msmq.label == "label"
-    assert found.copied().time_to_be_received is None
+    assert found.copy().time_to_be_received is None
 
 
 def test_the_formatter_of_the_message_comes_first() -> None:

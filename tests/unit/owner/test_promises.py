@@ -12,7 +12,7 @@ def reply(request: int) -> Reply:
 
 
 def given(promises: Promises, n: int) -> list[int]:
-    return [each.request for each in promises.kept(n)]
+    return [each.request for each in promises.take_replies(n)]
 
 
 def test_replies_wait_for_their_entry() -> None:
@@ -69,7 +69,7 @@ def test_records_behind_the_last_entry_are_void() -> None:
     promises.made(1, Collected([first]))
     promises.made(2, Collected([second]))
     promises.made(3, Collected([third], [("C", lost)]))
-    promises.kept(1)
+    promises.take_replies(1)
     promises.add(3, reply(30))
     void = promises.void(2)
     assert (void.records, void.removed) == ([third], [("C", lost)])

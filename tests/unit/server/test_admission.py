@@ -24,7 +24,7 @@ from adapter.server import admission, credentials, guesses
 from adapter.server.bounds import ConnectionBounds
 from adapter.server.guesses import GuessBounds
 from adapter.testing import TestQueueManager
-from tests.support.passwords import cheaply_hashed
+from tests.support.passwords import hash_cheaply
 
 AUTH = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
 Demand = Callable[[str], None]
@@ -32,7 +32,7 @@ Demand = Callable[[str], None]
 
 @pytest.fixture
 def users(tmp_path: Path) -> str:
-    credentials.write(tmp_path / "users", {"ada": cheaply_hashed("secret")})
+    credentials.write(tmp_path / "users", {"ada": hash_cheaply("secret")})
     return str(tmp_path / "users")
 
 
@@ -165,7 +165,7 @@ def core_of(manager: TestQueueManager) -> QueueManager:
 def test_a_password_may_have_any_letters(
     manager: TestQueueManager, tmp_path: Path, password: str
 ) -> None:
-    credentials.write(tmp_path / "users", {"ada": cheaply_hashed(password)})
+    credentials.write(tmp_path / "users", {"ada": hash_cheaply(password)})
     manager.connect(user="ada", password=password).close()
     for wrong in (password + "x", "ä", "\U0001f512"):
         with pytest.raises(NotAuthorized, match="user or password is wrong"):
@@ -296,7 +296,7 @@ def test_the_same_wrong_password_is_checked_once(
         with pytest.raises(NotAuthorized, match="user or password is wrong"):
             manager.connect(user="ada", password="new")
     assert held.count == 1
-    credentials.write(tmp_path / "users", {"ada": cheaply_hashed("new")})
+    credentials.write(tmp_path / "users", {"ada": hash_cheaply("new")})
     manager.connect(user="ada", password="new").close()
     with pytest.raises(NotAuthorized):
         manager.connect(user="ada", password="secret")
@@ -335,7 +335,7 @@ def test_many_guessers_of_one_address_do_not_shut_out_its_users(
     manager: TestQueueManager, tmp_path: Path
 ) -> None:
     """With hashes that take as long as real ones, and a user who was not there before."""
-    users = {name: credentials.hashed("secret") for name in ("ada", "bob")}
+    users = {name: credentials.hash_password("secret") for name in ("ada", "bob")}
     credentials.write(tmp_path / "users", users)
     stop = threading.Event()
 

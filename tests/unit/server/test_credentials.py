@@ -8,13 +8,13 @@ import pytest
 from adapter.errors import StartError
 from adapter.server import credentials
 from adapter.server.credentials import Credentials
-from tests.support.passwords import cheaply_hashed
+from tests.support.passwords import hash_cheaply
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     users = tmp_path / "users"
-    credentials.write(users, {"ada": cheaply_hashed("secret"), "bob": cheaply_hashed("ä")})
+    credentials.write(users, {"ada": hash_cheaply("secret"), "bob": hash_cheaply("ä")})
     return users
 
 
@@ -37,7 +37,7 @@ def test_a_change_counts_at_once(path: Path) -> None:
     known = Credentials(path)
     users = credentials.read(path)
     del users["ada"]
-    users["carl"] = credentials.hashed("new")  # as the command does
+    users["carl"] = credentials.hash_password("new")  # as the command does
     credentials.write(path, users)
     assert not known.is_right("ada", "secret")
     assert known.is_right("carl", "new")

@@ -25,7 +25,7 @@ class SickMovers(NoMovers):
         self.text = ""
         self.end: str | None = None
 
-    def ended(self) -> str | None:
+    def failure(self) -> str | None:
         return self.end
 
     @property

@@ -3,8 +3,8 @@
 They do when a message comes that is the only one to be received while no unit has received; or when
 messages are there for some time, no program waits for them, and no receive has just found nothing.
 Once the event was raised it is not raised again before a program has received from the queue.
-Queues that nobody asks it for cost nothing. This module does not know what a reader is, nor how one
-is started.
+A queue without activation and without a notification of the event costs nothing. This module does
+not know what a reader is, nor how one is started.
 """
 
 from __future__ import annotations

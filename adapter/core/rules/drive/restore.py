@@ -105,7 +105,7 @@ def _lanes(queue: LocalQueue) -> Iterator[Record]:
 def _claims(queue: LocalQueue) -> dict[int, list[tuple[int, int]]]:
     """Return the first and last seqs of what consumers have been given, by lane."""
     found: dict[int, list[tuple[int, int]]] = {}
-    for span in queue.claimed():
+    for span in queue.claimed_spans():
         found.setdefault(span.lane, []).append((span.first, span.last))
     return found
 
@@ -172,12 +172,12 @@ def _queue(queue: LocalQueue) -> QueueRestored:
     for stored in queue.stored.values():
         if stored.locked and not stored.place[2]:
             priorities[stored.message.priority] += 1
-    for span in queue.claimed():
+    for span in queue.claimed_spans():
         priorities[span.priority] += span.count
     return QueueRestored(
         queue.name,
         queue.incarnation,
-        queue.described(),
+        queue.describe(),
         queue.fifo_lane,
         queue.full_reported,
         priorities,
@@ -321,7 +321,7 @@ def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:
 
 
 def apply_heads_restored(qm: QueueManager, record: HeadsRestored) -> None:
-    """Remember how old the lanes' first messages are: nobody may read them for long."""
+    """Remember how old the lanes' first messages are: it may be long before they are read."""
     lanes = qm.queues[record.queue].lanes
     for at in range(0, len(record.heads), 3):
         number, *mark = record.heads[at : at + 3]

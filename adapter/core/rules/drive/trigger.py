@@ -30,7 +30,7 @@ NO_PROCESS = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
 def decide(qm: QueueManager, work: TriggerEvent | TriggerPut) -> list[Record]:
     """Say what follows from something that was noted; that itself may note more.
 
-    A queue manager that is coming to its end has nobody started any more: trigger messages would go
+    A queue manager that is coming to its end starts no program any more: trigger messages would go
     with it, and the monitor's first open after the start makes them.
     """
     if isinstance(work, TriggerPut):

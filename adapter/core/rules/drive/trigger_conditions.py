@@ -118,7 +118,7 @@ def _was_served(s: Situation) -> bool:
 def _has_the_number(s: Situation) -> bool:
     attributes = s.queue.attributes
     wanted = attributes.trigger_depth if attributes.trigger_type == "DEPTH" else 1
-    return s.queue.counted() >= wanted
+    return s.queue.trigger_count() >= wanted
 
 
 def _criteria_changed(s: Situation) -> bool:

@@ -4,7 +4,7 @@ backout_action says who moves it. PROGRAM, as on MQ: the program that gets it;
 of durable consumers the queue manager, for they get no single messages. MOVE: the queue manager, in
 the entry that records the backout, whether a program asked for that backout, a connection was lost,
 or a batch was returned. Counts that a crash has raised (harden_get_backout) are looked at when the
-queue manager is back, and what is not in memory when it is read: nobody gets such a message first.
+queue manager is back, and what is not in memory when it is read: before a program gets it.
 
 It goes to the backout_requeue_queue, with properties that say why; if that is not there, is the
 queue itself, or cannot take it (full, inhibited, shorter messages), to the dead-letter queue, under
@@ -48,7 +48,7 @@ def note_restart(qm: QueueManager, now_ms: int) -> None:
     """Note what a crash has left on queues that had come back too often."""
     for queue in qm.queues.values():
         if queue.moves_backouts:
-            places = [one.place for one in queue.loaded() if is_due(queue, one)]
+            places = [one.place for one in queue.in_memory() if is_due(queue, one)]
             qm.note_backouts(queue, places, now_ms, and_paged=True)
 
 
@@ -78,7 +78,7 @@ def _want_pages(qm: QueueManager, queue: LocalQueue) -> None:
 
 
 def move(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int) -> list[Record]:
-    """Move messages to where there is room for them; those that nobody takes stay.
+    """Move messages to where there is room for them; those that no queue takes stay.
 
     What is more than one record moves is noted, to be moved next.
     """

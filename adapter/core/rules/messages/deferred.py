@@ -1,4 +1,4 @@
-"""Deferred puts, and other one-way operations: what becomes of a refusal that nobody waits for.
+"""Deferred puts, and other one-way operations: what becomes of a refusal that no client waits for.
 
 A unit keeps the first refusal of its deferred puts. Its commit is refused for it, and backs the
 unit out: so a unit takes effect with all of its puts, or not at all. This module does not know when

@@ -36,7 +36,7 @@ PAGE = 100
 LOOK_AGAIN_MS = 1_000
 """After a page was asked for, in case it did not come, or while a topic cannot be written."""
 MISSING_AGAIN_MS = 60_000
-"""After a message was not on its topic: somebody may bring the topic back."""
+"""After a message was not on its topic: the operator may bring the topic back."""
 PER_RECORD = 20_000
 """Messages in a record of a snapshot, which stays far below what a topic takes."""
 

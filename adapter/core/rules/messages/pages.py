@@ -67,7 +67,7 @@ def unhold(qm: QueueManager, connection: ConnectionState) -> list[Request]:
 
 
 def forget(qm: QueueManager, connection: ConnectionState) -> None:
-    """Drop what a connection that has gone waited for; nobody is answered."""
+    """Drop what a connection that has gone waited for, without an answer."""
     unhold(qm, connection)
     for queue in qm.queues.values() if connection.turns.suspended else ():
         queue.suspended = [one for one in queue.suspended if one.connection != connection.number]
@@ -124,7 +124,7 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
 
 
 def _joins(qm: QueueManager, queue: LocalQueue) -> bool:
-    """Whether somebody waits for many messages, which must be in memory together: for all segments
+    """Whether a request waits for many messages, which must be in memory together: for all segments
     of one, or for a batch.
     """
     return any(

@@ -63,7 +63,7 @@ Gets = list[tuple[LocalQueue, Stored]]
 def unit_of(qm: QueueManager, request: Request, ident: bytes) -> UnitOfWork:
     """Return the connection's unit, or refuse: it ended, and what it held was backed out.
 
-    If it never began, because its begin was refused and nobody heard it, it is refused like that.
+    If it never began, because its begin was refused without an answer, it is refused like that.
     """
     connection = connection_of(qm, request)
     unit = connection.units.get(ident)
@@ -360,11 +360,11 @@ def _count_records(
 
 
 def delivery_records(unit: UnitOfWork, queue: LocalQueue, found: list[Stored]) -> list[Record]:
-    """HARDENBO: count what is handed out to a unit before anybody sees it.
+    """HARDENBO: count what is handed out to a unit before the program sees it.
 
     A message that is not persistent does not outlive the owner, nor does its count. What is counted
     is not ahead any more, nor is what its unit got besides. What is got ahead of a transmission
-    queue is not counted: its sender shows it to nobody.
+    queue is not counted: its sender shows it to no program.
     """
     if not queue.attributes.harden_get_backout or (unit.ahead and queue.is_transmission):
         return []

@@ -92,7 +92,7 @@ def _unread(qm: QueueManager, queue: MsmqQueue) -> PageNeeded | None:
 def _go_on_later(plan: Plan, request: Request, queue: MsmqQueue, needed: PageNeeded) -> Decision:
     """Remove what is in memory, and come back when the next page has been read."""
     qm = plan.qm
-    places = [taken_from(queue, stored) for stored in queue.loaded()]
+    places = [taken_from(queue, stored) for stored in queue.in_memory()]
     known = {key: count for key, count in queue.purged.items() if key[0] in qm.connections}
     queue.purged = known | {_key(request): known.get(_key(request), 0) + len(places)}
     plan.records += discard_records(places, "purged")
@@ -102,7 +102,7 @@ def _go_on_later(plan: Plan, request: Request, queue: MsmqQueue, needed: PageNee
 
 def _report(plan: Plan, queue: MsmqQueue, why: int) -> None:
     """Report the messages of a queue that are about to be removed, as far as they ask for it."""
-    for stored in queue.loaded() if queue.is_delivered_to else ():
+    for stored in queue.in_memory() if queue.is_delivered_to else ():
         msmq_delivery.leave_unreceived(plan, stored, why)
 
 

@@ -117,7 +117,7 @@ def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Dec
     """
     queue = queue_of(qm, command.name)
     staging.check_own(queue.name)
-    soft = [taken_from(queue, stored) for stored in queue.loaded() if stored.place[2]]
+    soft = [taken_from(queue, stored) for stored in queue.in_memory() if stored.place[2]]
     held = [one for one in queue.stored.values() if one.locked and not one.place[2]]
     soft += delays.soft_places(qm, queue)
     count = queue.available_count + queue.delayed

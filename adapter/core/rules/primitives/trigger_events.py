@@ -40,7 +40,7 @@ def note_put(
         queue=queue,
         now_ms=now_ms,
         priority=message.priority,
-        before=queue.counted(),
+        before=queue.trigger_count(),
         stored=stored,
         unit=unit,
     )

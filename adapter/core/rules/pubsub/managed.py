@@ -34,7 +34,7 @@ def make(qm: QueueManager, is_durable: bool) -> resolve.Found:
 
 
 def removal(qm: QueueManager, queue: LocalQueue, replies: list[Reply]) -> QueueDeleted:
-    """Say that a dynamic queue goes, whoever has it open: waits end, units let go of it."""
+    """Say that a dynamic queue goes, open or not: waits end, units let go of it."""
     replies += waiting.refuse_all(qm, queue, Reason.QUEUE_DELETED)
     for connection in qm.connections.values():
         for unit in connection.units.values():

@@ -49,7 +49,7 @@ from adapter.core.rules.pubsub import retained, topics
 OPTIONS = RETAIN | WARN_NO_SUBSCRIBERS
 LEVEL_MAX = 9
 RETAINED_LEVEL = 1
-"""The level at which what is retained is published again: nobody intercepts it then."""
+"""The level at which what is retained is published again: no subscription intercepts it then."""
 SAID_OF_ALIASES = {
     Reason.UNKNOWN_ALIAS_BASE: Reason.QUEUE_NOT_FOUND,
     Reason.ALIAS_BASE_TYPE_ERROR: Reason.OBJECT_TYPE_ERROR,

@@ -87,7 +87,7 @@ def last_of_each(qm: QueueManager, pattern: str) -> list[tuple[str, MessageData]
     if queue is None:
         return []
     last: dict[str, MessageData] = {}
-    found = queue.loaded() if has_wildcards(pattern) else messages_of(queue, pattern)
+    found = queue.in_memory() if has_wildcards(pattern) else messages_of(queue, pattern)
     for stored in found:
         last[_topic_of(stored)] = stored.message
     return [(topic, message) for topic, message in last.items() if means(pattern, topic)]
@@ -112,7 +112,7 @@ def replacing(stored: list[Stored], queue: LocalQueue) -> list[Record]:
 def decide_clear_retained(qm: QueueManager, request: Request, command: ClearRetained) -> Decision:
     """CLEAR TOPICSTR: the answer says for how many topics there was something."""
     queue = queue_in_memory(qm)
-    found = [] if queue is None else list(queue.loaded())
+    found = [] if queue is None else list(queue.in_memory())
     fitting = [one for one in found if means(command.topic_string, _topic_of(one))]
     records = replacing(fitting, queue) if queue is not None else []
     return done(qm, request, records, len({_topic_of(one) for one in fitting}))

@@ -526,7 +526,7 @@ def test_a_queue_manager_that_quiesces_has_nobody_started(site: Site) -> None:
     server.lose()
     site.app.put("more", unit=unit, handle=9)
     site.app.do(c.Commit(unit))
-    assert [stored.message.format for stored in site.core.queue("INITQ").loaded()] == ["MQTRIG"]
+    assert [stored.message.format for stored in site.core.queue("INITQ").in_memory()] == ["MQTRIG"]
     assert site.core.queue("D").attributes.trigger_control
 
 

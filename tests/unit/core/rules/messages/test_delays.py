@@ -230,7 +230,7 @@ def test_depth_triggers_do_not_count_them() -> None:
     unit = client.begin()
     client.put("one", "two", unit=unit, delay_ms=1_000)
     client.put("here", unit=unit)
-    assert client.core.queue().counted() == 1
+    assert client.core.queue().trigger_count() == 1
     client.do(c.Commit(unit))
     assert client.core.queue("INIT").depth == 0
 

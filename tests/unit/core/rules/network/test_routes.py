@@ -28,7 +28,7 @@ def on(client: Client, queue: str) -> list[tuple[str, Transmission | None]]:
     """What is on a queue: bodies, and where they go."""
     return [
         (one.message.body.decode(), one.message.transmission)
-        for one in client.core.queue(queue).loaded()
+        for one in client.core.queue(queue).in_memory()
     ]
 
 
@@ -113,7 +113,7 @@ def test_a_unit_reaches_a_transmission_queue_whole() -> None:
     assert on(client, "QM2") == []
     client.do(c.Commit(unit))
     assert [body for body, _ in on(client, "QM2")] == ["a", "b"]
-    (first, second) = client.core.queue("QM2").loaded()
+    (first, second) = client.core.queue("QM2").in_memory()
     assert (first.queue_unit_size, second.queue_unit_index) == (2, 1)
 
 
@@ -206,7 +206,7 @@ def test_a_subscription_to_a_queue_of_another_queue_manager() -> None:
     assert on(client, "X") == [("2", Transmission("FAR", "QM2"))]
     client.do(c.AlterQueue("X", {"inhibit_put": True}))
     client.put("3", handle=7)
-    letter = dead_letter.from_dlh(next(client.core.queue("DEAD").loaded()).message.body)
+    letter = dead_letter.from_dlh(next(client.core.queue("DEAD").in_memory()).message.body)
     assert (letter.reason, letter.destination) == (2051, "FAR")
     assert letter.destination_queue_manager == "ALIAS"
 

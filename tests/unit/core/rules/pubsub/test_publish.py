@@ -391,9 +391,9 @@ def test_copies_have_the_priority_of_their_subscription(client: Client, core: Co
         assert told.priority == priority
     publish(client, "a", "x", priority=2)
     managed = core.qm.topics.named["A"].destination
-    found = [stored.message.priority for stored in core.queue(managed).loaded()]
+    found = [stored.message.priority for stored in core.queue(managed).in_memory()]
     assert found == [5]
-    assert [stored.message.priority for stored in core.queue("OWN").loaded()] == [7, 6]
+    assert [stored.message.priority for stored in core.queue("OWN").in_memory()] == [7, 6]
 
 
 def test_a_priority_beyond_the_highest_is_not_told_of_a_copy_with_its_own(client: Client) -> None:

@@ -378,4 +378,4 @@ def test_selections_and_priorities_that_are_none(client: Client, core: Core) -> 
     client.do(c.DefineObject("subscription", "S", given))
     publish(client, "a", "1", properties={"n": 1})
     publish(client, "a", "2", properties={"n": 2})
-    assert [stored.message.priority for stored in core.queue("Q").loaded()] == [5]
+    assert [stored.message.priority for stored in core.queue("Q").in_memory()] == [5]

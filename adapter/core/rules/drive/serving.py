@@ -18,6 +18,7 @@ from adapter.core.model.waiters import Waiter
 from adapter.core.rules.broker import events as broker_events
 from adapter.core.rules.broker import verbs as broker_verbs
 from adapter.core.rules.messages import browse, get, pages
+from adapter.core.rules.messages.unit import unit_of
 from adapter.core.rules.msmq import receive as msmq_receive
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision
@@ -59,7 +60,9 @@ def _give(
     if isinstance(waiter.command, MsmqReceive):
         return msmq_receive.serve(qm, waiter, expired)
     if isinstance(waiter.command, Get):
-        return get.give(qm, waiter.request, waiter.command, handle, expired)
+        request, command = waiter.request, waiter.command
+        unit = unit_of(qm, request, command.unit) if command.unit else None
+        return get.give(qm, request, command, handle, unit, expired)
     assert isinstance(waiter.command, Browse), "a get or a browse waits with a handle"
     return browse.look(qm, waiter.request, waiter.command, handle)
 

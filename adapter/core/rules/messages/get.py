@@ -7,8 +7,6 @@ module does not know how a wait ends.
 
 from __future__ import annotations
 
-from functools import partial
-
 from adapter.core.contract.commands import (
     BOUNDED,
     BROWSE,
@@ -26,7 +24,6 @@ from adapter.core.contract.message import (
     NO_ID,
     Delivered,
     MessageData,
-    Place,
     Stored,
     delivered,
 )
@@ -48,7 +45,6 @@ from adapter.core.rules.messages.unit import (
     delivery_records,
     discard_records,
     taken_from,
-    unit_of,
     unit_with_room,
 )
 from adapter.core.rules.primitives import cursor, groups, matching, selection, waiting
@@ -64,11 +60,9 @@ from adapter.core.rules.primitives.decision import (
 def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
     """MQGET. The messages are the answer, [] if none fits and the get does not wait."""
     handle = handle_of(qm, request, command.handle, INPUT, Reason.NOT_OPEN_FOR_INPUT)
-    _check(qm, request, command, handle)
-    if command.options:
-        _check_options(command, handle)
+    unit = _check(qm, request, command, handle)
     records: list[Record] = []
-    given = give(qm, request, command, handle, records)
+    given = give(qm, request, command, handle, unit, records)
     if given is not None:
         return given
     if command.wait_ms == 0:
@@ -77,15 +71,20 @@ def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
     return Decision(records)
 
 
-def _check(qm: QueueManager, request: Request, command: Get, handle: QueueHandle) -> None:
+def _check(
+    qm: QueueManager, request: Request, command: Get, handle: QueueHandle
+) -> UnitOfWork | None:
+    """Refuse what a get may not ask for; returns its unit."""
     queue = handle.queue
     check_allowed(handle)
     matching.check(command, queue, matching.GET_OPTIONS)
     selection.check_bounds(command, queue)
-    if command.unit:
-        unit_with_room(qm, request, command.unit, 1, 0)
-    elif command.limit != 1:
+    unit = unit_with_room(qm, request, command.unit, 1, 0) if command.unit else None
+    if unit is None and command.limit != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a get takes one message")
+    if command.options:
+        _check_options(command, handle)
+    return unit
 
 
 def check_allowed(handle: QueueHandle) -> None:
@@ -105,13 +104,17 @@ def _check_options(command: Get, handle: QueueHandle) -> None:
 
 
 def give(
-    qm: QueueManager, request: Request, command: Get, handle: QueueHandle, records: list[Record]
+    qm: QueueManager,
+    request: Request,
+    command: Get,
+    handle: QueueHandle,
+    unit: UnitOfWork | None,
+    records: list[Record],
 ) -> Decision | None:
     """Give a get what there is now, or None: select, settle the options, take.
 
     records: takes what has expired on the way.
     """
-    unit = unit_of(qm, request, command.unit) if command.unit else None
     found = _select(qm, request, command, handle, unit, records)
     if not found:
         return None
@@ -121,17 +124,20 @@ def give(
             return Decision(records, stays, qm.entry_n)
         if command.options & IF_PERSISTENT and not any(one.message.persistence for one in found):
             unit = None
-    warning = _follow_group(qm, request, command, handle, unit, found)
+    last = segments.join(found).message if command.options & COMPLETE else found[-1].message
+    warning = _follow_group(qm, request, command, handle, unit, last)
     pages.look_ahead(qm, handle.queue, -found[-1].place[0])
+    reports = _reports(qm, request, [last] if command.options else [one.message for one in found])
     if unit is None:
-        decision = _take_alone(qm, request, command, handle.queue, found)
+        taken, after = _take_alone(qm, request, handle.queue, found, reports), qm.entry_n
     else:
-        decision = _take_in_unit(qm, request, command, handle.queue, unit, found)
+        taken, after = _take_in_unit(qm, handle.queue, unit, found, reports)
+    # A get in a unit that takes a non-persistent message outside of it is answered at once: no
+    # record carries its outcome.
+    shown = Messages(show(command, found)) if command.unit else None
     if handle.modes & SAVE_CONTEXT:
-        handle.saved = context_of(_last(command, found), qm.name)
-    decision.records = records + decision.records
-    decision.warning = warning
-    return decision
+        handle.saved = context_of(last, qm.name)
+    return Decision(records + taken, shown, after, warning=warning)
 
 
 def _select(
@@ -143,47 +149,25 @@ def _select(
     records: list[Record],
 ) -> list[Stored]:
     """Choose what to give; records: takes the messages met whose time is over."""
-    queue, options = handle.queue, command.options
+    queue, options, now_ms = handle.queue, command.options, request.now_ms
     most = qm.limits.unit_messages
     limit = command.limit if unit is None else min(command.limit, _room(unit, command.alone, most))
     if not limit:
         return []
+    expired: list[Stored] = []
     if options & UNDER_CURSOR:
-        found = [cursor.under(handle, request.now_ms)]
+        found = [cursor.under(handle, now_ms)]
     elif command.place is not None:
-        found = _at_place(queue, command, command.place, request.now_ms, records)
+        found = selection.at_place(queue, command, command.place, now_ms, expired)
     else:
-        found = _first(handle, command, limit, unit, request.now_ms, records)
+        beside = unit is not None and bool(unit.gets)
+        found = selection.first_to_get(handle, command, limit, now_ms, expired, beside=beside)
+    if expired:
+        records += discard(queue, expired)
     if found and options & COMPLETE:
         found = groups.parts(queue, found[0])
         if len(found) > most - (len(unit) if unit else 0):
             return []
-    return found
-
-
-def _first(
-    handle: QueueHandle,
-    command: Get,
-    limit: int,
-    unit: UnitOfWork | None,
-    now_ms: int,
-    records: list[Record],
-) -> list[Stored]:
-    """Choose the first messages that fit."""
-    queue = handle.queue
-    expired: list[Stored] = []
-    incomplete = partial(selection.is_incomplete, queue) if command.options & COMPLETE else None
-    found = selection.first_of(
-        selection.source(handle, command, handle.get_group),
-        limit,
-        now_ms,
-        expired,
-        incomplete,
-        alone=command.alone,
-        beside=unit is not None and bool(unit.gets),
-    )
-    if expired:
-        records += discard(queue, expired)
     return found
 
 
@@ -193,10 +177,9 @@ def _follow_group(
     command: Get,
     handle: QueueHandle,
     unit: UnitOfWork | None,
-    found: list[Stored],
+    last: MessageData,
 ) -> int:
     """Note where in a group the handle is after this get; returns the reason of a warning, or 0."""
-    last = _last(command, found)
     if handle.get_group is None and last.group_id == NO_ID:
         return 0
     warning = 0 if command.options & LOGICAL_ORDER else groups.unfinished(handle.get_group)
@@ -205,55 +188,51 @@ def _follow_group(
     return warning
 
 
-def _last(command: Get, found: list[Stored]) -> MessageData:
-    """Return the last message that is given: segments that were asked for whole are one."""
-    return segments.join(found).message if command.options & COMPLETE else found[-1].message
+def _reports(qm: QueueManager, request: Request, given: list[MessageData]) -> Plan | None:
+    """Plan the reports on delivery that messages ask for."""
+    asking = [one for one in given if one.report & CONFIRM_ON_DELIVERY]
+    if not asking:
+        return None
+    plan = Plan(qm, request.now_ms)
+    for message in asking:
+        plan.report(message, CONFIRM_ON_DELIVERY)
+    return plan
 
 
 def _take_in_unit(
     qm: QueueManager,
-    request: Request,
-    command: Get,
     queue: LocalQueue,
     unit: UnitOfWork,
     found: list[Stored],
-) -> Decision:
-    """Lock messages until their unit ends; they are counted as delivered."""
+    reports: Plan | None,
+) -> tuple[list[Record], int]:
+    """Lock messages until their unit ends; they are counted as delivered.
+
+    Returns the entry too that must be durable before the messages are shown.
+    """
     for stored in found:
         unit.lock(queue, stored)
     records = delivery_records(unit, queue, found)
-    last = _last(command, found)
-    if last.report or len(found) > 1:
-        asking = [last] if command.options else [one.message for one in found]
-        plan = Plan(qm, request.now_ms)
-        for message in asking:
-            plan.report(message, CONFIRM_ON_DELIVERY)
-        records += plan.hold(unit)
-    after = qm.entry_n if records else max(stored.entry_n for stored in found)
-    return Decision(records, Messages(show(command, found)), after)
+    if reports is not None:
+        records += reports.hold(unit)
+    return records, qm.entry_n if records else max(stored.entry_n for stored in found)
 
 
 def _take_alone(
-    qm: QueueManager, request: Request, command: Get, queue: LocalQueue, found: list[Stored]
-) -> Decision:
-    """Take messages for good: this get is a unit of its own.
-
-    A get in a unit that takes a non-persistent message outside of it is answered at once: no
-    record carries its outcome.
-    """
+    qm: QueueManager,
+    request: Request,
+    queue: LocalQueue,
+    found: list[Stored],
+    reports: Plan | None,
+) -> list[Record]:
+    """Take messages for good: this get is a unit of its own."""
     ident = qm.numbers.new_message_id()  # of no command that is asked for again
     if request.number:
         ident = own_unit(request, session_of(qm, request).ident)
     pairs, outcome = [(queue, stored) for stored in found], outcome_of(qm, request)
-    last = _last(command, found)
-    if last.report & CONFIRM_ON_DELIVERY:
-        plan = Plan(qm, request.now_ms)
-        plan.report(last, CONFIRM_ON_DELIVERY)
-        records = plan.record(ident, "get", outcome, pairs)
-    else:
-        records = commit_records(ident, [], pairs, "get", outcome)
-    shown = Messages(show(command, found)) if command.unit else None
-    return Decision(records, shown, qm.entry_n)
+    if reports is not None:
+        return reports.record(ident, "get", outcome, pairs)
+    return commit_records(ident, [], pairs, "get", outcome)
 
 
 def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:
@@ -290,18 +269,3 @@ def _room(unit: UnitOfWork, alone: bool, messages_max: int) -> int:
     if alone and unit.holds_returned:
         return 0
     return max(0, messages_max - len(unit))
-
-
-def _at_place(
-    queue: LocalQueue, command: Get, place: Place, now_ms: int, records: list[Record]
-) -> list[Stored]:
-    """Find the message at a place; with ids, only if it has them, for places begin anew when a
-    queue is deleted and defined again.
-    """
-    stored = matching.at_place(queue, (-place[0], *place[1:]))
-    if stored is None or stored.locked or not matching.has(stored, matching.ids(command)):
-        return []
-    if matching.is_over(stored, now_ms):
-        records += discard(queue, [stored])
-        return []
-    return [stored]

@@ -49,9 +49,9 @@ def find(qm: QueueManager, name: str, queue_manager: str, made: MadeQueues) -> T
 def local_queue(qm: QueueManager, name: str) -> LocalQueue | None:
     """Return the local queue of a name, its own or an alias, if it is there."""
     alias = qm.objects.get(("alias", name))
-    if not isinstance(alias, AliasAttributes):
-        return naming.mq_queue(qm, name)
-    return naming.mq_queue(qm, alias.target) if alias.target_type == "QUEUE" else None
+    if isinstance(alias, AliasAttributes):
+        name = alias.target if alias.target_type == "QUEUE" else ""
+    return naming.mq_queue(qm, name)
 
 
 def _why_unresolved(alias: object) -> Reason:
@@ -113,13 +113,12 @@ def _to(
         return NoRoute(Reason.REMOTE_QUEUE_NAME_ERROR, to.queue, text)
     name = name or to.queue
     other = to.queue_manager
-    if named:
-        queue = _transmission_queue(qm, name, named, NAMED, made)
-    elif naming.kind_of(qm, other) is not None or other in made.queues:
-        queue = _transmission_queue(qm, name, other, NAMED, made)
-    elif qm.attributes.default_transmission_queue:
-        named = qm.attributes.default_transmission_queue
-        queue = _transmission_queue(qm, name, named, DEFAULT, made)
+    default = qm.attributes.default_transmission_queue
+    if not named and (naming.kind_of(qm, other) is not None or other in made.queues):
+        named = other
+    if named or default:
+        reasons = NAMED if named else DEFAULT
+        queue = _transmission_queue(qm, name, named or default, reasons, made)
     elif other in qm.known_queue_managers and is_name(other):
         queue = _make(qm, name, other, made)
     else:

@@ -28,8 +28,9 @@ asks for such messages alone. This module does not know what becomes of what it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
-from adapter.core.contract.commands import Browse, Get
+from adapter.core.contract.commands import COMPLETE, Browse, Get
 from adapter.core.contract.message import Place, Stored, weight
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
@@ -63,6 +64,36 @@ def source(
     if command.options & matching.WHOLE:
         return groups.candidates(handle, command, at, after)
     return matching.candidates(handle, command, after)
+
+
+def first_to_get(
+    handle: QueueHandle,
+    command: Get,
+    limit: int,
+    now_ms: int,
+    expired: list[Stored],
+    *,
+    beside: bool,
+) -> list[Stored]:
+    """Return the first messages that fit a get; limit, expired, beside: see first_of()."""
+    fitting = source(handle, command, handle.get_group)
+    incomplete = partial(is_incomplete, handle.queue) if command.options & COMPLETE else None
+    return first_of(fitting, limit, now_ms, expired, incomplete, alone=command.alone, beside=beside)
+
+
+def at_place(
+    queue: LocalQueue, command: Get, place: Place, now_ms: int, expired: list[Stored]
+) -> list[Stored]:
+    """Return the message at a place; with ids, only if it has them, for places begin anew when a
+    queue is deleted and defined again. expired: takes it if its time is over.
+    """
+    stored = matching.at_place(queue, (-place[0], *place[1:]))
+    if stored is None or stored.locked or not matching.has(stored, matching.ids(command)):
+        return []
+    if matching.is_over(stored, now_ms):
+        expired.append(stored)
+        return []
+    return [stored]
 
 
 def first_of(

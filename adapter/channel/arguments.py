@@ -15,6 +15,7 @@ from uuid import UUID
 import msgspec
 
 from adapter.channel.cancelling import CancelToken
+from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import ID_LENGTH, NO_ID, PRIORITY_MAX, Property
 from adapter.core.mq_layouts.dead_letter import DeadLetter
@@ -32,7 +33,6 @@ from adapter.errors import (
 
 Identifier = bytes | str | UUID
 """What an id of a message is given as; shorter ones have zeros behind them."""
-WAIT_MAX_MS = 2**31 - 1
 DELAY_MAX_S = 99_999_999
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CONNECTION_MAX = 2**63 - 1

@@ -17,6 +17,8 @@ MESSAGES_MAX = 16_384
 """Of one put. A rule allows 10,000; an empty message, which is one byte, decodes to 256."""
 LANES_MAX = 256
 """Of a queue."""
+WAIT_MAX_MS = 2**31 - 1
+"""MQGMO.WaitInterval is a 32-bit number."""
 
 if TYPE_CHECKING:
     Value = Any  # what a program gives; what may arrive is said below

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.broker import NotificationAttributes
+from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.broker import (
     EVENT_NOTIFICATION,
     EVENTS,
@@ -39,7 +40,6 @@ from adapter.core.rules.broker.texts import event_body
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision
-from adapter.core.rules.primitives.selection import WAIT_MAX_MS
 
 KEY = ("events of Service Broker", b"")
 """What those wait for who wait for events."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adapter.core.contract import broker as b
+from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Refused
@@ -24,7 +25,6 @@ from adapter.core.rules.broker.locks import LockNeeded, check_circle, note_wait
 from adapter.core.rules.messages.unit import backout_records, unit_of
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision
-from adapter.core.rules.primitives.selection import WAIT_MAX_MS
 
 Verb = Callable[[QueueManager, Request, Any, UnitOfWork], Decision | None]
 

@@ -10,7 +10,8 @@ from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import activation as broker_activation
-from adapter.core.rules.messages import get, pages
+from adapter.core.rules.messages import pages
+from adapter.core.rules.messages.unit import expiry_records
 from adapter.core.rules.objects import session
 from adapter.core.rules.primitives import marks, waiting
 
@@ -28,7 +29,7 @@ def expire_messages(qm: QueueManager, now_ms: int) -> list[Record]:
         if queue is None or stored is None or stored.locked or (name, place) in met:
             continue
         met.add((name, place))
-        records += get.discard(queue, [stored])
+        records += expiry_records(queue, [stored])
     return records
 
 

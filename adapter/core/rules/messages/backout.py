@@ -123,7 +123,7 @@ def _offer(plan: Plan, queue: LocalQueue, messages: list[MessageData]) -> tuple[
     """
     reason: Reason | None = None
     name = queue.attributes.backout_requeue_queue
-    target = routes.local_queue(plan.qm, name)
+    target = routes.find_local(plan.qm, name).queue
     if name and target is not queue:
         reason = plan.offer(target, messages)
         if target is not None and reason is None:

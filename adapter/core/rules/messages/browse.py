@@ -43,7 +43,6 @@ def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decisi
     handle = handle_of(qm, request, command.handle, BROWSE, Reason.NOT_OPEN_FOR_BROWSE)
     queue = handle.queue
     check_allowed(handle)
-    selection.check_bounds(command, queue)
     matching.check(command, queue, BROWSE_OPTIONS)
     if command.options & marks.OPTIONS or command.place is not None:
         marks.check(handle, command)

@@ -21,9 +21,7 @@ from adapter.core.contract.commands import (
     Request,
 )
 from adapter.core.contract.message import (
-    NO_ID,
     Delivered,
-    MessageData,
     Stored,
     delivered,
 )
@@ -35,16 +33,14 @@ from adapter.core.model.context import context_of
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.report import CONFIRM_ON_DELIVERY
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts import transmission_header
 from adapter.core.rules.messages import pages
-from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.messages.plan import Plan, plan_of_delivery
 from adapter.core.rules.messages.unit import (
     commit_records,
     delivery_records,
-    discard_records,
-    taken_from,
+    expiry_records,
     unit_with_room,
 )
 from adapter.core.rules.primitives import cursor, groups, matching, selection, waiting
@@ -78,7 +74,6 @@ def _check(
     queue = handle.queue
     check_allowed(handle)
     matching.check(command, queue, matching.GET_OPTIONS)
-    selection.check_bounds(command, queue)
     unit = unit_with_room(qm, request, command.unit, 1, 0) if command.unit else None
     if unit is None and command.limit != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a get takes one message")
@@ -118,26 +113,30 @@ def give(
     found = _select(qm, request, command, handle, unit, records)
     if not found:
         return None
+    shown = show(command, found) if command.unit or command.options else []
     if command.options:
-        stays = _settle_options(qm, request, command, handle, found)
-        if stays is not None:
-            return Decision(records, stays, qm.entry_n)
+        if command.options & BOUNDED and shown_length(shown[0]) > command.length_max:
+            return Decision(records, Messages(shown, Reason.MESSAGE_TRUNCATED), qm.entry_n)
+        if found[0] is handle.locked:
+            cursor.release(qm, handle, request.now_ms)
         if command.options & IF_PERSISTENT and not any(one.message.persistence for one in found):
             unit = None
     last = segments.join(found).message if command.options & COMPLETE else found[-1].message
-    warning = _follow_group(qm, request, command, handle, unit, last)
+    held = command.unit if unit is not None else b""
+    warning = groups.follow(qm, request, command, handle, held, last)
     pages.look_ahead(qm, handle.queue, -found[-1].place[0])
-    reports = _reports(qm, request, [last] if command.options else [one.message for one in found])
+    given = [last] if command.options else [one.message for one in found]
+    reports = plan_of_delivery(qm, given, request.now_ms)
     if unit is None:
         taken, after = _take_alone(qm, request, handle.queue, found, reports), qm.entry_n
     else:
         taken, after = _take_in_unit(qm, handle.queue, unit, found, reports)
-    # A get in a unit that takes a non-persistent message outside of it is answered at once: no
-    # record carries its outcome.
-    shown = Messages(show(command, found)) if command.unit else None
     if handle.modes & SAVE_CONTEXT:
         handle.saved = context_of(last, qm.name)
-    return Decision(records + taken, shown, after, warning=warning)
+    # A get in a unit that takes a non-persistent message outside of it is answered at once: no
+    # record carries its outcome.
+    answer = Messages(shown) if command.unit else None
+    return Decision(records + taken, answer, after, warning=warning)
 
 
 def _select(
@@ -157,46 +156,18 @@ def _select(
     expired: list[Stored] = []
     if options & UNDER_CURSOR:
         found = [cursor.under(handle, now_ms)]
-    elif command.place is not None:
-        found = selection.at_place(queue, command, command.place, now_ms, expired)
-    else:
+    elif command.place is None:
         beside = unit is not None and bool(unit.gets)
         found = selection.first_to_get(handle, command, limit, now_ms, expired, beside=beside)
+    else:
+        found = matching.available_at(queue, command, command.place, now_ms, expired)
     if expired:
-        records += discard(queue, expired)
+        records += expiry_records(queue, expired)
     if found and options & COMPLETE:
         found = groups.parts(queue, found[0])
         if len(found) > most - (len(unit) if unit else 0):
             return []
     return found
-
-
-def _follow_group(
-    qm: QueueManager,
-    request: Request,
-    command: Get,
-    handle: QueueHandle,
-    unit: UnitOfWork | None,
-    last: MessageData,
-) -> int:
-    """Note where in a group the handle is after this get; returns the reason of a warning, or 0."""
-    if handle.get_group is None and last.group_id == NO_ID:
-        return 0
-    warning = 0 if command.options & LOGICAL_ORDER else groups.unfinished(handle.get_group)
-    held = command.unit if unit is not None else b""
-    groups.move_handle(qm, request, handle, "get_group", last, held)
-    return warning
-
-
-def _reports(qm: QueueManager, request: Request, given: list[MessageData]) -> Plan | None:
-    """Plan the reports on delivery that messages ask for."""
-    asking = [one for one in given if one.report & CONFIRM_ON_DELIVERY]
-    if not asking:
-        return None
-    plan = Plan(qm, request.now_ms)
-    for message in asking:
-        plan.report(message, CONFIRM_ON_DELIVERY)
-    return plan
 
 
 def _take_in_unit(
@@ -245,23 +216,6 @@ def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:
 def shown_length(message: Delivered) -> int:
     """Return how long a message is for programs of MQ: with its transmission-queue header."""
     return len(message.message.body) + transmission_header.length_before(message.message)
-
-
-def discard(queue: LocalQueue, expired: list[Stored]) -> list[Record]:
-    """Say which messages are gone because their time is over."""
-    return discard_records([taken_from(queue, stored) for stored in expired], "expired")
-
-
-def _settle_options(
-    qm: QueueManager, request: Request, command: Get, handle: QueueHandle, found: list[Stored]
-) -> Messages | None:
-    """Do what options ask for before a message is taken; or say what stays, for it is too long."""
-    shown = show(command, found)
-    if command.options & BOUNDED and shown_length(shown[0]) > command.length_max:
-        return Messages(shown, Reason.MESSAGE_TRUNCATED)
-    if found[0] is handle.locked:
-        cursor.release(qm, handle, request.now_ms)
-    return None
 
 
 def _room(unit: UnitOfWork, alone: bool, messages_max: int) -> int:

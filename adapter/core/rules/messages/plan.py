@@ -26,7 +26,13 @@ from adapter.core.contract.records import EventRaised, OutcomeOf, Record, Verb
 from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.report import CONFIRM_ON_ARRIVAL, DISCARD, EXCEPTION, EXPIRATION
+from adapter.core.model.report import (
+    CONFIRM_ON_ARRIVAL,
+    CONFIRM_ON_DELIVERY,
+    DISCARD,
+    EXCEPTION,
+    EXPIRATION,
+)
 from adapter.core.model.report import make as make_report
 from adapter.core.model.routes import Target
 from adapter.core.model.unit import UnitOfWork
@@ -270,6 +276,17 @@ class Plan:
             return self.records
         self.qm.step.made.update(made.queues)
         return made.records + self.records
+
+
+def plan_of_delivery(qm: QueueManager, given: list[MessageData], now_ms: int) -> Plan | None:
+    """Plan the reports on delivery that messages which are given to a program ask for."""
+    asking = [one for one in given if one.report & CONFIRM_ON_DELIVERY]
+    if not asking:
+        return None
+    plan = Plan(qm, now_ms)
+    for message in asking:
+        plan.report(message, CONFIRM_ON_DELIVERY)
+    return plan
 
 
 def dead_letter_queue(qm: QueueManager) -> LocalQueue | None:

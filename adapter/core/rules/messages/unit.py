@@ -259,6 +259,11 @@ def discard_records(places: list[Taken], cause: Cause) -> list[Record]:
     return records + ([MessagesDiscarded(soft, cause, logged=False)] if soft else [])
 
 
+def expiry_records(queue: LocalQueue, expired: list[Stored]) -> list[Record]:
+    """Say which messages are gone because their time is over."""
+    return discard_records([taken_from(queue, stored) for stored in expired], "expired")
+
+
 def _place(puts: Puts) -> list[Placed]:
     """Give every put its place: adjacent within each lane, in the order they were put.
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import ID_LENGTH, Place, Stored, delivered
 from adapter.core.contract.msmq import (
@@ -36,14 +37,17 @@ from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules.messages import pages
-from adapter.core.rules.messages.get import discard
 from adapter.core.rules.messages.plan import Plan
-from adapter.core.rules.messages.unit import delivery_records, unit_of, unit_with_room
+from adapter.core.rules.messages.unit import (
+    delivery_records,
+    expiry_records,
+    unit_of,
+    unit_with_room,
+)
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq.opening import reader_of
 from adapter.core.rules.primitives import matching, waiting
 from adapter.core.rules.primitives.decision import Decision, outcome_of, own_unit, session_of
-from adapter.core.rules.primitives.selection import WAIT_MAX_MS
 
 NOT_WAITING = 0
 """The arrival number of a request that does not wait."""
@@ -132,7 +136,7 @@ def give(
     expired: list[Stored] = []
     found = _find(qm, command, handle, request.now_ms, expired, arrival)
     if expired and not command.peek:
-        records += discard(queue, expired)
+        records += expiry_records(queue, expired)
     if found is None:
         return None
     cursor = handle.cursors.get(command.cursor)

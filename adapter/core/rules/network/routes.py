@@ -37,8 +37,7 @@ def find(qm: QueueManager, name: str, queue_manager: str, made: MadeQueues) -> T
     if found is None and isinstance(alias, AliasAttributes) and alias.target_type == "QUEUE":
         found = route(qm, alias.target, "", made)
     if found is None:
-        queue = local_queue(qm, name)
-        return Target(queue, reason=None if queue is not None else _why_unresolved(alias))
+        return find_local(qm, name)
     if isinstance(found, NoRoute):
         return Target(reason=found.reason)
     if found.is_inhibited:
@@ -46,20 +45,16 @@ def find(qm: QueueManager, name: str, queue_manager: str, made: MadeQueues) -> T
     return Target(found.queue, found.transmission)
 
 
-def local_queue(qm: QueueManager, name: str) -> LocalQueue | None:
-    """Return the local queue of a name, its own or an alias, if it is there."""
+def find_local(qm: QueueManager, name: str) -> Target:
+    """Find the local queue of a name: its own, or the target of an alias."""
     alias = qm.objects.get(("alias", name))
+    missing = Reason.QUEUE_NOT_FOUND
     if isinstance(alias, AliasAttributes):
-        name = alias.target if alias.target_type == "QUEUE" else ""
-    return naming.mq_queue(qm, name)
-
-
-def _why_unresolved(alias: object) -> Reason:
-    """Return the reason for which a name leads to no local queue. alias: that of the name."""
-    if not isinstance(alias, AliasAttributes):
-        return Reason.QUEUE_NOT_FOUND
-    is_topic = alias.target_type == "TOPIC"
-    return Reason.ALIAS_BASE_TYPE_ERROR if is_topic else Reason.UNKNOWN_ALIAS_BASE
+        if alias.target_type != "QUEUE":
+            return Target(reason=Reason.ALIAS_BASE_TYPE_ERROR)
+        name, missing = alias.target, Reason.UNKNOWN_ALIAS_BASE
+    queue = naming.mq_queue(qm, name)
+    return Target(queue, reason=missing if queue is None else None)
 
 
 def route(

@@ -43,7 +43,7 @@ from adapter.core.contract.details import (
     SEGMENT,
     Details,
 )
-from adapter.core.contract.message import MessageData, Place, Stored, position_of
+from adapter.core.contract.message import NO_ID, MessageData, Place, Stored, position_of
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.groups import NAME, Groups, Progress, progress_after, segment_status
 from adapter.core.model.handles import QueueHandle
@@ -217,6 +217,22 @@ def check_get(command: Get, handle: QueueHandle) -> None:
     at = handle.get_group
     if at is not None and at.in_unit != bool(command.unit):
         raise Refusal(Reason.INCONSISTENT_UNIT, handle.queue.name)
+
+
+def follow(
+    qm: QueueManager,
+    request: Request,
+    command: Get,
+    handle: QueueHandle,
+    unit: bytes,
+    last: MessageData,
+) -> int:
+    """Note where in a group a handle is after a get; returns the reason of a warning, or 0."""
+    if handle.get_group is None and last.group_id == NO_ID:
+        return 0
+    warning = 0 if command.options & LOGICAL_ORDER else unfinished(handle.get_group)
+    move_handle(qm, request, handle, "get_group", last, unit)
+    return warning
 
 
 def move_handle(

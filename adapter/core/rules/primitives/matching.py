@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
+from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.commands import (
     ALL_MESSAGES,
     ALL_SEGMENTS,
@@ -38,6 +39,8 @@ WHOLE = LOGICAL_ORDER | ALL_MESSAGES | ALL_SEGMENTS | COMPLETE
 BROWSE_OPTIONS = WHOLE | MATCH | UNDER_CURSOR | LOCK | UNLOCK | BOUNDED | THROUGH_QUIESCE
 GET_OPTIONS = WHOLE | MATCH | UNDER_CURSOR | BOUNDED | IF_PERSISTENT | THROUGH_QUIESCE
 
+GET_MAX = 10_000
+"""Messages that a get or a browse asks for."""
 SELECTION = "selection"
 SELECTIONS_MAX = 48
 """Different ones that handles of one queue have: each message that comes is shown to each."""
@@ -46,12 +49,18 @@ Ids = list[tuple[str, bytes]]
 
 
 def check(command: Get | Browse, queue: LocalQueue, options: int) -> None:
-    """Refuse ids that no message can have, and options that are unknown or exclude each other."""
+    """Refuse ids that no message can have, options that are unknown or exclude each other, and a
+    wait or a number of messages out of range.
+    """
     for field in ID_FIELDS:
         if len(getattr(command, field)) not in (0, ID_LENGTH):
             raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{field} is not 24 bytes")
     if command.options:
         _check_options(command, queue, options)
+    if not -1 <= command.wait_ms <= WAIT_MAX_MS:
+        raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
+    if not 1 <= command.limit <= GET_MAX:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
 
 
 def _check_options(command: Get | Browse, queue: LocalQueue, options: int) -> None:
@@ -114,18 +123,16 @@ def selection(handle: QueueHandle) -> View:
 def _choose(queue: LocalQueue, command: Get | Browse, after: Place) -> Iterable[Stored]:
     """Choose by ids, and by number in the group and offset."""
     wanted = ids(command)
-    if not wanted:
-        if command.options & MATCH:
-            return _matches(queue, command).in_order(queue.name, after)
-        return queue.in_order() if after is START else queue.in_order_after(after)
-    first, *rest = wanted
-    fitting: Iterable[Stored] = queue.indexes.with_id(*first)
-    if rest:
-        fitting = (stored for stored in fitting if has(stored, rest))
-    if command.options & MATCH:
-        fits = _predicate(command)
-        fitting = (stored for stored in fitting if fits(stored.message))
-    return fitting
+    fits = _predicate(command) if command.options & MATCH else None
+    if wanted:
+        first, *rest = wanted
+        fitting: Iterable[Stored] = queue.indexes.with_id(*first)
+        if rest:
+            fitting = (stored for stored in fitting if has(stored, rest))
+        return fitting if fits is None else (one for one in fitting if fits(one.message))
+    if fits is not None:
+        return _matches(queue, command, fits).in_order(queue.name, after)
+    return queue.in_order() if after is START else queue.in_order_after(after)
 
 
 def ids(command: Get | Browse) -> Ids:
@@ -138,12 +145,12 @@ def has(stored: Stored, wanted: Ids) -> bool:
     return all(getattr(stored.message, field) == value for field, value in wanted)
 
 
-def _matches(queue: LocalQueue, command: Get | Browse) -> View:
+def _matches(queue: LocalQueue, command: Get | Browse, fits: Fits) -> View:
     """Return the messages with a number in their group, or an offset, of whatever group."""
     asked = command.options & MATCH
     seq = command.group_seq if asked & MATCH_GROUP_SEQ else 0
     offset = command.offset if asked & MATCH_OFFSET else -1
-    return queue.indexes.watch(f"place {seq} {offset}", lambda: Selected(_predicate(command))).view
+    return queue.indexes.watch(f"place {seq} {offset}", lambda: Selected(fits)).view
 
 
 def _predicate(command: Get | Browse) -> Callable[[MessageData], bool]:
@@ -169,6 +176,22 @@ def at_place(queue: LocalQueue, place: Place) -> Stored | None:
     ):
         raise PageNeeded(queue.name, -lane, seq, 1)
     return stored
+
+
+def available_at(
+    queue: LocalQueue, command: Get, place: Place, now_ms: int, expired: list[Stored]
+) -> list[Stored]:
+    """Return the available message at a place of a command; with ids, only if it has them, for
+    places begin anew when a queue is deleted and defined again. expired: takes it if its time is
+    over.
+    """
+    stored = at_place(queue, (-place[0], *place[1:]))
+    if stored is None or stored.locked or not has(stored, ids(command)):
+        return []
+    if is_over(stored, now_ms):
+        expired.append(stored)
+        return []
+    return [stored]
 
 
 def parse_selection(name: str, selection: str) -> Fits:

@@ -33,25 +33,14 @@ from functools import partial
 from adapter.core.contract.commands import COMPLETE, Browse, Get
 from adapter.core.contract.message import Place, Stored, weight
 from adapter.core.contract.pages import PageNeeded
-from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.groups import Progress
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.views import START
 from adapter.core.rules.primitives import groups, matching
 
-MESSAGES_MAX = 10_000
-WAIT_MAX_MS = 2**31 - 1  # MQGMO.WaitInterval is a 32-bit number
 BYTES_MAX = 8 * 1024 * 1024
 """An answer ends before it passes this, descriptors and properties included: it is one frame."""
-
-
-def check_bounds(command: Get | Browse, queue: LocalQueue) -> None:
-    """Refuse a wait, or a number of messages, out of range."""
-    if not -1 <= command.wait_ms <= WAIT_MAX_MS:
-        raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
-    if not 1 <= command.limit <= MESSAGES_MAX:
-        raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
 
 
 def source(
@@ -79,21 +68,6 @@ def first_to_get(
     fitting = source(handle, command, handle.get_group)
     incomplete = partial(is_incomplete, handle.queue) if command.options & COMPLETE else None
     return first_of(fitting, limit, now_ms, expired, incomplete, alone=command.alone, beside=beside)
-
-
-def at_place(
-    queue: LocalQueue, command: Get, place: Place, now_ms: int, expired: list[Stored]
-) -> list[Stored]:
-    """Return the message at a place; with ids, only if it has them, for places begin anew when a
-    queue is deleted and defined again. expired: takes it if its time is over.
-    """
-    stored = matching.at_place(queue, (-place[0], *place[1:]))
-    if stored is None or stored.locked or not matching.has(stored, matching.ids(command)):
-        return []
-    if matching.is_over(stored, now_ms):
-        expired.append(stored)
-        return []
-    return [stored]
 
 
 def first_of(

@@ -33,7 +33,7 @@ def plan_on(client: Client) -> Plan:
 def obstacle(client: Client, name: str = "Q", planned: int = 0) -> int:
     """Why a message is undeliverable, as IBM MQ numbers it; 0 if it is not."""
     plan = plan_on(client)
-    queue = routes.local_queue(plan.qm, name)
+    queue = routes.find_local(plan.qm, name).queue
     for _ in range(planned):
         assert plan.offer(queue, [message()]) is None
     reason = plan.offer(queue, [message()])

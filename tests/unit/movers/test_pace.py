@@ -32,7 +32,7 @@ class Reading:
         self.waits_s.append(timeout_s)
         return [entry(self.bytes)] if self.bytes else []
 
-    def reached(self) -> tuple[int, int]:
+    def offset_and_end(self) -> tuple[int, int]:
         return 0, 0
 
     def close(self) -> None:

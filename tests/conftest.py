@@ -30,6 +30,10 @@ LAYERS = (
     *("unit", "scenarios", "spec", "simulation"),
     *("contract", "integration", "pages", "acceptance", "spark", "soak", "docker"),
 )
+GROUP_LAYERS = ("docker", "soak", "spark", "integration", "pages", "acceptance", "contract", "spec")
+"""The order of groups: Spark's session is the longest one, and keeps a processor busy. Beside it
+runs what mostly waits; short groups come last, so that all processes end at the same time.
+"""
 TESTS = Path(__file__).parent
 NAMED_ONLY = (TESTS / "docker", TESTS / "compiled")
 """They need a Docker daemon, or a C compiler: they are run when they are named, by `make`."""
@@ -75,15 +79,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if named else True
 
 
-def layer_rank(path: Path) -> int:
+def layer_rank(path: Path, layers: tuple[str, ...]) -> int:
     """Where in the run the tests of a file come; files beside the layers come first."""
     layer = path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) else ""
-    return LAYERS.index(layer) if layer in LAYERS else -1
+    return layers.index(layer) if layer in layers else -1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    by_group = getattr(config.option, "loadgroup", False)  # then what takes long comes first
-    items.sort(key=lambda item: layer_rank(item.path), reverse=by_group)
+    layers = GROUP_LAYERS if getattr(config.option, "loadgroup", False) else LAYERS
+    items.sort(key=lambda item: layer_rank(item.path, layers))
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             # Spark's bridge to the JVM leaves sockets to the garbage collector.

@@ -241,9 +241,12 @@ _ORIGIN: dict[str, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
+_OF_CONTEXT = frozenset({"user", "application", "details"})
+
+
 def context_asked(fields: Mapping[str, Any]) -> int:
     """Return which context a put says itself, in core's options; else it is the connection's."""
-    if not fields:
+    if _OF_CONTEXT.isdisjoint(fields):
         return 0
     asked = c.SET_IDENTITY if "user" in fields else 0
     if "application" in fields:

@@ -24,6 +24,7 @@ from adapter.client.handles import OpenFor, QueueHandles, modes_of
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
 from adapter.client.replies import ReplyQueue
+from adapter.client.retry import Retries, Retry, as_retry
 from adapter.client.work import Work, WorkSource, source_of, units, until_cancelled
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, Details
@@ -236,6 +237,7 @@ class Queue(AdministeredQueue, Closing):
         *,
         prefetch: int = 0,
         commits: int = 1,
+        retry: Retry | None = None,
         cancel: CancelToken | None = None,
     ) -> Iterator[Work]:
         """Get messages in units: `for u in queue.units(): with u: for m in u.messages: ...`
@@ -245,6 +247,8 @@ class Queue(AdministeredQueue, Closing):
         out before comes in a unit of its own; one whose backout count has reached the queue's
         backout_threshold is moved to the backout_requeue_queue in that unit, and its properties say
         why (BackoutThresholdReached: it cannot). With backout_action MOVE the backout does.
+        retry: a message that fails is put again instead, to be delivered later, at last to another
+        queue, so that it does not stand before the others: see adapter.Retry.
         It ends when nothing comes within timeout, the queue or the connection is closed, or the
         token cancel is cancelled, after the unit at hand; it has a handle of its own then.
         prefetch: get up to so many units ahead of the one shown, with bodies of about 1 MiB in all.
@@ -259,13 +263,16 @@ class Queue(AdministeredQueue, Closing):
         if (token := a.as_cancel(cancel)) is not None:
             own = Queue(self._context, self.name, None, self._replies, self._selection)
             own._input = self._input
-            loop = own.units(size, timeout, retry_delay_s, prefetch=prefetch, commits=commits)
+            ahead: dict[str, int] = {"prefetch": prefetch, "commits": commits}
+            loop = own.units(size, timeout, retry_delay_s, retry=retry, **ahead)
             return until_cancelled(own, loop, token)
         wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
         handle = partial(self._handle, self._input)
-        source = source_of(self, self._context, handle, size, prefetch, commits)
+        policy = as_retry(retry)
+        retries = policy and Retries(policy, self, self._channel, handle, size)
+        source = source_of(self, self._context, handle, size, prefetch, commits, retries)
         self._loops.add(source)
-        return units(self, self._channel, source, wait_ms, delay_s)
+        return units(self, self._channel, source, wait_ms, delay_s, retries)
 
     def browse(
         self,

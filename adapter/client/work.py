@@ -17,16 +17,18 @@ from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
-from adapter.channel.requests import Handle, open_request
+from adapter.channel.requests import Handle, Pending
 from adapter.channel.unit import AnyUnit, UnitState
-from adapter.channel.verbs import close_request, get_request, put_request
+from adapter.channel.verbs import get_request
 from adapter.client import admin
+from adapter.client.aside import put_aside
 from adapter.client.context import Context
-from adapter.client.message import Message, context_asked, incoming, outgoing
+from adapter.client.message import Message, incoming
 from adapter.client.prefetch import Prefetch, left_ms
+from adapter.client.retry import Retries
 from adapter.core.contract import commands as c
 from adapter.core.contract.backout import explain
-from adapter.core.contract.results import Messages, PutDone
+from adapter.core.contract.results import Messages
 from adapter.errors import (
     BackedOut,
     BackoutThresholdReached,
@@ -41,6 +43,9 @@ PREFETCH_MAX = 100
 """Units of one loop: a connection has 256."""
 COMMITS_MAX = 100
 """Of the 768 commands that a connection may leave unanswered."""
+
+STUCK_S = 1.0
+"""Between two attempts to put a message elsewhere that no queue takes."""
 
 log = logging.getLogger("adapter.client")
 
@@ -66,17 +71,30 @@ class ClosableQueue(WorkQueue, Protocol):
 
 
 class Work(AnyUnit):
-    """A unit that has got messages. failed: it was backed out, and its messages come again."""
+    """A unit that has got messages. failed: it was backed out, and its messages come again; or its
+    message was put again, to be tried later.
+    """
 
     def __init__(
-        self, channel: Channel, queue: str, commits: CommitsInFlight | None = None
+        self,
+        channel: Channel,
+        queue: str,
+        commits: CommitsInFlight | None = None,
+        retries: Retries | None = None,
     ) -> None:
-        """commits: where leaving the with statement leaves the commit in flight."""
+        """commits: where leaving the with statement leaves the commit in flight. retries: what
+        becomes of a message that failed; None: it comes again.
+        """
         super().__init__(channel)
         self._queue = queue
         self._commits = commits
+        self._retries = retries
+        self._is_used = False
+        """Whether the program has done anything in it."""
         self.messages: list[Message] = []
         self.failed = False
+        self.error: BaseException | None = None
+        """Why it failed."""
 
     @property
     def message_ids(self) -> list[bytes]:
@@ -87,6 +105,30 @@ class Work(AnyUnit):
     def has_come_back(self) -> bool:
         """Whether it has ended, and its messages come again."""
         return self._state in (UnitState.BACKED_OUT, UnitState.LOST)
+
+    def show(self, messages: list[Message]) -> None:
+        """Let the program have what was got; from now on it works in the unit."""
+        self.messages = messages
+        self._is_used = False
+
+    def submit(self, requests: list[Pending]) -> None:
+        self._is_used = True
+        super().submit(requests)
+
+    def put_later(self, put: c.Put, message_id: bytes, owner: object) -> None:
+        self._is_used = True
+        super().put_later(put, message_id, owner)
+
+    def _put_again(self, error: BaseException | None) -> bool:
+        """Let its only message be tried later, if nothing else was done in it."""
+        is_message_alone = len(self.messages) == 1 and not self._is_used and self.is_open
+        if self._retries is None or not isinstance(error, Exception) or not is_message_alone:
+            return False
+        try:
+            self._retries.put_again(self, self.messages[0], error)
+        except Error:
+            return False  # the unit is backed out
+        return True
 
     def _commit_at_end(self) -> None:
         if self._commits is None:
@@ -101,8 +143,9 @@ class Work(AnyUnit):
         traceback: TracebackType | None,
     ) -> bool:
         was_open = self._state in (UnitState.ACTIVE, UnitState.LOST)
+        is_put_again = self._put_again(error)
         try:
-            self._leave(error)
+            self._leave(None if is_put_again else error)
         except Error as problem:
             is_lost = isinstance(problem, BackedOut) and not problem.units_failed
             if not is_lost and not self._put_refused:
@@ -110,7 +153,9 @@ class Work(AnyUnit):
             error = problem
         if not was_open or error is None or not isinstance(error, Exception):
             return False
-        self.failed = True
+        self.failed, self.error = True, error
+        if is_put_again and not self.has_come_back:
+            return True
         log.warning(
             "a unit of %d messages from queue %s was backed out",
             len(self.messages),
@@ -143,16 +188,22 @@ class UnitByUnit:
     """A WorkSource: each unit is got when the loop needs it, and its commit is awaited."""
 
     def __init__(
-        self, queue: WorkQueue, context: Context, handle: Callable[[], Handle], size: int
+        self,
+        queue: WorkQueue,
+        context: Context,
+        handle: Callable[[], Handle],
+        size: int,
+        retries: Retries | None = None,
     ) -> None:
         self._queue = queue
         self._context = context
         self._handle = handle
         self._size = size
+        self._retries = retries
 
     def take(self, wait_ms: int, until_s: float) -> Work | None:
         while not self._queue.is_closed:
-            work = Work(self._context.channel, self._queue.name)
+            work = Work(self._context.channel, self._queue.name, None, self._retries)
             try:
                 return self._got(work, left_ms(wait_ms, until_s))
             except BackedOut:
@@ -186,7 +237,7 @@ class UnitByUnit:
         if not found:
             work.backout()
             return None
-        work.messages = [incoming(delivered, self._context.schemas) for delivered in found]
+        work.show([incoming(delivered, self._context.schemas) for delivered in found])
         return work
 
 
@@ -201,6 +252,7 @@ class UnitsAhead:
         size: int,
         prefetch: int,
         commits: int,
+        retries: Retries | None = None,
     ) -> None:
         self._queue = queue
         self._context = context
@@ -208,7 +260,7 @@ class UnitsAhead:
         self._commits = CommitsInFlight(commits)
         in_flight = self._commits if commits > 1 else None
         self._prefetch = Prefetch(
-            channel, lambda: Work(channel, queue.name, in_flight), handle, size, prefetch
+            channel, lambda: Work(channel, queue.name, in_flight, retries), handle, size, prefetch
         )
 
     def take(self, wait_ms: int, until_s: float) -> Work | None:
@@ -219,7 +271,7 @@ class UnitsAhead:
             return None
         work, found = taken
         work.begin()
-        work.messages = [incoming(delivered, self._context.schemas) for delivered in found]
+        work.show([incoming(delivered, self._context.schemas) for delivered in found])
         return work
 
     def return_all(self) -> None:
@@ -244,18 +296,24 @@ def source_of(
     size: int,
     prefetch: int,
     commits: int,
+    retries: Retries | None,
 ) -> WorkSource:
     """Check what a program asks for, and make the source of its units."""
     size = a.as_whole("size", size, 1, 10_000)
     ahead = a.as_whole("prefetch", prefetch, 0, PREFETCH_MAX)
     in_flight = a.as_whole("commits", commits, 1, COMMITS_MAX)
     if ahead or in_flight > 1:
-        return UnitsAhead(queue, context, handle, size, ahead, in_flight)
-    return UnitByUnit(queue, context, handle, size)
+        return UnitsAhead(queue, context, handle, size, ahead, in_flight, retries)
+    return UnitByUnit(queue, context, handle, size, retries)
 
 
 def units(
-    queue: WorkQueue, channel: Channel, source: WorkSource, wait_ms: int, retry_delay_s: float
+    queue: WorkQueue,
+    channel: Channel,
+    source: WorkSource,
+    wait_ms: int,
+    retry_delay_s: float,
+    retries: Retries | None = None,
 ) -> Iterator[Work]:
     """Yield units of got messages until nothing comes in time, or the queue is closed."""
     until_s = time.monotonic() + wait_ms / 1000
@@ -264,10 +322,12 @@ def units(
             work = _take(queue, source, wait_ms, until_s)
             if work is None:
                 break
-            if not _set_aside(channel, queue.name, work):
+            if not _is_set_aside(queue, channel, work, retries):
                 yield from _shown(work)
                 if work.has_come_back:
                     source.return_all()
+                    if retries is not None:
+                        _pause_if_stuck(queue, retries.after_backout(work))
                 if work.failed and queue.pause(retry_delay_s):
                     break
             until_s = time.monotonic() + wait_ms / 1000
@@ -314,6 +374,24 @@ def _shown(work: Work) -> Iterator[Work]:
                 work.backout()
 
 
+def _is_set_aside(queue: WorkQueue, channel: Channel, work: Work, retries: Retries | None) -> bool:
+    """Put a message elsewhere that is not to be shown now; whether that was done."""
+    if retries is None:
+        return _set_aside(channel, queue.name, work)
+    problem = retries.set_aside(work, work.messages)
+    if problem is None:
+        return False
+    _pause_if_stuck(queue, problem)
+    return True
+
+
+def _pause_if_stuck(queue: WorkQueue, problem: str) -> None:
+    """Say that a message that failed stays before the others, and wait for better times."""
+    if problem:
+        log.error("%s", problem)
+        queue.pause(STUCK_S)
+
+
 def _set_aside(channel: Channel, name: str, work: Work) -> bool:
     """Move a message that came back too often to the backout queue, in the unit that got it."""
     message = work.messages[0]
@@ -345,7 +423,8 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
             name,
         )
     try:
-        _put_aside(channel, name, target, work, message)
+        told = explain(message.properties, name, message.backout_count)
+        put_aside(channel, target, work, message, properties=told)
         work.commit()
     except BackedOut as lost:
         if lost.units_failed:
@@ -366,17 +445,3 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
         target,
     )
     return True
-
-
-def _put_aside(channel: Channel, name: str, target: str, work: Work, message: Message) -> None:
-    """Put a message on the backout queue, with properties that say why."""
-    told = {
-        "properties": explain(message.properties, name, message.backout_count),
-        "user": message.user,
-        "application": message.application,
-    }
-    asked = context_asked(told)
-    handle = channel.new_handle(target, c.OUTPUT | asked)
-    put = put_request(handle, [outgoing(message, told)], work, asked)
-    opening = open_request(handle, put.when_lost)
-    work.perform([opening, put, close_request(handle)], put, PutDone, after=opening)

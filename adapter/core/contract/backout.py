@@ -13,6 +13,12 @@ QUEUE = "mqk.backout_queue"
 COUNT = "mqk.backout_count"
 THRESHOLD_REACHED = "backout_threshold_reached"
 """The reason; and the event that tells of it."""
+RETRIES_USED_UP = "retries_used_up"
+"""The reason of a message that a program has tried as often as its policy says (adapter.Retry)."""
+ATTEMPTS = "mqk.attempts"
+"""How often programs with such a policy have failed with this message."""
+ERROR = "mqk.error"
+"""What they failed with last."""
 MQRC_BACKOUT_THRESHOLD_REACHED = 2362
 """What a dead-letter header gives as its reason."""
 PROPERTIES_MAX = 256

@@ -1,0 +1,26 @@
+"""Putting a message that was got somewhere else, in the unit that has got it.
+
+The message keeps its id and who has put it. This module does not know why it is moved.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adapter.channel.channel import Channel
+from adapter.channel.requests import open_request
+from adapter.channel.unit import AnyUnit
+from adapter.channel.verbs import close_request, put_request
+from adapter.client.message import Message, context_asked, outgoing
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import PutDone
+
+
+def put_aside(channel: Channel, target: str, work: AnyUnit, message: Message, **told: Any) -> None:
+    """Put a message on a queue. told: the fields of the put that differ from the message's."""
+    fields = {"user": message.user, "application": message.application, **told}
+    asked = context_asked(fields)
+    handle = channel.new_handle(target, c.OUTPUT | asked)
+    put = put_request(handle, [outgoing(message, fields)], work, asked)
+    opening = open_request(handle, put.when_lost)
+    work.perform([opening, put, close_request(handle)], put, PutDone, after=opening)

@@ -1,0 +1,322 @@
+"""Retries: what becomes of a message that a program has failed with, by `units(retry=)`.
+
+Theory. A message that failed must not stand before the others, and must neither be lost nor be
+there twice. So it is put to its queue again, to be delivered later, in the unit that gets it: one
+commit takes it away here and puts it there. How often that was done is a property of the message,
+and so holds for every program that works on the queue, and outlives all of them.
+
+Which unit that is. If the program has done nothing in its unit but get the message, it is that very
+unit: nothing has to be undone, and no other program ever sees the message in between. Else the unit
+is backed out, and the message is got again by its place and id in a unit of its own. Another
+program may be quicker and get it; and a program may die with a message in its hands. Therefore a
+message that comes back is not shown to a program at once: whoever gets it puts it again in the same
+way, counting its backouts as attempts. What it failed with is then not known here.
+
+Units of several messages. Which of them failed is not known: all come back, each in a unit of its
+own, and are shown at once. Only those that fail alone are tried later.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Protocol
+
+from msgspec import Struct
+
+from adapter.channel import arguments as a
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle, Pending
+from adapter.channel.unit import AnyUnit
+from adapter.channel.verbs import get_request
+from adapter.client import admin
+from adapter.client.aside import put_aside
+from adapter.client.message import Message, incoming
+from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.contract import backout
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Property
+from adapter.core.contract.results import Messages, Objects
+from adapter.core.mq_layouts.dead_letter import DeadLetter, stamps
+from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt, InvalidOption, InvalidType
+
+TIMES_MAX = 1_000_000
+ERROR_LENGTH_MAX = 1000
+"""Characters of an exception's text that go into a property."""
+LOST = (BackedOut, ConnectionBroken, InDoubt)
+"""The unit is gone, or nobody knows: no put in it can be tried instead."""
+APPLICATION_TYPE = 6
+"""MQAT_UNIX: what a client is."""
+
+log = logging.getLogger("adapter.client")
+
+
+class Retry(Struct, frozen=True):
+    """What becomes of a message that a program fails with: units(retry=Retry(...)), workers.
+
+    It is tried again up to times times, the first time after backoff seconds, then after twice as
+    long each time, up to backoff_max; jitter: up to this share longer, at random, so that what has
+    failed together does not come back together. Until then it is a delayed message: others go on.
+    The attempts are counted in its property mqk.attempts, and mqk.error is the last exception's
+    text; its id stays, its put time is that of the last put, and an expiry begins anew.
+    When all attempts have failed, it goes to the queue then, with the properties mqk.backout_reason
+    (retries_used_up) and mqk.backout_queue; without then to the backout_requeue_queue of its queue,
+    else to the dead-letter queue. If none of these takes it, it is tried again every backoff_max
+    seconds, and an error is logged. A backout because a program or a connection was lost counts as
+    an attempt, too. backout_threshold is not looked at; with backout_action MOVE the queue manager
+    may move a message first.
+    Order: what is tried again comes behind the messages that are there, also on a queue that is
+    FIFO. A message of a group keeps its group and number, and comes later than the rest of it. Of
+    a unit with several messages each is first shown alone, at once.
+    """
+
+    times: int = 5
+    backoff: float | timedelta = 1.0
+    jitter: float = 0.1
+    then: str = ""
+    backoff_max: float | timedelta = 3600.0
+
+    def __post_init__(self) -> None:
+        """Refuse what is no policy."""
+        a.as_whole("times", self.times, 0, TIMES_MAX)
+        for name in ("backoff", "backoff_max"):
+            a.as_delay_s(name, getattr(self, name))
+        if isinstance(self.jitter, bool) or not isinstance(self.jitter, (int, float)):
+            raise InvalidType(f"jitter is a number, not {self.jitter!r}")
+        if not 0 <= self.jitter <= 1:
+            raise InvalidOption(f"jitter is 0 to 1, not {self.jitter}")
+        a.as_text("then", self.then, NAME_LENGTH_MAX)
+
+    def delay_s(self, failures: int) -> float:
+        """Return how long to wait before the next attempt, after so many that have failed."""
+        longest_s = a.as_delay_s("backoff_max", self.backoff_max)
+        doubled = 2.0 ** min(failures - 1, 64)
+        delay_s = min(a.as_delay_s("backoff", self.backoff) * doubled, longest_s)
+        return float(delay_s * (1 + self.jitter * random.random()))
+
+
+def as_retry(value: object) -> Retry | None:
+    """Take a policy, or None."""
+    if value is None or isinstance(value, Retry):
+        return value
+    raise InvalidType(f"retry is an adapter.Retry or None, not {value!r}")
+
+
+class NamedQueue(Protocol):
+    """The queue of a loop."""
+
+    name: str
+
+
+class FailedUnit(Protocol):
+    """A unit that a program has failed in, as retries see it."""
+
+    messages: list[Message]
+    error: BaseException | None
+
+
+class Retries:
+    """The retries of one loop."""
+
+    def __init__(
+        self,
+        policy: Retry,
+        queue: NamedQueue,
+        channel: Channel,
+        handle: Callable[[], Handle],
+        size: int,
+    ) -> None:
+        """handle: returns the one to get by. size: messages of a unit."""
+        self._policy = policy
+        self._queue = queue
+        self._channel = channel
+        self._handle = handle
+        self._innocent = 0 if size == 1 else 1
+        """Backouts that say nothing of a message: it was in company."""
+
+    @property
+    def _name(self) -> str:
+        return self._queue.name
+
+    def put_again(self, unit: AnyUnit, message: Message, error: BaseException | None) -> None:
+        """Put a message that has failed where it is to go, in a unit that has got it.
+
+        error: None if another program has failed with it. Raises why it cannot be put anywhere.
+        """
+        failures = self._failures(message) + (error is not None)
+        told = _told(message, failures, error)
+        problem: Error | None = None
+        if failures <= self._policy.times and told is not None:
+            delay_s = self._policy.delay_s(failures)
+            problem = self._offer(unit, self._name, message, told, delay_s)
+            if problem is None:
+                self._log(message, failures, f"it is tried again in {delay_s:.3g} s", error)
+                return
+        target = self._give_up(unit, message, told)
+        if target:
+            self._log(message, failures, f"it was moved to queue {target}", error)
+            return
+        longest_s = a.as_delay_s("backoff_max", self._policy.backoff_max)
+        problem = problem or self._offer(unit, self._name, message, told, longest_s)
+        if problem is not None:
+            raise problem
+        log.error(
+            "message %s of queue %s has failed %d times, and neither a backout_requeue_queue nor "
+            "the dead-letter queue takes it: it is tried again in %.3g s",
+            message.message_id.hex(),
+            self._name,
+            failures,
+            longest_s,
+            exc_info=error,
+        )
+
+    def set_aside(self, unit: AnyUnit, messages: list[Message]) -> str | None:
+        """Put a message that has come back again, and commit; None if it is to be shown.
+
+        Returns why it stays where it is, or "".
+        """
+        message = messages[0]
+        if message.backout_count <= self._innocent:
+            return None
+        return self._in_unit(unit, message, None)
+
+    def after_backout(self, failed: FailedUnit) -> str:
+        """Put the message of a unit that was backed out again, if it is still there.
+
+        Returns why it stays where it is, or "".
+        """
+        if len(failed.messages) != 1 or failed.error is None:
+            return ""
+        (message,) = failed.messages
+        unit = AnyUnit(self._channel)
+        unit.begin()
+        command = c.Get(0, message_id=message.message_id, place=message.place)
+        try:
+            request = get_request(self._handle(), command, unit)
+            found = unit.perform([request], request, Messages).messages
+        except BackedOut:
+            return ""  # the connection was lost: it comes again
+        except Error:
+            if unit.is_open:
+                unit.backout()
+            raise
+        if not found:  # another program has got it
+            unit.backout()
+            return ""
+        got = incoming(found[0])
+        got.backout_count = message.backout_count
+        return self._in_unit(unit, got, failed.error)
+
+    def _in_unit(self, unit: AnyUnit, message: Message, error: BaseException | None) -> str:
+        try:
+            self.put_again(unit, message, error)
+            unit.commit()
+        except BackedOut as lost:
+            if lost.units_failed:
+                raise
+            return ""  # the connection was lost: it comes again
+        except (InDoubt, ConnectionBroken):
+            raise
+        except Error as problem:
+            unit.backout()
+            return (
+                f"message {message.message_id.hex()} of queue {self._name} has failed, and stays "
+                f"before the others: {problem}"
+            )
+        return ""
+
+    def _failures(self, message: Message) -> int:
+        """How often a message has failed before it was got."""
+        counted = message.properties.get(backout.ATTEMPTS)
+        before = counted if type(counted) is int and counted > 0 else 0
+        return before + max(message.backout_count - self._innocent, 0)
+
+    def _offer(
+        self,
+        unit: AnyUnit,
+        target: str,
+        message: Message,
+        told: dict[str, Property] | None,
+        delay_s: float,
+    ) -> Error | None:
+        """Put a message in a unit, to be delivered later; return why the queue does not take it."""
+        properties = message.properties if told is None else told
+        later = {"deliver_after": delay_s, "deliver_at": None}
+        try:
+            put_aside(self._channel, target, unit, message, properties=properties, **later)
+        except LOST:
+            raise
+        except Error as problem:
+            return problem
+        return None
+
+    def _give_up(self, unit: AnyUnit, message: Message, told: dict[str, Property] | None) -> str:
+        """Put a message where it stays; return the queue's name, or ""."""
+        described = admin.describe_one(self._channel, self._name).attributes
+        target = self._policy.then or described["backout_requeue_queue"]
+        properties = message.properties if told is None else told
+        if told is not None and len(told) + 2 <= backout.PROPERTIES_MAX:
+            properties = {
+                **told,
+                backout.REASON: backout.RETRIES_USED_UP,
+                backout.QUEUE: self._name,
+            }
+        if target and target != self._name:
+            problem = self._offer(unit, target, message, properties, 0)
+            if problem is None:
+                return str(target)
+            log.warning("queue %s does not take a message that failed: %s", target, problem)
+        dead = self._dead_letter_queue()
+        if not dead or dead in (target, self._name):
+            return ""
+        header = self._header()
+        try:
+            fields = {"properties": properties, "deliver_at": None, "feedback": header.reason}
+            put_aside(self._channel, dead, unit, message, dead_letter=header, **fields)
+        except LOST:
+            raise
+        except Error as problem:
+            log.warning("the dead-letter queue does not take a message that failed: %s", problem)
+            return ""
+        return dead
+
+    def _header(self) -> DeadLetter:
+        put_date, put_time = stamps(int(time.time() * 1000))
+        return DeadLetter(
+            reason=backout.MQRC_BACKOUT_THRESHOLD_REACHED,
+            destination=self._name,
+            destination_queue_manager=self._channel.queue_manager,
+            application_type=APPLICATION_TYPE,
+            put_date=put_date,
+            put_time=put_time,
+        )
+
+    def _dead_letter_queue(self) -> str:
+        request = Pending(c.InquireObjects("queue_manager", "*", False))
+        self._channel.ask([request])
+        (own,) = self._channel.result(request, Objects).objects
+        return str(own.attributes["dead_letter_queue"])
+
+    def _log(self, message: Message, failures: int, what: str, error: BaseException | None) -> None:
+        log.warning(
+            "message %s of queue %s has failed %d times: %s",
+            message.message_id.hex(),
+            self._name,
+            failures,
+            what,
+            exc_info=error,
+        )
+
+
+def _told(
+    message: Message, failures: int, error: BaseException | None
+) -> dict[str, Property] | None:
+    """Return a message's properties with those of its attempts; None if there is no room."""
+    told: dict[str, Property] = {**message.properties, backout.ATTEMPTS: failures}
+    if error is not None:
+        text = f"{type(error).__name__}: {error}"[:ERROR_LENGTH_MAX]
+        told[backout.ERROR] = text.encode("utf-8", "backslashreplace").decode()
+    return told if len(told) <= backout.PROPERTIES_MAX else None

@@ -1,0 +1,351 @@
+"""queue.units(retry=): what failed is tried later, and stands before nothing meanwhile."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import adapter
+from adapter import errors as e
+from adapter import testing
+from adapter.client.work import Work
+
+SOON = adapter.Retry(2, backoff=0.02, jitter=0)
+LATER = adapter.Retry(2, backoff=60)
+
+
+@pytest.fixture
+def manager() -> Iterator[testing.TestQueueManager]:
+    with testing.queue_manager() as running:
+        yield running
+
+
+@pytest.fixture
+def qm(manager: testing.TestQueueManager) -> Iterator[adapter.Connection]:
+    with manager.connect() as connection:
+        for name in ("Q", "OUT", "FAILED"):
+            connection.define_queue(name)
+        yield connection
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, "adapter.client")
+
+
+Act = Callable[[adapter.Message], object]
+
+
+def work(queue: adapter.Queue, retry: adapter.Retry, act: Act, **options: float) -> list[bytes]:
+    """Run the loop until nothing comes; return what it was shown."""
+    shown: list[bytes] = []
+    for unit in queue.units(**{"timeout": 0, **options}, retry=retry):  # type: ignore[arg-type]
+        with unit:
+            for message in unit.messages:
+                shown.append(message.body)
+                act(message)
+    return shown
+
+
+def refuse(*bodies: bytes) -> Act:
+    """A handler that fails with these."""
+
+    def act(message: adapter.Message) -> None:
+        if message.body in bodies:
+            raise ValueError(f"cannot do {message.body!r}")
+
+    return act
+
+
+def put_and_refuse(qm: adapter.Connection, *bodies: bytes) -> Act:
+    """A handler that has put something before it fails."""
+
+    def act(message: adapter.Message) -> None:
+        qm.put("OUT", message.body)
+        refuse(*bodies)(message)
+
+    return act
+
+
+def bodies(qm: adapter.Connection, name: str) -> list[bytes]:
+    return [message.body for message in qm.queue(name).browse()]
+
+
+@pytest.mark.parametrize("prefetch", [0, 4])
+@pytest.mark.parametrize("puts", [False, True])
+def test_a_message_that_fails_stands_before_no_other(
+    qm: adapter.Connection, puts: bool, prefetch: int
+) -> None:
+    queue = qm.queue("Q")
+    queue.put_many([b"1", b"poison", b"2", b"3"])
+    act = put_and_refuse(qm, b"poison") if puts else refuse(b"poison")
+    assert work(queue, LATER, act, prefetch=prefetch) == [b"1", b"poison", b"2", b"3"]
+    assert (queue.depth(), queue.status().delayed) == (0, 1)
+    assert bodies(qm, "OUT") == ([b"1", b"2", b"3"] if puts else [])
+
+
+@pytest.mark.parametrize("puts", [False, True])
+def test_when_all_attempts_have_failed_it_goes_to_then_with_the_reason(
+    qm: adapter.Connection, puts: bool
+) -> None:
+    queue = qm.queue("Q")
+    sent = queue.put(b"poison", priority=3, correlation_id=b"c" * 24, user="anna", application="x")
+    act = put_and_refuse(qm, b"poison") if puts else refuse(b"poison")
+    retry = adapter.Retry(2, 0.02, 0, then="FAILED")
+    assert work(queue, retry, act, timeout=0.5) == [b"poison"] * 3
+    (failed,) = qm.queue("FAILED").browse()
+    assert failed.message_id == sent.message_id
+    assert (failed.priority, failed.correlation_id) == (3, b"c" * 24)
+    assert (failed.user, failed.application) == ("anna", "x")
+    assert failed.properties == {
+        "mqk.attempts": 3,
+        "mqk.error": "ValueError: cannot do b'poison'",
+        "mqk.backout_reason": "retries_used_up",
+        "mqk.backout_queue": "Q",
+    }
+    assert (queue.depth(), queue.status().delayed, qm.queue("OUT").depth()) == (0, 0, 0)
+
+
+def test_the_delays_grow(qm: adapter.Connection, caplog: pytest.LogCaptureFixture) -> None:
+    queue = qm.queue("Q")
+    queue.put(b"poison")
+    shown_s = []
+
+    def act(_message: adapter.Message) -> None:
+        shown_s.append(time.monotonic())
+        raise ValueError
+
+    work(queue, adapter.Retry(3, 0.1, 0, then="FAILED"), act, timeout=1)
+    gaps = [after - before for before, after in zip(shown_s, shown_s[1:], strict=False)]
+    assert [gap >= least for gap, least in zip(gaps, (0.1, 0.2, 0.4), strict=True)] == [True] * 3
+    assert "has failed 2 times: it is tried again in 0.2 s" in caplog.text
+    assert "Traceback" in caplog.text
+
+
+def test_a_policy_says_how_long() -> None:
+    retry = adapter.Retry(10, backoff=1, jitter=0, backoff_max=5)
+    assert [retry.delay_s(failures) for failures in (1, 2, 3, 4, 10_000)] == [1, 2, 4, 5, 5]
+    shaken = {adapter.Retry(jitter=0.5).delay_s(1) for _ in range(100)}
+    assert min(shaken) >= 1
+    assert max(shaken) <= 1.5
+    assert len(shaken) > 50
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"times": -1}, e.InvalidOption),
+        ({"times": "5"}, e.InvalidType),
+        ({"backoff": -1}, e.InvalidTimeout),
+        ({"jitter": 2}, e.InvalidOption),
+        ({"jitter": True}, e.InvalidType),
+        ({"then": 5}, e.InvalidType),
+    ],
+)
+def test_what_is_no_policy_is_refused(wrong: dict[str, int], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        adapter.Retry(**wrong)
+
+
+def test_units_take_a_policy_and_nothing_else(qm: adapter.Connection) -> None:
+    with pytest.raises(e.InvalidType, match=r"retry is an adapter\.Retry"):
+        qm.queue("Q").units(retry=5)  # type: ignore[arg-type]
+
+
+def test_without_then_the_queue_says_where_it_goes(qm: adapter.Connection) -> None:
+    qm.alter_queue("Q", backout_requeue_queue="OUT")
+    queue = qm.queue("Q")
+    queue.put(b"poison")
+    work(queue, adapter.Retry(0), refuse(b"poison"))
+    assert bodies(qm, "OUT") == [b"poison"]
+
+
+def test_else_it_goes_to_the_dead_letter_queue(qm: adapter.Connection) -> None:
+    qm.define_queue("DEAD")
+    qm.alter_queue_manager(dead_letter_queue="DEAD")
+    queue = qm.queue("Q")
+    queue.put(b"poison", format="MQSTR")
+    work(queue, adapter.Retry(0, then="MISSING"), refuse(b"poison"))
+    (dead,) = qm.queue("DEAD").browse()
+    assert dead.dead_letter is not None
+    assert (dead.body, dead.format, dead.feedback) == (b"poison", "MQSTR", 2362)
+    assert (dead.dead_letter.reason, dead.dead_letter.destination) == (2362, "Q")
+    assert dead.properties["mqk.error"] == "ValueError: cannot do b'poison'"
+
+
+def test_what_nothing_takes_is_tried_for_ever(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    qm.alter_queue_manager(dead_letter_queue="")
+    queue = qm.queue("Q")
+    queue.put_many([b"poison", b"good"])
+    retry = adapter.Retry(0, 0.02, 0, then="MISSING", backoff_max=0.05)
+    seen: list[bytes] = []
+
+    def act(message: adapter.Message) -> None:
+        seen.append(message.body)
+        if seen.count(b"poison") < 4:
+            refuse(b"poison")(message)
+
+    work(queue, retry, act, timeout=0.5)
+    assert seen == [b"poison", b"good", b"poison", b"poison", b"poison"]
+    assert "neither a backout_requeue_queue nor the dead-letter queue takes it" in caplog.text
+
+
+def test_a_queue_that_takes_no_puts_gives_it_away_at_once(qm: adapter.Connection) -> None:
+    queue = qm.queue("Q")
+    queue.put_many([b"poison", b"good"])
+    qm.alter_queue("Q", inhibit_put=True)
+    retry = adapter.Retry(5, then="FAILED")
+    assert work(queue, retry, refuse(b"poison")) == [b"poison", b"good"]
+    assert bodies(qm, "FAILED") == [b"poison"]
+
+
+@pytest.mark.parametrize("puts", [False, True])
+def test_what_can_be_put_nowhere_stays_and_is_told(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture, puts: bool
+) -> None:
+    qm.alter_queue_manager(dead_letter_queue="")
+    queue = qm.queue("Q")
+    queue.put(b"poison")
+    qm.alter_queue("Q", inhibit_put=True)
+    failing = put_and_refuse(qm, b"poison") if puts else refuse(b"poison")
+    threading.Timer(0.3, lambda: qm.alter_queue("Q", inhibit_put=False)).start()
+    assert work(queue, LATER, failing) == [b"poison"]
+    assert "has failed, and stays before the others: puts are inhibited" in caplog.text
+    assert (queue.depth(), queue.status().delayed) == (0, 1)
+
+
+def test_what_comes_back_from_a_program_that_died_is_tried_later(
+    manager: testing.TestQueueManager, qm: adapter.Connection
+) -> None:
+    queue = qm.queue("Q")
+    queue.put_many([b"first", b"second"])
+    dying = manager.connect()
+    assert next(dying.queue("Q").units()).messages[0].body == b"first"
+    dying.disconnect(abrupt=True)
+    shown = work(queue, SOON, lambda _message: None, timeout=0.5)
+    assert shown == [b"second", b"first"]
+
+
+def test_a_message_that_kills_programs_is_given_up(
+    manager: testing.TestQueueManager, qm: adapter.Connection
+) -> None:
+    retry = adapter.Retry(1, 0.02, 0, then="FAILED")
+    qm.put("Q", b"bomb")
+    for _ in range(2):
+        with manager.connect() as dying:
+            unit = next(dying.queue("Q").units(retry=retry))
+            assert unit.messages[0].body == b"bomb"
+            dying.disconnect(abrupt=True)
+    assert work(qm.queue("Q"), retry, refuse(), timeout=0.3) == []
+    (failed,) = qm.queue("FAILED").browse()
+    assert failed.properties["mqk.attempts"] == 2
+
+
+def test_of_several_messages_only_those_that_fail_alone_are_tried_later(
+    qm: adapter.Connection,
+) -> None:
+    queue = qm.queue("Q")
+    queue.put_many([b"1", b"poison", b"2"])
+    retry = adapter.Retry(1, 0.02, 0, then="FAILED")
+    shown = work(queue, retry, refuse(b"poison"), size=3, timeout=0.5)
+    assert shown == [b"1", b"poison", b"1", b"poison", b"2", b"poison"]
+    (failed,) = qm.queue("FAILED").browse()
+    assert failed.properties["mqk.attempts"] == 2
+
+
+def test_another_program_that_gets_it_first_tries_it_later_too(
+    manager: testing.TestQueueManager, qm: adapter.Connection
+) -> None:
+    """It waits for messages, so that it gets what is backed out before anybody else."""
+    other, shown = manager.connect(), []
+    rival = threading.Thread(
+        target=lambda: shown.extend(work(other.queue("Q"), LATER, refuse(), timeout=None))
+    )
+
+    def act(message: adapter.Message) -> None:
+        qm.put("OUT", b"x")
+        rival.start()
+        time.sleep(0.2)
+        refuse(b"poison")(message)
+
+    queue = qm.queue("Q")
+    queue.put(b"poison")
+    assert work(queue, LATER, act) == [b"poison"]
+    until_s = time.monotonic() + 5
+    while not queue.status().delayed and time.monotonic() < until_s:
+        time.sleep(0.01)
+    other.close()
+    rival.join(5)
+    assert shown == []
+    assert (queue.depth(), queue.status().delayed, qm.queue("OUT").depth()) == (0, 1, 0)
+
+
+def test_a_group_keeps_its_numbers(qm: adapter.Connection) -> None:
+    queue = qm.queue("Q")
+    for number in (1, 2):
+        queue.put(b"%d" % number, group_id=b"g", group_seq=number, last_in_group=number == 2)
+    again: list[tuple[bytes, int, bool]] = []
+
+    def act(message: adapter.Message) -> None:
+        again.append((message.body, message.group_seq, message.last_in_group))
+        if len(again) == 1:
+            raise ValueError
+
+    work(queue, SOON, act, timeout=0.5)
+    assert again == [(b"1", 1, False), (b"2", 2, True), (b"1", 1, False)]
+
+
+def test_only_exceptions_of_programs_are_retried(qm: adapter.Connection) -> None:
+    queue = qm.queue("Q")
+    queue.put(b"x")
+
+    def interrupt(_message: adapter.Message) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work(queue, LATER, interrupt)
+    assert (queue.depth(), queue.status().delayed) == (1, 0)
+
+
+def test_a_lost_connection_is_outlived(
+    manager: testing.TestQueueManager, qm: adapter.Connection
+) -> None:
+    queue = qm.queue("Q")
+    queue.put_many(b"%d" % number for number in range(10))
+    done: list[bytes] = []
+    retry = adapter.Retry(50, 0.01, 0, backoff_max=0.02)
+    for turn, unit in enumerate(queue.units(timeout=0.5, retry=retry)):
+        with unit:
+            if turn in (0, 3, 6):
+                manager.restart()
+            if turn in (1, 4, 7):
+                raise ValueError
+            qm.put("OUT", unit.messages[0].body)
+        if not unit.failed:
+            done += [message.body for message in unit.messages]
+    assert sorted(done) == sorted(bodies(qm, "OUT")) == [b"%d" % number for number in range(10)]
+    assert queue.depth() == 0
+
+
+def test_a_full_message_is_given_up_at_once(qm: adapter.Connection) -> None:
+    queue = qm.queue("Q")
+    queue.put(b"poison", properties={f"p{number}": number for number in range(256)})
+    assert work(queue, adapter.Retry(5, then="FAILED"), refuse(b"poison")) == [b"poison"]
+    assert bodies(qm, "FAILED") == [b"poison"]
+
+
+def test_a_unit_says_why_it_failed(qm: adapter.Connection) -> None:
+    queue = qm.queue("Q")
+    queue.put(b"x")
+    units: list[Work] = []
+    for unit in queue.units(timeout=0, retry=LATER):
+        units.append(unit)
+        with unit:
+            raise ZeroDivisionError
+    (one,) = units
+    assert one.failed
+    assert isinstance(one.error, ZeroDivisionError)

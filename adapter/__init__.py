@@ -57,13 +57,21 @@ if TYPE_CHECKING:
     from adapter import localkafka as localkafka
     from adapter import msmq as msmq
     from adapter import servicebroker as servicebroker
+    from adapter.workers.handlers import worker_connection
+    from adapter.workers.running import run_worker
 else:
     ON_DEMAND = frozenset({"kafka", "localkafka", "mqi", "msmq", "servicebroker", "testing"})
+    OF_WORKERS = {
+        "run_worker": "adapter.workers.running",
+        "worker_connection": "adapter.workers.handlers",
+    }
 
     def __getattr__(name: str) -> Any:
         """Import a part that most programs do without when it is first used."""
         if name in ON_DEMAND:
             return import_module(f"adapter.{name}")
+        if name in OF_WORKERS:
+            return getattr(import_module(OF_WORKERS[name]), name)
         raise AttributeError(f"module 'adapter' has no attribute {name!r}")
 
 
@@ -96,5 +104,7 @@ __all__ = [
     "errors",
     "kafka",
     "mqi",
+    "run_worker",
     "testing",
+    "worker_connection",
 ]

@@ -74,6 +74,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.attributes "
         "core.contract",
         "services": "channel client launch mq_constants errors core.mq_layouts",
+        "workers": "channel client errors watched",
         "mqi": "administration channel character_sets launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
         "msmq": "channel core.contract core.attributes errors launch watched",
@@ -91,7 +92,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "command": "config core.contract.reasons errors localkafka logs texts",
         "cli": "*",
         "adapter": "channel client errors "
-        "kafka localkafka mqi msmq servicebroker testing",  # these on demand
+        "kafka localkafka mqi msmq servicebroker testing workers",  # these on demand
         "spark_jobs": "adapter channel client command "
         "core.contract errors format localkafka registry topics",
     }.items()
@@ -126,7 +127,7 @@ NO_WORLD = frozenset(
 )
 NO_WORLD_ROOMS = frozenset({"format"})
 # Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
-WATCHED_ROOMS = frozenset({"ledger", "network", "owner", "movers", "server", "registry"})
+WATCHED_ROOMS = frozenset({"ledger", "network", "owner", "movers", "server", "registry", "workers"})
 STARTERS = frozenset({"Thread", "create_task", "ensure_future", "add_done_callback", "Timer"})
 
 # The only readers of a clock in rooms whose work must not depend on the time of day.

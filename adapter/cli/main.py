@@ -33,6 +33,9 @@ COMMANDS = {
     "connection": LazyCommand(
         "adapter.cli.connections:connection", "Connections and their units of work: list, end."
     ),
+    "worker": LazyCommand(
+        "adapter.cli.worker:worker", "Call a function with each message of a queue."
+    ),
     "trigger-monitor": LazyCommand(
         "adapter.cli.trigger_monitor:trigger_monitor",
         "Start programs when trigger messages arrive.",

@@ -164,7 +164,7 @@ class Retries:
         if problem is not None:
             raise problem
         log.error(
-            "message %s of queue %s has failed %d times, and neither a backout_requeue_queue nor "
+            "message %s of queue %s failed, attempt %d, and neither a backout_requeue_queue nor "
             "the dead-letter queue takes it: it is tried again in %.3g s",
             message.message_id.hex(),
             self._name,
@@ -302,10 +302,11 @@ class Retries:
 
     def _log(self, message: Message, failures: int, what: str, error: BaseException | None) -> None:
         log.warning(
-            "message %s of queue %s has failed %d times: %s",
+            "message %s of queue %s failed, attempt %d of %d: %s",
             message.message_id.hex(),
             self._name,
             failures,
+            self._policy.times + 1,
             what,
             exc_info=error,
         )

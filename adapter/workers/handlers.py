@@ -1,0 +1,134 @@
+"""The function that a worker calls with each message: found by its name, and called.
+
+Only whoever starts the worker names it; no name that comes from a queue gets here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Coroutine
+from contextvars import ContextVar, copy_context
+from pathlib import Path
+from typing import Any, Self
+
+from adapter.client.connection import Connection
+from adapter.client.message import Message
+from adapter.client.work import Work
+from adapter.errors import InvalidOption
+
+Handler = Callable[..., Any]
+"""Takes a message, or a message and its unit. A coroutine that it returns is awaited."""
+
+_connection: ContextVar[Connection | None] = ContextVar("worker_connection", default=None)
+
+
+def worker_connection() -> Connection:
+    """Return the connection of the worker whose function is running; what it puts is in the unit.
+
+    Raises InvalidOption elsewhere.
+    """
+    found = _connection.get()
+    if found is None:
+        raise InvalidOption(
+            "worker_connection() is for functions that a worker calls, in the same thread or task"
+        )
+    return found
+
+
+def load(named: str) -> Handler:
+    """Import the function that MODULE:FUNCTION names; modules of the current folder come first.
+
+    Raises InvalidOption, with what is wrong in one sentence.
+    """
+    module, colon, path = named.partition(":")
+    if not (colon and module and path):
+        raise InvalidOption(f"{named!r} is not MODULE:FUNCTION, such as shop.orders:handle")
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        found: Any = importlib.import_module(module)
+    except (Exception, SystemExit) as problem:
+        raise InvalidOption(
+            f"module {module} cannot be imported: {type(problem).__name__}: {problem}"
+            f"{_where(problem)}"
+        ) from problem
+    for part in path.split("."):
+        if not hasattr(found, part):
+            raise InvalidOption(f"module {module} has no function {path}")
+        found = getattr(found, part)
+    return check(found, named)
+
+
+def check(function: object, named: str) -> Handler:
+    """Refuse what cannot be called with a message, or a message and its unit."""
+    if not callable(function):
+        raise InvalidOption(f"{named} is not a function, but a {type(function).__name__}")
+    takes_unit(function, named)
+    return function
+
+
+def takes_unit(function: Handler, named: str = "the function") -> bool:
+    """Whether a function takes the unit, too: a second parameter without default, or named unit."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # one that is written in C
+        return False
+    by_place = [
+        one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+    ]
+    required = [one for one in by_place if one.default is one.empty]
+    only_by_name = [
+        one for one in parameters if one.kind is one.KEYWORD_ONLY and one.default is one.empty
+    ]
+    takes_any = any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    if len(required) > 2 or only_by_name or not (by_place or takes_any):
+        raise InvalidOption(
+            f"{named} is called with a message, or with a message and its unit: it cannot be, as "
+            f"it takes {inspect.signature(function)}"
+        )
+    return len(required) == 2 or (len(by_place) > 1 and by_place[1].name == "unit")
+
+
+class Calls:
+    """The calls of one thread. As a context manager it ends the event loop of its coroutines."""
+
+    def __init__(self, function: Handler, qm: Connection) -> None:
+        self._function = function
+        self._takes_unit = takes_unit(function)
+        self._runner: asyncio.Runner | None = None
+        _connection.set(qm)
+
+    def call(self, message: Message, unit: Work) -> None:
+        """Call the function, in the unit that is open in this thread."""
+        result = self._function(message, unit) if self._takes_unit else self._function(message)
+        if inspect.iscoroutine(result):
+            self._run(result)
+
+    def _run(self, coroutine: Coroutine[Any, Any, object]) -> None:
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        try:
+            self._runner.run(coroutine, context=copy_context())
+        except asyncio.CancelledError as error:  # no Exception, and yet only its message failed
+            raise RuntimeError("the coroutine was cancelled") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._runner is not None:
+            self._runner.close()
+
+
+def _where(problem: BaseException) -> str:
+    """Return where an import failed, if that is within a module of the program."""
+    if isinstance(problem, SyntaxError):
+        return ""  # it says so itself
+    frames = traceback.extract_tb(problem.__traceback__)
+    inside = [one for one in frames if "importlib" not in one.filename and one.filename != __file__]
+    return f" ({inside[-1].filename}, line {inside[-1].lineno})" if inside else ""

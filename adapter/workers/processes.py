@@ -1,0 +1,132 @@
+"""The processes of a worker as their supervisor sees them: forked, heard, and replaced.
+
+It knows how a process is started and what it has said; when one is to end is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn
+
+import msgspec
+from msgspec import Struct
+
+from adapter.workers.child import Loaded, Told, Unloadable
+from adapter.workers.group import Figures
+
+PAUSE_FIRST_S, PAUSE_MAX_S = 0.5, 30.0
+LIVED_S = 1.0
+"""A process that connected and lived so long did not die at once: it is replaced at once."""
+SILENT_S = 15.0
+"""What has said nothing for so long is not well."""
+PIPE_BYTES = 65536
+BLOCKED = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+
+_decoder = msgspec.json.Decoder(Told)
+Born = Callable[[int], NoReturn]
+"""What a forked process does; given the pipe to its supervisor."""
+
+
+class Process:
+    """One that has been forked."""
+
+    def __init__(self, pid: int, pipe: int) -> None:
+        self.pid = pid
+        self.pipe = pipe
+        self.began_s = self.heard_s = time.monotonic()
+        self.figures: Figures | None = None
+        self.files: list[str] = []
+        self.unloadable = ""
+        self._rest = b""
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it is connected, and has said so lately."""
+        is_heard = time.monotonic() - self.heard_s < SILENT_S
+        return is_heard and self.figures is not None and self.figures.is_connected
+
+    def hear(self) -> bool:
+        """Read what it has said; whether it may say more."""
+        try:
+            piece = os.read(self.pipe, PIPE_BYTES)
+        except BlockingIOError:
+            return True
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            self._take(_decoder.decode(line).what)
+        return bool(piece)
+
+    def hear_all(self) -> None:
+        """Read to the end what it has said before it died."""
+        os.set_blocking(self.pipe, False)
+        until_s = time.monotonic() + 1  # what it has started may hold the pipe
+        while time.monotonic() < until_s:
+            before = self._rest, self.heard_s
+            if not self.hear() or before == (self._rest, self.heard_s):
+                return
+
+    def _take(self, what: Loaded | Unloadable | Figures) -> None:
+        self.heard_s = time.monotonic()
+        if isinstance(what, Figures):
+            self.figures = what
+            return
+        self.files = what.files
+        if isinstance(what, Unloadable):
+            self.unloadable = what.why
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal; it may have ended."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+
+class Place(Struct):
+    """Where one process is to run at all times."""
+
+    process: Process | None = None
+    due_s: float = 0.0
+    pause_s: float = 0.0
+    starts: int = 0
+
+    def note_end(self, ended: Process) -> float:
+        """Say when the next one begins; return how long that is from now."""
+        now_s = time.monotonic()
+        if ended.figures is not None and now_s - ended.began_s >= LIVED_S:
+            self.pause_s = 0.0
+        else:
+            self.pause_s = min(self.pause_s * 2 or PAUSE_FIRST_S, PAUSE_MAX_S)
+        self.process, self.due_s = None, now_s + self.pause_s
+        return self.pause_s
+
+
+def fork(born: Born, close: Callable[[], None]) -> Process:
+    """Fork a process. close: closes in it what is its parent's alone."""
+    reader, writer = os.pipe()
+    signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # a signal must not find our handlers there
+    try:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.close(reader)
+                close()
+                born(writer)
+            finally:
+                os._exit(1)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)
+    os.close(writer)
+    os.set_blocking(reader, False)
+    return Process(pid, reader)
+
+
+def how_it_ended(status: int) -> str:
+    """Say how a process has ended, by its exit status, negative for a signal."""
+    if status >= 0:
+        return f"has ended with status {status}"
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"was ended by signal {-status}"

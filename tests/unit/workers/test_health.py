@@ -1,0 +1,122 @@
+"""The file and the port that say how a worker does."""
+
+import json
+import selectors
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapter.errors import InvalidOption
+from adapter.workers import health
+from adapter.workers.group import Figures
+from adapter.workers.health import Health, State
+from adapter.workers.settings import WorkerSettings
+
+STATE = State(Figures(done=7, failed=2, seconds=1.5, in_hand=1), processes=2, well=2, restarts=3)
+
+
+class Served:
+    """Health on a port, and a selector that is asked by hand."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.state = STATE
+        self.selector = selectors.DefaultSelector()
+        settings = WorkerSettings(queue="Q", connecting={}, health_file=file, health_port=0)
+        self.health = Health(settings, self.selector, lambda: self.state)
+        assert self.health._listener is not None
+        self.address = self.health._listener.getsockname()
+
+    def turn(self) -> None:
+        for key, _ in self.selector.select(1):
+            key.data()
+
+    def ask(self, request: bytes) -> tuple[str, str]:
+        """Send a request; return the status and the body."""
+        with socket.create_connection(self.address) as visit:
+            self.turn()
+            visit.sendall(request)
+            self.turn()
+            head, _, body = visit.makefile().read().partition("\n\n")
+        return head.partition("\n")[0].partition(" ")[2], body
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    one = Served(tmp_path / "health")
+    yield one
+    one.health.close()
+    one.health.let_go()
+    one.selector.close()
+
+
+def test_probes(served: Served) -> None:
+    status, body = served.ask(b"GET /ready HTTP/1.1\r\n\r\n")
+    assert status == "200 OK"
+    assert json.loads(body) == {
+        "ready": True, "processes": 2, "processes_ready": 2, "restarts": 3, "done": 7,
+        "failed": 2, "in_hand": 1,
+    }  # fmt: skip
+    served.state = State(Figures(), processes=2, well=1, restarts=0)
+    assert served.ask(b"GET /ready?x=1 HTTP/1.1\r\n\r\n")[0] == "503 Service Unavailable"
+    assert served.ask(b"GET /live HTTP/1.1\r\n\r\n")[0] == "200 OK"
+    served.state = State(Figures(), processes=2, well=2, restarts=0, is_stopping=True)
+    assert served.ask(b"GET /ready HTTP/1.1\r\n\r\n")[0] == "503 Service Unavailable"
+
+
+def test_metrics(served: Served) -> None:
+    _, body = served.ask(b"GET /metrics HTTP/1.1\r\n\r\n")
+    lines = body.splitlines()
+    assert "# TYPE mqk_worker_messages_total counter" in lines
+    assert 'mqk_worker_messages_total{result="done"} 7' in lines
+    assert 'mqk_worker_messages_total{result="failed"} 2' in lines
+    assert "mqk_worker_handler_seconds_total 1.5" in lines
+    assert "mqk_worker_processes_ready 2" in lines
+
+
+def test_other_requests(served: Served) -> None:
+    assert served.ask(b"GET / HTTP/1.1\r\n\r\n")[0] == "404 Not Found"
+    assert served.ask(b"HEAD /live HTTP/1.1\r\n\r\n") == ("200 OK", "")
+    assert served.ask(b"nonsense\r\n\r\n") == ("", "")
+    assert served.ask(b"POST /live HTTP/1.1\r\n\r\n") == ("", "")
+
+
+def test_who_says_nothing_is_dropped(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "VISIT_S", -1)
+    with socket.create_connection(served.address) as visit:
+        served.turn()
+        served.health.tell()
+        assert visit.recv(1) == b""
+
+
+def test_too_many_are_refused(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "VISITS_MAX", 0)
+    with socket.create_connection(served.address) as visit:
+        served.turn()
+        assert visit.recv(1) == b""
+
+
+def test_the_file_is_there_while_all_is_well(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "TELL_S", 0)
+    file = tmp_path / "health"
+    served.state = State(Figures(), processes=1, well=0, restarts=0)
+    served.health.tell()
+    assert not file.exists()
+    served.state = STATE
+    served.health.tell()
+    assert json.loads(file.read_text())["done"] == 7
+    assert list(tmp_path.iterdir()) == [file]
+    served.health.close()
+    assert not file.exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"processes": 0}, {"threads": 251}, {"prefetch": 101}, {"health_port": 65536}],
+)
+def test_settings_that_cannot_be_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(InvalidOption):
+        WorkerSettings(queue="Q", connecting={}, **wrong)  # type: ignore[arg-type]

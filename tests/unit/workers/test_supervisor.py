@@ -1,0 +1,203 @@
+"""Workers as processes: they are replaced, stopped and reloaded, and say why they end."""
+
+import os
+import signal
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import adapter
+from adapter import testing
+from adapter.errors import InvalidOption
+from adapter.localkafka.ports import free_ports
+from adapter.workers.running import run_worker
+from tests.support.backlog import until
+from tests.support.worker_process import TOP, WorkerProcess, await_depth, bodies
+
+PROGRAM = """
+import sys
+import adapter
+
+PREFIX = b"done "
+
+
+def handle(message):
+    adapter.worker_connection().put("OUT", PREFIX + message.body)
+
+
+adapter.run_worker(handle, "Q", address=sys.argv[1], processes=2, stop_timeout=5)
+print("it has returned")
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "log"
+
+
+def test_it_works_until_sigterm(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path
+) -> None:
+    qm.queue("Q").put_many(b"%d" % number for number in range(40))
+    options = ("--processes", 2, "--threads", 2, "--prefetch", 4)
+    with WorkerProcess(manager.address, "copy_in_loop", *options, log=log) as worker:
+        await_depth(qm, "OUT", 40)
+        children = worker.children()
+        assert len(children) == 2
+        assert {one.properties["pid"] for one in qm.queue("OUT").browse()} <= {*children}
+        assert worker.stop() == 0
+    assert sorted(map(int, bodies(qm, "OUT"))) == list(range(40))
+    assert not qm.queue_status("Q")[0].uncommitted
+    assert "stopping: 2 processes" in log.read_text()
+
+
+def test_what_is_in_hand_is_finished_and_the_rest_given_back(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path
+) -> None:
+    qm.queue("Q").put_many([b"0.5", b"0.1"])
+    with WorkerProcess(manager.address, "linger", "--prefetch", 2, log=log) as worker:
+        await_depth(qm, "SHOWN", 1)
+        worker.signal(signal.SIGINT)
+        assert worker.wait() == 130
+    assert bodies(qm, "OUT") == [b"0.5"]
+    assert [(one.body, one.backout_count) for one in qm.queue("Q").browse()] == [(b"0.1", 0)]
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_what_takes_longer_than_the_stop_timeout_is_given_back(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path, twice: bool
+) -> None:
+    qm.put("Q", b"60")
+    timeout = 60 if twice else 0.2
+    with WorkerProcess(manager.address, "linger", "--stop-timeout", timeout, log=log) as worker:
+        await_depth(qm, "SHOWN", 1)
+        began_s = time.monotonic()
+        worker.signal()
+        if twice:
+            worker.await_log("stopping")
+            worker.signal()
+        assert worker.wait() == 0
+        assert time.monotonic() - began_s < 20
+    await_depth(qm, "Q", 1)
+    assert twice or "1 messages were not done within 0.2 s" in log.read_text()
+
+
+def test_a_process_that_dies_is_replaced(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path
+) -> None:
+    qm.queue("Q").put_many([b"1", b"poison", b"2"])
+    options = ("--retry-times", 1, "--retry-backoff", 0.05, "--retry-then", "FAILED")
+    with WorkerProcess(manager.address, "die", *options, log=log) as worker:
+        await_depth(qm, "FAILED", 1)
+        await_depth(qm, "OUT", 2)
+        worker.await_log("has ended with status 11: another one is started", times=2)
+        (child,) = worker.children()
+        os.kill(child, signal.SIGKILL)
+        worker.await_log("was ended by SIGKILL")
+        until(lambda: worker.children() not in ([], [child]))
+        assert worker.stop() == 0
+
+
+def test_processes_end_when_their_supervisor_is_gone(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path
+) -> None:
+    with WorkerProcess(manager.address, "copy", "--processes", 2, log=log) as worker:
+        until(lambda: qm.queue_status("Q")[0].waiting_gets == 2)
+        worker.signal(signal.SIGKILL)
+        until(lambda: qm.queue_status("Q")[0].open_input_count == 0)
+        worker.await_log("the supervisor is gone", times=2)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        ("no_such_module:x", "mqk: module no_such_module cannot be imported: ModuleNotFoundError"),
+        ("nope", "mqk: module tests.support.worker_functions has no function nope"),
+        ("not_callable", "is not a function, but a int"),
+    ],
+)
+def test_a_function_that_is_not_there_ends_it(function: str, says: str, log: Path) -> None:
+    with WorkerProcess("127.0.0.1:1", function, "--processes", 2, log=log) as worker:
+        assert worker.wait() == 1
+    assert says in log.read_text()
+    assert "Traceback" not in log.read_text()
+
+
+def test_a_queue_that_is_not_there_is_waited_for(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path
+) -> None:
+    with WorkerProcess(manager.address, "copy", log=log, queue="LATE") as worker:
+        worker.await_log("queue LATE does not exist")
+        qm.define_queue("LATE")
+        qm.put("LATE", b"x")
+        await_depth(qm, "OUT", 1)
+        assert worker.stop() == 0
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_ends_is_told_and_its_process_replaced(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path
+) -> None:
+    qm.put("Q", b"x")
+    with WorkerProcess(manager.address, "leave", "--retry-backoff", 0.1, log=log) as worker:
+        worker.await_log("has ended with status 1: another one is started")
+        worker.await_log("the thread worker 1 ended unexpectedly: SystemExit('leaving')")
+
+
+def test_it_is_loaded_anew_when_a_file_changes(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path, tmp_path: Path
+) -> None:
+    module = tmp_path / "shop.py"
+    text = (TOP / "tests/support/worker_functions.py").read_text()
+    module.write_text("raise ZeroDivisionError")
+    worker = WorkerProcess(manager.address, "shop:copy", "--reload", log=log, folder=tmp_path)
+    with worker:
+        worker.await_log("waiting for a change of a file")
+        module.write_text(text)
+        qm.put("Q", b"1")
+        await_depth(qm, "OUT", 1)
+        module.write_text(text.replace("message.body,", "b'changed',") + "# longer\n")
+        worker.await_log("a file has changed", times=2)
+        until(lambda: qm.queue_status("Q")[0].open_input_count == 1)
+        qm.put("Q", b"2")
+        await_depth(qm, "OUT", 2)
+        assert worker.stop() == 0
+    assert bodies(qm, "OUT") == [b"1", b"changed"]
+
+
+def test_probes_see_it(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path, tmp_path: Path
+) -> None:
+    (port,) = free_ports(1)
+    file = tmp_path / "health"
+    options = ("--health-port", port, "--health-file", file, "--processes", 2)
+    with WorkerProcess(manager.address, "copy", *options, log=log) as worker:
+        until(file.exists)
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as page:
+            assert "mqk_worker_processes_ready 2" in page.read().decode()
+        assert worker.stop() == 0
+    assert not file.exists()
+
+
+def test_a_program_runs_a_worker_of_its_own(
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    qm.queue("Q").put_many([b"1", b"2"])
+    worker = WorkerProcess(manager.address, "copy", log=log)
+    worker._command = [sys.executable, program, manager.address]
+    with worker:
+        await_depth(qm, "OUT", 2)
+        assert worker.stop() == 0
+    assert sorted(bodies(qm, "OUT")) == [b"done 1", b"done 2"]
+    assert log.read_text().count("it has returned") == 1
+
+
+def test_a_worker_is_run_in_the_main_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("threading.main_thread", object)
+    with pytest.raises(InvalidOption, match="in the main thread"):
+        run_worker(print, "Q")

@@ -12,10 +12,11 @@ from pathlib import Path
 import click
 
 import adapter
+from adapter.client.work import PREFETCH_MAX
 from adapter.command import options
 from adapter.command.grouped import GroupedCommand
 from adapter.workers.running import POLICY, run_worker
-from adapter.workers.settings import PORT_MAX, PREFETCH_MAX, PROCESSES_MAX, THREADS_MAX
+from adapter.workers.settings import PORT_MAX, PROCESSES_MAX, THREADS_MAX
 
 GROUPS = {
     "Processes": ("processes", "threads", "prefetch", "stop_timeout", "reload"),

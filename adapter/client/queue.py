@@ -24,7 +24,7 @@ from adapter.client.handles import OpenFor, QueueHandles, modes_of
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
 from adapter.client.replies import ReplyQueue
-from adapter.client.retry import Retries, Retry, as_retry
+from adapter.client.retry import Retry, retries_of
 from adapter.client.work import Work, WorkSource, source_of, units, until_cancelled
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, Details
@@ -247,14 +247,12 @@ class Queue(AdministeredQueue, Closing):
         out before comes in a unit of its own; one whose backout count has reached the queue's
         backout_threshold is moved to the backout_requeue_queue in that unit, and its properties say
         why (BackoutThresholdReached: it cannot). With backout_action MOVE the backout does.
-        retry: a message that fails is put again instead, to be delivered later, at last to another
-        queue, so that it does not stand before the others: see adapter.Retry.
+        retry: a message that fails is tried again later instead, and stands before no other.
         It ends when nothing comes within timeout, the queue or the connection is closed, or the
         token cancel is cancelled, after the unit at hand; it has a handle of its own then.
         prefetch: get up to so many units ahead of the one shown, with bodies of about 1 MiB in all.
-        Messages that were not shown come back uncounted: when the loop is left or the queue closed,
-        and before the next get when a unit is backed out. Other programs cannot get them meanwhile,
-        and a message of higher priority waits behind them.
+        Messages that were not shown come back uncounted when the loop is left, the queue closed, or
+        a unit backed out. Others cannot get them meanwhile; one of higher priority waits for them.
         commits: leaving a with statement does not wait for the commit while fewer than so many are
         in flight. A commit that failed is raised by the next step of the loop, with units_failed;
         the loop's end waits for all, and after break the connection's next commit() or flush().
@@ -263,13 +261,13 @@ class Queue(AdministeredQueue, Closing):
         if (token := a.as_cancel(cancel)) is not None:
             own = Queue(self._context, self.name, None, self._replies, self._selection)
             own._input = self._input
-            ahead: dict[str, int] = {"prefetch": prefetch, "commits": commits}
-            loop = own.units(size, timeout, retry_delay_s, retry=retry, **ahead)
+            loop = own.units(
+                size, timeout, retry_delay_s, prefetch=prefetch, commits=commits, retry=retry
+            )
             return until_cancelled(own, loop, token)
         wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
         handle = partial(self._handle, self._input)
-        policy = as_retry(retry)
-        retries = policy and Retries(policy, self, self._channel, handle, size)
+        retries = retries_of(retry, self, self._channel, handle, size)
         source = source_of(self, self._context, handle, size, prefetch, commits, retries)
         self._loops.add(source)
         return units(self, self._channel, source, wait_ms, delay_s, retries)

@@ -9,8 +9,8 @@ Which unit that is. If the program has done nothing in its unit but get the mess
 unit: nothing has to be undone, and no other program ever sees the message in between. Else the unit
 is backed out, and the message is got again by its place and id in a unit of its own. Another
 program may be quicker and get it; and a program may die with a message in its hands. Therefore a
-message that comes back is not shown to a program at once: whoever gets it puts it again in the same
-way, counting its backouts as attempts. What it failed with is then not known here.
+message that comes back is not shown to a program at once: the next program that gets it puts it again in
+the same way, counting its backouts as attempts. What it failed with is then not known here.
 
 Units of several messages. Which of them failed is not known: all come back, each in a unit of its
 own, and are shown at once. Only those that fail alone are tried later.
@@ -47,7 +47,7 @@ TIMES_MAX = 1_000_000
 ERROR_LENGTH_MAX = 1000
 """Characters of an exception's text that go into a property."""
 LOST = (BackedOut, ConnectionBroken, InDoubt)
-"""The unit is gone, or nobody knows: no put in it can be tried instead."""
+"""The unit is gone, or its outcome unknown: no put in it can be tried instead."""
 APPLICATION_TYPE = 6
 """MQAT_UNIX: what a client is."""
 
@@ -147,7 +147,7 @@ class Retries:
         error: None if another program has failed with it. Raises why it cannot be put anywhere.
         """
         failures = self._failures(message) + (error is not None)
-        told = _told(message, failures, error)
+        told = _count_in(message, failures, error)
         problem: Error | None = None
         if failures <= self._policy.times and told is not None:
             delay_s = self._policy.delay_s(failures)
@@ -312,7 +312,15 @@ class Retries:
         )
 
 
-def _told(
+def retries_of(
+    given: object, queue: NamedQueue, channel: Channel, handle: Callable[[], Handle], size: int
+) -> Retries | None:
+    """Check the policy of a loop, and make its retries; None without one."""
+    policy = as_retry(given)
+    return None if policy is None else Retries(policy, queue, channel, handle, size)
+
+
+def _count_in(
     message: Message, failures: int, error: BaseException | None
 ) -> dict[str, Property] | None:
     """Return a message's properties with those of its attempts; None if there is no room."""

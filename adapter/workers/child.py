@@ -1,6 +1,6 @@
 """One process of a worker, after the fork: it loads the function, connects and runs the threads.
 
-What it has to say to the supervisor goes through a pipe, a line of JSON each. If nobody reads that
+What it has to say to the supervisor goes through a pipe, a line of JSON each. If that is not read
 any more, the supervisor is gone, and the process ends as if it had been told to.
 """
 
@@ -23,7 +23,7 @@ from msgspec import Struct
 from adapter.channel.flag import Flag
 from adapter.client.connection import Connection, connect
 from adapter.errors import Error, InvalidOption
-from adapter.workers.group import Figures, Group
+from adapter.workers.threads import WorkFigures, WorkerThreads
 from adapter.workers.handlers import Handler, check, load
 from adapter.workers.settings import WorkerSettings
 
@@ -48,10 +48,10 @@ class Unloadable(Struct, tag="unloadable"):
     files: list[str]
 
 
-class Told(Struct):
+class PipeLine(Struct):
     """A line of the pipe."""
 
-    what: Loaded | Unloadable | Figures
+    what: Loaded | Unloadable | WorkFigures
 
 
 class Pipe:
@@ -60,9 +60,9 @@ class Pipe:
     def __init__(self, number: int) -> None:
         self._number = number
 
-    def tell(self, what: Loaded | Unloadable | Figures) -> bool:
-        """Say something; False if nobody is there any more."""
-        line = msgspec.json.encode(Told(what)) + b"\n"
+    def tell(self, what: Loaded | Unloadable | WorkFigures) -> bool:
+        """Say something; False if the supervisor is gone."""
+        line = msgspec.json.encode(PipeLine(what)) + b"\n"
         try:
             while line:
                 line = line[os.write(self._number, line) :]
@@ -118,7 +118,7 @@ def _work(settings: WorkerSettings, target: Handler | str, pipe: Pipe, stop: Fla
         return UNLOADABLE
     pipe.tell(Loaded(own_files()))
     qm = connect(**settings.connecting)
-    group = Group(qm, function, settings, stop)
+    group = WorkerThreads(qm, function, settings, stop)
     group.start()
     _watch(group, pipe, stop)
     group.stop()
@@ -136,7 +136,7 @@ def _work(settings: WorkerSettings, target: Handler | str, pipe: Pipe, stop: Fla
     return FAILED if group.problem else STOPPED
 
 
-def _watch(group: Group, pipe: Pipe, stop: Flag) -> None:
+def _watch(group: WorkerThreads, pipe: Pipe, stop: Flag) -> None:
     """Tell the supervisor what is done, until the work is to end."""
     while pipe.tell(group.figures()):
         if stop.wait(TELL_S):

@@ -1,6 +1,6 @@
 """The function that a worker calls with each message: found by its name, and called.
 
-Only whoever starts the worker names it; no name that comes from a queue gets here.
+Only the operator who starts the worker names it; no name that comes from a queue gets here.
 """
 
 from __future__ import annotations

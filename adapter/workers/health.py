@@ -17,7 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from adapter.workers.group import Figures
+from adapter.workers.threads import WorkFigures
 from adapter.workers.settings import WorkerSettings
 
 TELL_S = 2.0
@@ -38,7 +38,7 @@ HELP = {
 class State(Struct):
     """How a worker does."""
 
-    figures: Figures
+    figures: WorkFigures
     processes: int
     well: int
     restarts: int
@@ -50,7 +50,7 @@ class State(Struct):
         return self.well == self.processes and not self.is_stopping
 
 
-class Health:
+class WorkerHealth:
     """The file and the port of one worker."""
 
     def __init__(
@@ -165,7 +165,7 @@ def _as_json(state: State) -> str:
 
 def _metrics(state: State) -> str:
     figures = state.figures
-    values = {
+    values: dict[str, list[tuple[str, float]]] = {
         "mqk_worker_processes": [("", state.processes)],
         "mqk_worker_processes_ready": [("", state.well)],
         "mqk_worker_restarts_total": [("", state.restarts)],

@@ -15,8 +15,8 @@ from typing import NoReturn
 import msgspec
 from msgspec import Struct
 
-from adapter.workers.child import Loaded, Told, Unloadable
-from adapter.workers.group import Figures
+from adapter.workers.child import Loaded, PipeLine, Unloadable
+from adapter.workers.threads import WorkFigures
 
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.5, 30.0
 LIVED_S = 1.0
@@ -26,19 +26,19 @@ SILENT_S = 15.0
 PIPE_BYTES = 65536
 BLOCKED = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 
-_decoder = msgspec.json.Decoder(Told)
+_decoder = msgspec.json.Decoder(PipeLine)
 Born = Callable[[int], NoReturn]
 """What a forked process does; given the pipe to its supervisor."""
 
 
-class Process:
+class ForkedProcess:
     """One that has been forked."""
 
     def __init__(self, pid: int, pipe: int) -> None:
         self.pid = pid
         self.pipe = pipe
         self.began_s = self.heard_s = time.monotonic()
-        self.figures: Figures | None = None
+        self.figures: WorkFigures | None = None
         self.files: list[str] = []
         self.unloadable = ""
         self._rest = b""
@@ -69,9 +69,9 @@ class Process:
             if not self.hear() or before == (self._rest, self.heard_s):
                 return
 
-    def _take(self, what: Loaded | Unloadable | Figures) -> None:
+    def _take(self, what: Loaded | Unloadable | WorkFigures) -> None:
         self.heard_s = time.monotonic()
-        if isinstance(what, Figures):
+        if isinstance(what, WorkFigures):
             self.figures = what
             return
         self.files = what.files
@@ -87,12 +87,12 @@ class Process:
 class Place(Struct):
     """Where one process is to run at all times."""
 
-    process: Process | None = None
+    process: ForkedProcess | None = None
     due_s: float = 0.0
     pause_s: float = 0.0
     starts: int = 0
 
-    def note_end(self, ended: Process) -> float:
+    def note_end(self, ended: ForkedProcess) -> float:
         """Say when the next one begins; return how long that is from now."""
         now_s = time.monotonic()
         if ended.figures is not None and now_s - ended.began_s >= LIVED_S:
@@ -103,7 +103,7 @@ class Place(Struct):
         return self.pause_s
 
 
-def fork(born: Born, close: Callable[[], None]) -> Process:
+def fork(born: Born, close: Callable[[], None]) -> ForkedProcess:
     """Fork a process. close: closes in it what is its parent's alone."""
     reader, writer = os.pipe()
     signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)  # a signal must not find our handlers there
@@ -120,7 +120,7 @@ def fork(born: Born, close: Callable[[], None]) -> Process:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, BLOCKED)
     os.close(writer)
     os.set_blocking(reader, False)
-    return Process(pid, reader)
+    return ForkedProcess(pid, reader)
 
 
 def how_it_ended(status: int) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-class Watch:
+class WatchedFiles:
     """Files as they were when they were first named here."""
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
 
     def add(self, files: Iterable[str]) -> None:
-        """Watch these, too."""
+        """WatchedFiles these, too."""
         for file in files:
             if file not in self._seen:
                 self._seen[file] = _time_of(file)
@@ -24,7 +24,7 @@ class Watch:
 
 
 def _time_of(file: str) -> int:
-    """When a file was changed; 0 if there is none."""
+    """When a file was changed; 0 if it is missing."""
     try:
         return Path(file).stat().st_mtime_ns
     except OSError:

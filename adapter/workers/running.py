@@ -10,7 +10,7 @@ from typing import Any
 from adapter.channel import arguments as a
 from adapter.client.retry import Retry
 from adapter.workers.settings import WorkerSettings
-from adapter.workers.supervisor import Supervisor
+from adapter.workers.supervisor import WorkerSupervisor
 
 POLICY = Retry()
 """What becomes of messages that fail, unless a program says otherwise."""
@@ -60,4 +60,4 @@ def run_worker(
         health_port=health_port,
         health_host=health_host,
     )
-    Supervisor(settings, function).run()
+    WorkerSupervisor(settings, function).run()

@@ -21,11 +21,11 @@ from types import FrameType
 
 from adapter.errors import InvalidOption
 from adapter.workers import child
-from adapter.workers.group import Figures
+from adapter.workers.threads import WorkFigures
 from adapter.workers.handlers import Handler
-from adapter.workers.health import Health, State
-from adapter.workers.processes import Place, Process, fork, how_it_ended
-from adapter.workers.reloading import Watch
+from adapter.workers.health import WorkerHealth, State
+from adapter.workers.processes import Place, ForkedProcess, fork, how_it_ended
+from adapter.workers.reloading import WatchedFiles
 from adapter.workers.settings import WorkerSettings
 
 log = logging.getLogger("adapter.workers")
@@ -35,7 +35,7 @@ KILL_S = 5.0
 """How much longer than the stop timeout a process may take to end."""
 
 
-class Supervisor:
+class WorkerSupervisor:
     """Runs a worker until it is told to end, by a signal; for the main thread."""
 
     def __init__(self, settings: WorkerSettings, target: Handler | str) -> None:
@@ -46,18 +46,18 @@ class Supervisor:
         self._target = target
         self._places = [Place() for _ in range(settings.processes)]
         self._signals: list[int] = []
-        self._before = Figures()
+        self._before = WorkFigures()
         """Of processes that have ended."""
         self._restarts = 0
         self._stop_s: float | None = None
         """When processes that have not ended are killed."""
         self._refusal = ""
-        self._watch = Watch()
+        self._watch = WatchedFiles()
         self._selector = selectors.DefaultSelector()
         self._wake, self._waker = socket.socketpair()
         self._wake.setblocking(False)
         self._waker.setblocking(False)
-        self._health = Health(settings, self._selector, self._state)
+        self._health = WorkerHealth(settings, self._selector, self._state)
 
     def run(self) -> None:
         """Run the worker. Raises KeyboardInterrupt after Ctrl-C; InvalidOption if there is no such
@@ -118,7 +118,7 @@ class Supervisor:
     def _has_ended(self) -> bool:
         return self._stop_s is not None and not self._living()
 
-    def _living(self) -> list[Process]:
+    def _living(self) -> list[ForkedProcess]:
         return [place.process for place in self._places if place.process is not None]
 
     def _start_what_is_due(self) -> None:
@@ -133,7 +133,7 @@ class Supervisor:
                 process.pipe, selectors.EVENT_READ, partial(self._hear, process)
             )
 
-    def _hear(self, process: Process) -> None:
+    def _hear(self, process: ForkedProcess) -> None:
         if not process.hear():
             self._selector.unregister(process.pipe)
         self._watch.add(process.files)
@@ -152,7 +152,7 @@ class Supervisor:
             if pid:
                 self._note_end(place, process, os.waitstatus_to_exitcode(status))
 
-    def _note_end(self, place: Place, process: Process, status: int) -> None:
+    def _note_end(self, place: Place, process: ForkedProcess, status: int) -> None:
         with suppress(KeyError):
             self._selector.unregister(process.pipe)
         process.hear_all()
@@ -186,7 +186,7 @@ class Supervisor:
 
     def _reload(self) -> None:
         log.info("a file has changed: the processes are replaced")
-        self._watch = Watch()
+        self._watch = WatchedFiles()
         for place in self._places:
             place.due_s = 0.0
             if place.process is not None:
@@ -215,7 +215,7 @@ class Supervisor:
         figures = self._before
         living = self._living()
         for process in living:
-            figures = figures.plus(process.figures or Figures(is_connected=False))
+            figures = figures.plus(process.figures or WorkFigures(is_connected=False))
         return State(
             figures=figures,
             processes=self._settings.processes,

@@ -33,6 +33,7 @@ CLASSES: dict[str, type] = {
             adapter.Unit,
             adapter.Message,
             adapter.PutResult,
+            adapter.Retry,
             adapter.DeadLetter,
             adapter.CancelToken,
             adapter.Consumer,
@@ -73,7 +74,7 @@ MODULES = ("adapter.testing", "adapter.kafka")
 OURS = "adapter."
 INTERNAL = frozenset(
     {
-        *("belongs_to", "check_open", "ending", "perform", "submit"),
+        *("belongs_to", "check_open", "delay_s", "ending", "perform", "show", "submit"),
         *("check_read", "encode_body", "peek_ahead", "sent_as", "set_properties", "to_data"),
         *("unit_for", "applies_to"),
         *("commit_among", "has_come_back", "message_ids", "on_wire", "put_later", "settle"),
@@ -87,6 +88,9 @@ def page(made: str) -> str:
     """The whole page; made: the comment that says how it is made."""
     parts = [made, "# The SDK\n", said(adapter), "## adapter.connect\n"]
     parts.append(call("connect", adapter.connect))
+    for function in (adapter.run_worker, adapter.worker_connection):
+        name = function.__name__
+        parts += [f"## adapter.{name}\n", call(name, function)]
     parts.append(f"**`adapter.NO_UNIT`** {said_of_constant()}")
     parts += ["## Arguments of puts\n", *put_fields()]
     for title, kind in CLASSES.items():

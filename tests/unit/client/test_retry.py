@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -39,10 +40,10 @@ def _quiet(caplog: pytest.LogCaptureFixture) -> None:
 Act = Callable[[adapter.Message], object]
 
 
-def work(queue: adapter.Queue, retry: adapter.Retry, act: Act, **options: float) -> list[bytes]:
+def work(queue: adapter.Queue, retry: adapter.Retry, act: Act, **options: Any) -> list[bytes]:
     """Run the loop until nothing comes; return what it was shown."""
     shown: list[bytes] = []
-    for unit in queue.units(**{"timeout": 0, **options}, retry=retry):  # type: ignore[arg-type]
+    for unit in queue.units(**{"timeout": 0, **options}, retry=retry):
         with unit:
             for message in unit.messages:
                 shown.append(message.body)
@@ -145,7 +146,7 @@ def test_a_policy_says_how_long() -> None:
         ({"then": 5}, e.InvalidType),
     ],
 )
-def test_what_is_no_policy_is_refused(wrong: dict[str, int], error: type[Exception]) -> None:
+def test_what_is_no_policy_is_refused(wrong: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         adapter.Retry(**wrong)
 

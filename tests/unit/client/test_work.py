@@ -4,6 +4,7 @@ import logging
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -331,7 +332,7 @@ def test_other_refusals_end_the_loop(
 
 
 @pytest.mark.parametrize("ahead", [{}, {"prefetch": 4}, {"commits": 3}])
-def test_finding_users_2_a_token_ends_units(queue: adapter.Queue, ahead: dict[str, int]) -> None:
+def test_finding_users_2_a_token_ends_units(queue: adapter.Queue, ahead: dict[str, Any]) -> None:
     """The unit at hand is finished; what was not shown is on the queue; the queue object lives."""
     queue.put("a")
     queue.put("b")

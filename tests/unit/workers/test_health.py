@@ -10,21 +10,23 @@ import pytest
 
 from adapter.errors import InvalidOption
 from adapter.workers import health
-from adapter.workers.group import Figures
-from adapter.workers.health import Health, State
+from adapter.workers.threads import WorkFigures
+from adapter.workers.health import WorkerHealth, State
 from adapter.workers.settings import WorkerSettings
 
-STATE = State(Figures(done=7, failed=2, seconds=1.5, in_hand=1), processes=2, well=2, restarts=3)
+STATE = State(
+    WorkFigures(done=7, failed=2, seconds=1.5, in_hand=1), processes=2, well=2, restarts=3
+)
 
 
 class Served:
-    """Health on a port, and a selector that is asked by hand."""
+    """WorkerHealth on a port, and a selector that is asked by hand."""
 
     def __init__(self, file: Path | None = None) -> None:
         self.state = STATE
         self.selector = selectors.DefaultSelector()
         settings = WorkerSettings(queue="Q", connecting={}, health_file=file, health_port=0)
-        self.health = Health(settings, self.selector, lambda: self.state)
+        self.health = WorkerHealth(settings, self.selector, lambda: self.state)
         assert self.health._listener is not None
         self.address = self.health._listener.getsockname()
 
@@ -58,10 +60,10 @@ def test_probes(served: Served) -> None:
         "ready": True, "processes": 2, "processes_ready": 2, "restarts": 3, "done": 7,
         "failed": 2, "in_hand": 1,
     }  # fmt: skip
-    served.state = State(Figures(), processes=2, well=1, restarts=0)
+    served.state = State(WorkFigures(), processes=2, well=1, restarts=0)
     assert served.ask(b"GET /ready?x=1 HTTP/1.1\r\n\r\n")[0] == "503 Service Unavailable"
     assert served.ask(b"GET /live HTTP/1.1\r\n\r\n")[0] == "200 OK"
-    served.state = State(Figures(), processes=2, well=2, restarts=0, is_stopping=True)
+    served.state = State(WorkFigures(), processes=2, well=2, restarts=0, is_stopping=True)
     assert served.ask(b"GET /ready HTTP/1.1\r\n\r\n")[0] == "503 Service Unavailable"
 
 
@@ -102,7 +104,7 @@ def test_the_file_is_there_while_all_is_well(
 ) -> None:
     monkeypatch.setattr(health, "TELL_S", 0)
     file = tmp_path / "health"
-    served.state = State(Figures(), processes=1, well=0, restarts=0)
+    served.state = State(WorkFigures(), processes=1, well=0, restarts=0)
     served.health.tell()
     assert not file.exists()
     served.state = STATE

@@ -6,20 +6,20 @@ import time
 
 import msgspec
 
-from adapter.workers.child import Loaded, Told, Unloadable
-from adapter.workers.group import Figures
-from adapter.workers.processes import SILENT_S, Place, Process, how_it_ended
+from adapter.workers.child import Loaded, PipeLine, Unloadable
+from adapter.workers.threads import WorkFigures
+from adapter.workers.processes import SILENT_S, Place, ForkedProcess, how_it_ended
 
 
-def process() -> tuple[Process, int]:
+def process() -> tuple[ForkedProcess, int]:
     """Return a process that is none, and where it says something."""
     reader, writer = os.pipe()
     os.set_blocking(reader, False)
-    return Process(0, reader), writer
+    return ForkedProcess(0, reader), writer
 
 
-def say(writer: int, what: Loaded | Unloadable | Figures) -> None:
-    os.write(writer, msgspec.json.encode(Told(what)) + b"\n")
+def say(writer: int, what: Loaded | Unloadable | WorkFigures) -> None:
+    os.write(writer, msgspec.json.encode(PipeLine(what)) + b"\n")
 
 
 def test_pauses_grow_while_processes_die_at_once() -> None:
@@ -33,7 +33,7 @@ def test_what_has_worked_is_replaced_at_once() -> None:
     for _ in range(4):
         place.note_end(process()[0])
     worked, _ = process()
-    worked.figures = Figures()
+    worked.figures = WorkFigures()
     assert place.note_end(worked) > 0  # but it has not lived long enough
     worked.began_s -= 2
     assert place.note_end(worked) == 0
@@ -44,16 +44,15 @@ def test_a_process_is_heard_in_pieces() -> None:
     one, writer = process()
     assert one.hear()
     say(writer, Loaded(["a.py"]))
-    line = msgspec.json.encode(Told(Figures(done=5))) + b"\n"
+    line = msgspec.json.encode(PipeLine(WorkFigures(done=5))) + b"\n"
     os.write(writer, line[:10])
     assert one.hear()
     assert (one.files, one.figures, one.is_well) == (["a.py"], None, False)
     os.write(writer, line[10:])
     assert one.hear()
-    assert one.figures == Figures(done=5)
-    assert one.is_well
+    assert (one.figures, one.is_well) == (WorkFigures(done=5), True)
     one.heard_s -= SILENT_S + 1
-    assert not one.is_well
+    assert [one.is_well] == [False]
     say(writer, Unloadable("no", ["b.py"]))
     os.close(writer)
     one.hear_all()
@@ -62,8 +61,8 @@ def test_a_process_is_heard_in_pieces() -> None:
 
 
 def test_figures_are_summed() -> None:
-    both = Figures(1, 2, 0.5, 1).plus(Figures(10, 20, 5, 0, is_connected=False))
-    assert both == Figures(11, 22, 5.5, 1, is_connected=False)
+    both = WorkFigures(1, 2, 0.5, 1).plus(WorkFigures(10, 20, 5, 0, is_connected=False))
+    assert both == WorkFigures(11, 22, 5.5, 1, is_connected=False)
 
 
 def test_how_a_process_has_ended_is_said() -> None:

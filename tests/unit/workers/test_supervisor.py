@@ -189,7 +189,7 @@ def test_a_program_runs_a_worker_of_its_own(
     program.write_text(PROGRAM)
     qm.queue("Q").put_many([b"1", b"2"])
     worker = WorkerProcess(manager.address, "copy", log=log)
-    worker._command = [sys.executable, program, manager.address]
+    worker._command = [sys.executable, str(program), manager.address]
     with worker:
         await_depth(qm, "OUT", 2)
         assert worker.stop() == 0

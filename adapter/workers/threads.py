@@ -26,7 +26,7 @@ NO_POLICY_PAUSE_S = 1.0
 """Before the next message, if one failed that comes again at once."""
 
 
-class Figures(Struct, tag="figures"):
+class WorkFigures(Struct, tag="figures"):
     """What a process has done since it began. in_hand: messages it is working on."""
 
     done: int = 0
@@ -35,9 +35,9 @@ class Figures(Struct, tag="figures"):
     in_hand: int = 0
     is_connected: bool = True
 
-    def plus(self, other: Figures) -> Figures:
+    def plus(self, other: WorkFigures) -> WorkFigures:
         """Return the sum; a process that has ended has nothing in hand."""
-        return Figures(
+        return WorkFigures(
             self.done + other.done,
             self.failed + other.failed,
             self.seconds + other.seconds,
@@ -46,7 +46,7 @@ class Figures(Struct, tag="figures"):
         )
 
 
-class Group:
+class WorkerThreads:
     """Threads that call a function with each message of a queue."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Group:
         self._settings = settings
         self._token = CancelToken()
         self._lock = threading.Lock()
-        self._figures = Figures()
+        self._figures = WorkFigures()
         self._threads: list[threading.Thread] = []
         self._ended = ended
         self.problem = ""
@@ -80,10 +80,10 @@ class Group:
             thread.join(max(until_s - time.monotonic(), 0))
         return sum(thread.is_alive() for thread in self._threads)
 
-    def figures(self) -> Figures:
+    def figures(self) -> WorkFigures:
         """Return what was done so far."""
         with self._lock:
-            found = self._figures.plus(Figures())
+            found = self._figures.plus(WorkFigures())
         found.is_connected = bool(self._qm.statistics()["connected"])
         return found
 
@@ -100,7 +100,7 @@ class Group:
             self._note(str(problem))
             return
         if not self._token.is_cancelled:
-            self._note("the loop has ended, though nobody stopped it")
+            self._note("the loop has ended, and was not stopped")
 
     def _work(self, calls: Calls) -> None:
         settings = self._settings

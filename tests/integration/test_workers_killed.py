@@ -1,0 +1,136 @@
+"""Workers on a real Kafka: processes are killed, the worker is stopped and started again.
+
+The function puts each body on another queue, in the unit that has got it. The judge reads that.
+"""
+
+import os
+import random
+import signal
+import statistics
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import adapter
+from adapter.localkafka import LocalKafka
+from tests.support.backlog import until
+from tests.support.server_process import ServerProcess
+from tests.support.worker_process import WorkerProcess, bodies
+
+MESSAGES = 3_000
+BODIES = [b"%06d" % number for number in range(MESSAGES)]
+CHILDREN_KILLED, STOPS, SERVERS_KILLED = 12, 3, 2
+PROCESSES = 3
+RETRY = ("--retry-times", 1000, "--retry-backoff", 0.05, "--retry-backoff-max", 0.2)
+POISONS = 9
+NEXT_WITHIN_S = 0.05
+
+
+@pytest.fixture
+def server(
+    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+) -> Iterator[ServerProcess]:
+    with ServerProcess(unique_name("QM"), kafka.bootstrap_servers, tmp_path) as running:
+        running.start()
+        with adapter.connect(running.address) as qm:
+            for name in ("Q", "OUT", "FAILED"):
+                qm.define_queue(name)
+        yield running
+
+
+class Chaos:
+    """Does harm at even shares of the work, in a random order."""
+
+    def __init__(
+        self, qm: adapter.Connection, server: ServerProcess, worker: WorkerProcess
+    ) -> None:
+        self._out = qm.queue("OUT")
+        self._server = server
+        self._worker = worker
+        self._chance = random.Random(11)
+
+    def run(self) -> None:
+        harm = [
+            *[self._kill_child] * CHILDREN_KILLED,
+            *[self._stop_and_start] * STOPS,
+            *[self._kill_server] * SERVERS_KILLED,
+        ]
+        self._chance.shuffle(harm)
+        for number, harm_done in enumerate(harm, 1):
+            share = number / (len(harm) + 1) * MESSAGES
+            until(lambda share=share: self._out.depth() >= share)  # type: ignore[misc]
+            harm_done()
+
+    def _kill_child(self) -> None:
+        until(lambda: bool(self._worker.children()))
+        with suppress(ProcessLookupError):
+            os.kill(self._chance.choice(self._worker.children()), signal.SIGKILL)
+
+    def _stop_and_start(self) -> None:
+        assert self._worker.stop() == 0
+        self._worker.start()
+
+    def _kill_server(self) -> None:
+        self._server.kill()
+        threading.Event().wait(0.2)
+        self._server.start()
+
+
+@pytest.mark.timeout(240)
+def test_each_message_has_its_effect_once_whatever_is_killed(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    log = tmp_path / "worker.log"
+    with adapter.connect(server.address) as qm:
+        qm.queue("Q").put_many(BODIES)
+        options = ("--processes", PROCESSES, "--threads", 2, "--prefetch", 4, *RETRY)
+        with WorkerProcess(server.address, "copy", *options, log=log) as worker:
+            Chaos(qm, server, worker).run()
+            queue, out = qm.queue("Q"), qm.queue("OUT")
+            until(lambda: out.depth() + qm.queue("FAILED").depth() >= MESSAGES)
+            assert worker.stop() == 0
+        assert sorted(bodies(qm, "OUT")) == BODIES
+        status = queue.status()
+        assert (status.current_depth, status.delayed, status.uncommitted) == (0, 0, 0)
+    said = log.read_text()
+    assert said.count("was ended by SIGKILL") >= CHILDREN_KILLED // 2
+    assert said.count("stopping:") == STOPS + 1
+
+
+def test_poison_hardly_delays_the_next_message(server: ServerProcess, tmp_path: Path) -> None:
+    """It has put something when it fails, so that its unit is backed out first."""
+    with adapter.connect(server.address) as qm:
+        for number in range(POISONS):
+            qm.queue("Q").put_many([b"before", b"poison", b"after %d" % number])
+        retry = ("--retry-times", 1, "--retry-backoff", 1, "--retry-then", "FAILED")
+        with WorkerProcess(server.address, "copy", *retry, log=tmp_path / "log") as worker:
+            out = qm.queue("OUT")
+            until(lambda: out.depth() == 2 * POISONS)
+            first_errors = [_shown_ns(one) for one in _delayed(worker)]
+            until(lambda: qm.queue("FAILED").depth() == POISONS)
+            assert worker.stop() == 0
+        failed = list(qm.queue("FAILED").browse())
+        after = [one for one in out.browse() if one.body.startswith(b"after")]
+    assert [one.properties["mqk.attempts"] for one in failed] == [2] * POISONS
+    shown = [one.properties["shown_ns"] for one in after]
+    delays_s = [
+        (int(shown_ns) - failed_ns) / 1e9  # type: ignore[arg-type]
+        for failed_ns, shown_ns in zip(first_errors, shown, strict=True)
+    ]
+
+    assert min(delays_s) > 0
+    assert statistics.median(delays_s) < NEXT_WITHIN_S
+
+
+def _delayed(worker: WorkerProcess) -> list[str]:
+    """What the first attempts failed with, in order."""
+    until(lambda: worker.log().count("\nValueError: poison at ") >= POISONS)
+    lines = worker.log().splitlines()
+    return [line for line in lines if line.startswith("ValueError: poison at ")][:POISONS]
+
+
+def _shown_ns(line: str) -> int:
+    return int(line.rpartition(" ")[2])

@@ -9,8 +9,8 @@ Which unit that is. If the program has done nothing in its unit but get the mess
 unit: nothing has to be undone, and no other program ever sees the message in between. Else the unit
 is backed out, and the message is got again by its place and id in a unit of its own. Another
 program may be quicker and get it; and a program may die with a message in its hands. Therefore a
-message that comes back is not shown to a program at once: the next program that gets it puts it again in
-the same way, counting its backouts as attempts. What it failed with is then not known here.
+message that comes back is not shown to a program at once: the next program that gets it puts it
+again in the same way, counting its backouts as attempts. What it failed with is then not known.
 
 Units of several messages. Which of them failed is not known: all come back, each in a unit of its
 own, and are shown at once. Only those that fail alone are tried later.

@@ -23,9 +23,9 @@ from msgspec import Struct
 from adapter.channel.flag import Flag
 from adapter.client.connection import Connection, connect
 from adapter.errors import Error, InvalidOption
-from adapter.workers.threads import WorkFigures, WorkerThreads
 from adapter.workers.handlers import Handler, check, load
 from adapter.workers.settings import WorkerSettings
+from adapter.workers.threads import WorkerThreads, WorkFigures
 
 log = logging.getLogger("adapter.workers")
 

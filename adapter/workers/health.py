@@ -17,8 +17,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from adapter.workers.threads import WorkFigures
 from adapter.workers.settings import WorkerSettings
+from adapter.workers.threads import WorkFigures
 
 TELL_S = 2.0
 """How often the file is written while all is well."""

@@ -7,8 +7,8 @@ import time
 import msgspec
 
 from adapter.workers.child import Loaded, PipeLine, Unloadable
+from adapter.workers.processes import SILENT_S, ForkedProcess, Place, how_it_ended
 from adapter.workers.threads import WorkFigures
-from adapter.workers.processes import SILENT_S, Place, ForkedProcess, how_it_ended
 
 
 def process() -> tuple[ForkedProcess, int]:

@@ -10,8 +10,8 @@ import pytest
 
 import adapter
 from adapter.channel.flag import Flag
-from adapter.workers.threads import WorkerThreads
 from adapter.workers.settings import WorkerSettings
+from adapter.workers.threads import WorkerThreads
 from tests.support import worker_functions
 from tests.support.backlog import until
 from tests.support.worker_process import await_depth, bodies

@@ -72,7 +72,7 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
     help="Write this file every two seconds while all processes are connected.",
 )  # fmt: skip
 @click.option(
-    "--health-port", type=click.IntRange(0, PORT_MAX), metavar="N",
+    "--health-port", type=click.IntRange(1, PORT_MAX), metavar="N",
     help="Answer /live, /ready and /metrics (Prometheus) on this port.",
 )  # fmt: skip
 @click.option(

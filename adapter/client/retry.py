@@ -41,7 +41,15 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import Property
 from adapter.core.contract.results import Messages, Objects
 from adapter.core.mq_layouts.dead_letter import DeadLetter, stamps
-from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt, InvalidOption, InvalidType
+from adapter.errors import (
+    BackedOut,
+    ConnectionBroken,
+    Error,
+    InDoubt,
+    InvalidOption,
+    InvalidType,
+    QueueNotFound,
+)
 
 TIMES_MAX = 1_000_000
 ERROR_LENGTH_MAX = 1000
@@ -255,8 +263,7 @@ class Retries:
 
     def _give_up(self, unit: AnyUnit, message: Message, told: dict[str, Property] | None) -> str:
         """Put a message where it stays; return the queue's name, or ""."""
-        described = admin.describe_one(self._channel, self._name).attributes
-        target = self._policy.then or described["backout_requeue_queue"]
+        target = self._policy.then or self._backout_queue()
         properties = message.properties if told is None else told
         if told is not None and len(told) + 2 <= backout.PROPERTIES_MAX:
             properties = {
@@ -293,6 +300,14 @@ class Retries:
             put_date=put_date,
             put_time=put_time,
         )
+
+    def _backout_queue(self) -> str:
+        """Return the queue's backout queue; "" if it has none, or is an alias."""
+        try:
+            described = admin.describe_one(self._channel, self._name).attributes
+        except QueueNotFound:
+            return ""
+        return str(described["backout_requeue_queue"])
 
     def _dead_letter_queue(self) -> str:
         request = Pending(c.InquireObjects("queue_manager", "*", False))

@@ -75,15 +75,9 @@ def run(settings: WorkerSettings, target: Handler | str, pipe: int) -> NoReturn:
     """Be a process of a worker, and end it. To be called right after the fork, signals blocked."""
     atexit._clear()
     stop = Flag()
-
-    def note(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's, who tells us
-    signal.signal(signal.SIGTERM, note)
+    _take_signals(stop)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD))
     status = FAILED
     try:
@@ -94,6 +88,17 @@ def run(settings: WorkerSettings, target: Handler | str, pipe: int) -> NoReturn:
         log.exception("this process ends unexpectedly")
     finally:
         _end(status)
+
+
+def _take_signals(stop: Flag) -> None:
+    """Have SIGTERM raise a flag. Ctrl-C is the supervisor's, which sends SIGTERM then."""
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, note)
 
 
 def _end(status: int) -> NoReturn:
@@ -117,6 +122,7 @@ def _work(settings: WorkerSettings, target: Handler | str, pipe: Pipe, stop: Fla
         pipe.tell(Unloadable(problem.text, files))
         return UNLOADABLE
     pipe.tell(Loaded(own_files()))
+    _take_signals(stop)  # again: a module may have set handlers of its own
     qm = connect(**settings.connecting)
     group = WorkerThreads(qm, function, settings, stop)
     group.start()
@@ -125,9 +131,9 @@ def _work(settings: WorkerSettings, target: Handler | str, pipe: Pipe, stop: Fla
     busy = group.join(settings.stop_timeout_s)
     if busy:
         log.warning(
-            "%d messages were not done within %g s: they are given back",
-            busy,
+            "not done within %g s, and given back: messages of %d threads",
             settings.stop_timeout_s,
+            busy,
         )
     _close(qm, abrupt=bool(busy))
     pipe.tell(group.figures())

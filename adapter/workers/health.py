@@ -7,6 +7,7 @@ an answer one page, and who says nothing is dropped. This module does not know w
 from __future__ import annotations
 
 import json
+import logging
 import os
 import selectors
 import socket
@@ -17,8 +18,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from adapter.errors import InvalidOption
 from adapter.workers.settings import WorkerSettings
 from adapter.workers.threads import WorkFigures
+
+log = logging.getLogger("adapter.workers")
 
 TELL_S = 2.0
 """How often the file is written while all is well."""
@@ -65,6 +69,8 @@ class WorkerHealth:
         self._told_s = float("-inf")
         self._visits: dict[socket.socket, float] = {}
         self._listener: socket.socket | None = None
+        if self._file is not None and not self._file.parent.is_dir():
+            raise InvalidOption(f"health_file {self._file} cannot be written: there is no folder")
         if settings.health_port is not None:
             self._listener = _listen(settings.health_host, settings.health_port)
             selector.register(self._listener, selectors.EVENT_READ, self._accept)
@@ -80,7 +86,16 @@ class WorkerHealth:
         state = self._state()
         if state.is_ready:
             self._told_s = now_s
-            _write(self._file, _as_json(state))
+            self._write(self._file, _as_json(state))
+
+    def _write(self, file: Path, text: str) -> None:
+        """Write the file in one step, so that no reader finds half of it."""
+        beside = file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(file)
+        except OSError as problem:
+            log.warning("the health file cannot be written: %s", problem)
 
     def close(self) -> None:
         """Remove the file: the worker has ended."""
@@ -137,16 +152,12 @@ class WorkerHealth:
 
 def _listen(host: str, port: int) -> socket.socket:
     kind = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.create_server((host, port), family=kind, backlog=VISITS_MAX)
+    try:
+        listener = socket.create_server((host, port), family=kind, backlog=VISITS_MAX)
+    except OSError as problem:
+        raise InvalidOption(f"health_port {port} of {host} cannot be used: {problem}") from problem
     listener.setblocking(False)
     return listener
-
-
-def _write(file: Path, text: str) -> None:
-    """Write a file in one step, so that no reader finds half of it."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(file)
 
 
 def _as_json(state: State) -> str:

@@ -65,7 +65,7 @@ class WorkerSupervisor:
         """
         self._selector.register(self._wake, selectors.EVENT_READ, self._drain)
         log.info(
-            "working on queue %s: %d processes of %d threads",
+            "working on queue %s (processes: %d, threads of each: %d)",
             self._settings.queue,
             self._settings.processes,
             self._settings.threads,
@@ -103,7 +103,7 @@ class WorkerSupervisor:
         if self._stop_s is None:
             self._start_what_is_due()
         for key, _ in self._selector.select(TURN_S):
-            with suppress(KeyError):  # another one has closed it
+            if self._selector.get_map().get(key.fd) is key:  # else the one before has closed it
                 key.data()
         self._reap()
         self._health.tell()
@@ -179,7 +179,7 @@ class WorkerSupervisor:
 
     def _stop(self) -> None:
         if not self._refusal:
-            log.info("stopping: %d processes finish what they have in hand", len(self._living()))
+            log.info("stopping: messages in hand are finished first")
         self._stop_s = time.monotonic() + self._settings.stop_timeout_s + KILL_S
         for process in self._living():
             process.send(signal.SIGTERM)

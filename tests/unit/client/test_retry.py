@@ -164,6 +164,27 @@ def test_without_then_the_queue_says_where_it_goes(qm: adapter.Connection) -> No
     assert bodies(qm, "OUT") == [b"poison"]
 
 
+def test_an_alias_is_a_queue_like_others(qm: adapter.Connection) -> None:
+    qm.define_object("alias", "ALIAS", target="Q")
+    qm.define_queue("DEAD")
+    qm.alter_queue_manager(dead_letter_queue="DEAD")
+    queue = qm.queue("ALIAS")
+    queue.put_many([b"poison", b"good"])
+    again = adapter.Retry(1, 0.02, 0)
+    assert work(queue, again, refuse(b"poison"), timeout=0.5) == [b"poison", b"good", b"poison"]
+    assert bodies(qm, "DEAD") == [b"poison"]
+
+
+def test_what_is_published_is_retried_where_the_subscription_gets_it(
+    qm: adapter.Connection,
+) -> None:
+    with qm.subscribe("a/b") as subscription:
+        qm.publish("a/b", b"poison")
+        retry = adapter.Retry(1, 0.02, 0, then="FAILED")
+        assert work(subscription, retry, refuse(b"poison"), timeout=0.5) == [b"poison"] * 2
+    assert bodies(qm, "FAILED") == [b"poison"]
+
+
 def test_else_it_goes_to_the_dead_letter_queue(qm: adapter.Connection) -> None:
     qm.define_queue("DEAD")
     qm.alter_queue_manager(dead_letter_queue="DEAD")

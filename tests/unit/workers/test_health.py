@@ -115,6 +115,27 @@ def test_the_file_is_there_while_all_is_well(
     assert not file.exists()
 
 
+def test_a_file_that_cannot_be_written_is_told_and_outlived(
+    served: Served, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "health").mkdir()
+    (tmp_path / "health" / "in the way").touch()
+    served.health.tell()
+    assert "the health file cannot be written" in caplog.text
+    (tmp_path / "health" / "in the way").unlink()
+    (tmp_path / "health").rmdir()
+
+
+def test_what_cannot_be_used_is_refused_at_the_start(served: Served, tmp_path: Path) -> None:
+    for given, says in (
+        ({"health_port": served.address[1]}, "cannot be used: .*in use"),
+        ({"health_file": tmp_path / "missing" / "health"}, "there is no folder"),
+    ):
+        settings = WorkerSettings(queue="Q", connecting={}, **given)  # type: ignore[arg-type]
+        with pytest.raises(InvalidOption, match=says):
+            WorkerHealth(settings, served.selector, lambda: STATE)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"processes": 0}, {"threads": 251}, {"prefetch": 101}, {"health_port": 65536}],

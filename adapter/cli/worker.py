@@ -19,6 +19,7 @@ from adapter.workers.running import POLICY, run_worker
 from adapter.workers.settings import PORT_MAX, PROCESSES_MAX, THREADS_MAX
 
 GROUPS = {
+    "The work": ("queue", "log_level"),
     "Processes": ("processes", "threads", "prefetch", "stop_timeout", "reload"),
     "Retries": ("retry_times", "retry_backoff", "retry_backoff_max", "retry_jitter", "retry_then"),
     "Health": ("health_file", "health_port", "health_host"),

@@ -95,6 +95,8 @@ class WorkerHealth:
             beside.write_text(text, encoding="utf-8")
             beside.replace(file)
         except OSError as problem:
+            with suppress(OSError):
+                beside.unlink()
             log.warning("the health file cannot be written: %s", problem)
 
     def close(self) -> None:

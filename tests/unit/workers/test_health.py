@@ -131,7 +131,7 @@ def test_what_cannot_be_used_is_refused_at_the_start(served: Served, tmp_path: P
         ({"health_port": served.address[1]}, "cannot be used: .*in use"),
         ({"health_file": tmp_path / "missing" / "health"}, "there is no folder"),
     ):
-        settings = WorkerSettings(queue="Q", connecting={}, **given)  # type: ignore[arg-type]
+        settings = WorkerSettings(queue="Q", connecting={}, **given)
         with pytest.raises(InvalidOption, match=says):
             WorkerHealth(settings, served.selector, lambda: STATE)
 

@@ -191,6 +191,7 @@ def test_the_front_door_is_small_and_known() -> None:
         "Queue",
         "QueueFull",
         "QueueNotFound",
+        "Retry",
         "Schemas",
         "Subscription",
         "Unit",
@@ -199,7 +200,9 @@ def test_the_front_door_is_small_and_known() -> None:
         "errors",
         "kafka",
         "mqi",
+        "run_worker",
         "testing",
+        "worker_connection",
     ]
     assert all(hasattr(adapter, name) for name in adapter.__all__)
     assert adapter.Error is errors.Error

@@ -52,12 +52,12 @@ def _installed_version() -> str:
 __version__ = _installed_version()
 
 if TYPE_CHECKING:
-    from adapter import kafka, mqi, testing
+    from adapter import aio, kafka, mqi, testing
     from adapter import localkafka as localkafka
     from adapter import msmq as msmq
     from adapter import servicebroker as servicebroker
 else:
-    ON_DEMAND = frozenset({"kafka", "localkafka", "mqi", "msmq", "servicebroker", "testing"})
+    ON_DEMAND = frozenset({"aio", "kafka", "localkafka", "mqi", "msmq", "servicebroker", "testing"})
 
     def __getattr__(name: str) -> Any:
         """Import a part that most programs do without when it is first used."""
@@ -90,6 +90,7 @@ __all__ = [
     "Subscription",
     "Unit",
     "__version__",
+    "aio",
     "connect",
     "errors",
     "kafka",

@@ -10,6 +10,7 @@ import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -21,7 +22,7 @@ from adapter.channel.requests import Handle, Pending, UnitOnWire, note_queue
 from adapter.channel.state import ChannelState
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract.results import ConsumerState, Done, Opened, Subscribed
-from adapter.errors import ConnectionClosed
+from adapter.errors import ConnectionClosed, Error
 
 ResultT = TypeVar("ResultT")
 
@@ -88,6 +89,16 @@ class ChannelBooks(ABC):
     @abstractmethod
     def submit(self, requests: list[Pending], unit: UnitOnWire | None = None) -> None:
         """Number requests and send them in one frame, in order; do not wait."""
+
+    def send_deferred(self) -> None:
+        """Send every deferred put, because a handle is to be closed."""
+        for unit in list(self.keeping):
+            with suppress(Error):  # the unit's commit will say it
+                unit.submit([])
+
+    @abstractmethod
+    def new_handle(self, queue: str, modes: int) -> Handle:
+        """Draw a handle number."""
 
     @abstractmethod
     def give_back(self, units: Iterable[UnitOnWire]) -> None:

@@ -12,7 +12,6 @@ import logging
 import os
 from _thread import RLock
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -30,7 +29,7 @@ from adapter.channel.recovery import Recovery
 from adapter.channel.requests import FORGOTTEN, Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
 from adapter.channel.timeouts import Timeouts
-from adapter.errors import ConnectionClosed, Error
+from adapter.errors import ConnectionClosed
 
 
 class Channel(ChannelBooks):
@@ -132,12 +131,6 @@ class Channel(ChannelBooks):
         finally:
             if self._interruptions:
                 self._interruptions.catch_up()
-
-    def send_deferred(self) -> None:
-        """Send every deferred put, because a handle is to be closed."""
-        for unit in list(self.keeping):
-            with suppress(Error):  # the unit's commit will say it
-                unit.submit([])
 
     def await_all(self, requests: Sequence[Pending]) -> None:
         """Wait until each of these submitted requests has an answer."""

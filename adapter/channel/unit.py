@@ -51,11 +51,15 @@ class UnitState(Enum):
     NEW = "has not begun: call begin(), or use it in a with statement"
     ACTIVE = "is open"
     LOST = "was backed out when the connection was lost: do its work again in a new unit"
+    CANCELLED = "was backed out when a call in it was cancelled: do its work again in a new unit"
     COMMITTED = "has been committed: begin another"
     BACKED_OUT = "has been backed out: begin another"
     COMMITTING = "is being committed, and flush() waits for the outcome: begin another"
     IN_DOUBT = "has an unknown outcome: ask outcome(unit_id)"
 
+
+GONE = (UnitState.LOST, UnitState.CANCELLED)
+"""Backed out, and not because the program said so."""
 
 _ambient: ContextVar[tuple[UnitBooks, ...]] = ContextVar("units", default=())
 
@@ -149,7 +153,7 @@ class UnitBooks:
         """Raise BackedOut or UnitEnded if nothing can be done in this unit."""
         if self._state is UnitState.ACTIVE:
             return
-        error = BackedOut if self._state is UnitState.LOST else UnitEnded
+        error = BackedOut if self._state in GONE else UnitEnded
         raise error(f"unit {self.id.hex()} {self._state.value}", self.id.hex())
 
     def put_later(self, put: c.Put, message_id: bytes, owner: object) -> None:
@@ -204,14 +208,17 @@ class UnitBooks:
     def _exit(self) -> bool:
         """Leave the with statement; return whether the unit is to be ended now."""
         _ambient.set(_without(_ambient.get(), self))
-        return self._state in (UnitState.ACTIVE, UnitState.LOST)
+        return self._state is UnitState.ACTIVE or self._state in GONE
 
     def _backout_request(self) -> Pending | None:
         """End it; return what undoes it at the queue manager, None if it never began there."""
-        if self._state is not UnitState.LOST:
+        is_cancelled = self._state is UnitState.CANCELLED
+        if self._state not in GONE:
             self.check_open()
         self._end(UnitState.BACKED_OUT)
-        return None if self._enlisted.beginning is None else Pending(c.Backout(self.id))
+        if is_cancelled or self._enlisted.beginning is None:
+            return None
+        return Pending(c.Backout(self.id))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id.hex()} {self._state.name}>"

@@ -9,34 +9,34 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Self
 
-from adapter.aio.context import Context
-from adapter.aio.handles import QueueHandles, close_handles, open_handle
-from adapter.aio.unit import AnyUnit
+from adapter.aio.context import TaskContext
+from adapter.aio.handles import TaskHandles, close_handles, open_handle
+from adapter.aio.unit import TaskUnit
 from adapter.channel import requests as rq
 from adapter.channel.requests import Handle, Pending, StartOver
 from adapter.channel.unit import NoUnit
-from adapter.client.browse import BATCH, Shown
+from adapter.client.browse import BATCH, BrowsePlace
 from adapter.client.message import Message, got, readable
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages
 from adapter.errors import NotOpen
 
-Remove = Callable[[tuple[int, int, int], bytes, AnyUnit | NoUnit | None], Awaitable[bool]]
+Remove = Callable[[tuple[int, int, int], bytes, TaskUnit | NoUnit | None], Awaitable[bool]]
 """Get the message at a place that has this id, in a unit; whether it was there."""
 
 
 class BrowsedMessage(Message, kw_only=True):
     """A message that is still on its queue, or was when it was browsed."""
 
-    remover: Callable[[AnyUnit | NoUnit | None], Awaitable[bool]]
+    remover: Callable[[TaskUnit | NoUnit | None], Awaitable[bool]]
 
-    async def remove(self, unit: AnyUnit | NoUnit | None = None) -> bool:
+    async def remove(self, unit: TaskUnit | NoUnit | None = None) -> bool:
         """Get it off the queue, in a unit like any get; False if it is not there any more."""
         return await self.remover(unit)
 
 
-class Browse:
+class TaskBrowse:
     """One browse, under a handle of its own, which is closed when the iteration ends.
 
     wait_ms: for each further message; -1: without limit, 0: not at all.
@@ -44,8 +44,8 @@ class Browse:
 
     def __init__(
         self,
-        context: Context,
-        handles: QueueHandles,
+        context: TaskContext,
+        handles: TaskHandles,
         name: str,
         wanted: tuple[bytes, bytes, bytes],
         selection: str,
@@ -61,7 +61,7 @@ class Browse:
         self._wait_ms = wait_ms
         self._remover = remover
         self._found: deque[Delivered] = deque()
-        self._shown = Shown()
+        self._shown = BrowsePlace()
         self._seen: dict[int, tuple[int, int, int]] = {}
         self._opened: dict[int, Handle] = {}
         weakref.finalize(self, self._channel.let_go, self._opened).atexit = False
@@ -88,7 +88,7 @@ class Browse:
         await close_handles(self._channel, handles)
 
     async def _look(self) -> bool:
-        """Ask for more until there is some; False if there is none."""
+        """Ask until some are found; return whether any are."""
         while not self._handles.is_closing and not self._found:
             handle = await self._handle()
             found = await (self._await(handle) if self._wait_ms else self._ask(handle))

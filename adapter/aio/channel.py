@@ -10,31 +10,24 @@ meanwhile. This module knows no verb.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from adapter import watched
-from adapter.aio.link import TaskHandshake, TaskLink, converse
-from adapter.aio.waiting import await_answers, await_outcomes
+from adapter.aio.link import TaskHandshake, TaskLink
+from adapter.aio.recovery import TaskRecovery
+from adapter.aio.waiting import await_answers, await_outcomes, let_cancel
 from adapter.channel.books import ChannelBooks
-from adapter.channel.conversation import Rejected, reopen, resume
 from adapter.channel.forking import disown_in_child
-from adapter.channel.handshake import back_off_s
-from adapter.channel.link.port import Link, LinkLost
+from adapter.channel.link.port import Link
 from adapter.channel.numbering import UNANSWERED_MAX
-from adapter.channel.receiving import Receiver
 from adapter.channel.requests import Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
 from adapter.channel.timeouts import Timeouts
 from adapter.errors import ConnectionClosed, LimitReached, WrongEventLoop
-
-log = logging.getLogger("adapter.client")
 
 SPARE = 64
 """Numbered commands that may be sent without a wait for room: commits, and what is given back."""
@@ -45,26 +38,17 @@ class TaskChannel(ChannelBooks):
 
     def __init__(self, handshake: TaskHandshake, timeouts: Timeouts) -> None:
         super().__init__(handshake, timeouts)
-        self._handshake = handshake
         self._loop = asyncio.get_running_loop()
         self._sender = Sender(self._state)
-        self._receiver = Receiver(self._state, self._sender)
-        self._changed = asyncio.Event()
-        """Something has happened that the keeper acts on: a lost link, a request, a close."""
+        self._recovery = TaskRecovery(self._state, handshake, self._sender, self._arrived)
         self._keeper: asyncio.Task[None] | None = None
         self._for_room: deque[asyncio.Future[None]] = deque()
-        self._lost_s = 0.0  # when, or 0.0
-        self._why_lost = ""
         disown_in_child(self)
 
     async def connect_first(self) -> None:
         """Make the first link; raises the error that the caller of connect() gets."""
-        try:
-            link = await self._handshake.open_any(self._state.timeouts.connect_timeout_s)
-        except Rejected as lost:
-            raise lost.error from None
-        self._begin(link)
-        self._keeper = watched.task("reconnection", self._keep(), self._fail)
+        await self._recovery.connect_first()
+        self._keeper = watched.task("reconnection", self._recovery.keep(), self._fail)
 
     def check_usable(self) -> None:
         """Refuse another event loop or thread, a forked child, and a closed connection."""
@@ -110,11 +94,12 @@ class TaskChannel(ChannelBooks):
         self._send_closes()
         self._sender.send(requests, unit, None)
         if self._state.link is None:
-            self._changed.set()
+            self._recovery.changed.set()
 
     async def room(self) -> None:
         """Wait until there is room for a request: on the link, and among unanswered commands."""
         self.check_usable()
+        await let_cancel()
         while isinstance(link := self._state.link, TaskLink) and link.is_full:
             await link.drained()
         waits = bool(self._for_room) or not self._has_room
@@ -191,111 +176,18 @@ class TaskChannel(ChannelBooks):
         if closes:
             self._sender.send(closes, None, None)
 
-    # -- links
-
-    def _begin(self, link: TaskLink) -> None:
-        """Use a link from now on."""
-        self._receiver.begin(link)
-        link.arrived = partial(self._arrived, link)
-        self._state.put_in_place(link, self._handshake.version)
-
     def _arrived(self, link: Link) -> None:
-        """Settle what has arrived; for the event loop."""
-        if link is not self._state.link:
-            return
-        try:
-            self._receiver.receive(link)
-        except LinkLost as lost:
-            self._lose(link, str(lost))
+        """Settle what has arrived, or what went with the link; for the event loop."""
+        if link is self._state.link:
+            self._recovery.read(link)
         self._send_closes()
         self._make_room()
-        if self._closing.is_set():
-            self._changed.set()
-
-    def _lose(self, link: Link, why: str) -> None:
-        """Settle what went with a link, and keep what is sent again."""
-        state = self._state
-        if state.link is not link:
-            return
-        state.link = None
-        self._why_lost = why
-        if not state.attempts:
-            self._lost_s = time.monotonic()
-        link.shutdown()
-        state.outstanding.lost(why)
-        if not self._closing.is_set() and not state.attempts:
-            log.warning("connection to %s lost (%s): reconnecting", self.queue_manager, why)
-        self._changed.set()
-        self._make_room()
-        state.on_link(False)
 
     def _fail(self, why: str) -> None:
         """Close it, because its own task has ended unexpectedly."""
         self._state.why_closed = why
         self._closing.set()
         self._end(why)
-
-    # -- the task of the connection
-
-    async def _keep(self) -> None:
-        """Connect again whenever the link is lost, and take long silence for that."""
-        while not self._closing.is_set():
-            self._changed.clear()
-            link = self._state.link
-            if link is None:
-                await self._reconnect()
-                continue
-            with suppress(TimeoutError):
-                async with asyncio.timeout(self._receiver.look_up_s):
-                    await self._changed.wait()
-            if self._state.link is link and self._outstanding.pending:
-                try:
-                    self._receiver.read(link)
-                except LinkLost as lost:
-                    self._lose(link, str(lost))
-
-    async def _reconnect(self) -> None:
-        """Connect again and send again; settle everything when the time for that is over."""
-        state = self._state
-        self._lost_s = self._lost_s or time.monotonic()
-        timeout_s = state.timeouts.reconnect_timeout_s
-        while not self._closing.is_set():
-            left_s = self._lost_s + timeout_s - time.monotonic()
-            if state.attempts and left_s <= 0:
-                state.outstanding.give_up(self._why_lost)
-                state.attempts, self._lost_s = 0, 0.0
-                log.warning("not reconnected within %g s: %s", timeout_s, self._why_lost)
-                self._make_room()
-                self._changed.clear()
-                await self._changed.wait()  # until something is asked
-                return
-            await asyncio.sleep(min(back_off_s(state.attempts), max(left_s, 0.0)))
-            state.attempts += 1
-            try:
-                await self._take_up(max(min(left_s, state.timeouts.silence_s), 0.1))
-                return
-            except LinkLost as lost:
-                self._why_lost = str(lost)
-
-    async def _take_up(self, left_s: float) -> None:
-        """Make a new link and put it into the state of the lost one."""
-        state = self._state
-        link = await self._handshake.open_any(min(left_s, state.timeouts.connect_timeout_s))
-        try:
-            await converse(link, resume(state, link.peer), left_s)
-            await converse(link, reopen(state, link.peer), left_s)
-            if self._closing.is_set():
-                raise LinkLost("closed")
-            self._begin(link)
-            self._sender.send_again(link, time.monotonic(), None)
-        except BaseException:
-            if state.link is not link:
-                link.close()
-            raise
-        after_s = time.monotonic() - self._lost_s
-        log.info("reconnected to %s after %.1f s", self.queue_manager, after_s)
-        state.on_link(True)
-        self._arrived(link)  # what came while it was put in place
 
     # -- the end
 
@@ -330,15 +222,15 @@ class TaskChannel(ChannelBooks):
 
     async def _last_answers(self) -> None:
         while self._outstanding.pending and self._state.link is not None:
-            self._changed.clear()
-            await self._changed.wait()
+            self._recovery.changed.clear()
+            await self._recovery.changed.wait()
 
     def _end(self, why: str) -> None:
         """End the link and the task, and settle what is left."""
         state = self._state
         if state.link is not None:
             state.traffic.bytes_received += state.link.bytes_received
-            self._lose(state.link, "closed")
+            self._recovery.lose(state.link, "closed")
         state.outstanding.give_up(why, ConnectionClosed)
         self._make_room()
         if self._keeper is not None and self._keeper is not asyncio.current_task():

@@ -7,11 +7,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from adapter.aio.channel import TaskChannel
-from adapter.aio.context import Context
+from adapter.aio.context import TaskContext
 from adapter.aio.link import TaskHandshake
 from adapter.aio.queue import Queue
-from adapter.aio.replies import ReplyQueue
-from adapter.aio.unit import AnyUnit, Unit, perform
+from adapter.aio.replies import TaskReplies
+from adapter.aio.unit import TaskUnit, Unit, perform
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.connecting import ConnectOptions, timeouts_by
@@ -62,7 +62,7 @@ async def connect(
     channel = TaskChannel(handshake, timeouts_by(options))
     schemas, own = schemas_by(registry)
     await channel.connect_first()
-    return Connection(Context(channel, handshake.application, schemas), own)
+    return Connection(TaskContext(channel, handshake.application, schemas), own)
 
 
 class Connection:
@@ -71,12 +71,12 @@ class Connection:
     Leaving it as a context closes it. In another event loop or thread it raises WrongEventLoop.
     """
 
-    def __init__(self, context: Context, own_schemas: Schemas | None = None) -> None:
+    def __init__(self, context: TaskContext, own_schemas: Schemas | None = None) -> None:
         """own_schemas: those that were made for this connection, and are closed with it."""
         self._context = context
         self._own_schemas = own_schemas
         self._channel = context.channel
-        self._replies = ReplyQueue(context)
+        self._replies = TaskReplies(context)
 
     @property
     def name(self) -> str:
@@ -107,7 +107,7 @@ class Connection:
         body: bytes | str | Message,
         *,
         queue_manager: str | None = None,
-        unit: AnyUnit | NoUnit | None = None,
+        unit: TaskUnit | NoUnit | None = None,
         **fields: Unpack[PutFields],
     ) -> PutResult:
         """Open a queue, put one message and close it (MQPUT1), in one request.
@@ -131,7 +131,7 @@ class Connection:
         message: Message,
         body: bytes | str | Message,
         *,
-        unit: AnyUnit | NoUnit | None = None,
+        unit: TaskUnit | NoUnit | None = None,
         **fields: Unpack[PutFields],
     ) -> PutResult:
         """Put a reply (MQMT_REPLY) to a request, where it asks for one.
@@ -156,7 +156,7 @@ class Connection:
         message_id: a.Identifier | None = None,
         correlation_id: a.Identifier | None = None,
         group_id: a.Identifier | None = None,
-        unit: AnyUnit | NoUnit | None = None,
+        unit: TaskUnit | NoUnit | None = None,
     ) -> Message | None:
         """Open a queue, get one message or None and close it; see Queue.get()."""
         async with self.queue(name) as queue:

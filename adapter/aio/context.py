@@ -11,7 +11,7 @@ from adapter.aio.channel import TaskChannel
 from adapter.client.schemas import Schemas
 
 
-class Context(Struct, frozen=True, eq=False):
+class TaskContext(Struct, frozen=True, eq=False):
     """One per connection. application: named in the messages that are put. schemas: decode the
     Avro values that are got.
     """

@@ -19,7 +19,7 @@ import time
 from msgspec import structs
 
 from adapter.aio.channel import TaskChannel
-from adapter.aio.unit import AnyUnit, perform
+from adapter.aio.unit import TaskUnit, perform
 from adapter.channel.requests import Handle
 from adapter.channel.verbs import get_request
 from adapter.client.prefetch import left_ms
@@ -30,7 +30,7 @@ from adapter.errors import BackedOut
 
 
 async def take(
-    channel: TaskChannel, handle: Handle, command: c.Get, unit: AnyUnit | None
+    channel: TaskChannel, handle: Handle, command: c.Get, unit: TaskUnit | None
 ) -> list[Delivered]:
     """Get messages, in a unit or so that they are gone when this returns."""
     if unit is not None or not command.wait_ms:
@@ -38,7 +38,7 @@ async def take(
         return (await perform(channel, unit, [request], request, Messages)).messages
     until_s = time.monotonic() + command.wait_ms / 1000
     while True:
-        own = AnyUnit(channel, ahead=True)
+        own = TaskUnit(channel, ahead=True)
         own.begin()
         again = structs.replace(command, wait_ms=left_ms(command.wait_ms, until_s))
         request = get_request(handle, again, own)
@@ -52,4 +52,4 @@ async def take(
                 raise
             # The connection was lost: nothing was got.
         finally:
-            own.cancel()  # unless it has ended
+            own.give_up()  # unless it has ended

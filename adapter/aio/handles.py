@@ -49,7 +49,7 @@ async def close_handles(channel: TaskChannel, handles: list[Handle]) -> None:
         await channel.ask([close_request(handle) for handle in handles])
 
 
-class QueueHandles:
+class TaskHandles:
     """One handle for each way of opening a queue."""
 
     def __init__(self, channel: TaskChannel, selection: str) -> None:

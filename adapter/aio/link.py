@@ -216,12 +216,12 @@ async def converse(
     """Have a conversation on a link that carries no requests yet. Raises LinkLost."""
     try:
         async with asyncio.timeout(timeout_s):
-            return await _conversed(link, conversation)
+            return await _drive(link, conversation)
     except TimeoutError:
         raise LinkLost(f"{link.peer}: the queue manager does not answer") from None
 
 
-async def _conversed(link: TaskLink, conversation: Conversation[ResultT]) -> ResultT:
+async def _drive(link: TaskLink, conversation: Conversation[ResultT]) -> ResultT:
     frames = None
     while True:
         try:

@@ -11,13 +11,13 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Self, Unpack
 
-from adapter.aio.browse import Browse
-from adapter.aio.context import Context
+from adapter.aio.browse import TaskBrowse
+from adapter.aio.context import TaskContext
 from adapter.aio.getting import take
-from adapter.aio.handles import QueueHandles
-from adapter.aio.replies import ReplyQueue
-from adapter.aio.unit import AnyUnit, perform
-from adapter.aio.work import Units
+from adapter.aio.handles import TaskHandles
+from adapter.aio.replies import TaskReplies
+from adapter.aio.unit import TaskUnit, perform
+from adapter.aio.work import TaskUnits
 from adapter.channel import arguments as a
 from adapter.channel.requests import Pending
 from adapter.channel.unit import NoUnit, unit_for
@@ -34,20 +34,20 @@ class Queue:
     """One queue of a connection, for all tasks of its event loop."""
 
     def __init__(
-        self, context: Context, name: str, replies: ReplyQueue, selection: str = ""
+        self, context: TaskContext, name: str, replies: TaskReplies, selection: str = ""
     ) -> None:
         self.name = a.as_name(name)
         self._selection = a.as_text("selection", selection)
         self._context = context
         self._channel = context.channel
         self._replies = replies
-        self._handles = QueueHandles(context.channel, self._selection)
+        self._handles = TaskHandles(context.channel, self._selection)
 
     async def put(
         self,
         body: bytes | str | Message,
         *,
-        unit: AnyUnit | NoUnit | None = None,
+        unit: TaskUnit | NoUnit | None = None,
         wait: bool = True,
         **fields: Unpack[PutFields],
     ) -> PutResult:
@@ -78,7 +78,7 @@ class Queue:
         message_id: a.Identifier | None = None,
         correlation_id: a.Identifier | None = None,
         group_id: a.Identifier | None = None,
-        unit: AnyUnit | NoUnit | None = None,
+        unit: TaskUnit | NoUnit | None = None,
     ) -> Message | None:
         """Get the first message that fits (MQGET), or None if none arrives in time.
 
@@ -115,13 +115,13 @@ class Queue:
         return await self._replies.ask(to, message, wait_ms, asked)
 
     async def take(
-        self, place: tuple[int, int, int], message_id: bytes, unit: AnyUnit | NoUnit | None = None
+        self, place: tuple[int, int, int], message_id: bytes, unit: TaskUnit | NoUnit | None = None
     ) -> bool:
         """Remove the message of this id at a place, as browse showed it; False if it has gone."""
         command = c.Get(0, message_id=message_id, place=place)
         return await self._get(command, unit_for(self._channel, unit)) is not None
 
-    async def _get(self, command: c.Get, inside: AnyUnit | None) -> Message | None:
+    async def _get(self, command: c.Get, inside: TaskUnit | None) -> Message | None:
         handle = await self._handles.get(self.name, c.INPUT)
         found = await take(self._channel, handle, command, inside)
         if not found and self._channel.is_closed:
@@ -133,7 +133,7 @@ class Queue:
         size: int = 1,
         timeout: float | timedelta | None = None,
         retry_delay_s: float | timedelta = 0,
-    ) -> Units:
+    ) -> TaskUnits:
         """Get messages in units: `async for u in queue.units(): async with u: ... u.messages`
 
         Each unit has 1 to size messages. Leaving the async with statement commits it; an exception
@@ -145,7 +145,7 @@ class Queue:
         closed, after the unit at hand.
         """
         self._handles.check_open(self.name)
-        return Units(
+        return TaskUnits(
             self,
             self._context,
             lambda: self._handles.get(self.name, c.INPUT),
@@ -161,7 +161,7 @@ class Queue:
         correlation_id: a.Identifier | None = None,
         group_id: a.Identifier | None = None,
         timeout: float | timedelta | None = 0.0,
-    ) -> Browse:
+    ) -> TaskBrowse:
         """Iterate, by async for, over the messages that are there, removing nothing.
 
         The order is that of delivery. Messages that units hold are left out. A message has
@@ -172,7 +172,7 @@ class Queue:
         self._handles.check_open(self.name)
         wanted = wanted_ids(message_id, correlation_id, group_id)
         wait_ms = a.as_wait_ms(timeout)
-        return Browse(
+        return TaskBrowse(
             self._context, self._handles, self.name, wanted, self._selection, wait_ms, self.take
         )
 
@@ -188,7 +188,7 @@ class Queue:
     async def inquire(self) -> admin.Description:
         """Return its attributes."""
         request = await self._ask(c.Inquire(self.name, False))
-        found = admin.described(self._channel.result(request, Descriptions))
+        found = admin.read_descriptions(self._channel.result(request, Descriptions))
         return admin.one_of(found, self.name)
 
     async def purge(self) -> int:

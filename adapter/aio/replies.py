@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from adapter.aio.context import Context
+from adapter.aio.context import TaskContext
 from adapter.aio.getting import take
 from adapter.aio.handles import open_handle
 from adapter.aio.unit import perform
@@ -30,10 +30,10 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import PutDone
 
 
-class ReplyQueue:
+class TaskReplies:
     """Where the replies to a connection's requests come."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: TaskContext) -> None:
         self._channel = context.channel
         self._schemas = context.schemas
         self._lock = asyncio.Lock()

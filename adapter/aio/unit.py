@@ -20,7 +20,7 @@ from adapter.errors import BackedOut, Error
 ResultT = TypeVar("ResultT")
 
 
-class AnyUnit(UnitBooks):
+class TaskUnit(UnitBooks):
     """A unit of work on one connection: everything put and got in it takes effect together."""
 
     _channel: TaskChannel
@@ -58,7 +58,7 @@ class AnyUnit(UnitBooks):
         except BackedOut:
             return  # it was gone with a lost connection, which is the same
 
-    def cancel(self) -> None:
+    def give_up(self) -> None:
         """Back it out without a wait: a task was cancelled in the midst of a verb of it."""
         if self._state is UnitState.ACTIVE:
             self._state = UnitState.CANCELLED
@@ -85,7 +85,7 @@ class AnyUnit(UnitBooks):
             return _answer(self._channel, self, request, kind, after)
         except asyncio.CancelledError:
             self._channel.abandon(requests)
-            self.cancel()
+            self.give_up()
             raise
         except BackedOut:
             if self._state is UnitState.ACTIVE:
@@ -110,7 +110,7 @@ class AnyUnit(UnitBooks):
                 await self._leave_failed()
             raise
         except asyncio.CancelledError:
-            self.cancel()
+            self.give_up()
             raise
 
     async def _leave_failed(self) -> None:
@@ -121,7 +121,7 @@ class AnyUnit(UnitBooks):
             self._state = UnitState.LOST  # the connection is gone, and the unit with it
 
 
-class Unit(AnyUnit):
+class Unit(TaskUnit):
     """A unit as qm.unit() returns it.
 
     As a context manager, entering begins it, leaving normally commits, any exception backs out, a
@@ -139,7 +139,7 @@ class Unit(AnyUnit):
 
 async def perform(
     channel: TaskChannel,
-    unit: AnyUnit | None,
+    unit: TaskUnit | None,
     requests: list[Pending],
     request: Pending,
     kind: type[ResultT],
@@ -160,7 +160,7 @@ async def perform(
 
 def _answer(
     channel: TaskChannel,
-    unit: AnyUnit | None,
+    unit: TaskUnit | None,
     request: Pending,
     kind: type[ResultT],
     after: Pending | None,

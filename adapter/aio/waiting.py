@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from adapter.channel.requests import Pending
 
@@ -35,6 +36,16 @@ class TaskWake:
         """Wake it."""
         if not self._waiter.done():
             self._waiter.set_result(None)
+
+
+_cancelled: set[asyncio.Task[Any]] = set()
+"""Tasks whose cancellation is to come in their next wait."""
+
+
+async def let_cancel() -> None:
+    """Let a cancellation come that has been put off: before anything else is sent."""
+    if _cancelled and asyncio.current_task() in _cancelled:
+        await asyncio.sleep(0)
 
 
 async def await_answers(requests: Sequence[Pending]) -> None:
@@ -71,8 +82,10 @@ def cancel_later(cancelled: asyncio.CancelledError) -> None:
     if task is None:
         return
     count = task.cancelling()
+    _cancelled.add(task)
 
     def look() -> None:
+        _cancelled.discard(task)
         if not task.done() and count and task.cancelling() >= count:
             task.uncancel()
             task.cancel(*cancelled.args)

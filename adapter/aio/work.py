@@ -13,12 +13,12 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Protocol, Self
 
-from adapter.aio.context import Context
-from adapter.aio.unit import AnyUnit
+from adapter.aio.context import TaskContext
+from adapter.aio.unit import TaskUnit
 from adapter.channel.requests import Handle, Pending
 from adapter.channel.unit import GONE, UnitState
 from adapter.channel.verbs import get_request
-from adapter.client.admin import described, one_of
+from adapter.client.admin import one_of, read_descriptions
 from adapter.client.message import Message, incoming
 from adapter.client.prefetch import left_ms
 from adapter.client.work import aside_requests, judge, left_open, log_aside, log_failed
@@ -34,7 +34,7 @@ from adapter.errors import (
 )
 
 
-class WorkQueue(Protocol):
+class TaskWorkQueue(Protocol):
     """The queue that is worked on, as this loop sees it."""
 
     name: str
@@ -47,10 +47,10 @@ class WorkQueue(Protocol):
         """Wait so long, or until it is closed; whether it was."""
 
 
-class Work(AnyUnit):
+class TaskWork(TaskUnit):
     """A unit that has got messages. failed: it was backed out, and its messages come again."""
 
-    def __init__(self, context: Context, queue: str) -> None:
+    def __init__(self, context: TaskContext, queue: str) -> None:
         super().__init__(context.channel)
         self._queue = queue
         self.messages: list[Message] = []
@@ -81,13 +81,13 @@ class Work(AnyUnit):
         return True
 
 
-class Units:
+class TaskUnits:
     """The loop of one `async for unit in queue.units()`."""
 
     def __init__(
         self,
-        queue: WorkQueue,
-        context: Context,
+        queue: TaskWorkQueue,
+        context: TaskContext,
         handle: Callable[[], Awaitable[Handle]],
         size: int,
         wait_ms: int,
@@ -101,12 +101,12 @@ class Units:
         self._wait_ms = wait_ms
         self._retry_delay_s = retry_delay_s
         self._until_s = 0.0
-        self._shown: Work | None = None
+        self._shown: TaskWork | None = None
 
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Work:
+    async def __anext__(self) -> TaskWork:
         if await self._end_shown():
             raise StopAsyncIteration
         while not self._queue.is_closed:
@@ -131,10 +131,10 @@ class Units:
             raise left_open(work)
         return work.failed and await self._queue.pause(self._retry_delay_s)
 
-    async def _take(self) -> Work | None:
+    async def _take(self) -> TaskWork | None:
         """Return the next unit; None if none comes, also because the queue was closed."""
         while not self._queue.is_closed:
-            work = Work(self._context, self._queue.name)
+            work = TaskWork(self._context, self._queue.name)
             try:
                 return await self._got(work)
             except BackedOut:
@@ -147,7 +147,7 @@ class Units:
                 raise
         return None
 
-    async def _got(self, work: Work) -> Work | None:
+    async def _got(self, work: TaskWork) -> TaskWork | None:
         work.begin()
         wait_ms = left_ms(self._wait_ms, self._until_s)
         command = c.Get(0, wait_ms=wait_ms, limit=self._size, alone=True)
@@ -155,29 +155,29 @@ class Units:
         try:
             found = (await work.perform([request], request, Messages)).messages
         except Error:
-            work.cancel()
+            work.give_up()
             raise
         if not found:
-            work.cancel()
+            work.give_up()
             return None
         work.messages = [incoming(delivered, self._context.schemas) for delivered in found]
         return work
 
-    async def _set_aside(self, work: Work) -> bool:
+    async def _set_aside(self, work: TaskWork) -> bool:
         """Move a message that came back too often to the backout queue, in the unit that got it."""
         try:
             return await self._judged(work, work.messages[0])
         except asyncio.CancelledError:
-            work.cancel()
+            work.give_up()
             raise
 
-    async def _judged(self, work: Work, message: Message) -> bool:
+    async def _judged(self, work: TaskWork, message: Message) -> bool:
         name = self._queue.name
         if not message.backout_count:
             return False
         asked = Pending(c.Inquire(name, False))
         await self._channel.ask([asked])
-        found = described(self._channel.result(asked, Descriptions))
+        found = read_descriptions(self._channel.result(asked, Descriptions))
         verdict = judge(name, message, one_of(found, name).attributes)
         if verdict is None:
             return False
@@ -199,6 +199,6 @@ class Units:
         return True
 
 
-def _has_ended(queue: WorkQueue) -> bool:
+def _has_ended(queue: TaskWorkQueue) -> bool:
     """Whether a queue was closed meanwhile."""
     return queue.is_closed

@@ -1,4 +1,4 @@
-"""The books of one connection: what it has open and unanswered, whoever waits for the answers.
+"""The books of one connection: what it has open and unanswered. Threads or tasks wait for it.
 
 Threads (channel.py) and tasks (adapter/aio) wait in their own ways, and use these books alike.
 Nothing here waits. This module knows no verb.

@@ -1,8 +1,8 @@
 """What is said on a new link before it carries requests: words and answers, without any waiting.
 
 A conversation is a generator: it yields the bytes that are to be sent, or b"" if there are none,
-and is given the frames that come next. Whoever has a link drives it: a thread that blocks
-(handshake.py) or a task. This module knows no socket, no thread and no task.
+and is given the frames that come next. A thread that blocks (handshake.py) or a task drives
+it on a link. This module knows no socket, no thread and no task.
 """
 
 from __future__ import annotations

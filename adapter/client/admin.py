@@ -72,10 +72,10 @@ def describe(channel: Channel, pattern: str, system: bool = False) -> list[Descr
     """Return the attributes of the queues whose name fits."""
     request = Pending(c.Inquire(pattern, system))
     channel.ask([request])
-    return described(channel.result(request, Descriptions))
+    return read_descriptions(channel.result(request, Descriptions))
 
 
-def described(found: Descriptions) -> list[Description]:
+def read_descriptions(found: Descriptions) -> list[Description]:
     """Return the attributes that an answer has."""
     return [
         Description(

@@ -67,7 +67,7 @@ class Browsing(Struct, frozen=True):
         return readable(shown, self.context.schemas)
 
 
-class Shown:
+class BrowsePlace:
     """How far a browse has come: a lost connection has it begin again at the first message."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ def iterate(of: Browsing) -> Iterator[BrowsedMessage]:
     """Iterate over a queue's messages, under a handle of its own."""
     channel = of.context.channel
     handle = open_handle(channel, of.name, c.BROWSE, selection=of.selection)
-    shown = Shown()
+    shown = BrowsePlace()
     try:
         while not of.is_closed():
             found = _ask(channel, handle, c.Browse(handle.number, False, BATCH, *of.wanted))

@@ -41,7 +41,7 @@ from adapter.errors import (
 )
 
 PREFETCH_MAX = 100
-"""Units of one loop: a connection has 256."""
+"""Units of one loop."""
 COMMITS_MAX = 100
 """Of the 768 commands that a connection may leave unanswered."""
 
@@ -336,7 +336,7 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
     return True
 
 
-class Verdict(Struct, frozen=True):
+class Judgement(Struct, frozen=True):
     """What becomes of a message that came back too often. problem: why it stays, or ""."""
 
     happened: str
@@ -351,7 +351,7 @@ class Verdict(Struct, frozen=True):
         )
 
 
-def judge(name: str, message: Message, attributes: Mapping[str, Any]) -> Verdict | None:
+def judge(name: str, message: Message, attributes: Mapping[str, Any]) -> Judgement | None:
     """Decide by its queue's attributes what becomes of a message; None: it is worked on."""
     threshold = attributes["backout_threshold"]
     if not threshold or message.backout_count < threshold:
@@ -363,7 +363,7 @@ def judge(name: str, message: Message, attributes: Mapping[str, Any]) -> Verdict
         f"{message.backout_count} times, backout_threshold is {threshold}, and it "
     )
     if moved_by == "MOVE":
-        return Verdict(
+        return Judgement(
             happened,
             target,
             happened + "is still there: the queue manager could move it neither to the "
@@ -371,13 +371,13 @@ def judge(name: str, message: Message, attributes: Mapping[str, Any]) -> Verdict
             "backout_threshold_reached says why",
         )
     if not target:
-        return Verdict(
+        return Judgement(
             happened,
             target,
             happened + "stays there, because there is no backout_requeue_queue: set one, or set "
             "backout_threshold to 0",
         )
-    return Verdict(happened, target)
+    return Judgement(happened, target)
 
 
 def aside_requests(

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import adapter
-from adapter import mqi, msmq, testing
+from adapter import aio, mqi, msmq, testing
+from adapter.aio.work import TaskWork
 from adapter.client import admin, browse, message, work
 from adapter.core.contract import results
 from adapter.errors import Error
@@ -41,6 +42,11 @@ CLASSES: dict[str, type] = {
     },
     "What Queue.units() yields": work.Work,
     "What Queue.browse() yields": browse.BrowsedMessage,
+    "adapter.aio.Connection": aio.Connection,
+    "adapter.aio.Queue": aio.Queue,
+    "adapter.aio.Unit": aio.Unit,
+    "What adapter.aio.Queue.units() yields": TaskWork,
+    "What adapter.aio.Queue.browse() yields": aio.BrowsedMessage,
     "What Consumer.read() returns": results.Batches,
     "What queues() and inquire() return": admin.Description,
     "What queue_status() and status() return": results.QueueStatus,
@@ -77,6 +83,7 @@ INTERNAL = frozenset(
         *("check_read", "encode_body", "peek_ahead", "sent_as", "set_properties", "to_data"),
         *("unit_for", "applies_to"),
         *("commit_among", "has_come_back", "message_ids", "on_wire", "put_later", "settle"),
+        "give_up",
     }
 )
 """Methods that other modules of the client call, and programs do not."""
@@ -87,6 +94,7 @@ def page(made: str) -> str:
     """The whole page; made: the comment that says how it is made."""
     parts = [made, "# The SDK\n", said(adapter), "## adapter.connect\n"]
     parts.append(call("connect", adapter.connect))
+    parts += ["## adapter.aio.connect\n", call("connect", aio.connect)]
     parts.append(f"**`adapter.NO_UNIT`** {said_of_constant()}")
     parts += ["## Arguments of puts\n", *put_fields()]
     for title, kind in CLASSES.items():
@@ -180,7 +188,8 @@ def attributes(kind: type) -> Iterator[str]:
 def call(name: str, function: object) -> str:
     """A function's heading and text."""
     assert callable(function)
-    return f"### `{name}{signature(function)}`\n\n{said(function)}"
+    wait = "await " if inspect.iscoroutinefunction(function) else ""
+    return f"### `{wait}{name}{signature(function)}`\n\n{said(function)}"
 
 
 def signature(function: object) -> str:

@@ -27,8 +27,9 @@ async def test_silence_is_a_lost_link(server: Loopback) -> None:
     server.holds = (c.Inquire, AskServer)
     asking = Pending(c.Inquire("*", False))
     waiting = asyncio.create_task(channel.ask([asking]))
-    while channel.is_connected:
-        await asyncio.sleep(0.001)
+    lost = asyncio.Event()
+    channel.on_link(lambda _is_there: lost.set())
+    await lost.wait()
     server.holds = ()
     await waiting
     assert channel.result(asking, Descriptions).queues

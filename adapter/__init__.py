@@ -53,14 +53,14 @@ def _installed_version() -> str:
 __version__ = _installed_version()
 
 if TYPE_CHECKING:
-    from adapter import kafka, mqi, testing
+    from adapter import aio, kafka, mqi, testing
     from adapter import localkafka as localkafka
     from adapter import msmq as msmq
     from adapter import servicebroker as servicebroker
     from adapter.workers.handlers import worker_connection
     from adapter.workers.running import run_worker
 else:
-    ON_DEMAND = frozenset({"kafka", "localkafka", "mqi", "msmq", "servicebroker", "testing"})
+    ON_DEMAND = frozenset({"aio", "kafka", "localkafka", "mqi", "msmq", "servicebroker", "testing"})
     OF_WORKERS = {
         "run_worker": "adapter.workers.running",
         "worker_connection": "adapter.workers.handlers",
@@ -100,6 +100,7 @@ __all__ = [
     "Subscription",
     "Unit",
     "__version__",
+    "aio",
     "connect",
     "errors",
     "kafka",

@@ -68,6 +68,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "channel": "addresses wire core.contract core.mq_layouts core.attributes errors",
         "client": "channel network.lookup registry.port registry.rest registry.values "
         "topics.events wire core.contract core.mq_layouts core.attributes errors",
+        "aio": "addresses channel client registry.port watched wire core.contract "
+        "core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
         "administration": "character_sets client errors mq_constants watched "
@@ -92,7 +94,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "command": "config core.contract.reasons errors localkafka logs texts",
         "cli": "*",
         "adapter": "channel client errors "
-        "kafka localkafka mqi msmq servicebroker testing workers",  # these on demand
+        "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand
         "spark_jobs": "adapter channel client command "
         "core.contract errors format localkafka registry topics",
     }.items()

@@ -1,26 +1,21 @@
 """One client connection as faces use it: requests out, answers in, shared by threads.
 
-Its parts, each in a module of its own: Outstanding keeps the books of what is unanswered; Sender
-numbers and sends; Leadership decides which of the waiting threads reads; Receiver reads and settles
-requests; Recovery connects again when the link is lost; LettingGo closes what programs have let go
-of, and ChannelEnd the channel. This module knows no verb.
+Its parts, each in a module of its own: ChannelBooks and Outstanding say what is open and
+unanswered; Sender numbers and sends; Leadership decides which of the waiting threads reads;
+Receiver reads and settles requests; Recovery connects again when the link is lost; LettingGo closes
+what programs have let go of, and ChannelEnd the channel. This module knows no verb.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
 from _thread import RLock
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
-from weakref import WeakSet
+from typing import Any
 
-import msgspec
-
-from adapter.channel.answers import problem_of
+from adapter.channel.books import ChannelBooks
 from adapter.channel.commits import IN_FLIGHT_MAX, CommitsInFlight
 from adapter.channel.ending import ChannelEnd
 from adapter.channel.forking import disown_in_child
@@ -31,41 +26,26 @@ from adapter.channel.letting_go import LettingGo
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.receiving import Receiver
 from adapter.channel.recovery import Recovery
-from adapter.channel.requests import FORGOTTEN, Handle, Pending, UnitOnWire, note_queue
+from adapter.channel.requests import FORGOTTEN, Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
-from adapter.channel.state import ChannelState
 from adapter.channel.timeouts import Timeouts
-from adapter.core.contract.results import ConsumerState, Done, Opened, Subscribed
-from adapter.errors import ConnectionClosed, Error
-
-ResultT = TypeVar("ResultT")
+from adapter.errors import ConnectionClosed
 
 
-class KeepingUnit(Protocol):
-    """A unit with deferred puts."""
-
-    def submit(self, requests: list[Pending]) -> None:
-        """Send requests, and deferred puts before them."""
-
-
-class Channel:
+class Channel(ChannelBooks):
     """Requests and answers of one client. Every method may be called from any thread."""
 
     def __init__(self, handshake: Handshake, timeouts: Timeouts) -> None:
         """Connect. Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, ..."""
+        super().__init__(handshake, timeouts)
         self._handshake = handshake
-        self._state = state = ChannelState(timeouts)
-        self._outstanding = state.outstanding
-        self._lock = state.lock
-        self._closing = state.closing
+        state = self._state
         self._leadership = Leadership(timeouts.follow_s)
         self._sender = Sender(state)
         self._receiver = Receiver(state, self._sender)
         self._recovery = Recovery(state, handshake, self._sender, self._receiver)
         self.commits = CommitsInFlight(IN_FLIGHT_MAX)
         """Of units that did not wait for the outcome."""
-        self.keeping: WeakSet[KeepingUnit] = WeakSet()
-        """Units with deferred puts that have not been sent."""
         self._read_for_room = partial(_read_for_room, self._leadership, self._receiver)
         self._interruptions = Interruptions(state.lock, self._leadership)
         self._letting_go = LettingGo(state, self._sender, self._interruptions, self._read_for_room)
@@ -77,8 +57,6 @@ class Channel:
             self._interruptions,
             self._read_for_room,
         )
-        self._message_ids = itertools.count(1)
-        self._message_id_prefix = b"MQK " + os.urandom(12)
         disown_in_child(self)
         self._recovery.connect_first()
 
@@ -86,37 +64,6 @@ class Channel:
         """Connect once more, to the same queue manager as the same user; raises as __init__."""
         self.check_process()
         return Channel(self._handshake.another(), self._state.timeouts)
-
-    @property
-    def queue_manager(self) -> str:
-        """The name of the queue manager."""
-        return self._handshake.queue_manager
-
-    @property
-    def kafka(self) -> str:
-        """Where its Kafka is reached; "" without one."""
-        return self._handshake.kafka
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether close() has been called."""
-        return self._closing.is_set()
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether there is a link, as far as is known."""
-        return self._state.link is not None
-
-    @property
-    def takes_one_way(self) -> bool:
-        """Whether operations without an answer can be sent now: there is a link, and the queue
-        manager at its other end knows them."""
-        return self._state.link is not None and self._state.one_way
-
-    def check_process(self) -> None:
-        """Raise ConnectionClosed in a forked child: the connection is its parent's."""
-        if self._state.is_inherited:
-            raise ConnectionClosed(self._state.why_closed)
 
     def disown(self) -> None:
         """Close it in a forked child, without a word; see forking."""
@@ -139,28 +86,9 @@ class Channel:
         """Raise CallInProgress for a verb that would wait for a call that it interrupts."""
         self._interruptions.refuse(lock)
 
-    def on_link(self, call: Callable[[bool], None]) -> None:
-        """Have this called with False when the link is lost, with True when there is a new one.
-
-        Any thread may call it. It must return at once, and call nothing here.
-        """
-        self._state.on_link = call
-
     def pause(self, seconds: float) -> bool:
         """Sleep, but not beyond close(); return whether that came."""
         return self._closing.wait(seconds)
-
-    def enlist(self, *, ahead: bool = False) -> UnitOnWire:
-        """Draw a unit id; the unit is begun, ahead or not, with its first verb."""
-        return self._outstanding.enlist(ahead=ahead)
-
-    def forget_unit(self, unit: UnitOnWire) -> None:
-        """The unit has ended."""
-        self._outstanding.units.pop(unit.ident, None)
-
-    def holds(self, unit: UnitOnWire) -> bool:
-        """Whether a unit that has begun is still there, as far as is known."""
-        return self._outstanding.holds(unit)
 
     def give_back(self, units: Iterable[UnitOnWire]) -> None:
         """Have units backed out, and do not wait for it. The garbage collector may call it."""
@@ -170,30 +98,11 @@ class Channel:
         """Have handles closed, and do not wait for it: for signal handlers, see is_inside."""
         self._letting_go.close(handles)
 
-    def new_message_id(self) -> bytes:
-        """Draw a message id of the same form as those that the queue manager draws."""
-        return self._message_id_prefix + next(self._message_ids).to_bytes(8, "big")
-
     def new_handle(self, queue: str, modes: int) -> Handle:
         """Draw a handle number."""
         self.refuse_reentry()
         with self._lock:
             return self._outstanding.new_handle(queue, modes)
-
-    def keep_handle(self, handle: Handle) -> None:
-        """Open this handle again whenever the TCP connection was lost, until it is dropped."""
-        handle.is_open, handle.refused = True, None
-        self._outstanding.handles[handle.number] = handle
-
-    def let_go(self, handles: dict[int, Handle]) -> None:
-        """Have these closed with what is asked next. Takes no lock: the garbage collector calls it
-        at any moment."""
-        self._outstanding.let_go.extend(handles.values())
-
-    def drop_handle(self, handle: Handle) -> None:
-        """Open it no more."""
-        handle.is_open = False
-        self._outstanding.handles.pop(handle.number, None)
 
     def ask(self, requests: list[Pending], unit: UnitOnWire | None = None) -> None:
         """Send requests in one frame and wait until each has an answer."""
@@ -223,12 +132,6 @@ class Channel:
             if self._interruptions:
                 self._interruptions.catch_up()
 
-    def send_deferred(self) -> None:
-        """Send every deferred put, because a handle is to be closed."""
-        for unit in list(self.keeping):
-            with suppress(Error):  # the unit's commit will say it
-                unit.submit([])
-
     def await_all(self, requests: Sequence[Pending]) -> None:
         """Wait until each of these submitted requests has an answer."""
         try:
@@ -243,21 +146,6 @@ class Channel:
         finally:
             if self._interruptions:
                 self._interruptions.catch_up()
-
-    def result(
-        self, request: Pending, kind: type[ResultT], unit: UnitOnWire | None = None
-    ) -> ResultT:
-        """Return the answer if it is of this kind; raise the error that it is otherwise."""
-        answer = request.answer
-        if isinstance(answer, kind):
-            return answer
-        raise problem_of(request, unit, self._outstanding.session_problem)
-
-    def check_opened(self, request: Pending) -> None:
-        """Raise the error that the answer to an open is; under another name it is open too."""
-        if not isinstance(request.answer, Done | Opened | Subscribed | ConsumerState):
-            raise problem_of(request, None, self._outstanding.session_problem)
-        note_queue(request)
 
     def abandon(self, requests: Sequence[Pending]) -> None:
         """Wait for these no longer, because the waiting thread was interrupted.
@@ -284,19 +172,11 @@ class Channel:
 
     def statistics(self) -> dict[str, Any]:
         """Figures of this connection since it was made."""
-        outstanding, state = self._outstanding, self._state
-        figures = msgspec.structs.asdict(state.traffic)
+        figures = self._figures()
         return figures | {
             "led": self._leadership.led,
             "followed": self._leadership.followed,
             "bytes_received": figures["bytes_received"] + self._recovery.bytes_received,
-            "requests": outstanding.requests,
-            "numbered": outstanding.session.issued,
-            "unanswered": len(outstanding.pending),
-            "handles": len(outstanding.handles),
-            "units": len(outstanding.units),
-            "connections_lost": outstanding.epoch,
-            "connected": state.link is not None,
         }
 
     def _read(self) -> None:

@@ -32,7 +32,12 @@ class ConnectOptions(TypedDict, total=False):
 
 
 def handshake_by(dialers: Sequence[Dialer], options: ConnectOptions) -> Handshake:
-    """Return the handshake of these arguments. Raises InvalidType, InvalidOption.
+    """Return the handshake of these arguments. Raises InvalidType, InvalidOption."""
+    return Handshake(dialers, *names_by(options))
+
+
+def names_by(options: ConnectOptions) -> tuple[str, str, str, str]:
+    """Return queue manager, application, user and password. Raises InvalidType, InvalidOption.
 
     An application, a user and a password that are not named are those of this process.
     """
@@ -40,8 +45,7 @@ def handshake_by(dialers: Sequence[Dialer], options: ConnectOptions) -> Handshak
     password = options.get("password")
     if password is None:
         password = os.environ.get("MQK_PASSWORD", "")
-    return Handshake(
-        dialers,
+    return (
         a.as_text("queue_manager", options.get("queue_manager"), NAME_LENGTH_MAX),
         own_name()
         if application is None

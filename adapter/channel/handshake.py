@@ -1,6 +1,7 @@
 """The start of a connection: find a queue manager that answers, and ask a few things of it.
 
-What happens here happens in one thread, before the connection carries requests of others.
+What happens here happens in one thread, before the connection carries requests of others. What is
+said is in conversation.py; this module waits for it.
 """
 
 from __future__ import annotations
@@ -8,40 +9,25 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Sequence
+from typing import TypeVar
 
-from adapter.channel.link.port import Dialer, HostNotReached, Link, LinkLost
-from adapter.channel.requests import Pending, encode_into
-from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Refused
-from adapter.errors import Error, QueueManagerNotAvailable
-from adapter.errors.refusals import refusal
-from adapter.wire.codec import decode_server_frame, encode
-from adapter.wire.frames import (
-    OLDEST_VERSION,
-    PROTOCOL_VERSION,
-    AnyReplies,
-    Goodbye,
-    Hello,
-    ProtocolError,
-    ServerFrame,
-    Welcome,
-    versions_text,
+from adapter.channel.conversation import (
+    Conversation,
+    Introduction,
+    frames_of,
+    why_none,
 )
+from adapter.channel.link.port import Dialer, Link, LinkLost
+from adapter.wire.frames import ServerFrame
 
 LOOK_UP_S = 0.25
 BACK_OFF_FIRST_S = 0.02
 BACK_OFF_MAX_S = 1.0
 
-
-class Rejected(LinkLost):
-    """The queue manager answered, but not with a welcome."""
-
-    def __init__(self, error: Error) -> None:
-        super().__init__(error.text)
-        self.error = error
+ResultT = TypeVar("ResultT")
 
 
-class Handshake:
+class Handshake(Introduction):
     """Opens links to one queue manager. Its name is fixed by the first welcome."""
 
     def __init__(
@@ -53,15 +39,8 @@ class Handshake:
         password: str = "",
         channel: str = "",
     ) -> None:
-        self.queue_manager = queue_manager
-        self.application = application
-        self.kafka = ""
-        self.version = 0
-        """The version that the link in use speaks."""
+        super().__init__(queue_manager, application, user, password, channel)
         self._dialers = list(dialers)
-        self._user = user
-        self._password = password
-        self._channel = channel
         self._dialing: Dialer | None = None
         self._greeted: Link | None = None
         """What is being opened, and the link that waits for its welcome: interrupt() ends both."""
@@ -89,16 +68,7 @@ class Handshake:
             self._dialers.remove(dialer)
             self._dialers.insert(0, dialer)  # next time it comes first
             return link
-        for problem in problems:
-            if isinstance(problem, Rejected):
-                raise problem
-        error = QueueManagerNotAvailable(
-            f"no queue manager answers ({'; '.join(map(str, problems))}): "
-            "is it running, and is the address right?",
-            self.queue_manager,
-        )
-        error.is_host_available = not all(isinstance(one, HostNotReached) for one in problems)
-        raise Rejected(error)
+        raise why_none(problems, self.queue_manager)
 
     def interrupt(self) -> None:
         """End what open_any() waits for, now and later; from another thread."""
@@ -129,39 +99,12 @@ class Handshake:
         return link
 
     def _welcomed(self, link: Link, deadline_s: float) -> None:
-        hello = Hello(
-            version=PROTOCOL_VERSION,
-            oldest=OLDEST_VERSION,
-            queue_manager=self.queue_manager,
-            application=self.application,
-            user=self._user,
-            password=self._password,
-            channel=self._channel,
-        )
         link.look_up_every(LOOK_UP_S)
         try:
-            link.send(encode(hello))
-            for frame in receive_until(link, deadline_s):
-                if isinstance(frame, Welcome):
-                    _check_version(frame)
-                    self.queue_manager = frame.queue_manager
-                    self.kafka = frame.kafka
-                    self.version = frame.version
-                    return
-                raise LinkLost(f"{link.peer}: a welcome was expected")
+            converse(link, self.greeting(link.peer), deadline_s)
         except BaseException:
             link.close()
             raise
-
-
-def _check_version(welcome: Welcome) -> None:
-    """Refuse a queue manager that goes on in a version that this release does not speak."""
-    if not OLDEST_VERSION <= welcome.version <= PROTOCOL_VERSION:
-        text = (
-            f"it speaks version {welcome.version}, this client "
-            f"{versions_text(OLDEST_VERSION, PROTOCOL_VERSION)}"
-        )
-        raise Rejected(refusal(Reason.PROTOCOL_VERSION_ERROR, welcome.queue_manager, text))
 
 
 def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:
@@ -169,45 +112,21 @@ def receive_until(link: Link, deadline_s: float) -> list[ServerFrame]:
     while True:
         payloads = link.receive()
         if payloads:
-            break
+            return frames_of(payloads, link.peer)
         if time.monotonic() > deadline_s:
             raise LinkLost(f"{link.peer}: the queue manager does not answer")
+
+
+def converse(link: Link, conversation: Conversation[ResultT], deadline_s: float) -> ResultT:
+    """Have a conversation on a link that no other thread uses yet. Raises LinkLost."""
     try:
-        frames = [decode_server_frame(payload) for payload in payloads]
-    except ProtocolError as error:
-        raise LinkLost(f"{link.peer}: no queue manager of this protocol: {error}") from error
-    for frame in frames:
-        if isinstance(frame, Goodbye):
-            reason = frame.reason
-            raise Rejected(refusal(reason.reason, reason.name, reason.detail))
-    return frames
-
-
-def exchange(link: Link, requests: Sequence[Pending], timeout_s: float) -> None:
-    """Send requests on a connection that no other thread uses yet, and wait for every answer."""
-    if not requests:
-        return
-    deadline_s = time.monotonic() + timeout_s
-    waiting = {request.request: request for request in requests}
-    frame = bytearray()
-    encode_into(frame, [(r.request, r.number, r.command) for r in requests], [])
-    link.send(frame)
-    while waiting:
-        for received in receive_until(link, deadline_s):
-            if not isinstance(received, AnyReplies):
-                raise LinkLost(f"{link.peer}: {type(received).__name__} was not expected")
-            for answer in received.answers:
-                request = waiting.pop(answer.request, None)
-                if request is not None:
-                    request.answer = answer.result
-
-
-def refusal_among(requests: Sequence[Pending]) -> Refused | None:
-    """Return the first refusal."""
-    for request in requests:
-        if isinstance(request.answer, Refused):
-            return request.answer
-    return None
+        say = next(conversation)
+        while True:
+            if say:
+                link.send(say)
+            say = conversation.send(receive_until(link, deadline_s))
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
 
 
 def back_off_s(attempts: int) -> float:

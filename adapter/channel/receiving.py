@@ -8,8 +8,8 @@ made.
 from __future__ import annotations
 
 from adapter.channel import requests as rq
+from adapter.channel.conversation import NOT_NOW, Rejected
 from adapter.channel.forking import try_lock
-from adapter.channel.handshake import Rejected
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.requests import Pending
 from adapter.channel.sending import Sender
@@ -27,8 +27,6 @@ UNACKNOWLEDGED_BYTES_MAX = 1024 * 1024
 queue manager keeps it until then, and gives no more messages when it keeps too much."""
 RESENT_MAX = 5
 """A command that the queue manager refuses on connection after connection is not sent again."""
-NOT_NOW = (Reason.QUEUE_MANAGER_STOPPING, Reason.QUEUE_MANAGER_NOT_AVAILABLE)
-"""Refusals that say nothing about the command itself: it is sent again on a new connection."""
 
 
 class Receiver:

@@ -29,15 +29,13 @@ from __future__ import annotations
 import logging
 import time
 
-from adapter.channel.handshake import Handshake, Rejected, back_off_s, exchange, refusal_among
+from adapter.channel.conversation import Rejected, reopen, resume
+from adapter.channel.handshake import Handshake, back_off_s, converse
 from adapter.channel.link.port import Link, LinkLost
-from adapter.channel.receiving import NOT_NOW, Receiver
-from adapter.channel.requests import note_queue
+from adapter.channel.receiving import Receiver
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
 from adapter.errors import ConnectionClosed
-from adapter.errors.refusals import refusal
-from adapter.wire.frames import ONE_WAY_VERSION
 
 log = logging.getLogger("adapter.client")
 
@@ -70,7 +68,7 @@ class Recovery:
         except Rejected as lost:
             raise lost.error from None
         self._receiver.begin(link)
-        self._put_in_place(link)
+        self._state.put_in_place(link, self._handshake.version)
 
     def lose(self, link: Link, why: str, level: int = logging.WARNING) -> None:
         """Settle what went with a link, and keep what is sent again. From any thread.
@@ -142,18 +140,14 @@ class Recovery:
         state = self._state
         link = self._handshake.open_any(min(left_s, state.timeouts.connect_timeout_s))
         try:
-            self._resume(link, left_s)
-            self._reopen(link, left_s)
+            converse(link, resume(state, link.peer), time.monotonic() + left_s)
+            converse(link, reopen(state, link.peer), time.monotonic() + left_s)
             self._receiver.begin(link)
             with state.lock:
                 if state.closing.is_set():
                     raise LinkLost("closed")
-                self._put_in_place(link)
-                state.traffic.reconnects += 1
-                for operations in self._state.outstanding.resending(time.monotonic()):
-                    self._state.traffic.resent += len(operations)
-                    self._sender.encode(operations, sending=True)
-                    self._sender.transmit(link, self._receiver.receive)
+                state.put_in_place(link, self._handshake.version)
+                self._sender.send_again(link, time.monotonic(), self._receiver.receive)
             after_s, name = time.monotonic() - self._lost_s, self._handshake.queue_manager
             log.info("reconnected to %s after %.1f s", name, after_s)
             self._state.on_link(True)
@@ -161,40 +155,3 @@ class Recovery:
             if state.link is not link:
                 link.close()
             raise
-
-    def _put_in_place(self, link: Link) -> None:
-        self._state.link = link
-        self._state.one_way = self._handshake.version >= ONE_WAY_VERSION
-
-    def _resume(self, link: Link, left_s: float) -> None:
-        """Attach to the session; if it is not known any more, settle the requests numbered in it.
-
-        Raises LinkLost.
-        """
-        outstanding = self._state.outstanding
-        with self._state.lock:
-            requests = outstanding.resumption()
-        exchange(link, requests, left_s)
-        refused = refusal_among(requests)
-        if refused is None:
-            outstanding.resumed(requests)
-        elif refused.reason in NOT_NOW:
-            raise LinkLost(refused.detail)
-        else:
-            error = refusal(refused.reason, refused.name, refused.detail)
-            with self._state.lock:
-                outstanding.session_lost(error.text)
-
-    def _reopen(self, link: Link, left_s: float) -> None:
-        """Open again every handle that was open, or that unanswered requests need."""
-        with self._state.lock:
-            requests = self._state.outstanding.reopening()
-        exchange(link, requests, left_s)
-        for request in requests:
-            refused = refusal_among([request])
-            note_queue(request)
-            if refused is not None and refused.reason in NOT_NOW:
-                raise LinkLost(refused.detail)
-            if refused is not None and request.handle is not None:
-                request.handle.refused = refused
-                request.handle.is_open = False  # its next verb opens it anew, and is refused

@@ -6,8 +6,7 @@ socket and no thread.
 
 from __future__ import annotations
 
-from queue import SimpleQueue
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec import Raw, Struct
@@ -58,6 +57,13 @@ class Handle(Struct, eq=False):
     queue_manager: str = ""
 
 
+class Wake(Protocol):
+    """What wakes the thread or the task that waits for an answer."""
+
+    def put(self, item: None, /) -> None:
+        """Wake it."""
+
+
 class StartOver(Struct):
     """In place of an answer: the connection was lost, and with it what the request built on."""
 
@@ -85,12 +91,12 @@ class Pending(Struct, eq=False):
 
     when_lost: what becomes of it, if it is not part of a unit: with that it is gone in any case,
     unless no thread waits for it. durable: it gets a number of the session. answer: None until
-    there is one. wake: put to when the thread that waits for it has something to do. wait_until_s:
-    when a waiting get's time is over. not_now: it was refused because the queue manager is being
-    stopped, and waits for the next one. unsure: it was sent before over a connection that was lost
-    without an answer, and may have been carried out then, whatever is answered since. one_way: it
-    has no request number and gets no answer; it belongs to a unit, and goes out at once or not at
-    all. begins: the unit that it begins.
+    there is one. wake: put to when who waits for it has something to do. wait_until_s: when a
+    waiting get's time is over. not_now: it was refused because the queue manager is being stopped,
+    and waits for the next one. unsure: it was sent before over a connection that was lost without
+    an answer, and may have been carried out then, whatever is answered since. one_way: it has
+    no request number and gets no answer; it belongs to a unit, and goes out at once or not at all.
+    begins: the unit that it begins.
     """
 
     command: Command | ServerCommand
@@ -100,7 +106,7 @@ class Pending(Struct, eq=False):
     request: int = 0
     number: int = 0
     answer: RequestResult | None = None
-    wake: SimpleQueue[None] | None = None
+    wake: Wake | None = None
     sent: bool = False
     resent: int = 0
     wait_until_s: float = 0.0

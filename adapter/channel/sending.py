@@ -61,3 +61,12 @@ class Sender:
             link.shutdown()
         if len(self._buffer) > BUFFER_BYTES_MAX:
             self._buffer = bytearray()
+
+    def send_again(self, link: Link, now_s: float, while_full: WhileFull) -> None:
+        """Send everything that is unanswered, on a link that has just been put in place."""
+        traffic = self._state.traffic
+        traffic.reconnects += 1
+        for operations in self._state.outstanding.resending(now_s):
+            traffic.resent += len(operations)
+            self.encode(operations, sending=True)
+            self.transmit(link, while_full)

@@ -15,6 +15,7 @@ from adapter.channel.forking import new_lock
 from adapter.channel.link.port import Link
 from adapter.channel.outstanding import Outstanding
 from adapter.channel.timeouts import Timeouts
+from adapter.wire.frames import ONE_WAY_VERSION
 
 
 class Traffic(Struct):
@@ -51,3 +52,8 @@ class ChannelState:
         self.attempts = 0
         self.traffic = Traffic()
         self.on_link: Callable[[bool], None] = lambda _: None
+
+    def put_in_place(self, link: Link, version: int) -> None:
+        """Use a link from now on. version: what its other end speaks."""
+        self.link = link
+        self.one_way = version >= ONE_WAY_VERSION

@@ -13,6 +13,7 @@ from enum import Enum
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
+from adapter.channel.books import ChannelBooks
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
 from adapter.channel.deferred import DeferredPuts
@@ -30,6 +31,7 @@ from adapter.errors import (
 )
 
 ResultT = TypeVar("ResultT")
+UnitT = TypeVar("UnitT", bound="UnitBooks")
 WhileWaiting = Callable[[], AbstractContextManager[None]]
 
 
@@ -49,19 +51,23 @@ class UnitState(Enum):
     NEW = "has not begun: call begin(), or use it in a with statement"
     ACTIVE = "is open"
     LOST = "was backed out when the connection was lost: do its work again in a new unit"
+    CANCELLED = "was backed out when a call in it was cancelled: do its work again in a new unit"
     COMMITTED = "has been committed: begin another"
     BACKED_OUT = "has been backed out: begin another"
     COMMITTING = "is being committed, and flush() waits for the outcome: begin another"
     IN_DOUBT = "has an unknown outcome: ask outcome(unit_id)"
 
 
-_ambient: ContextVar[tuple[AnyUnit, ...]] = ContextVar("units", default=())
+GONE = (UnitState.LOST, UnitState.CANCELLED)
+"""Backed out, and not because the program said so."""
+
+_ambient: ContextVar[tuple[UnitBooks, ...]] = ContextVar("units", default=())
 
 
-class AnyUnit:
-    """A unit of work on one connection: everything put and got in it takes effect together."""
+class UnitBooks:
+    """A unit of work as far as nothing is waited for: what it has asked, and where it stands."""
 
-    def __init__(self, channel: Channel, *, ahead: bool = False) -> None:
+    def __init__(self, channel: ChannelBooks, *, ahead: bool = False) -> None:
         """ahead: the program is not shown what it gets, and a backout raises no count."""
         self._channel = channel
         self._enlisted = channel.enlist(ahead=ahead)
@@ -88,7 +94,7 @@ class AnyUnit:
         return self._enlisted
 
     @property
-    def channel(self) -> Channel:
+    def channel(self) -> ChannelBooks:
         """The connection it is on."""
         return self._channel
 
@@ -110,6 +116,123 @@ class AnyUnit:
         if self._begun_by_hand:
             raise UnitInProgress(f"unit {self.id.hex()} has begun already", self.id.hex())
         self._begun_by_hand = True
+
+    def _send_commit(self, meanwhile: UnitState) -> Pending:
+        request = Pending(c.Commit(self.id))
+        self._state = meanwhile
+        try:
+            self.submit([request])
+        except BackedOut:
+            self._end(UnitState.LOST)
+            raise
+        except Error:
+            self._state = UnitState.ACTIVE  # nothing was sent
+            raise
+        self._channel.forget_unit(self._enlisted)
+        return request
+
+    def _settle(self, commit: Pending, refused: UnitState) -> None:
+        """Note the outcome of a commit. refused: how the unit stands if only that was refused."""
+        try:
+            self._channel.result(commit, Done, self._enlisted)
+        except BackedOut:
+            self._state = UnitState.LOST
+            raise
+        except InDoubt:
+            self._state = UnitState.IN_DOUBT
+            raise
+        except Error:
+            self._put_refused = self._deferred is not None
+            self._state = UnitState.BACKED_OUT if self._put_refused else refused
+            if self._state is UnitState.BACKED_OUT:  # by the queue manager, if a put was refused
+                self._channel.give_back([self._enlisted])
+            raise
+        self._state = UnitState.COMMITTED
+
+    def check_open(self) -> None:
+        """Raise BackedOut or UnitEnded if nothing can be done in this unit."""
+        if self._state is UnitState.ACTIVE:
+            return
+        error = BackedOut if self._state in GONE else UnitEnded
+        raise error(f"unit {self.id.hex()} {self._state.value}", self.id.hex())
+
+    def put_later(self, put: c.Put, message_id: bytes, owner: object) -> None:
+        """Keep a put that is sent with the unit's next verb that waits. Its options say so.
+
+        owner: of the put's handle, which closes it when nothing refers to it any more.
+        """
+        if self._deferred is None:
+            self._deferred = DeferredPuts()
+        if not self._deferred:
+            self._channel.keeping.add(self)
+        is_full = self._deferred.keep(put, owner)
+        self._put_ids.append(message_id)
+        if is_full:
+            self.submit([])
+
+    def submit(self, requests: list[Pending]) -> None:
+        """Send requests in this unit, behind its deferred puts; do not wait for their answers."""
+        if not self._deferred:
+            self._channel.submit(requests, self._enlisted)
+            return
+        with self._deferred.take_all() as puts:
+            self._channel.submit([*puts, *requests], self._enlisted)
+            self._channel.keeping.discard(self)
+
+    def _end(self, state: UnitState) -> None:
+        self._state = state
+        self._channel.forget_unit(self._enlisted)
+        if self._deferred is not None:
+            self._deferred.clear()
+            self._channel.keeping.discard(self)
+
+    def belongs_to(self, channel: ChannelBooks) -> bool:
+        """Whether it is a unit of this connection."""
+        return self._channel is channel
+
+    def _enter(self) -> Self:
+        """Enter a with statement: operations in this context join it from now on."""
+        other = _of(self._channel)
+        if other is not None:
+            raise UnitInProgress(
+                f"unit {other.id.hex()} is open here, and units do not nest: end it first, or use "
+                "begin() and unit= for a second one",
+                other.id.hex(),
+            )
+        if self._state is UnitState.NEW:
+            self._state = UnitState.ACTIVE
+        self.check_open()
+        _ambient.set((*_ambient.get(), self))
+        return self
+
+    def _exit(self) -> bool:
+        """Leave the with statement; return whether the unit is to be ended now."""
+        _ambient.set(_without(_ambient.get(), self))
+        return self._state is UnitState.ACTIVE or self._state in GONE
+
+    def _backout_request(self) -> Pending | None:
+        """End it; return what undoes it at the queue manager, None if it never began there."""
+        is_cancelled = self._state is UnitState.CANCELLED
+        if self._state not in GONE:
+            self.check_open()
+        self._end(UnitState.BACKED_OUT)
+        if is_cancelled or self._enlisted.beginning is None:
+            return None
+        return Pending(c.Backout(self.id))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id.hex()} {self._state.name}>"
+
+
+class AnyUnit(UnitBooks):
+    """A unit of work on one connection: everything put and got in it takes effect together."""
+
+    _channel: Channel
+
+    @property
+    def channel(self) -> Channel:
+        """The connection it is on."""
+        return self._channel
 
     def commit(self, wait: bool = True) -> None:
         """Make everything in it take effect, durably.
@@ -144,85 +267,20 @@ class AnyUnit:
         self._channel.await_all([commit])
         self._settle(commit, UnitState.BACKED_OUT)
 
-    def _send_commit(self, meanwhile: UnitState) -> Pending:
-        request = Pending(c.Commit(self.id))
-        self._state = meanwhile
-        try:
-            self.submit([request])
-        except BackedOut:
-            self._end(UnitState.LOST)
-            raise
-        except Error:
-            self._state = UnitState.ACTIVE  # nothing was sent
-            raise
-        self._channel.forget_unit(self._enlisted)
-        return request
-
-    def _settle(self, commit: Pending, refused: UnitState) -> None:
-        """Note the outcome of a commit. refused: how the unit stands if only that was refused."""
-        try:
-            self._channel.result(commit, Done, self._enlisted)
-        except BackedOut:
-            self._state = UnitState.LOST
-            raise
-        except InDoubt:
-            self._state = UnitState.IN_DOUBT
-            raise
-        except Error:
-            self._put_refused = self._deferred is not None
-            self._state = UnitState.BACKED_OUT if self._put_refused else refused
-            if self._state is UnitState.BACKED_OUT:  # by the queue manager, if a put was refused
-                self._channel.give_back([self._enlisted])
-            raise
-        self._state = UnitState.COMMITTED
-
     def backout(self) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.
 
         Raises UnitEnded; ConnectionBroken if the queue manager is not to be reached: the unit is
         undone all the same, with its connection.
         """
-        if self._state is not UnitState.LOST:
-            self.check_open()
-        self._end(UnitState.BACKED_OUT)
-        if self._enlisted.beginning is None:
+        request = self._backout_request()
+        if request is None:
             return
-        request = Pending(c.Backout(self.id))
         try:
             self._channel.ask([request], self._enlisted)
             self._channel.result(request, Done, self._enlisted)
         except BackedOut:
             return  # it was gone with a lost connection, which is the same
-
-    def check_open(self) -> None:
-        """Raise BackedOut or UnitEnded if nothing can be done in this unit."""
-        if self._state is UnitState.ACTIVE:
-            return
-        error = BackedOut if self._state is UnitState.LOST else UnitEnded
-        raise error(f"unit {self.id.hex()} {self._state.value}", self.id.hex())
-
-    def put_later(self, put: c.Put, message_id: bytes, owner: object) -> None:
-        """Keep a put that is sent with the unit's next verb that waits. Its options say so.
-
-        owner: of the put's handle, which closes it when nothing refers to it any more.
-        """
-        if self._deferred is None:
-            self._deferred = DeferredPuts()
-        if not self._deferred:
-            self._channel.keeping.add(self)
-        is_full = self._deferred.keep(put, owner)
-        self._put_ids.append(message_id)
-        if is_full:
-            self.submit([])
-
-    def submit(self, requests: list[Pending]) -> None:
-        """Send requests in this unit, behind its deferred puts; do not wait for their answers."""
-        if not self._deferred:
-            self._channel.submit(requests, self._enlisted)
-            return
-        with self._deferred.take_all() as puts:
-            self._channel.submit([*puts, *requests], self._enlisted)
-            self._channel.keeping.discard(self)
 
     def perform(
         self,
@@ -240,35 +298,11 @@ class AnyUnit:
             self._end(UnitState.LOST)
             raise
 
-    def _end(self, state: UnitState) -> None:
-        self._state = state
-        self._channel.forget_unit(self._enlisted)
-        if self._deferred is not None:
-            self._deferred.clear()
-            self._channel.keeping.discard(self)
-
-    def belongs_to(self, channel: Channel) -> bool:
-        """Whether it is a unit of this connection."""
-        return self._channel is channel
-
-    def __enter__(self) -> Self:
-        other = _of(self._channel)
-        if other is not None:
-            raise UnitInProgress(
-                f"unit {other.id.hex()} is open here, and units do not nest: end it first, or use "
-                "begin() and unit= for a second one",
-                other.id.hex(),
-            )
-        if self._state is UnitState.NEW:
-            self._state = UnitState.ACTIVE
-        self.check_open()
-        _ambient.set((*_ambient.get(), self))
-        return self
+    __enter__ = UnitBooks._enter
 
     def _leave(self, error: BaseException | None) -> None:
         """Leave the with statement: commit, or back out because of an exception."""
-        _ambient.set(_without(_ambient.get(), self))
-        if self._state not in (UnitState.ACTIVE, UnitState.LOST):
+        if not self._exit():
             return
         if error is not None:
             self._leave_failed()
@@ -291,9 +325,6 @@ class AnyUnit:
         except Error:
             self._state = UnitState.LOST  # the connection is gone, and the unit with it
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.id.hex()} {self._state.name}>"
-
 
 class Unit(AnyUnit):
     """A unit as qm.unit() returns it.
@@ -311,29 +342,29 @@ class Unit(AnyUnit):
         self._leave(error)
 
 
-def _without(units: tuple[AnyUnit, ...], ended: AnyUnit) -> tuple[AnyUnit, ...]:
+def _without(units: tuple[UnitBooks, ...], ended: UnitBooks) -> tuple[UnitBooks, ...]:
     if len(units) == 1 and units[0] is ended:
         return ()
     return tuple(unit for unit in units if unit is not ended)
 
 
-def _of(channel: Channel) -> AnyUnit | None:
+def _of(channel: ChannelBooks) -> UnitBooks | None:
     for unit in _ambient.get():
         if unit._channel is channel:
             return unit
     return None
 
 
-def unit_for(channel: Channel, unit: AnyUnit | NoUnit | None) -> AnyUnit | None:
+def unit_for(channel: ChannelBooks, unit: UnitT | NoUnit | None) -> UnitT | None:
     """Return the open unit that an operation belongs to: the one named, else the one around it."""
     if unit is None:
         around = _of(channel)
         if around is not None and around._state is not UnitState.ACTIVE:
             around.check_open()
-        return around
+        return around  # type: ignore[return-value]  # a channel's units are of one kind
     if unit is NO_UNIT:
         return None
-    if not isinstance(unit, AnyUnit):
+    if not isinstance(unit, UnitBooks):
         raise InvalidType(f"unit is a unit of this connection or NO_UNIT, not {unit!r}")
     if not unit.belongs_to(channel):
         raise InvalidOption(

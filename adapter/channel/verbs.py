@@ -11,7 +11,7 @@ from adapter.channel import requests as rq
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending, open_request
-from adapter.channel.unit import AnyUnit, perform
+from adapter.channel.unit import AnyUnit, UnitBooks, perform
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.results import Messages
@@ -62,14 +62,14 @@ def close_handles(channel: Channel, handles: list[Handle]) -> None:
 
 
 def put_request(
-    handle: Handle, messages: list[MessageData], unit: AnyUnit | None, options: int = 0
+    handle: Handle, messages: list[MessageData], unit: UnitBooks | None, options: int = 0
 ) -> Pending:
     """Make a put, in a unit or durable by itself."""
     command = c.Put(handle.number, messages, b"" if unit is None else unit.id, options)
     return Pending(command, handle=handle)
 
 
-def get_request(handle: Handle, command: c.Get, unit: AnyUnit | None) -> Pending:
+def get_request(handle: Handle, command: c.Get, unit: UnitBooks | None) -> Pending:
     """Make a get, in a unit or durable by itself."""
     command.handle = handle.number
     if unit is not None:

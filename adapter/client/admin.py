@@ -5,9 +5,9 @@ It knows the attribute names only as what the queue manager judges.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from datetime import timedelta
-from typing import Any, Unpack
+from typing import Any, TypeVar, Unpack
 
 from msgspec import Struct
 
@@ -58,6 +58,9 @@ class Description(Struct):
             raise AttributeError(f"a queue has no attribute {name!r}") from None
 
 
+NamedT = TypeVar("NamedT", Description, QueueStatus)
+
+
 def durable(channel: Channel, command: c.Command, handle: Handle | None = None) -> int:
     """Have a command done durably; return how many messages it concerned."""
     request = Pending(command, handle=handle)
@@ -69,21 +72,30 @@ def describe(channel: Channel, pattern: str, system: bool = False) -> list[Descr
     """Return the attributes of the queues whose name fits."""
     request = Pending(c.Inquire(pattern, system))
     channel.ask([request])
-    found = channel.result(request, Descriptions).queues
+    return read_descriptions(channel.result(request, Descriptions))
+
+
+def read_descriptions(found: Descriptions) -> list[Description]:
+    """Return the attributes that an answer has."""
     return [
         Description(
             queue.name, queue.incarnation, queue.attributes, queue.created_ms, queue.altered_ms
         )
-        for queue in found
+        for queue in found.queues
     ]
 
 
 def describe_one(channel: Channel, name: str) -> Description:
     """Return the attributes of one queue."""
-    for description in describe(channel, name):
-        if description.name == name:
-            return description
-    raise _not_found(name)
+    return one_of(describe(channel, name), name)
+
+
+def one_of(found: Iterable[NamedT], name: str) -> NamedT:
+    """Return the one of this name. Raises QueueNotFound."""
+    for one in found:
+        if one.name == name:
+            return one
+    raise refusal(Reason.QUEUE_NOT_FOUND, name)
 
 
 def statuses(
@@ -97,14 +109,7 @@ def statuses(
 
 def status_one(channel: Channel, name: str) -> QueueStatus:
     """Return the figures of one queue."""
-    for status in statuses(channel, name):
-        if status.name == name:
-            return status
-    raise _not_found(name)
-
-
-def _not_found(name: str) -> Exception:
-    return refusal(Reason.QUEUE_NOT_FOUND, name)
+    return one_of(statuses(channel, name), name)
 
 
 class Administration:

@@ -7,20 +7,31 @@ from __future__ import annotations
 
 from typing import Any
 
+from adapter.channel.books import ChannelBooks
 from adapter.channel.channel import Channel
-from adapter.channel.requests import open_request
-from adapter.channel.unit import AnyUnit
+from adapter.channel.requests import Pending, open_request
+from adapter.channel.unit import AnyUnit, UnitBooks
 from adapter.channel.verbs import close_request, put_request
 from adapter.client.message import Message, context_asked, outgoing
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone
 
 
-def put_aside(channel: Channel, target: str, work: AnyUnit, message: Message, **told: Any) -> None:
-    """Put a message on a queue. told: the fields of the put that differ from the message's."""
+def aside_requests(
+    channel: ChannelBooks, target: str, work: UnitBooks, message: Message, **told: Any
+) -> list[Pending]:
+    """Make the open, put and close that put a message on a queue.
+
+    told: the fields of the put that differ from the message's.
+    """
     fields = {"user": message.user, "application": message.application, **told}
     asked = context_asked(fields)
     handle = channel.new_handle(target, c.OUTPUT | asked)
     put = put_request(handle, [outgoing(message, fields)], work, asked)
-    opening = open_request(handle, put.when_lost)
-    work.perform([opening, put, close_request(handle)], put, PutDone, after=opening)
+    return [open_request(handle, put.when_lost), put, close_request(handle)]
+
+
+def put_aside(channel: Channel, target: str, work: AnyUnit, message: Message, **told: Any) -> None:
+    """Put a message on a queue, and wait for that; told: see aside_requests()."""
+    opening, put, close = aside_requests(channel, target, work, message, **told)
+    work.perform([opening, put, close], put, PutDone, after=opening)

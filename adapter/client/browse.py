@@ -67,6 +67,21 @@ class Browsing(Struct, frozen=True):
         return readable(shown, self.context.schemas)
 
 
+class BrowsePlace:
+    """How far a browse has come: a lost connection has it begin again at the first message."""
+
+    def __init__(self) -> None:
+        self._last: tuple[int, int, int] | None = None
+
+    def is_next(self, delivered: Delivered) -> bool:
+        """Whether a message is behind all that were shown; it is shown then."""
+        place = (-delivered.lane, delivered.seq, delivered.n)
+        if self._last is not None and place <= self._last:
+            return False
+        self._last = place
+        return True
+
+
 def choose(of: Browsing, wait_ms: int, is_shared: bool) -> Iterator[BrowsedMessage]:
     """Browse in one of three ways; -1: wait without limit."""
     if not wait_ms:
@@ -80,7 +95,7 @@ def iterate(of: Browsing) -> Iterator[BrowsedMessage]:
     """Iterate over a queue's messages, under a handle of its own."""
     channel = of.context.channel
     handle = open_handle(channel, of.name, c.BROWSE, selection=of.selection)
-    last: tuple[int, int, int] | None = None
+    shown = BrowsePlace()
     try:
         while not of.is_closed():
             found = _ask(channel, handle, c.Browse(handle.number, False, BATCH, *of.wanted))
@@ -88,11 +103,7 @@ def iterate(of: Browsing) -> Iterator[BrowsedMessage]:
                 continue  # the cursor is before the first message again; what was shown is not
             if not found:
                 return
-            for delivered in found:
-                place = (-delivered.lane, delivered.seq, delivered.n)
-                if last is None or place > last:
-                    last = place
-                    yield of.show(delivered)
+            yield from map(of.show, filter(shown.is_next, found))
         channel.check_process()
     finally:
         close_handles(channel, [handle])

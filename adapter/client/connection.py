@@ -122,12 +122,18 @@ def connect_by(dialers: Sequence[Dialer], **options: Unpack[ClientOptions]) -> C
     registry = options.pop("registry", None)
     handshake = handshake_by(dialers, options)
     channel = Channel(handshake, timeouts_by(options))
-    if registry is None:
-        registry = os.environ.get("MQK_REGISTRY")
+    schemas, own = schemas_by(registry)
+    return Connection(Context(channel, handshake.application, schemas), own)
+
+
+def schemas_by(
+    registry: SchemaRegistry | Schemas | str | None,
+) -> tuple[Schemas, Schemas | None]:
+    """Return the schemas of a connection, and, if they were made for it, once more."""
     if isinstance(registry, Schemas):
-        return Connection(Context(channel, handshake.application, registry))
-    schemas = Schemas(registry)
-    return Connection(Context(channel, handshake.application, schemas), schemas)
+        return registry, None
+    made = Schemas(os.environ.get("MQK_REGISTRY") if registry is None else registry)
+    return made, made
 
 
 class Connection(Administration, Closing):

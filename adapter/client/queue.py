@@ -15,7 +15,7 @@ from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle
-from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
+from adapter.channel.unit import AnyUnit, NoUnit, UnitBooks, perform, unit_for
 from adapter.channel.verbs import get_apart, get_request, put_request, wanted_ids
 from adapter.client.administered import AdministeredQueue
 from adapter.client.browse import BrowsedMessage, Browsing, choose
@@ -143,7 +143,7 @@ class Queue(AdministeredQueue, Closing):
         put again.
         """
         size = a.as_whole("unit_size", unit_size, 1, 10_000)
-        inside = unit_for(self._channel, None)
+        inside: AnyUnit | None = unit_for(self._channel, None)
         handle = self._handles.output(self.name, 0)
         ready = (outgoing(body, {}) for body in messages)
         if inside is not None:
@@ -325,7 +325,7 @@ class Queue(AdministeredQueue, Closing):
         return f"<Queue {self.name}>"
 
 
-def put_later(unit: AnyUnit, put: c.Put, owner: object) -> PutResult:
+def put_later(unit: UnitBooks, put: c.Put, owner: object) -> PutResult:
     """Keep a put of one message that is sent with the unit's next verb that waits.
 
     owner: of the handle.

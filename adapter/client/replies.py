@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+from adapter.channel.books import ChannelBooks
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.forking import new_lock
 from adapter.channel.requests import Handle
@@ -55,12 +56,7 @@ class ReplyQueue:
 
         Raises NoReply, UnitInProgress.
         """
-        if unit_for(self._channel, None) is not None:
-            raise UnitInProgress(
-                "a request cannot be put in a unit: it could get no reply before the commit. Put "
-                "it outside the unit, or put a message and get its reply later",
-                to.queue,
-            )
+        refuse_inside(self._channel, to.queue)
         if cancel is not None and cancel.is_cancelled:
             raise NoReply("the token was cancelled before the request was put", to.queue)
         mine = self._open()
@@ -76,8 +72,7 @@ class ReplyQueue:
             )
         if cancel is not None and cancel.is_cancelled:
             raise NoReply("the wait for a reply was cancelled", to.queue)
-        advice = f"check that the program that serves {to.queue} runs, and its log for errors"
-        raise NoReply(f"no reply came within {wait_ms} ms: {advice}", to.queue)
+        raise no_reply(to.queue, wait_ms)
 
     def _await(
         self, mine: Handle, request_id: bytes, wait_ms: int, cancel: CancelToken | None
@@ -85,15 +80,13 @@ class ReplyQueue:
         """Wait for the reply, for a while at a time: a lost connection takes the queue with it."""
         queue, until_s = mine.leads_to, time.monotonic() + wait_ms / 1000
         while True:
-            left_ms = SLICE_MS
-            if wait_ms >= 0:
-                left_ms = min(SLICE_MS, max(0, round((until_s - time.monotonic()) * 1000)))
+            left_ms = slice_ms(wait_ms, until_s)
             command = c.Get(0, b"", left_ms, 1, b"", request_id)
             found = self._get(mine, queue, command, cancel)
             if found:
                 return incoming(found[0], self._schemas)
             if mine.leads_to != queue:
-                raise _loss(queue)
+                raise loss_of(queue)
             is_over = left_ms < SLICE_MS or self._channel.is_closed
             if is_over or (cancel is not None and cancel.is_cancelled):
                 return None
@@ -109,7 +102,7 @@ class ReplyQueue:
             apart = self._channel.new_handle(queue, c.INPUT)
             return get_apart(self._channel, apart, command, None, cancel)
         except QueueNotFound as error:
-            raise _loss(queue) from error
+            raise loss_of(queue) from error
 
     def _open(self) -> Handle:
         self._channel.refuse_reentry(self._lock)
@@ -121,7 +114,31 @@ class ReplyQueue:
             return self._handle
 
 
-def _loss(queue: str) -> ConnectionBroken:
+def refuse_inside(channel: ChannelBooks, queue: str) -> None:
+    """Raise UnitInProgress inside a unit."""
+    if unit_for(channel, None) is not None:
+        raise UnitInProgress(
+            "a request cannot be put in a unit: it could get no reply before the commit. Put "
+            "it outside the unit, or put a message and get its reply later",
+            queue,
+        )
+
+
+def no_reply(queue: str, wait_ms: int) -> NoReply:
+    """Make the error of a request without a reply."""
+    advice = f"check that the program that serves {queue} runs, and its log for errors"
+    return NoReply(f"no reply came within {wait_ms} ms: {advice}", queue)
+
+
+def slice_ms(wait_ms: int, until_s: float) -> int:
+    """Say how long the next get of a reply may wait."""
+    if wait_ms < 0:
+        return SLICE_MS
+    return min(SLICE_MS, max(0, round((until_s - time.monotonic()) * 1000)))
+
+
+def loss_of(queue: str) -> ConnectionBroken:
+    """Make the error of a request whose reply went with the connection."""
     return ConnectionBroken(
         "the connection was lost while a reply was waited for, and the reply with it: ask again",
         queue,

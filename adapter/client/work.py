@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol
+
+from msgspec import Struct
 
 from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
 from adapter.channel.requests import Handle, Pending
-from adapter.channel.unit import AnyUnit, UnitState
+from adapter.channel.unit import AnyUnit, UnitBooks, UnitState
 from adapter.channel.verbs import get_request
 from adapter.client import admin
 from adapter.client.aside import put_aside
@@ -40,7 +42,7 @@ from adapter.errors import (
 )
 
 PREFETCH_MAX = 100
-"""Units of one loop: a connection has 256."""
+"""Units of one loop."""
 COMMITS_MAX = 100
 """Of the 768 commands that a connection may leave unanswered."""
 
@@ -156,12 +158,7 @@ class Work(AnyUnit):
         self.failed, self.error = True, error
         if is_put_again and not self.has_come_back:
             return True
-        log.warning(
-            "a unit of %d messages from queue %s was backed out",
-            len(self.messages),
-            self._queue,
-            exc_info=error,
-        )
+        log_failed(self._queue, len(self.messages), error)
         return True
 
 
@@ -363,11 +360,7 @@ def _shown(work: Work) -> Iterator[Work]:
     try:
         yield work
         if work.is_open:
-            raise UnitInProgress(
-                f"unit {work.id.hex()} was neither committed nor backed out: "
-                "use `with u:` in the loop",
-                work.id.hex(),
-            )
+            raise left_open(work)
     finally:
         if work.is_open:
             with suppress(ConnectionBroken):  # it is gone with the connection
@@ -397,34 +390,15 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
     message = work.messages[0]
     if not message.backout_count:
         return False
-    described = admin.describe_one(channel, name)
-    threshold = described.attributes["backout_threshold"]
-    if not threshold or message.backout_count < threshold:
+    verdict = judge(name, message, admin.describe_one(channel, name).attributes)
+    if verdict is None:
         return False
-    moved_by = described.attributes.get("backout_action", "PROGRAM")  # an older one has none
-    target = described.attributes["backout_requeue_queue"]
-    happened = (
-        f"message {message.message_id.hex()} of queue {name} was backed out "
-        f"{message.backout_count} times, backout_threshold is {threshold}, and it "
-    )
-    if moved_by == "MOVE":
+    if verdict.problem:
         work.backout()
-        raise BackoutThresholdReached(
-            happened + "is still there: the queue manager could move it neither to the "
-            "backout_requeue_queue nor to the dead-letter queue; its event "
-            "backout_threshold_reached says why",
-            name,
-        )
-    if not target:
-        work.backout()
-        raise BackoutThresholdReached(
-            happened + "stays there, because there is no backout_requeue_queue: set one, or set "
-            "backout_threshold to 0",
-            name,
-        )
+        raise BackoutThresholdReached(verdict.problem, name)
     try:
         told = explain(message.properties, name, message.backout_count)
-        put_aside(channel, target, work, message, properties=told)
+        put_aside(channel, verdict.target, work, message, properties=told)
         work.commit()
     except BackedOut as lost:
         if lost.units_failed:
@@ -434,9 +408,57 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
         raise
     except Error as error:
         work.backout()
-        raise BackoutThresholdReached(
-            f"{happened}could not be moved to queue {target}; it stays where it is: {error}", name
-        ) from error
+        raise BackoutThresholdReached(verdict.failure(error), name) from error
+    log_aside(name, verdict.target, message)
+    return True
+
+
+class Judgement(Struct, frozen=True):
+    """What becomes of a message that came back too often. problem: why it stays, or ""."""
+
+    happened: str
+    target: str
+    problem: str = ""
+
+    def failure(self, error: Error) -> str:
+        """Say that it could not be moved."""
+        return (
+            f"{self.happened}could not be moved to queue {self.target}; it stays where it is: "
+            f"{error}"
+        )
+
+
+def judge(name: str, message: Message, attributes: Mapping[str, Any]) -> Judgement | None:
+    """Decide by its queue's attributes what becomes of a message; None: it is worked on."""
+    threshold = attributes["backout_threshold"]
+    if not threshold or message.backout_count < threshold:
+        return None
+    moved_by = attributes.get("backout_action", "PROGRAM")  # an older one has none
+    target = attributes["backout_requeue_queue"]
+    happened = (
+        f"message {message.message_id.hex()} of queue {name} was backed out "
+        f"{message.backout_count} times, backout_threshold is {threshold}, and it "
+    )
+    if moved_by == "MOVE":
+        return Judgement(
+            happened,
+            target,
+            happened + "is still there: the queue manager could move it neither to the "
+            "backout_requeue_queue nor to the dead-letter queue; its event "
+            "backout_threshold_reached says why",
+        )
+    if not target:
+        return Judgement(
+            happened,
+            target,
+            happened + "stays there, because there is no backout_requeue_queue: set one, or set "
+            "backout_threshold to 0",
+        )
+    return Judgement(happened, target)
+
+
+def log_aside(name: str, target: str, message: Message) -> None:
+    """Say that a message was moved."""
     log.warning(
         "message %s of queue %s was backed out %d times: moved to queue %s",
         message.message_id.hex(),
@@ -444,4 +466,16 @@ def _set_aside(channel: Channel, name: str, work: Work) -> bool:
         message.backout_count,
         target,
     )
-    return True
+
+
+def log_failed(name: str, count: int, error: BaseException) -> None:
+    """Say that a unit was backed out, and that its messages come again."""
+    log.warning("a unit of %d messages from queue %s was backed out", count, name, exc_info=error)
+
+
+def left_open(work: UnitBooks) -> UnitInProgress:
+    """Make the error of a loop whose unit was not ended."""
+    return UnitInProgress(
+        f"unit {work.id.hex()} was neither committed nor backed out: use `with u:` in the loop",
+        work.id.hex(),
+    )

@@ -51,6 +51,7 @@
     ├── StartError                   a queue manager did not start
     ├── KafkaNotAvailable            also a ConnectionError
     ├── CallInProgress               a signal handler interrupted a call of the same connection
+    ├── WrongEventLoop               a connection of adapter.aio was used in another event loop
     ├── LimitReached                 a bound of the queue manager
     └── UnexpectedAnswer             the two ends do not understand each other
 

@@ -119,6 +119,12 @@ class KafkaNotAvailable(Error, ConnectionError):
     reason, reason_name = 2102, "MQRC_RESOURCE_PROBLEM"
 
 
+class WrongEventLoop(Error):
+    """A connection of adapter.aio was used outside the event loop that it was made in."""
+
+    reason, reason_name = 2018, "MQRC_HCONN_ERROR"
+
+
 class CallInProgress(Error):
     """A signal handler used the connection in the midst of a call of its own thread."""
 

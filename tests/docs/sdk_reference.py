@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import adapter
-from adapter import mqi, msmq, testing
+from adapter import aio, mqi, msmq, testing
+from adapter.aio.work import TaskWork
 from adapter.client import admin, browse, message, work
 from adapter.core.contract import results
 from adapter.errors import Error
@@ -42,6 +43,11 @@ CLASSES: dict[str, type] = {
     },
     "What Queue.units() yields": work.Work,
     "What Queue.browse() yields": browse.BrowsedMessage,
+    "adapter.aio.Connection": aio.Connection,
+    "adapter.aio.Queue": aio.Queue,
+    "adapter.aio.Unit": aio.Unit,
+    "What adapter.aio.Queue.units() yields": TaskWork,
+    "What adapter.aio.Queue.browse() yields": aio.BrowsedMessage,
     "What Consumer.read() returns": results.Batches,
     "What queues() and inquire() return": admin.Description,
     "What queue_status() and status() return": results.QueueStatus,
@@ -78,6 +84,7 @@ INTERNAL = frozenset(
         *("check_read", "encode_body", "peek_ahead", "sent_as", "set_properties", "to_data"),
         *("unit_for", "applies_to"),
         *("commit_among", "has_come_back", "message_ids", "on_wire", "put_later", "settle"),
+        "give_up",
     }
 )
 """Methods that other modules of the client call, and programs do not."""
@@ -88,6 +95,7 @@ def page(made: str) -> str:
     """The whole page; made: the comment that says how it is made."""
     parts = [made, "# The SDK\n", said(adapter), "## adapter.connect\n"]
     parts.append(call("connect", adapter.connect))
+    parts += ["## adapter.aio.connect\n", call("connect", aio.connect)]
     for function in (adapter.run_worker, adapter.worker_connection):
         name = function.__name__
         parts += [f"## adapter.{name}\n", call(name, function)]
@@ -184,7 +192,8 @@ def attributes(kind: type) -> Iterator[str]:
 def call(name: str, function: object) -> str:
     """A function's heading and text."""
     assert callable(function)
-    return f"### `{name}{signature(function)}`\n\n{said(function)}"
+    wait = "await " if inspect.iscoroutinefunction(function) else ""
+    return f"### `{wait}{name}{signature(function)}`\n\n{said(function)}"
 
 
 def signature(function: object) -> str:

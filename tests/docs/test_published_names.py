@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import adapter
-from adapter import kafka, localkafka, mqi, msmq, servicebroker, testing
+from adapter import aio, kafka, localkafka, mqi, msmq, servicebroker, testing
 from adapter.mqi import trigger_monitor
 from adapter.msmq import read_response, triggers
 from spark_jobs import sinks, sources, transforms
@@ -28,6 +28,7 @@ NAMES: dict[object, str] = {
         message_type report feedback properties unit_id unit_index unit_size first_in_unit
         last_in_unit dead_letter decode""",
     adapter.Error(""): "comp reason reason_name object_name",
+    aio: "connect Connection Queue Unit",
     kafka: "topic_name decode inbound_record",
     mqi: "install TriggerMessage",
     mqi.TriggerMessage: "from_argv",

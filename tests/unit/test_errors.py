@@ -196,6 +196,7 @@ def test_the_front_door_is_small_and_known() -> None:
         "Subscription",
         "Unit",
         "__version__",
+        "aio",
         "connect",
         "errors",
         "kafka",

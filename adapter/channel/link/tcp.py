@@ -81,6 +81,11 @@ def _places(address: Address) -> list[tuple[Any, ...]]:
 def _tune(sock: socket.socket, timings: LinkTimings) -> None:
     """Blocking, so that a receive is one system call; its own timeout makes it look up."""
     sock.settimeout(None)
+    keep_alive(sock, timings)
+
+
+def keep_alive(sock: socket.socket, timings: LinkTimings) -> None:
+    """Have a peer noticed that has vanished; nothing waits for small frames to become large."""
     if sock.family == socket.AF_UNIX:
         return
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

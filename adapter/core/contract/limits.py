@@ -17,12 +17,12 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Bodies in memory that all units together may hold, put and got."""
     handles_per_connection: int = 256
     """MQ's default MAXHANDS."""
-    units_per_connection: int = 256
-    """One for each thread of a busy program."""
+    units_per_connection: int = 10_000
+    """One for each task of a busy program; an empty one is a few hundred bytes."""
     waiters_per_queue: int = 10_000
     """A put looks at each waiter that it may serve."""
-    waiters_per_connection: int = 1_000
-    """A connection's other requests must not be held up by its waiting gets."""
+    waiters_per_connection: int = 10_000
+    """One for each task of a busy program."""
     window_messages: int = 1_000
     """Of each lane, in memory; fewer if there are many queues. The rest is read when it is due."""
     window_bytes: int = 8 * 1024 * 1024

@@ -74,14 +74,19 @@ def test_the_current_folder_comes_first_and_its_mistakes_are_located(
         (worker_functions.copy_in_loop, True),
         (print, False),
     ],
-    ids=str,
+    ids=[
+        *("message", "message and unit", "message and a setting", "message and unit by name"),
+        *("any arguments", "method", "object", "partial", "function", "built in"),
+    ],
 )
 def test_the_unit_is_for_who_takes_two(function: Callable[..., Any], expected: bool) -> None:
     assert takes_unit(function) is expected
 
 
 @pytest.mark.parametrize(
-    "function", [lambda: None, lambda _a, _b, _c: None, lambda _message, *, name: name], ids=str
+    "function",
+    [lambda: None, lambda _a, _b, _c: None, lambda _message, *, name: name],
+    ids=["of nothing", "of three", "with a name"],
 )
 def test_what_cannot_be_called_so_is_refused(function: Callable[..., Any]) -> None:
     with pytest.raises(InvalidOption, match="it cannot be, as it takes"):

@@ -1,0 +1,214 @@
+"""The connection to a queue manager, as tasks of one event loop use it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from adapter.aio.channel import TaskChannel
+from adapter.aio.context import TaskContext
+from adapter.aio.link import TaskHandshake
+from adapter.aio.queue import Queue
+from adapter.aio.replies import TaskReplies
+from adapter.aio.unit import TaskUnit, Unit, perform
+from adapter.channel import arguments as a
+from adapter.channel.addresses import parse_addresses
+from adapter.channel.connecting import ConnectOptions, timeouts_by
+from adapter.channel.requests import Pending, open_request
+from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.channel.unit import NoUnit, unit_for
+from adapter.channel.verbs import close_request, put_request
+from adapter.client.connection import Outcome, schemas_by
+from adapter.client.message import Message, PutFields, PutResult, context_asked, outgoing
+from adapter.client.replies import REPLY, check_wanted
+from adapter.client.schemas import Schemas
+from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import PutDone, UnitOutcome
+from adapter.errors import InvalidType
+
+if TYPE_CHECKING:
+    from adapter.registry.port import SchemaRegistry
+
+
+async def connect(
+    address: str = "127.0.0.1:1414",
+    *,
+    queue_manager: str | None = None,
+    user: str | None = None,
+    password: str | None = None,
+    application: str | None = None,
+    registry: SchemaRegistry | Schemas | str | None = None,
+    connect_timeout_s: float = CONNECT_S,
+    reconnect_timeout_s: float = RECONNECT_S,
+) -> Connection:
+    """Connect to a queue manager, for tasks of the event loop that runs.
+
+    The arguments are those of adapter.connect(). A lost connection is made again by itself, for at
+    most reconnect_timeout_s; what was asked and not yet answered is then asked again, and never
+    done twice.
+    Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
+    """
+    options: ConnectOptions = {
+        "queue_manager": queue_manager,
+        "user": user,
+        "password": password,
+        "application": application,
+        "connect_timeout_s": connect_timeout_s,
+        "reconnect_timeout_s": reconnect_timeout_s,
+    }
+    handshake = TaskHandshake(parse_addresses(address), options)
+    channel = TaskChannel(handshake, timeouts_by(options))
+    schemas, own = schemas_by(registry)
+    await channel.connect_first()
+    return Connection(TaskContext(channel, handshake.application, schemas), own)
+
+
+class Connection:
+    """A connection to a queue manager, shared by the tasks of one event loop.
+
+    Leaving it as a context closes it. In another event loop or thread it raises WrongEventLoop.
+    """
+
+    def __init__(self, context: TaskContext, own_schemas: Schemas | None = None) -> None:
+        """own_schemas: those that were made for this connection, and are closed with it."""
+        self._context = context
+        self._own_schemas = own_schemas
+        self._channel = context.channel
+        self._replies = TaskReplies(context)
+
+    @property
+    def name(self) -> str:
+        """The name of the queue manager."""
+        return self._channel.queue_manager
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where the Kafka is that holds the queues' topics; "" for a queue manager in memory."""
+        return self._channel.kafka
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has been closed."""
+        return self._channel.is_closed
+
+    def queue(self, name: str, *, selection: str = "") -> Queue:
+        """Return a queue to work with. It is opened for what is done with it when that is done.
+
+        selection: gets, units and browses are given only what fits: an SQL condition over
+        properties and fields, see adapter.Connection.queue().
+        """
+        return Queue(self._context, name, self._replies, selection)
+
+    async def put(
+        self,
+        name: str,
+        body: bytes | str | Message,
+        *,
+        queue_manager: str | None = None,
+        unit: TaskUnit | NoUnit | None = None,
+        **fields: Unpack[PutFields],
+    ) -> PutResult:
+        """Open a queue, put one message and close it (MQPUT1), in one request.
+
+        queue_manager: the queue's, if it is another one: the message is sent there.
+        """
+        channel = self._channel
+        message = outgoing(body, fields, self._context.application)
+        inside = unit_for(channel, unit)
+        asked = context_asked(fields)
+        handle = channel.new_handle(a.as_name(name), c.OUTPUT | asked)
+        handle.queue_manager = a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX)
+        put = put_request(handle, [message], inside, asked)
+        opening = open_request(handle, put.when_lost)
+        requests = [opening, put, close_request(handle)]
+        done = await perform(channel, inside, requests, put, PutDone, after=opening)
+        return PutResult(done.message_ids[0], done.put_time_ms)
+
+    async def reply(
+        self,
+        message: Message,
+        body: bytes | str | Message,
+        *,
+        unit: TaskUnit | NoUnit | None = None,
+        **fields: Unpack[PutFields],
+    ) -> PutResult:
+        """Put a reply (MQMT_REPLY) to a request, where it asks for one.
+
+        Its correlation id is the request's id. Raises InvalidOption if the message names no queue
+        for a reply, QueueNotFound if that is gone because no program waits any more. The queue may
+        be one of another queue manager.
+        """
+        if not isinstance(message, Message):
+            raise InvalidType(f"reply() answers a Message that was got, not {message!r}")
+        to = check_wanted(message)
+        fields.setdefault("correlation_id", message.message_id)
+        fields.setdefault("message_type", REPLY)
+        where = message.reply_to_queue_manager
+        return await self.put(to, body, queue_manager=where, unit=unit, **fields)
+
+    async def get(
+        self,
+        name: str,
+        *,
+        timeout: float | timedelta | None = 0.0,  # noqa: ASYNC109 -- the queue manager waits
+        message_id: a.Identifier | None = None,
+        correlation_id: a.Identifier | None = None,
+        group_id: a.Identifier | None = None,
+        unit: TaskUnit | NoUnit | None = None,
+    ) -> Message | None:
+        """Open a queue, get one message or None and close it; see Queue.get()."""
+        async with self.queue(name) as queue:
+            return await queue.get(
+                timeout=timeout,
+                message_id=message_id,
+                correlation_id=correlation_id,
+                group_id=group_id,
+                unit=unit,
+            )
+
+    def unit(self) -> Unit:
+        """Return a unit of work, to be used in an async with statement, or begun by hand."""
+        return Unit(self._channel)
+
+    async def outcome(self, unit_id: bytes) -> Outcome:
+        """Say what became of a unit, of this program or of one before it.
+
+        "in flight": it is open on some connection. "unknown": it is not known, or not any more. A
+        unit that moved no persistent message leaves nothing on Kafka: when the queue manager has
+        died since, it counts as backed out.
+        """
+        request = Pending(c.AskOutcome(a.as_unit_id(unit_id)))
+        await self._channel.ask([request])
+        return self._channel.result(request, UnitOutcome).state
+
+    async def close(self) -> None:
+        """End the connection: open units are backed out, waiting tasks get ConnectionClosed."""
+        await self._channel.close()
+        if self._own_schemas is not None:
+            self._own_schemas.close()
+
+    async def disconnect(self, abrupt: bool = False) -> None:
+        """Like close(). abrupt: without a word, as when a program dies."""
+        await self._channel.close(a.as_flag("abrupt", abrupt))
+
+    def statistics(self) -> dict[str, Any]:
+        """Return the figures of this connection."""
+        return self._channel.statistics()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        state = "connected" if self._channel.is_connected else "lost"
+        state = "closed" if self.is_closed else state
+        return f"<Connection to {self.name}, {state}>"

@@ -1,0 +1,109 @@
+"""The handles of one queue object: opened when first needed, and closed with the object.
+
+This module does not know what is put or got by a handle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+
+from adapter.aio.channel import TaskChannel
+from adapter.channel.requests import Handle, open_request
+from adapter.channel.verbs import close_request
+from adapter.core.contract import commands as c
+from adapter.errors import NotOpen
+
+SELECTIVE = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
+
+
+async def open_handle(
+    channel: TaskChannel, name: str, modes: int, handle: Handle | None = None, selection: str = ""
+) -> Handle:
+    """Open a queue, under a handle that lost its queue if one is given."""
+    if handle is None:
+        handle = channel.new_handle(name, modes)
+        handle.selection = selection
+    request = open_request(handle)
+    channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
+    try:
+        await channel.ask([request])
+        channel.check_opened(request)
+    except asyncio.CancelledError:
+        channel.close_soon(handle)  # it may have been opened
+        raise
+    except BaseException:
+        channel.drop_handle(handle)
+        raise
+    return handle
+
+
+async def close_handles(channel: TaskChannel, handles: list[Handle]) -> None:
+    """Close handles; nothing is to be done if the connection is lost."""
+    if channel.is_closed:
+        return
+    channel.send_deferred()
+    for handle in handles:
+        channel.drop_handle(handle)
+    if handles and channel.is_connected:
+        await channel.ask([close_request(handle) for handle in handles])
+
+
+class TaskHandles:
+    """One handle for each way of opening a queue."""
+
+    def __init__(self, channel: TaskChannel, selection: str) -> None:
+        """selection: of the handles that messages are got or browsed by."""
+        self.is_closing = False
+        self.closing = asyncio.Event()
+        self._lock = asyncio.Lock()
+        self._channel = channel
+        self._selection = selection
+        self._open: dict[int, Handle] = {}
+        self._output = c.OUTPUT
+        weakref.finalize(self, channel.let_go, self._open).atexit = False
+
+    def check_open(self, name: str) -> None:
+        """Refuse to go on with a queue object that has been closed, or with its connection."""
+        self._channel.check_usable()
+        if self.is_closing:
+            raise NotOpen(f"queue {name} is closed: open it again with queue()", name)
+
+    async def get(self, name: str, modes: int) -> Handle:
+        """Return an open handle of a queue, opening it if need be."""
+        handle = self._open.get(modes)
+        if handle is not None and handle.is_open:
+            return handle
+        async with self._lock:
+            self.check_open(name)
+            handle = self._open.get(modes)
+            if handle is None or not handle.is_open:
+                chosen = self._selection if modes in SELECTIVE else ""
+                handle = await open_handle(self._channel, name, modes, handle, chosen)
+                self._open[modes] = handle
+        self.check_open(name)
+        return handle
+
+    async def output(self, name: str, options: int) -> Handle:
+        """Return an open handle for a put with these options: one that may set the context, once
+        a put has done so."""
+        if options:
+            self._output = c.OUTPUT | c.SET_CONTEXT
+        return await self.get(name, self._output)
+
+    def add(self, handle: Handle) -> None:
+        """Have close() close a handle that a browse has opened for itself."""
+        self._open[-handle.number] = handle
+
+    def forget(self, handle: Handle) -> None:
+        """Leave the closing of such a handle to the browse."""
+        self._open.pop(-handle.number, None)
+
+    async def close(self) -> None:
+        """Close every handle; none is opened any more."""
+        self.is_closing = True
+        self.closing.set()
+        async with self._lock:
+            handles = list(self._open.values())
+            self._open.clear()
+        await close_handles(self._channel, handles)

@@ -1,0 +1,233 @@
+"""Links of an event loop: a transport that writes without waiting, and frames that arrive by calls.
+
+What is sent in one turn of the loop goes out together. This module does not know what frames mean.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar, cast
+
+from adapter import addresses
+from adapter.channel.addresses import Address
+from adapter.channel.connecting import ConnectOptions, names_by
+from adapter.channel.conversation import Conversation, Introduction, frames_of, why_none
+from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, WhileFull
+from adapter.channel.link.tcp import keep_alive
+from adapter.wire.codec import FrameBuffer, Payload
+from adapter.wire.frames import ProtocolError
+
+BUFFER_BYTES = 256 * 1024
+"""With more than this unsent, verbs wait before they send."""
+
+ResultT = TypeVar("ResultT")
+
+
+class TaskLink(asyncio.Protocol):
+    """A Link of one event loop. arrived: called when there is something to receive."""
+
+    def __init__(self, address: Address) -> None:
+        self.peer = str(address)
+        self.bytes_received = 0
+        self.arrived: Callable[[], None] = lambda: None
+        self._loop = asyncio.get_running_loop()
+        self._buffer = FrameBuffer()
+        self._frames: list[Payload] | None = None
+        self._problem: LinkLost | None = None
+        self._transport: asyncio.Transport | None = None
+        self._unsent: list[bytes] = []
+        self._is_paused = False
+        self._for_room: deque[asyncio.Future[None]] = deque()
+
+    # -- what the event loop calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See asyncio.Protocol."""
+        self._transport = made = cast("asyncio.Transport", transport)
+        made.set_write_buffer_limits(high=BUFFER_BYTES)
+        keep_alive(made.get_extra_info("socket"), TIMINGS)
+
+    def data_received(self, data: bytes) -> None:
+        """See asyncio.Protocol."""
+        self.bytes_received += len(data)
+        try:
+            self._frames = [*(self._frames or ()), *self._buffer.feed(data)]
+        except ProtocolError as error:
+            self._fail(str(error))
+        self.arrived()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio.Protocol."""
+        self._fail(str(exc) if exc else "the queue manager closed the connection")
+        self.resume_writing()
+        self.arrived()
+
+    def pause_writing(self) -> None:
+        """See asyncio.Protocol."""
+        self._is_paused = True
+
+    def resume_writing(self) -> None:
+        """See asyncio.Protocol."""
+        self._is_paused = False
+        while self._for_room:
+            _wake(self._for_room.popleft())
+
+    # -- what the channel calls, as a Link
+
+    def look_up_every(self, seconds: float) -> None:
+        """See Link: no receive blocks."""
+
+    def receive(self) -> list[Payload] | None:
+        """Return the frames that have arrived; None if nothing has. Raises LinkLost."""
+        frames, self._frames = self._frames, None
+        if frames is None and self._problem is not None:
+            raise self._problem
+        return frames
+
+    def send(self, frame: bytearray | bytes, while_full: WhileFull = None) -> None:  # noqa: ARG002
+        """Send one frame at the end of this turn of the loop. Raises LinkLost."""
+        if self._problem is not None or self._transport is None:
+            raise self._problem or LinkLost(f"{self.peer}: it is not connected")
+        if not self._unsent:
+            self._loop.call_soon(self._flush)
+        self._unsent.append(bytes(frame))
+
+    def shutdown(self) -> None:
+        """End it; what was sent before goes out if the other end takes it at once."""
+        self._flush()
+        self._fail("the connection is closed")
+        transport = self._transport
+        if transport is None:
+            return
+        if transport.get_write_buffer_size():
+            transport.abort()
+        else:
+            transport.close()
+
+    def close(self) -> None:
+        """See Link."""
+        self.shutdown()
+
+    def disown(self) -> None:
+        """See Link. The event loop is the parent's: the descriptor leads nowhere from now on."""
+        self._fail("it is its parent's")
+        if self._transport is None:
+            return
+        with suppress(OSError, AttributeError, ValueError):
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, self._transport.get_extra_info("socket").fileno())
+            os.close(nowhere)
+
+    # -- what tasks wait for
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a verb is to wait before it sends."""
+        return self._is_paused and self._problem is None
+
+    async def drained(self) -> None:
+        """Wait until the other end has taken some, or the link has ended."""
+        waiter = self._loop.create_future()
+        self._for_room.append(waiter)
+        await waiter
+
+    async def payloads(self) -> list[Payload]:
+        """Wait for the next frames. Raises LinkLost. For a link that carries no requests yet."""
+        while True:
+            frames = self.receive()
+            if frames:
+                return frames
+            waiter = self._loop.create_future()
+            self.arrived = partial(_wake, waiter)
+            await waiter
+
+    def _flush(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        if unsent and self._transport is not None and not self._transport.is_closing():
+            self._transport.writelines(unsent)
+
+    def _fail(self, why: str) -> None:
+        if self._problem is None:
+            self._problem = LinkLost(f"{self.peer}: {why}")
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+class TaskHandshake(Introduction):
+    """Opens links to one queue manager, from tasks."""
+
+    def __init__(self, places: Sequence[Address], options: ConnectOptions) -> None:
+        super().__init__(*names_by(options))
+        self._places = list(places)
+
+    async def open_any(self, timeout_s: float) -> TaskLink:
+        """Return a welcomed link to the first place that gives one; LinkLost says why not."""
+        problems: list[LinkLost] = []
+        for place in list(self._places):
+            try:
+                link = await dial(place, timeout_s)
+                try:
+                    await converse(link, self.greeting(link.peer), timeout_s)
+                except BaseException:
+                    link.close()
+                    raise
+            except LinkLost as lost:
+                problems.append(lost)
+                continue
+            self._places.remove(place)
+            self._places.insert(0, place)  # next time it comes first
+            return link
+        raise why_none(problems, self.queue_manager)
+
+
+async def dial(address: Address, timeout_s: float) -> TaskLink:
+    """Connect within a time. Raises HostNotReached."""
+    path = address.path or addresses.known_socket(address.host, address.port)
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(timeout_s):
+            if path:
+                try:
+                    _, link = await loop.create_unix_connection(lambda: TaskLink(address), path)
+                    return link
+                except OSError:
+                    if address.path:
+                        raise
+            where = address.host, address.port
+            _, link = await loop.create_connection(lambda: TaskLink(address), *where)
+            return link
+    except TimeoutError as error:
+        raise HostNotReached(f"{address}: timed out") from error
+    except (OSError, UnicodeError) as error:
+        raise HostNotReached(f"{address}: {error}") from error
+
+
+async def converse(
+    link: TaskLink, conversation: Conversation[ResultT], timeout_s: float
+) -> ResultT:
+    """Have a conversation on a link that carries no requests yet. Raises LinkLost."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await _drive(link, conversation)
+    except TimeoutError:
+        raise LinkLost(f"{link.peer}: the queue manager does not answer") from None
+
+
+async def _drive(link: TaskLink, conversation: Conversation[ResultT]) -> ResultT:
+    frames = None
+    while True:
+        try:
+            say = next(conversation) if frames is None else conversation.send(frames)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        if say:
+            link.send(say)
+        frames = frames_of(await link.payloads(), link.peer)

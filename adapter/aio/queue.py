@@ -1,0 +1,234 @@
+"""A queue as a task uses it: put, get, browse, and what is asked about it.
+
+This module knows units only as what an operation may belong to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from datetime import timedelta
+from types import TracebackType
+from typing import Self, Unpack
+
+from adapter.aio.browse import TaskBrowse
+from adapter.aio.context import TaskContext
+from adapter.aio.getting import take
+from adapter.aio.handles import TaskHandles
+from adapter.aio.replies import TaskReplies
+from adapter.aio.unit import TaskUnit, perform
+from adapter.aio.work import TaskUnits
+from adapter.channel import arguments as a
+from adapter.channel.requests import Pending
+from adapter.channel.unit import NoUnit, unit_for
+from adapter.channel.verbs import put_request, wanted_ids
+from adapter.client import admin
+from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
+from adapter.client.queue import WAITS_OUTSIDE, put_later
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Descriptions, Done, PutDone, QueueStatus, Statuses
+from adapter.errors import ConnectionClosed, InvalidOption
+
+
+class Queue:
+    """One queue of a connection, for all tasks of its event loop."""
+
+    def __init__(
+        self, context: TaskContext, name: str, replies: TaskReplies, selection: str = ""
+    ) -> None:
+        self.name = a.as_name(name)
+        self._selection = a.as_text("selection", selection)
+        self._context = context
+        self._channel = context.channel
+        self._replies = replies
+        self._handles = TaskHandles(context.channel, self._selection)
+
+    async def put(
+        self,
+        body: bytes | str | Message,
+        *,
+        unit: TaskUnit | NoUnit | None = None,
+        wait: bool = True,
+        **fields: Unpack[PutFields],
+    ) -> PutResult:
+        """Put a message (MQPUT): durable when it returns, or part of a unit.
+
+        Its arguments are those of adapter.Queue.put(). If the task is cancelled when the put has
+        been sent, the cancellation comes when its outcome is known; in a unit it comes at once, and
+        backs the unit out.
+        Raises QueueFull, PutInhibited, MessageTooLong, BackedOut, ...
+        """
+        message = outgoing(body, fields, self._context.application)
+        inside = unit_for(self._channel, unit)
+        if inside is None and not a.as_flag("wait", wait):
+            raise InvalidOption(WAITS_OUTSIDE, self.name)
+        options = context_asked(fields)
+        handle = await self._handles.output(self.name, options)
+        request = put_request(handle, [message], inside, options)
+        if not wait and inside is not None and self._channel.takes_one_way:
+            put: c.Put = request.command  # type: ignore[assignment]
+            return put_later(inside, put, self._handles)
+        done = await perform(self._channel, inside, [request], request, PutDone)
+        return PutResult(done.message_ids[0], done.put_time_ms)
+
+    async def get(
+        self,
+        *,
+        timeout: float | timedelta | None = 0.0,  # noqa: ASYNC109 -- the queue manager waits
+        message_id: a.Identifier | None = None,
+        correlation_id: a.Identifier | None = None,
+        group_id: a.Identifier | None = None,
+        unit: TaskUnit | NoUnit | None = None,
+    ) -> Message | None:
+        """Get the first message that fits (MQGET), or None if none arrives in time.
+
+        timeout: seconds; None: no limit. The order is priority descending, then commit order.
+        Outside a unit the message is gone for good when this returns. If the task is cancelled
+        while it waits, no message is taken, or it is given back, uncounted; a unit that the get
+        belongs to is backed out.
+        Raises GetInhibited, BackedOut, ...
+        """
+        wanted = wanted_ids(message_id, correlation_id, group_id)
+        command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
+        return await self._get(command, unit_for(self._channel, unit))
+
+    async def request(
+        self,
+        body: bytes | str | Message,
+        *,
+        timeout: float | timedelta | None,  # noqa: ASYNC109 -- the request expires with it
+        **fields: Unpack[PutFields],
+    ) -> Message:
+        """Put a request (MQMT_REQUEST) and wait for the reply, on a temporary queue.
+
+        timeout: seconds; None: no limit. The request expires with it, so that no program does the
+        work in vain: give expiry_s, which may be None, for another expiry. The reply is the message
+        whose correlation id is the request's id: qm.reply() makes such. If the task is cancelled
+        while it waits, the request stays where it is.
+        Raises UnitInProgress inside a unit, NoReply when none came in time, QueueFull, ...
+        """
+        message, wait_ms = outgoing(body, fields, self._context.application), a.as_wait_ms(timeout)
+        if wait_ms >= 0 and message.expiry_ms < 0 and "expiry_s" not in fields:
+            message.expiry_ms = max(wait_ms, 1)
+        asked = context_asked(fields)
+        to = await self._handles.output(self.name, asked)
+        return await self._replies.ask(to, message, wait_ms, asked)
+
+    async def take(
+        self, place: tuple[int, int, int], message_id: bytes, unit: TaskUnit | NoUnit | None = None
+    ) -> bool:
+        """Remove the message of this id at a place, as browse showed it; False if it has gone."""
+        command = c.Get(0, message_id=message_id, place=place)
+        return await self._get(command, unit_for(self._channel, unit)) is not None
+
+    async def _get(self, command: c.Get, inside: TaskUnit | None) -> Message | None:
+        handle = await self._handles.get(self.name, c.INPUT)
+        found = await take(self._channel, handle, command, inside)
+        if not found and self._channel.is_closed:
+            raise ConnectionClosed("the connection was closed while the get waited", self.name)
+        return incoming(found[0], self._context.schemas) if found else None
+
+    def units(
+        self,
+        size: int = 1,
+        timeout: float | timedelta | None = None,
+        retry_delay_s: float | timedelta = 0,
+    ) -> TaskUnits:
+        """Get messages in units: `async for u in queue.units(): async with u: ... u.messages`
+
+        Each unit has 1 to size messages. Leaving the async with statement commits it; an exception
+        in it backs it out, is logged, and the loop goes on after retry_delay_s; a cancellation
+        backs it out and ends the loop. A message that was backed out before comes in a unit of its
+        own; one whose backout count has reached the queue's backout_threshold is moved to the
+        backout_requeue_queue in that unit, and its properties say why (BackoutThresholdReached: it
+        cannot). It ends when nothing comes within timeout, or the queue or the connection is
+        closed, after the unit at hand.
+        """
+        self._handles.check_open(self.name)
+        return TaskUnits(
+            self,
+            self._context,
+            lambda: self._handles.get(self.name, c.INPUT),
+            a.as_whole("size", size, 1, 10_000),
+            a.as_wait_ms(timeout),
+            a.as_delay_s("retry_delay_s", retry_delay_s),
+        )
+
+    def browse(
+        self,
+        *,
+        message_id: a.Identifier | None = None,
+        correlation_id: a.Identifier | None = None,
+        group_id: a.Identifier | None = None,
+        timeout: float | timedelta | None = 0.0,
+    ) -> TaskBrowse:
+        """Iterate, by async for, over the messages that are there, removing nothing.
+
+        The order is that of delivery. Messages that units hold are left out. A message has
+        `await message.remove(unit=None)`. timeout: wait so many seconds for each further message;
+        None: without limit. Then a message that arrives is shown whatever its priority, each one
+        once; closing the queue object ends the iteration.
+        """
+        self._handles.check_open(self.name)
+        wanted = wanted_ids(message_id, correlation_id, group_id)
+        wait_ms = a.as_wait_ms(timeout)
+        return TaskBrowse(
+            self._context, self._handles, self.name, wanted, self._selection, wait_ms, self.take
+        )
+
+    async def depth(self) -> int:
+        """Return how many messages are on it: available ones, and puts not yet committed."""
+        return (await self.status()).current_depth
+
+    async def status(self) -> QueueStatus:
+        """Return its figures."""
+        request = await self._ask(c.AskStatus(self.name, False, False))
+        return admin.one_of(self._channel.result(request, Statuses).queues, self.name)
+
+    async def inquire(self) -> admin.Description:
+        """Return its attributes."""
+        request = await self._ask(c.Inquire(self.name, False))
+        found = admin.read_descriptions(self._channel.result(request, Descriptions))
+        return admin.one_of(found, self.name)
+
+    async def purge(self) -> int:
+        """Discard every message that no unit holds (CLEAR QLOCAL); returns how many."""
+        self._handles.check_open(self.name)
+        request = Pending(c.PurgeQueue(self.name))
+        return (await perform(self._channel, None, [request], request, Done)).count
+
+    async def close(self) -> None:
+        """Give its handles back; a get that waits ends with None, units() ends."""
+        await self._handles.close()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it, or its connection, has been closed."""
+        return self._handles.is_closing or self._channel.is_closed
+
+    async def pause(self, seconds: float) -> bool:
+        """Sleep, but not beyond close(); return whether that came."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._handles.closing.wait()
+        return self.is_closed
+
+    async def _ask(self, command: c.Command) -> Pending:
+        self._handles.check_open(self.name)
+        request = Pending(command)
+        await self._channel.ask([request])
+        return request
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<Queue {self.name}>"

@@ -1,0 +1,174 @@
+"""Units of work of tasks. Operations in the same context join the unit of their `async with`.
+
+A task that is cancelled while a verb of a unit is under way leaves it open what the unit holds; so
+the unit is backed out with it. This module knows no verb.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Self, TypeVar
+
+from adapter.aio.channel import TaskChannel
+from adapter.aio.waiting import await_answers
+from adapter.channel.requests import Pending, note_queue
+from adapter.channel.unit import GONE, UnitBooks, UnitState
+from adapter.core.contract.results import Done, Refused
+from adapter.errors import BackedOut, Error
+
+ResultT = TypeVar("ResultT")
+
+
+class TaskUnit(UnitBooks):
+    """A unit of work on one connection: everything put and got in it takes effect together."""
+
+    _channel: TaskChannel
+
+    async def commit(self) -> None:
+        """Make everything in it take effect, durably.
+
+        A cancellation comes when the outcome is known. Raises BackedOut if it was lost, InDoubt if
+        no answer is to be had, UnitEnded, and why a put with wait=False was refused: the unit is
+        backed out then.
+        """
+        self.check_open()
+        if not self.has_operations:  # no verb: there is nothing to commit
+            self._end(UnitState.COMMITTED)
+            return
+        await self._channel.room()
+        self.check_open()
+        request = self._send_commit(UnitState.IN_DOUBT)  # so it is, until there is an answer
+        await self._channel.await_outcomes([request])
+        self._settle(request, UnitState.ACTIVE)
+
+    async def backout(self) -> None:
+        """Undo everything in it: puts vanish, what was got is back in its place.
+
+        Raises UnitEnded; ConnectionBroken if the queue manager is not to be reached: the unit is
+        undone all the same, with its connection.
+        """
+        request = self._backout_request()
+        if request is None:
+            return
+        try:
+            self._channel.submit([request], self._enlisted)
+            await self._channel.await_outcomes([request])
+            self._channel.result(request, Done, self._enlisted)
+        except BackedOut:
+            return  # it was gone with a lost connection, which is the same
+
+    def give_up(self) -> None:
+        """Back it out without a wait: a task was cancelled in the midst of a verb of it."""
+        if self._state is UnitState.ACTIVE:
+            self._state = UnitState.CANCELLED
+            if self._deferred is not None:
+                self._deferred.clear()
+                self._channel.keeping.discard(self)
+            self._channel.give_back([self._enlisted])
+
+    async def perform(
+        self,
+        requests: list[Pending],
+        request: Pending,
+        kind: type[ResultT],
+        after: Pending | None = None,
+    ) -> ResultT:
+        """Ask requests in this unit; return the answer of one. See perform()."""
+        try:
+            await self._channel.room()
+            self.check_open()
+            self.submit(requests)
+            await await_answers(requests)
+            if self._state in GONE:  # by a cancellation of another task
+                self.check_open()
+            return _answer(self._channel, self, request, kind, after)
+        except asyncio.CancelledError:
+            self._channel.abandon(requests)
+            self.give_up()
+            raise
+        except BackedOut:
+            if self._state is UnitState.ACTIVE:
+                self._end(UnitState.LOST)
+            raise
+
+    async def __aenter__(self) -> Self:
+        self._channel.check_usable()
+        return self._enter()
+
+    async def _leave(self, error: BaseException | None) -> None:
+        """Leave the with statement: commit, or back out because of an exception."""
+        if not self._exit():
+            return
+        if error is not None:
+            await self._leave_failed()
+            return
+        try:
+            await self.commit()
+        except Error:
+            if self._state is UnitState.ACTIVE:
+                await self._leave_failed()
+            raise
+        except asyncio.CancelledError:
+            self.give_up()
+            raise
+
+    async def _leave_failed(self) -> None:
+        """Back out on the way of an exception, which is what the caller is to see."""
+        try:
+            await self.backout()
+        except Error:
+            self._state = UnitState.LOST  # the connection is gone, and the unit with it
+
+
+class Unit(TaskUnit):
+    """A unit as qm.unit() returns it.
+
+    As a context manager, entering begins it, leaving normally commits, any exception backs out, a
+    cancellation too; after an explicit commit() or backout() leaving does nothing.
+    """
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self._leave(error)
+
+
+async def perform(
+    channel: TaskChannel,
+    unit: TaskUnit | None,
+    requests: list[Pending],
+    request: Pending,
+    kind: type[ResultT],
+    after: Pending | None = None,
+) -> ResultT:
+    """Ask requests, in a unit or outside any; return the answer of one of them.
+
+    after: the open that goes before it in the same exchange; its refusal explains the other's.
+    """
+    if unit is not None:
+        return await unit.perform(requests, request, kind, after)
+    if request.durable:
+        await channel.decide(requests)
+    else:
+        await channel.ask(requests)
+    return _answer(channel, None, request, kind, after)
+
+
+def _answer(
+    channel: TaskChannel,
+    unit: TaskUnit | None,
+    request: Pending,
+    kind: type[ResultT],
+    after: Pending | None,
+) -> ResultT:
+    """Return the answer of a request that has one."""
+    if after is not None:
+        note_queue(after)
+        # Without an answer the open says nothing of the request: that one may have been done.
+        if isinstance(after.answer, Refused) and not isinstance(request.answer, kind):
+            channel.check_opened(after)
+    return channel.result(request, kind, None if unit is None else unit.on_wire)

@@ -1,0 +1,164 @@
+"""The books of one connection: what it has open and unanswered. Threads or tasks wait for it.
+
+Threads (channel.py) and tasks (adapter/aio) wait in their own ways, and use these books alike.
+Nothing here waits. This module knows no verb.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, Protocol, TypeVar
+from weakref import WeakSet
+
+import msgspec
+
+from adapter.channel.answers import problem_of
+from adapter.channel.conversation import Introduction
+from adapter.channel.requests import Handle, Pending, UnitOnWire, note_queue
+from adapter.channel.state import ChannelState
+from adapter.channel.timeouts import Timeouts
+from adapter.core.contract.results import ConsumerState, Done, Opened, Subscribed
+from adapter.errors import ConnectionClosed, Error
+
+ResultT = TypeVar("ResultT")
+
+
+class KeepingUnit(Protocol):
+    """A unit with deferred puts."""
+
+    def submit(self, requests: list[Pending]) -> None:
+        """Send requests, and deferred puts before them."""
+
+
+class ChannelBooks(ABC):
+    """Requests and answers of one client."""
+
+    def __init__(self, introduction: Introduction, timeouts: Timeouts) -> None:
+        self._introduction = introduction
+        self._state = ChannelState(timeouts)
+        self._outstanding = self._state.outstanding
+        self._lock = self._state.lock
+        self._closing = self._state.closing
+        self.keeping: WeakSet[KeepingUnit] = WeakSet()
+        """Units with deferred puts that have not been sent."""
+        self._message_ids = itertools.count(1)
+        self._message_id_prefix = b"MQK " + os.urandom(12)
+
+    @property
+    def queue_manager(self) -> str:
+        """The name of the queue manager."""
+        return self._introduction.queue_manager
+
+    @property
+    def kafka(self) -> str:
+        """Where its Kafka is reached; "" without one."""
+        return self._introduction.kafka
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether close() has been called."""
+        return self._closing.is_set()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a link, as far as is known."""
+        return self._state.link is not None
+
+    @property
+    def takes_one_way(self) -> bool:
+        """Whether operations without an answer can be sent now: there is a link, and the queue
+        manager at its other end knows them."""
+        return self._state.link is not None and self._state.one_way
+
+    def check_process(self) -> None:
+        """Raise ConnectionClosed in a forked child: the connection is its parent's."""
+        if self._state.is_inherited:
+            raise ConnectionClosed(self._state.why_closed)
+
+    def on_link(self, call: Callable[[bool], None]) -> None:
+        """Have this called with False when the link is lost, with True when there is a new one.
+
+        Any thread may call it. It must return at once, and call nothing here.
+        """
+        self._state.on_link = call
+
+    @abstractmethod
+    def submit(self, requests: list[Pending], unit: UnitOnWire | None = None) -> None:
+        """Number requests and send them in one frame, in order; do not wait."""
+
+    def send_deferred(self) -> None:
+        """Send every deferred put, because a handle is to be closed."""
+        for unit in list(self.keeping):
+            with suppress(Error):  # the unit's commit will say it
+                unit.submit([])
+
+    @abstractmethod
+    def new_handle(self, queue: str, modes: int) -> Handle:
+        """Draw a handle number."""
+
+    @abstractmethod
+    def give_back(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out, and do not wait for it."""
+
+    def enlist(self, *, ahead: bool = False) -> UnitOnWire:
+        """Draw a unit id; the unit is begun, ahead or not, with its first verb."""
+        return self._outstanding.enlist(ahead=ahead)
+
+    def forget_unit(self, unit: UnitOnWire) -> None:
+        """The unit has ended."""
+        self._outstanding.units.pop(unit.ident, None)
+
+    def holds(self, unit: UnitOnWire) -> bool:
+        """Whether a unit that has begun is still there, as far as is known."""
+        return self._outstanding.holds(unit)
+
+    def new_message_id(self) -> bytes:
+        """Draw a message id of the same form as those that the queue manager draws."""
+        return self._message_id_prefix + next(self._message_ids).to_bytes(8, "big")
+
+    def keep_handle(self, handle: Handle) -> None:
+        """Open this handle again whenever the TCP connection was lost, until it is dropped."""
+        handle.is_open, handle.refused = True, None
+        self._outstanding.handles[handle.number] = handle
+
+    def let_go(self, handles: dict[int, Handle]) -> None:
+        """Have these closed with what is asked next. Takes no lock: the garbage collector calls it
+        at any moment."""
+        self._outstanding.let_go.extend(handles.values())
+
+    def drop_handle(self, handle: Handle) -> None:
+        """Open it no more."""
+        handle.is_open = False
+        self._outstanding.handles.pop(handle.number, None)
+
+    def result(
+        self, request: Pending, kind: type[ResultT], unit: UnitOnWire | None = None
+    ) -> ResultT:
+        """Return the answer if it is of this kind; raise the error that it is otherwise."""
+        answer = request.answer
+        if isinstance(answer, kind):
+            return answer
+        raise problem_of(request, unit, self._outstanding.session_problem)
+
+    def check_opened(self, request: Pending) -> None:
+        """Raise the error that the answer to an open is; under another name it is open too."""
+        if not isinstance(request.answer, Done | Opened | Subscribed | ConsumerState):
+            raise problem_of(request, None, self._outstanding.session_problem)
+        note_queue(request)
+
+    def _figures(self) -> dict[str, Any]:
+        """Return the figures since it was made. bytes_received: over links that are closed."""
+        outstanding, state = self._outstanding, self._state
+        return msgspec.structs.asdict(state.traffic) | {
+            "requests": outstanding.requests,
+            "numbered": outstanding.session.issued,
+            "unanswered": len(outstanding.pending),
+            "handles": len(outstanding.handles),
+            "units": len(outstanding.units),
+            "connections_lost": outstanding.epoch,
+            "connected": state.link is not None,
+        }

@@ -1,0 +1,146 @@
+"""Units of tasks: who joins them, how they end, and what a cancellation does to them."""
+
+import asyncio
+
+import pytest
+
+import adapter
+from adapter import errors as e
+from adapter.core.contract import commands as c
+from tests.support.loopback import Loopback
+
+
+async def test_leaving_commits_and_an_exception_backs_out(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        async with qm.unit() as unit:
+            await queue.put(b"a")
+            assert server.bodies("Q") == []
+        assert await qm.outcome(unit.id) == "committed"
+        with pytest.raises(ZeroDivisionError):  # noqa: PT012
+            async with qm.unit() as unit:
+                assert await queue.get() is not None
+                await queue.put(1 / 0)  # type: ignore[arg-type]
+        assert await qm.outcome(unit.id) == "backed out"
+        assert server.bodies("Q") == [b"a"]
+
+
+async def test_units_are_of_a_context(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+
+        async def put_in_a_unit(body: bytes, fails: bool) -> None:
+            async with qm.unit() as unit:
+                await queue.put(body)
+                await asyncio.sleep(0.01)
+                if fails:
+                    await unit.backout()
+
+        outside = asyncio.create_task(queue.put(b"outside"))
+        await asyncio.gather(put_in_a_unit(b"1", False), put_in_a_unit(b"2", True), outside)
+        assert sorted(server.bodies("Q")) == [b"1", b"outside"]
+        async with qm.unit() as unit:
+            await asyncio.gather(queue.put(b"3"), queue.put(b"4"))  # begun inside: they join
+            await queue.put(b"5", unit=adapter.NO_UNIT)
+            await unit.backout()
+        assert sorted(server.bodies("Q")) == [b"1", b"5", b"outside"]
+
+
+async def test_units_by_hand(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        unit = qm.unit()
+        with pytest.raises(e.UnitEnded):
+            await unit.commit()
+        unit.begin()
+        await qm.put("Q", b"x", unit=unit)
+        await unit.commit()
+        with pytest.raises(e.UnitEnded):
+            await unit.commit()
+        assert server.bodies("Q") == [b"x"]
+        async with qm.unit():
+            with pytest.raises(e.UnitInProgress):
+                async with qm.unit():
+                    pass
+        other = await adapter.aio.connect(server.address)
+        async with other, other.unit() as of_other:
+            with pytest.raises(e.InvalidOption, match="another connection"):
+                await qm.put("Q", b"x", unit=of_other)
+
+
+async def test_deferred_puts_go_with_the_commit(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        async with qm.unit():
+            first = await queue.put(b"1", wait=False)
+            await queue.put(b"2", wait=False)
+            assert first.put_time_ms == 0
+        assert server.bodies("Q") == [b"1", b"2"]
+        with adapter.connect(server.address) as admin:
+            admin.alter_queue("Q", max_depth=2)
+        with pytest.raises(e.QueueFull):
+            async with qm.unit():
+                await queue.put(b"3", wait=False)
+
+
+async def test_a_lost_connection_backs_a_unit_out(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        with pytest.raises(e.BackedOut, match="connection was lost"):  # noqa: PT012
+            async with qm.unit():
+                await queue.put(b"x")
+                await asyncio.to_thread(server.cut_all)
+                await asyncio.sleep(0.05)
+        async with qm.unit():
+            await queue.put(b"y")
+        assert server.bodies("Q") == [b"y"]
+
+
+async def test_a_cancelled_verb_backs_its_unit_out(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        await queue.put(b"got")
+        with pytest.raises(TimeoutError):  # noqa: PT012
+            async with asyncio.timeout(0.1):
+                async with qm.unit():
+                    assert await queue.get() is not None
+                    await queue.get(timeout=None)
+        await queue.put(b"later")
+        assert server.bodies("Q") == [b"got", b"later"]
+
+
+async def test_a_unit_cannot_be_committed_after_a_cancelled_verb(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        with pytest.raises(e.BackedOut, match="was cancelled"):  # noqa: PT012
+            async with qm.unit():
+                await queue.put(b"lost")
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.05):
+                        await queue.get(timeout=None, correlation_id="none")
+        await queue.put(b"later")
+        assert server.bodies("Q") == [b"later"]
+
+
+async def test_a_cancelled_commit_has_its_outcome_first(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        server.holds = (c.Commit,)
+        steps = []
+
+        async def work() -> None:
+            async with qm.unit():
+                await queue.put(b"x")
+            steps.append("committed")
+            await asyncio.sleep(30)
+            steps.append("never")
+
+        working = asyncio.create_task(work())
+        await asyncio.sleep(0.1)
+        working.cancel()
+        await asyncio.sleep(0.05)
+        assert not working.done()
+        await asyncio.to_thread(server.release)
+        with pytest.raises(asyncio.CancelledError):
+            await working
+        assert steps == ["committed"]
+        assert server.bodies("Q") == [b"x"]

@@ -1,0 +1,79 @@
+"""A cancellation that comes behind an outcome, and one that does not come any more."""
+
+import asyncio
+
+import pytest
+
+import adapter
+from adapter.core.contract import commands as c
+from tests.support.loopback import Loopback
+
+
+async def release_later(server: Loopback) -> None:
+    await asyncio.sleep(0.2)
+    await asyncio.to_thread(server.release)
+
+
+async def test_a_timeout_that_was_left_cancels_nothing_afterwards(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        await queue.put(b"x")
+        server.holds = (c.Get,)
+        releasing = asyncio.create_task(release_later(server))
+        async with asyncio.timeout(0.1) as block:
+            got = await queue.get()
+        assert block.expired()
+        assert got is not None
+        assert got.body == b"x"
+        await asyncio.sleep(0.05)  # nothing cancels it
+        task = asyncio.current_task()
+        assert task is not None
+        assert task.cancelling() == 0
+        await releasing
+
+
+async def test_a_timeout_that_goes_on_cancels_the_next_wait(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        server.holds = (c.Put,)
+        releasing = asyncio.create_task(release_later(server))
+        steps = []
+        with pytest.raises(TimeoutError):  # noqa: PT012
+            async with asyncio.timeout(0.1):
+                await queue.put(b"x")
+                steps.append("put")
+                await asyncio.sleep(30)
+        assert steps == ["put"]
+        assert server.bodies("Q") == [b"x"]
+        await releasing
+
+
+async def test_a_cancelled_task_ends(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        server.holds = (c.Put,)
+
+        async def put_for_ever() -> None:
+            while True:
+                await queue.put(b"x")
+
+        putting = asyncio.create_task(put_for_ever())
+        await asyncio.sleep(0.1)
+        putting.cancel()
+        await asyncio.to_thread(server.release)
+        with pytest.raises(asyncio.CancelledError):
+            await putting
+
+
+async def test_what_was_not_sent_is_cancelled_at_once(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        await queue.put(b"first")
+        await asyncio.to_thread(server.crash)
+        await asyncio.sleep(0.05)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await queue.put(b"never")
+        await asyncio.to_thread(server.start)
+        await queue.put(b"second")
+        assert server.bodies("Q") == [b"first", b"second"]

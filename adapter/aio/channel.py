@@ -10,7 +10,6 @@ meanwhile. This module knows no verb.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -67,13 +66,8 @@ class TaskChannel(ChannelBooks):
 
     def disown(self) -> None:
         """Close it in a forked child, without a word; see forking."""
+        self._mark_inherited()
         state = self._state
-        state.why_closed = (
-            f"this connection was made in process {state.process}, and this is process "
-            f"{os.getpid()}: connect after the fork"
-        )
-        state.is_inherited = True
-        self._closing.set()
         link, state.link = state.link, None
         if link is not None:
             link.disown()

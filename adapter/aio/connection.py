@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from adapter.aio.channel import TaskChannel
+from adapter.aio.closing import TaskClosing
 from adapter.aio.context import TaskContext
 from adapter.aio.link import TaskHandshake
 from adapter.aio.queue import Queue
@@ -15,18 +15,17 @@ from adapter.aio.unit import TaskUnit, Unit, perform
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.connecting import ConnectOptions, timeouts_by
-from adapter.channel.requests import Pending, open_request
+from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.unit import NoUnit, unit_for
-from adapter.channel.verbs import close_request, put_request
+from adapter.channel.verbs import put_apart
 from adapter.client.connection import Outcome, schemas_by
 from adapter.client.message import Message, PutFields, PutResult, context_asked, outgoing
-from adapter.client.replies import REPLY, check_wanted
+from adapter.client.replies import address_reply
 from adapter.client.schemas import Schemas
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
-from adapter.errors import InvalidType
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
@@ -65,7 +64,7 @@ async def connect(
     return Connection(TaskContext(channel, handshake.application, schemas), own)
 
 
-class Connection:
+class Connection(TaskClosing):
     """A connection to a queue manager, shared by the tasks of one event loop.
 
     Leaving it as a context closes it. In another event loop or thread it raises WrongEventLoop.
@@ -118,11 +117,9 @@ class Connection:
         message = outgoing(body, fields, self._context.application)
         inside = unit_for(channel, unit)
         asked = context_asked(fields)
-        handle = channel.new_handle(a.as_name(name), c.OUTPUT | asked)
-        handle.queue_manager = a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX)
-        put = put_request(handle, [message], inside, asked)
-        opening = open_request(handle, put.when_lost)
-        requests = [opening, put, close_request(handle)]
+        to = a.as_name(name), a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX)
+        requests = put_apart(channel, to[0], message, inside, asked, to[1])
+        opening, put, _ = requests
         done = await perform(channel, inside, requests, put, PutDone, after=opening)
         return PutResult(done.message_ids[0], done.put_time_ms)
 
@@ -140,12 +137,7 @@ class Connection:
         for a reply, QueueNotFound if that is gone because no program waits any more. The queue may
         be one of another queue manager.
         """
-        if not isinstance(message, Message):
-            raise InvalidType(f"reply() answers a Message that was got, not {message!r}")
-        to = check_wanted(message)
-        fields.setdefault("correlation_id", message.message_id)
-        fields.setdefault("message_type", REPLY)
-        where = message.reply_to_queue_manager
+        to, where = address_reply(message, fields)
         return await self.put(to, body, queue_manager=where, unit=unit, **fields)
 
     async def get(
@@ -196,17 +188,6 @@ class Connection:
     def statistics(self) -> dict[str, Any]:
         """Return the figures of this connection."""
         return self._channel.statistics()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     def __repr__(self) -> str:
         state = "connected" if self._channel.is_connected else "lost"

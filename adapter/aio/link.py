@@ -173,12 +173,7 @@ class TaskHandshake(Introduction):
         problems: list[LinkLost] = []
         for place in list(self._places):
             try:
-                link = await dial(place, timeout_s)
-                try:
-                    await converse(link, self.greeting(link.peer), timeout_s)
-                except BaseException:
-                    link.close()
-                    raise
+                link = await self._open(place, timeout_s)
             except LinkLost as lost:
                 problems.append(lost)
                 continue
@@ -186,6 +181,15 @@ class TaskHandshake(Introduction):
             self._places.insert(0, place)  # next time it comes first
             return link
         raise why_none(problems, self.queue_manager)
+
+    async def _open(self, place: Address, timeout_s: float) -> TaskLink:
+        link = await dial(place, timeout_s)
+        try:
+            await converse(link, self.greeting(link.peer), timeout_s)
+        except BaseException:
+            link.close()
+            raise
+        return link
 
 
 async def dial(address: Address, timeout_s: float) -> TaskLink:

@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from datetime import timedelta
-from types import TracebackType
-from typing import Self, Unpack
+from typing import Unpack
 
 from adapter.aio.browse import TaskBrowse
+from adapter.aio.closing import TaskClosing
 from adapter.aio.context import TaskContext
 from adapter.aio.getting import take
 from adapter.aio.handles import TaskHandles
@@ -25,12 +25,13 @@ from adapter.channel.verbs import put_request, wanted_ids
 from adapter.client import admin
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.queue import WAITS_OUTSIDE, put_later
+from adapter.client.replies import outgoing_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Descriptions, Done, PutDone, QueueStatus, Statuses
 from adapter.errors import ConnectionClosed, InvalidOption
 
 
-class Queue:
+class Queue(TaskClosing):
     """One queue of a connection, for all tasks of its event loop."""
 
     def __init__(
@@ -107,9 +108,7 @@ class Queue:
         while it waits, the request stays where it is.
         Raises UnitInProgress inside a unit, NoReply when none came in time, QueueFull, ...
         """
-        message, wait_ms = outgoing(body, fields, self._context.application), a.as_wait_ms(timeout)
-        if wait_ms >= 0 and message.expiry_ms < 0 and "expiry_s" not in fields:
-            message.expiry_ms = max(wait_ms, 1)
+        message, wait_ms = outgoing_request(body, fields, self._context.application, timeout)
         asked = context_asked(fields)
         to = await self._handles.output(self.name, asked)
         return await self._replies.ask(to, message, wait_ms, asked)
@@ -218,17 +217,6 @@ class Queue:
         request = Pending(command)
         await self._channel.ask([request])
         return request
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.close()
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}>"

@@ -12,9 +12,9 @@ from typing import Self, TypeVar
 
 from adapter.aio.channel import TaskChannel
 from adapter.aio.waiting import await_answers
-from adapter.channel.requests import Pending, note_queue
+from adapter.channel.requests import Pending
 from adapter.channel.unit import GONE, UnitBooks, UnitState
-from adapter.core.contract.results import Done, Refused
+from adapter.core.contract.results import Done
 from adapter.errors import BackedOut, Error
 
 ResultT = TypeVar("ResultT")
@@ -82,7 +82,7 @@ class TaskUnit(UnitBooks):
             await await_answers(requests)
             if self._state in GONE:  # by a cancellation of another task
                 self.check_open()
-            return _answer(self._channel, self, request, kind, after)
+            return self._channel.result(request, kind, self._enlisted, after)
         except asyncio.CancelledError:
             self._channel.abandon(requests)
             self.give_up()
@@ -155,20 +155,4 @@ async def perform(
         await channel.decide(requests)
     else:
         await channel.ask(requests)
-    return _answer(channel, None, request, kind, after)
-
-
-def _answer(
-    channel: TaskChannel,
-    unit: TaskUnit | None,
-    request: Pending,
-    kind: type[ResultT],
-    after: Pending | None,
-) -> ResultT:
-    """Return the answer of a request that has one."""
-    if after is not None:
-        note_queue(after)
-        # Without an answer the open says nothing of the request: that one may have been done.
-        if isinstance(after.answer, Refused) and not isinstance(request.answer, kind):
-            channel.check_opened(after)
-    return channel.result(request, kind, None if unit is None else unit.on_wire)
+    return channel.result(request, kind, None, after)

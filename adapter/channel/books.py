@@ -21,7 +21,7 @@ from adapter.channel.conversation import Introduction
 from adapter.channel.requests import Handle, Pending, UnitOnWire, note_queue
 from adapter.channel.state import ChannelState
 from adapter.channel.timeouts import Timeouts
-from adapter.core.contract.results import ConsumerState, Done, Opened, Subscribed
+from adapter.core.contract.results import ConsumerState, Done, Opened, Refused, Subscribed
 from adapter.errors import ConnectionClosed, Error
 
 ResultT = TypeVar("ResultT")
@@ -78,6 +78,16 @@ class ChannelBooks(ABC):
         """Raise ConnectionClosed in a forked child: the connection is its parent's."""
         if self._state.is_inherited:
             raise ConnectionClosed(self._state.why_closed)
+
+    def _mark_inherited(self) -> None:
+        """Note that this is a forked child, in which nothing may be done with the connection."""
+        state = self._state
+        state.why_closed = (
+            f"this connection was made in process {state.process}, and this is process "
+            f"{os.getpid()}: connect after the fork"
+        )
+        state.is_inherited = True
+        self._closing.set()
 
     def on_link(self, call: Callable[[bool], None]) -> None:
         """Have this called with False when the link is lost, with True when there is a new one.
@@ -136,10 +146,22 @@ class ChannelBooks(ABC):
         self._outstanding.handles.pop(handle.number, None)
 
     def result(
-        self, request: Pending, kind: type[ResultT], unit: UnitOnWire | None = None
+        self,
+        request: Pending,
+        kind: type[ResultT],
+        unit: UnitOnWire | None = None,
+        after: Pending | None = None,
     ) -> ResultT:
-        """Return the answer if it is of this kind; raise the error that it is otherwise."""
+        """Return the answer if it is of this kind; raise the error that it is otherwise.
+
+        after: the open that went before it in the same exchange; its refusal explains the other's.
+        """
         answer = request.answer
+        if after is not None:
+            note_queue(after)
+            # Without an answer the open says nothing of the request: that may have been done.
+            if isinstance(after.answer, Refused) and not isinstance(answer, kind):
+                self.check_opened(after)
         if isinstance(answer, kind):
             return answer
         raise problem_of(request, unit, self._outstanding.session_problem)

@@ -9,7 +9,6 @@ what programs have let go of, and ChannelEnd the channel. This module knows no v
 from __future__ import annotations
 
 import logging
-import os
 from _thread import RLock
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -67,15 +66,9 @@ class Channel(ChannelBooks):
 
     def disown(self) -> None:
         """Close it in a forked child, without a word; see forking."""
-        state = self._state
-        state.why_closed = (
-            f"this connection was made in process {state.process}, and this is process "
-            f"{os.getpid()}: connect after the fork"
-        )
-        state.is_inherited = True
-        self._closing.set()
+        self._mark_inherited()
         self._recovery.disown()
-        self._outstanding.give_up(state.why_closed, ConnectionClosed)
+        self._outstanding.give_up(self._state.why_closed, ConnectionClosed)
 
     @property
     def is_inside(self) -> bool:

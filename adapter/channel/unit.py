@@ -17,9 +17,9 @@ from adapter.channel.books import ChannelBooks
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
 from adapter.channel.deferred import DeferredPuts
-from adapter.channel.requests import Pending, UnitOnWire, note_queue
+from adapter.channel.requests import Pending, UnitOnWire
 from adapter.core.contract import commands as c
-from adapter.core.contract.results import Done, Refused
+from adapter.core.contract.results import Done
 from adapter.errors import (
     BackedOut,
     Error,
@@ -409,9 +409,4 @@ def _answer(
     else:
         with waiting():
             channel.await_all(requests)
-    if after is not None:
-        note_queue(after)
-        # Without an answer the open says nothing of the request: that one may have been done.
-        if isinstance(after.answer, Refused) and not isinstance(request.answer, kind):
-            channel.check_opened(after)
-    return channel.result(request, kind, unit)
+    return channel.result(request, kind, unit, after)

@@ -8,13 +8,14 @@ from functools import partial
 
 from adapter.channel import arguments as a
 from adapter.channel import requests as rq
+from adapter.channel.books import ChannelBooks
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.unit import AnyUnit, UnitBooks, perform
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData
-from adapter.core.contract.results import Messages
+from adapter.core.contract.results import Messages, Objects
 from adapter.errors import Error
 
 ANY_IDS = (b"", b"", b"")
@@ -69,6 +70,25 @@ def put_request(
     return Pending(command, handle=handle)
 
 
+def put_apart(
+    channel: ChannelBooks,
+    name: str,
+    message: MessageData,
+    unit: UnitBooks | None,
+    options: int = 0,
+    queue_manager: str = "",
+) -> list[Pending]:
+    """Make the open, put and close of a message by a handle for this alone (MQPUT1).
+
+    options: which context the put sets, which the handle is opened for. queue_manager: the queue's,
+    if it is another one.
+    """
+    handle = channel.new_handle(name, c.OUTPUT | options)
+    handle.queue_manager = queue_manager
+    put = put_request(handle, [message], unit, options)
+    return [open_request(handle, put.when_lost), put, close_request(handle)]
+
+
 def get_request(handle: Handle, command: c.Get, unit: UnitBooks | None) -> Pending:
     """Make a get, in a unit or durable by itself."""
     command.handle = handle.number
@@ -110,6 +130,14 @@ def get_apart(
         channel.drop_handle(handle)
         with suppress(Error):
             channel.submit([closing])
+
+
+def dead_letter_queue(channel: Channel) -> str:
+    """Ask for the name of the queue manager's dead-letter queue; "" if it has none."""
+    request = Pending(c.InquireObjects("queue_manager", channel.queue_manager, True))
+    channel.ask([request])
+    (own,) = channel.result(request, Objects).objects
+    return str(own.attributes["dead_letter_queue"])
 
 
 def wanted_ids(

@@ -9,11 +9,10 @@ from typing import Any
 
 from adapter.channel.books import ChannelBooks
 from adapter.channel.channel import Channel
-from adapter.channel.requests import Pending, open_request
+from adapter.channel.requests import Pending
 from adapter.channel.unit import AnyUnit, UnitBooks
-from adapter.channel.verbs import close_request, put_request
+from adapter.channel.verbs import put_apart
 from adapter.client.message import Message, context_asked, outgoing
-from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone
 
 
@@ -25,10 +24,7 @@ def aside_requests(
     told: the fields of the put that differ from the message's.
     """
     fields = {"user": message.user, "application": message.application, **told}
-    asked = context_asked(fields)
-    handle = channel.new_handle(target, c.OUTPUT | asked)
-    put = put_request(handle, [outgoing(message, fields)], work, asked)
-    return [open_request(handle, put.when_lost), put, close_request(handle)]
+    return put_apart(channel, target, outgoing(message, fields), work, context_asked(fields))
 
 
 def put_aside(channel: Channel, target: str, work: AnyUnit, message: Message, **told: Any) -> None:

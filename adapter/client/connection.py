@@ -19,23 +19,23 @@ from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import Accept, InProcessDialer
 from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
-from adapter.channel.requests import Pending, open_request
+from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.unit import AnyUnit, NoUnit, Unit, perform, unit_for
-from adapter.channel.verbs import close_request, get_apart, put_request, wanted_ids
+from adapter.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.client.admin import Administration
 from adapter.client.consumer import Consumer
 from adapter.client.context import Context
 from adapter.client.handles import OpenFor
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.queue import Queue
-from adapter.client.replies import REPLY, ReplyQueue, check_wanted
+from adapter.client.replies import ReplyQueue, address_reply
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription, publish_requests, subscription_of
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
-from adapter.errors import ConnectionClosed, Error, InvalidType
+from adapter.errors import ConnectionClosed, Error
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
@@ -206,18 +206,10 @@ class Connection(Administration, Closing):
         message = outgoing(body, fields, self._context.application)
         inside = unit_for(self._channel, unit)
         asked = context_asked(fields)
-        handle = self._channel.new_handle(a.as_name(name), c.OUTPUT | asked)
-        handle.queue_manager = a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX)
-        put = put_request(handle, [message], inside, asked)
-        opening = open_request(handle, put.when_lost)
-        done = perform(
-            self._channel,
-            inside,
-            [opening, put, close_request(handle)],
-            put,
-            PutDone,
-            after=opening,
-        )
+        to = a.as_name(name), a.as_text("queue_manager", queue_manager, NAME_LENGTH_MAX)
+        requests = put_apart(self._channel, to[0], message, inside, asked, to[1])
+        opening, put, _ = requests
+        done = perform(self._channel, inside, requests, put, PutDone, after=opening)
         return PutResult(done.message_ids[0], done.put_time_ms)
 
     def publish(
@@ -290,12 +282,7 @@ class Connection(Administration, Closing):
         for a reply, QueueNotFound if that is gone because no program waits any more. The queue may
         be one of another queue manager.
         """
-        if not isinstance(message, Message):
-            raise InvalidType(f"reply() answers a Message that was got, not {message!r}")
-        to = check_wanted(message)
-        fields.setdefault("correlation_id", message.message_id)
-        fields.setdefault("message_type", REPLY)
-        where = message.reply_to_queue_manager
+        to, where = address_reply(message, fields)
         return self.put(to, body, queue_manager=where, unit=unit, **fields)
 
     def get(

@@ -23,7 +23,7 @@ from adapter.client.context import Context
 from adapter.client.handles import OpenFor, QueueHandles, modes_of
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.put_many import Pipeline, put_inside
-from adapter.client.replies import ReplyQueue
+from adapter.client.replies import ReplyQueue, outgoing_request
 from adapter.client.retry import Retry, retries_of
 from adapter.client.work import Work, WorkSource, source_of, units, until_cancelled
 from adapter.core.contract import commands as c
@@ -202,9 +202,7 @@ class Queue(AdministeredQueue, Closing):
         Raises UnitInProgress inside a unit, NoReply when none came in time, QueueFull, ...
         """
         token = a.as_cancel(cancel)
-        message, wait_ms = outgoing(body, fields, self._context.application), a.as_wait_ms(timeout)
-        if wait_ms >= 0 and message.expiry_ms < 0 and "expiry_s" not in fields:
-            message.expiry_ms = max(wait_ms, 1)
+        message, wait_ms = outgoing_request(body, fields, self._context.application, timeout)
         asked = context_asked(fields)
         to = self._handles.output(self.name, asked)
         return self._replies.ask(to, message, wait_ms, token, asked)

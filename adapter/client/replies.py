@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+from adapter.channel import arguments as a
 from adapter.channel.books import ChannelBooks
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.forking import new_lock
@@ -15,7 +16,7 @@ from adapter.channel.requests import Handle
 from adapter.channel.unit import perform, unit_for
 from adapter.channel.verbs import get_apart, get_request, open_handle, put_request
 from adapter.client.context import Context
-from adapter.client.message import Message, incoming
+from adapter.client.message import Message, PutFields, incoming, outgoing
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.results import Messages, PutDone
@@ -23,6 +24,7 @@ from adapter.errors import (
     ConnectionBroken,
     ConnectionClosed,
     InvalidOption,
+    InvalidType,
     NoReply,
     QueueNotFound,
     UnitInProgress,
@@ -145,10 +147,31 @@ def loss_of(queue: str) -> ConnectionBroken:
     )
 
 
-def check_wanted(message: Message) -> str:
-    """Return where the reply to a message goes; InvalidOption if it asks for none."""
+def outgoing_request(
+    body: object, fields: PutFields, application: str, timeout: object
+) -> tuple[MessageData, int]:
+    """Make the message of a request; it expires with the wait for its reply, unless it says else.
+
+    Returns too how long to wait, in milliseconds.
+    """
+    message, wait_ms = outgoing(body, fields, application), a.as_wait_ms(timeout)
+    if wait_ms >= 0 and message.expiry_ms < 0 and "expiry_s" not in fields:
+        message.expiry_ms = max(wait_ms, 1)
+    return message, wait_ms
+
+
+def address_reply(message: object, fields: PutFields) -> tuple[str, str]:
+    """Return the queue, and its queue manager, that a reply to a message goes to; fill in what the
+    put of the reply does not say itself.
+
+    Raises InvalidOption if the message asks for none.
+    """
+    if not isinstance(message, Message):
+        raise InvalidType(f"reply() answers a Message that was got, not {message!r}")
     if not message.reply_to:
         raise InvalidOption(
             f"message {message.message_id.hex()} names no queue for a reply: it is not a request"
         )
-    return message.reply_to
+    fields.setdefault("correlation_id", message.message_id)
+    fields.setdefault("message_type", REPLY)
+    return message.reply_to, message.reply_to_queue_manager

@@ -29,9 +29,9 @@ from msgspec import Struct
 
 from adapter.channel import arguments as a
 from adapter.channel.channel import Channel
-from adapter.channel.requests import Handle, Pending
+from adapter.channel.requests import Handle
 from adapter.channel.unit import AnyUnit
-from adapter.channel.verbs import get_request
+from adapter.channel.verbs import dead_letter_queue, get_request
 from adapter.client import admin
 from adapter.client.aside import put_aside
 from adapter.client.message import Message, incoming
@@ -39,7 +39,7 @@ from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import backout
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Property
-from adapter.core.contract.results import Messages, Objects
+from adapter.core.contract.results import Messages
 from adapter.core.mq_layouts.dead_letter import DeadLetter, stamps
 from adapter.errors import (
     BackedOut,
@@ -276,7 +276,7 @@ class Retries:
             if problem is None:
                 return str(target)
             log.warning("queue %s does not take a message that failed: %s", target, problem)
-        dead = self._dead_letter_queue()
+        dead = dead_letter_queue(self._channel)
         if not dead or dead in (target, self._name):
             return ""
         header = self._header()
@@ -308,12 +308,6 @@ class Retries:
         except QueueNotFound:
             return ""
         return str(described["backout_requeue_queue"])
-
-    def _dead_letter_queue(self) -> str:
-        request = Pending(c.InquireObjects("queue_manager", "*", False))
-        self._channel.ask([request])
-        (own,) = self._channel.result(request, Objects).objects
-        return str(own.attributes["dead_letter_queue"])
 
     def _log(self, message: Message, failures: int, what: str, error: BaseException | None) -> None:
         log.warning(

@@ -139,7 +139,7 @@ def consumer_settings(
     return {
         **TIMINGS,
         "client.id": "mqk-ledger-reader",
-        "fetch.wait.max.ms": 500,
+        "fetch.wait.max.ms": 500,  # new records answer it at once; an idle reader asks rarely
         "fetch.error.backoff.ms": 20,
         "fetch.queue.backoff.ms": 5,
         "fetch.message.max.bytes": RECORD_BYTES_MAX,

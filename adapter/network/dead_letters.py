@@ -12,12 +12,11 @@ import time
 from msgspec import structs
 
 from adapter.channel.channel import Channel
-from adapter.channel.requests import Pending
 from adapter.channel.unit import AnyUnit, perform
-from adapter.channel.verbs import close_handles, open_handle, put_request
+from adapter.channel.verbs import close_handles, dead_letter_queue, open_handle, put_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData
-from adapter.core.contract.results import Objects, PutDone
+from adapter.core.contract.results import PutDone
 from adapter.core.mq_layouts.dead_letter import as_dead_letter
 from adapter.errors import ConnectionBroken, Error
 from adapter.network.port import NetworkError
@@ -43,7 +42,7 @@ def put_dead_letter(channel: Channel, unit: AnyUnit, queue: str, message: Delive
 
     Raises NoDestinationError, ConnectionBroken.
     """
-    name = _dead_letter_queue(channel)
+    name = dead_letter_queue(channel)
     wrong = f"message {message.message.message_id.hex()} on {queue} has no valid MQXQH"
     if not name:
         raise NoDestinationError(
@@ -61,13 +60,6 @@ def put_dead_letter(channel: Channel, unit: AnyUnit, queue: str, message: Delive
     except Error as error:
         text = f"{wrong}, and the dead-letter queue does not take it: {error}"
         raise NoDestinationError(text) from error
-
-
-def _dead_letter_queue(channel: Channel) -> str:
-    request = Pending(c.InquireObjects("queue_manager", channel.queue_manager, True))
-    channel.ask([request])
-    (own,) = channel.result(request, Objects).objects
-    return str(own.attributes["dead_letter_queue"])
 
 
 def _letter(queue_manager: str, queue: str, message: MessageData, now_ms: int) -> MessageData:

@@ -121,7 +121,7 @@ def give(
             cursor.release(qm, handle, request.now_ms)
         if command.options & IF_PERSISTENT and not any(one.message.persistence for one in found):
             unit = None
-    last = segments.join(found).message if command.options & COMPLETE else found[-1].message
+    last = shown[0].message if command.options & COMPLETE else found[-1].message
     held = command.unit if unit is not None else b""
     warning = groups.follow(qm, request, command, handle, held, last)
     pages.look_ahead(qm, handle.queue, -found[-1].place[0])

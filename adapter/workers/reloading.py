@@ -13,7 +13,7 @@ class WatchedFiles:
         self._seen: dict[str, int] = {}
 
     def add(self, files: Iterable[str]) -> None:
-        """WatchedFiles these, too."""
+        """Watch these, too."""
         for file in files:
             if file not in self._seen:
                 self._seen[file] = _time_of(file)

@@ -14,7 +14,7 @@ from adapter.client.work import PREFETCH_MAX
 
 PROCESSES_MAX = 1000
 THREADS_MAX = 250
-"""Of a process: its connection has 256 units."""
+"""Of a process."""
 PORT_MAX = 65535
 
 

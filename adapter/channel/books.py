@@ -19,7 +19,7 @@ import msgspec
 from adapter.channel.answers import problem_of
 from adapter.channel.conversation import Introduction
 from adapter.channel.requests import Handle, Pending, UnitOnWire, note_queue
-from adapter.channel.state import ChannelState
+from adapter.channel.state import ChannelState, NewLink
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract.results import ConsumerState, Done, Opened, Refused, Subscribed
 from adapter.errors import ConnectionClosed, Error
@@ -89,8 +89,8 @@ class ChannelBooks(ABC):
         state.is_inherited = True
         self._closing.set()
 
-    def on_link(self, call: Callable[[bool], None]) -> None:
-        """Have this called with False when the link is lost, with True when there is a new one.
+    def on_link(self, call: Callable[[NewLink | None], None]) -> None:
+        """Have this called with None when the link is lost, and with the one in its place.
 
         Any thread may call it. It must return at once, and call nothing here.
         """

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import threading
 
 import pytest
 
@@ -169,3 +170,22 @@ async def test_an_error_leaves_nothing_behind(server: Loopback) -> None:
         figures = qm.statistics()
         assert (figures["unanswered"], figures["units"]) == (0, 0)
         assert server.call(lambda: sum(len(s.units) for s in server.qm.connections.values())) == 0
+
+
+async def test_a_dropped_connection_is_ended_and_warned_of(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = threading.Event()
+    monkeypatch.setattr(server, "gone", lambda _number: gone.set())
+    before = asyncio.all_tasks()
+    qm = await adapter.aio.connect(server.address)
+    (keeper,) = asyncio.all_tasks() - before
+    await qm.put("Q", b"x")
+    queue = qm.queue("Q")
+    del qm
+    assert await queue.depth() == 1  # its queue keeps it
+    with pytest.warns(ResourceWarning, match="the connection to queue manager QM1 was dropped"):
+        del queue
+    await asyncio.wait([keeper], timeout=10)
+    assert keeper.cancelled()
+    assert await asyncio.to_thread(gone.wait, 10)

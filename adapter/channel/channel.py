@@ -90,7 +90,6 @@ class Channel(ChannelBooks):
     def let_go_unit(self, unit: UnitOnWire) -> None:
         """Have a unit backed out with what is sent or read next; see ChannelBooks."""
         self._outstanding.let_go.append(unit)
-        self._interruptions.put_off(self._letting_go.flush)
 
     def close_soon(self, handles: Iterable[Handle]) -> None:
         """Have handles closed, and do not wait for it: for signal handlers, see is_inside."""
@@ -193,6 +192,8 @@ class Channel(ChannelBooks):
         if link is None:
             self._recovery.reconnect()
             return
+        if self._outstanding.let_go:
+            self._letting_go.send_reading(self._receiver.receive)
         try:
             self._receiver.read(link)
         except LinkLost as lost:

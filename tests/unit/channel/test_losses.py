@@ -118,6 +118,15 @@ def test_the_address_is_where_it_is_now(server: Loopback, caplog: pytest.LogCapt
     server.start()
 
 
+def test_a_queue_manager_that_says_goodbye_is_quoted(
+    server: Loopback, qm: adapter.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    goodbye = Refused(Reason.QUEUE_MANAGER_STOPPING, "QM1", "the queue manager is stopping")
+    server.call(lambda: [one.say_goodbye(goodbye) for one in list(server.clients.values())])
+    qm.queues()
+    assert " lost (the queue manager is stopping): reconnecting " in lines(caplog)[0]
+
+
 def test_closing_is_no_loss(
     server: Loopback, connect: Connect, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -68,15 +68,29 @@ def test_a_waiting_thread_backs_it_out(
     assert [one.body for one in got if one] == [b"at last"]
 
 
-def test_the_garbage_collector_may_drop_it_while_the_lock_is_held(
+def test_the_garbage_collector_waits_for_no_thread_that_has_the_lock(
     server: Loopback, qm: adapter.Connection
 ) -> None:
     unit = open_unit(qm)
     cycle: list[object] = [unit]
     cycle.append(cycle)
+    held, dropped = threading.Event(), threading.Event()
+    waited: list[bool] = []
+
+    def hold() -> None:
+        with qm._channel._lock:
+            held.set()
+            waited.append(dropped.wait(5))
+
+    holding = threading.Thread(target=hold)
+    holding.start()
+    assert held.wait(10)
     del unit, cycle
-    with qm._channel._lock, pytest.warns(ResourceWarning):
+    with pytest.warns(ResourceWarning):
         gc.collect()
+    dropped.set()
+    holding.join()
+    assert waited == [True]
     assert qm.queue("Q").depth() == 0
     assert server.count(c.Backout) == 1
 

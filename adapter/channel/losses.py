@@ -15,18 +15,19 @@ import logging
 import time
 
 from adapter.channel.conversation import Introduction
+from adapter.channel.handshake import BACK_OFF_MAX_S
 from adapter.channel.link.port import Link
 from adapter.channel.state import ChannelState, NewLink
 
-STEADY_S = 1.0
-"""As long as the longest pause between two attempts."""
+STEADY_S = BACK_OFF_MAX_S
+"""So an address where each link ends at once is still tried with pauses that grow."""
 
 log = logging.getLogger("adapter.client")
 
 
 class Losses:
     """The losses of one channel. Every method is called by the thread or task that connects, but
-    for begin() and report(). why: the last link was lost, or could not be made.
+    for begin() and report(). why: the reason why the last link was lost, or could not be made.
     """
 
     def __init__(self, state: ChannelState, introduction: Introduction) -> None:

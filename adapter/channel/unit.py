@@ -72,6 +72,7 @@ class UnitBooks:
     """A unit of work as far as nothing is waited for: what it has asked, and where it stands."""
 
     _state = UnitState.NEW
+    """Of the class, so that the garbage collector finds it where a unit could not be made."""
 
     def __init__(self, channel: ChannelBooks, *, ahead: bool = False) -> None:
         """ahead: the program is not shown what it gets, and a backout raises no count."""

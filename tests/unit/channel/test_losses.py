@@ -122,7 +122,12 @@ def test_a_queue_manager_that_says_goodbye_is_quoted(
     server: Loopback, qm: adapter.Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
     goodbye = Refused(Reason.QUEUE_MANAGER_STOPPING, "QM1", "the queue manager is stopping")
-    server.call(lambda: [one.say_goodbye(goodbye) for one in list(server.clients.values())])
+
+    def stop() -> None:
+        for client in list(server.clients.values()):
+            client.say_goodbye(goodbye)
+
+    server.call(stop)
     qm.queues()
     assert " lost (the queue manager is stopping): reconnecting " in lines(caplog)[0]
 

@@ -11,6 +11,7 @@ import pytest
 
 import adapter
 from adapter import errors as e
+from adapter.channel.calls_in_turn import CallsInTurn
 from adapter.core.contract import commands as c
 from tests.support.loopback import Loopback, OnCommand
 
@@ -147,6 +148,22 @@ def test_the_thread_ends_with_a_connection_that_was_dropped(server: Loopback) ->
     thread.join(WAIT_S)
     assert not thread.is_alive()
     assert gone() is None
+
+
+def test_without_a_thread_for_it_the_verbs_go_on(
+    server: Loopback,
+    connect: Connect,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def begin(_calls: CallsInTurn) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(CallsInTurn, "begin", begin)
+    qm = connect(on_reconnect=print)
+    server.cut_all()
+    assert qm.queues() == []
+    assert "on_reconnect failed" in caplog.text
 
 
 def test_what_is_no_function_is_refused(server: Loopback) -> None:

@@ -29,6 +29,7 @@ from adapter.client.context import Context
 from adapter.client.handles import OpenFor
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.queue import Queue
+from adapter.client.reconnecting import OnReconnect, ReconnectCalls, as_on_reconnect
 from adapter.client.replies import ReplyQueue, address_reply
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription, publish_requests, subscription_of
@@ -50,6 +51,7 @@ class ClientOptions(ConnectOptions, total=False):
     """The keyword arguments of connect(); see there."""
 
     registry: SchemaRegistry | Schemas | str | None
+    on_reconnect: OnReconnect[Connection] | None
 
 
 def connect(
@@ -64,6 +66,7 @@ def connect(
     kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    on_reconnect: OnReconnect[Connection] | None = None,
 ) -> Connection:
     """Connect to a queue manager.
 
@@ -78,6 +81,8 @@ def connect(
     address is not used then. kafka_options: further settings of librdkafka for it, for security.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
+    on_reconnect: called with a Reconnected whenever that was done, in a thread of its own, one call
+    after the other. It may use the connection; an exception is logged, and the connection stays.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
     return connect_by(
@@ -89,6 +94,7 @@ def connect(
         registry=registry,
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,
+        on_reconnect=on_reconnect,
     )
 
 
@@ -120,10 +126,11 @@ def connect_in_process(
 def connect_by(dialers: Sequence[Dialer], **options: Unpack[ClientOptions]) -> Connection:
     """Connect by the first of these that reaches a queue manager; see connect()."""
     registry = options.pop("registry", None)
+    on_reconnect = as_on_reconnect(options.pop("on_reconnect", None), may_await=False)
     handshake = handshake_by(dialers, options)
     channel = Channel(handshake, timeouts_by(options))
     schemas, own = schemas_by(registry)
-    return Connection(Context(channel, handshake.application, schemas), own)
+    return Connection(Context(channel, handshake.application, schemas), own, on_reconnect)
 
 
 def schemas_by(
@@ -139,12 +146,21 @@ def schemas_by(
 class Connection(Administration, Closing):
     """A connection to a queue manager, shared by threads. Leaving it as a context closes it."""
 
-    def __init__(self, context: Context, own_schemas: Schemas | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        own_schemas: Schemas | None = None,
+        on_reconnect: OnReconnect[Connection] | None = None,
+    ) -> None:
         """own_schemas: those that were made for this connection, and are closed with it."""
         self._own_schemas = own_schemas
         self._context = context
         self._channel = context.channel
         self._replies = ReplyQueue(context)
+        self._reconnects = None
+        if on_reconnect is not None:
+            self._reconnects = ReconnectCalls(on_reconnect, self)
+            self._channel.on_link(self._reconnects.note)
 
     @property
     def name(self) -> str:
@@ -333,7 +349,7 @@ class Connection(Administration, Closing):
 
         It waits for commits in flight, and raises the failure of one when all is closed.
         """
-        self._channel.close()
+        self.disconnect()
         if self._own_schemas is not None:
             self._own_schemas.close()
         if not self._channel.is_inside:  # else in a signal handler, which cannot wait
@@ -354,7 +370,10 @@ class Connection(Administration, Closing):
 
     def disconnect(self, abrupt: bool = False) -> None:
         """Like close(). abrupt: without a word, as when a program dies."""
-        self._channel.close(a.as_flag("abrupt", abrupt))
+        is_abrupt = a.as_flag("abrupt", abrupt)
+        if self._reconnects is not None:
+            self._reconnects.end()
+        self._channel.close(is_abrupt)
 
     def statistics(self) -> dict[str, Any]:
         """Return the figures of this connection."""

@@ -1,6 +1,6 @@
 """A program that is killed before a line: `python -m tests.support.killed_at_line PROGRAM`.
 
-For each line of standard input, a JSON list of a number and the program's arguments, its main() runs
+For each line of standard input, a JSON list of a number and the program's arguments, main() runs
 in a forked child, which ends without a word before its line of that number, counted as they are
 executed; 0: none. The answer is a line: "killed", or what the program printed. The program is
 imported once, and must not connect or start threads when it is.

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from adapter import testing
-from tests.pages.blocks import TOP, blocks
+from tests.pages.blocks import TOP
 
 PROGRAM = TOP / "examples" / "sdk" / "outbox.py"
 QUEUE = "PARCELS"
@@ -123,12 +123,3 @@ def put_once(place: Place) -> None:
             if qm.queue(QUEUE).depth():
                 break
     assert place.count(place.shop, "outbox") == 1
-
-
-def test_the_page_quotes_the_program() -> None:
-    page = TOP / "docs" / "patterns.md"
-    quoted = [one for one in blocks(page) if one.said.startswith("tests/acceptance/test_outbox.py")]
-    assert quoted
-    for one in quoted:
-        for part in one.text.split("\n\n\n"):
-            assert part.strip() in PROGRAM.read_text(), f"{one.place}: not as in {PROGRAM.name}"

@@ -36,26 +36,28 @@ def place(shop: sqlite3.Connection, queue: str, order: str) -> None:
 def relay(qm: adapter.Connection, shop: sqlite3.Connection) -> int:
     """Put the messages of up to a hundred notes in one unit; return how many."""
     settle(qm, shop)
-    if shop.execute("SELECT 1 FROM outbox WHERE unit_id IS NULL").fetchone() is None:
+    new = "SELECT number, queue, body FROM outbox WHERE unit_id IS NULL ORDER BY number LIMIT ?"
+    notes = shop.execute(new, [AT_ONCE]).fetchall()
+    if not notes:
         return 0
     with qm.unit() as unit:
-        notes = claim(shop, unit.id)
         for number, queue, body in notes:
             qm.put(queue, body, message_id=f"shop-{number}")
+        if not claim(shop, [note[0] for note in notes], unit.id):
+            unit.backout()  # another relay was quicker
+            return 0
     forget(shop, unit.id)
     return len(notes)
 
 
-def claim(shop: sqlite3.Connection, unit_id: bytes) -> list[tuple[int, str, str]]:
-    """Write a unit's id beside the notes that it will put, before it can be committed."""
+def claim(shop: sqlite3.Connection, numbers: list[int], unit_id: bytes) -> bool:
+    """Write a unit's id beside its notes, before it is committed; False if they have another."""
+    mine = "UPDATE outbox SET unit_id = ? WHERE number = ? AND unit_id IS NULL"
     with shop:
-        shop.execute(
-            "UPDATE outbox SET unit_id = ? WHERE number IN "
-            "(SELECT number FROM outbox WHERE unit_id IS NULL ORDER BY number LIMIT ?)",
-            [unit_id, AT_ONCE],
-        )
-    mine = "SELECT number, queue, body FROM outbox WHERE unit_id = ? ORDER BY number"
-    return shop.execute(mine, [unit_id]).fetchall()
+        count = shop.executemany(mine, [(unit_id, number) for number in numbers]).rowcount
+        if count < len(numbers):
+            shop.rollback()
+    return count == len(numbers)
 
 
 def settle(qm: adapter.Connection, shop: sqlite3.Connection) -> None:
@@ -65,7 +67,7 @@ def settle(qm: adapter.Connection, shop: sqlite3.Connection) -> None:
         outcome = qm.outcome(unit_id)
         if outcome == "committed":
             forget(shop, unit_id)
-        elif outcome != "in flight":  # "backed out", or "unknown": the warehouse drops seconds
+        elif outcome != "in flight":  # "backed out", or after an hour "unknown"
             with shop:
                 shop.execute("UPDATE outbox SET unit_id = NULL WHERE unit_id = ?", [unit_id])
 

@@ -16,6 +16,7 @@ import pytest
 
 from adapter import testing
 from tests.pages.blocks import TOP
+from tests.support.killed_at_line import load
 
 PROGRAM = TOP / "examples" / "sdk" / "outbox.py"
 QUEUE = "PARCELS"
@@ -112,6 +113,27 @@ def test_when_the_outcome_is_forgotten_the_inbox_drops_the_second_message(place:
         assert qm.queue(QUEUE).depth() == 2
     assert place.run("receive")
     assert place.count(place.warehouse, "parcels") == 1
+
+
+def test_several_relays_put_a_message_once(place: Place) -> None:
+    """One that comes while another has put and not committed leaves its notes; so does one that
+    has read them before.
+    """
+    outbox = load(PROGRAM)
+    assert place.run("order")
+    with (
+        closing(sqlite3.connect(place.shop)) as shop,
+        place.manager.connect() as first,
+        place.manager.connect() as second,
+    ):
+        with first.unit() as unit:
+            first.put(QUEUE, "42 widgets", message_id="shop-1")
+            assert outbox.claim(shop, [1], unit.id)
+            assert outbox.relay(second, shop) == 0
+            assert not outbox.claim(shop, [1], b"another unit")
+        assert outbox.relay(second, shop) == 0
+        assert second.queue(QUEUE).depth() == 1
+    assert place.count(place.shop, "outbox") == 0
 
 
 def put_once(place: Place) -> None:

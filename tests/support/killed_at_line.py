@@ -12,19 +12,26 @@ import io
 import json
 import os
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 KILLED = 9
 
 
-def main(program: str) -> None:
-    """Run what standard input asks for, until it ends."""
-    spec = importlib.util.spec_from_file_location("program", program)
+def load(program: Path) -> Any:
+    """Import a program by its path."""
+    spec = importlib.util.spec_from_file_location(program.stem, program)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def main(program: Path) -> None:
+    """Run what standard input asks for, until it ends."""
+    module = load(program)
     for line in sys.stdin:
         number, arguments = json.loads(line)
         out, into = os.pipe()
@@ -60,4 +67,4 @@ def _run(module: Any, number: int, arguments: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(Path(sys.argv[1]))

@@ -12,6 +12,7 @@ import io
 import json
 import os
 import sys
+import traceback
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -36,16 +37,18 @@ def main(program: Path) -> None:
         number, arguments = json.loads(line)
         out, into = os.pipe()
         if not (child := os.fork()):
-            os.write(into, _run(module, number, arguments).encode())
-            os._exit(0)
+            os._exit(_run(module, number, arguments, into))
         os.close(into)
         with os.fdopen(out) as file:
             printed = file.read()
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status not in (0, KILLED):
+            sys.exit(f"{program} {arguments} ended with {status}")
         print(json.dumps("killed" if status == KILLED else printed), flush=True)
 
 
-def _run(module: Any, number: int, arguments: list[str]) -> str:
+def _run(module: Any, number: int, arguments: list[str], into: int) -> int:
+    """Run the program, in a child; returns its exit status."""
     printed = io.StringIO()
     left = number
 
@@ -59,11 +62,16 @@ def _run(module: Any, number: int, arguments: list[str]) -> str:
                 os._exit(KILLED)
         return trace
 
-    with contextlib.redirect_stdout(printed):
-        sys.settrace(trace)
-        module.main(arguments)
-        sys.settrace(None)
-    return printed.getvalue().strip()
+    try:
+        with contextlib.redirect_stdout(printed):
+            sys.settrace(trace)
+            module.main(arguments)
+            sys.settrace(None)
+    except Exception:  # noqa: BLE001 -- it goes no further: this is not the child's loop
+        traceback.print_exc()
+        return 1
+    os.write(into, printed.getvalue().strip().encode())
+    return 0
 
 
 if __name__ == "__main__":

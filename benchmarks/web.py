@@ -129,8 +129,9 @@ class Service:
         self.terminate()
         try:
             return self._process.wait(STOP_S)
-        finally:
+        except subprocess.TimeoutExpired:
             self._process.kill()
+            return self._process.wait(STOP_S)
 
 
 @contextmanager

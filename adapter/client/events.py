@@ -7,12 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from adapter.channel.arguments import EPOCH
-from adapter.channel.channel import Channel
+from adapter.channel.books import ChannelBooks
+from adapter.core.contract.records import EventRaised
 from adapter.errors import KafkaNotAvailable
+
+if TYPE_CHECKING:
+    from adapter.topics.events import EventReader
 
 
 class Event(Struct, frozen=True):
@@ -33,15 +38,24 @@ class Event(Struct, frozen=True):
 
 
 def read_events(
-    channel: Channel, wait_ms: int, options: Mapping[str, str]
+    channel: ChannelBooks, wait_ms: int, options: Mapping[str, str]
 ) -> Generator[Event, None, None]:
-    """Give the events of the queue manager; see Administration.events()."""
+    """Give the events of the queue manager; see Connection.events()."""
+    with event_reader(channel, options) as reader:
+        yield from map(shown_event, reader.read(wait_ms))
+
+
+def event_reader(channel: ChannelBooks, options: Mapping[str, str]) -> EventReader:
+    """Return a reader of the queue manager's topic. Raises KafkaNotAvailable."""
     if not channel.kafka:
         raise KafkaNotAvailable(
             f"queue manager {channel.queue_manager} is in memory: it has no topic of events"
         )
     from adapter.topics.events import EventReader  # noqa: PLC0415 -- it loads a Kafka client
 
-    with EventReader(channel.queue_manager, channel.kafka, options) as reader:
-        for event in reader.read(wait_ms):
-            yield Event(event.kind, event.name, event.time_ms, event.details)
+    return EventReader(channel.queue_manager, channel.kafka, options)
+
+
+def shown_event(event: EventRaised) -> Event:
+    """Return an event as programs are shown it."""
+    return Event(event.kind, event.name, event.time_ms, event.details)

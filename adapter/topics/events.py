@@ -29,7 +29,7 @@ from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS, LastError
 ANSWER_MS = 10_000
 """How long Kafka may take for the first record, or to report that the topic is empty."""
 LOOK_MS = 200
-"""How long a Ctrl-C may have to wait."""
+"""How long a Ctrl-C, and end(), may have to wait."""
 
 
 class EventReader:
@@ -42,6 +42,7 @@ class EventReader:
         self._servers = bootstrap_servers
         self._topic = names.events_topic(queue_manager)
         self._error = LastError()
+        self._is_ended = False
         settings = {
             **TIMINGS,
             "client.id": "mqk-events",
@@ -66,7 +67,15 @@ class EventReader:
         return self
 
     def __exit__(self, *_problem: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of Kafka; no thread may be reading."""
         self._consumer.close()
+
+    def end(self) -> None:
+        """End the read that another thread is in, within LOOK_MS."""
+        self._is_ended = True
 
     def read(self, wait_ms: int) -> Iterator[EventRaised]:
         """Give the events, oldest first, until none has come for so long; -1: without end.
@@ -76,7 +85,7 @@ class EventReader:
         at_end = False
         while True:
             record = self._next(wait_ms if at_end else ANSWER_MS)
-            if record is None and at_end:
+            if record is None and (at_end or self._is_ended):
                 return
             if record is None:
                 raise self._failure(self._error.text or f"no answer in {ANSWER_MS // 1000} s")
@@ -95,7 +104,8 @@ class EventReader:
             step_ms = min(left_ms, LOOK_MS) if wait_ms >= 0 else LOOK_MS
             record = self._consumer.poll(step_ms / 1000)
             left_ms -= step_ms
-            if record is not None or (wait_ms >= 0 and left_ms <= 0):
+            is_over = self._is_ended or (wait_ms >= 0 and left_ms <= 0)
+            if record is not None or is_over:
                 return record
 
     def _failure(self, why: str) -> KafkaNotAvailable:

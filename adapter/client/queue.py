@@ -131,8 +131,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         SchemaIncompatible, InvalidSchema, RegistryNotAvailable, and what put() raises: then
         nothing was put.
         """
-        of = subject_of(self.name, subject)
-        flag = a.as_flag("register", register)
+        of, flag = subject_of(self.name, subject), a.as_flag("register", register)
         body = self._context.schemas.encode(value, schema=schema, subject=of, register=flag)
         return self.put(body, unit=unit, wait=wait, **fields)
 

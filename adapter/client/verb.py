@@ -7,11 +7,10 @@ object of threads, and a coroutine on an object of tasks. This module knows no v
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from functools import wraps
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from adapter.channel.channel import Channel
 from adapter.channel.steps import Steps, run
@@ -29,12 +28,20 @@ class ThreadFace:
         return run(self._channel, steps)
 
 
-class TaskFace(ABC):
+class TaskRunner(Protocol):
+    """The channel of tasks, as an object with verbs sees it."""
+
+    async def run(self, steps: Steps[ResultT]) -> ResultT:
+        """Drive a verb; return its result."""
+
+
+class TaskFace:
     """An object whose verbs are awaited."""
 
-    @abstractmethod
+    _channel: TaskRunner
+
     async def _run(self, steps: Steps[ResultT]) -> ResultT:
-        """Drive a verb; return its result."""
+        return await self._channel.run(steps)
 
 
 class Verb(Generic[P, ResultT]):

@@ -19,8 +19,8 @@ class Consumer(TaskFace, ConsumerVerbs, TaskClosing):
 
     Batches are numbered from 1 on, without gaps, and are consumed in that order. claim: an id that
     is another one after the consumer was away too long and lost what it had. If a task is cancelled
-    while it waits for an answer, asking again is harmless: a batch that was claimed meanwhile is
-    the next one still.
+    while it waits for an answer, asking again is harmless: what was claimed meanwhile is in one of
+    the batches up to `last`.
     """
 
     _channel: TaskChannel

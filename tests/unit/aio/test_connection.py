@@ -1,14 +1,20 @@
 """Connecting from a task."""
 
 import asyncio
+import json
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import adapter
+import adapter.testing
 from adapter import errors as e
+from adapter.channel.link.port import HostNotReached
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
+from adapter.network import lookup
 from tests.support.loopback import Loopback
 
 
@@ -51,3 +57,87 @@ async def test_connecting_is_cancelled(server: Loopback) -> None:
             await adapter.aio.connect(server.address)
     await asyncio.sleep(0.1)
     assert server.call(lambda: len(server.clients)) == 0
+
+
+@pytest.fixture
+def looked_up(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The threads in which the directory was read. Its readings stand for those of a real Kafka."""
+    threads: list[int] = []
+
+    def look_up(timeout_s: float) -> str:
+        assert timeout_s > 0
+        threads.append(threading.get_ident())
+        return server.address
+
+    def directory_look_up(*named: object) -> Callable[[float], str]:
+        assert named == ("QM1", "broker:9092", {"client.id": "x"})
+        return look_up
+
+    monkeypatch.setattr(lookup, "directory_look_up", directory_look_up)
+    return threads
+
+
+async def test_the_directory_is_read_by_a_thread_for_each_link(
+    server: Loopback, looked_up: list[int]
+) -> None:
+    async with await adapter.aio.connect(
+        queue_manager="QM1", bootstrap_servers="broker:9092", kafka_options={"client.id": "x"}
+    ) as qm:
+        assert len(looked_up) == 1
+        await asyncio.to_thread(server.cut_all)
+        await qm.put("Q", b"x")
+        assert len(looked_up) == 2
+        assert threading.get_ident() not in looked_up
+    with pytest.raises(e.InvalidName):
+        await adapter.aio.connect(bootstrap_servers="")
+
+
+async def test_a_queue_manager_that_is_not_in_the_directory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def look_up(_timeout_s: float) -> str:
+        raise HostNotReached("queue manager QM9 is not in the directory")
+
+    monkeypatch.setattr(lookup, "directory_look_up", lambda *_named: look_up)
+    with pytest.raises(e.QueueManagerNotAvailable, match="QM9 is not in the directory"):
+        await adapter.aio.connect(queue_manager="QM9", bootstrap_servers="broker:9092")
+
+
+async def test_a_value_is_put_and_decoded_without_blocking(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: set[int] = set()
+    registry = adapter.testing.schema_registry()
+
+    def watch(ask: Callable[..., object]) -> Callable[..., object]:
+        def call(*asked: object) -> object:
+            threads.add(threading.get_ident())
+            return ask(*asked)
+
+        return call
+
+    monkeypatch.setattr(registry, "lookup", watch(registry.lookup))
+    monkeypatch.setattr(registry, "schema", watch(registry.schema))
+    order = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
+    registry.register("Q-value", json.dumps(order))
+    async with await adapter.aio.connect(server.address, registry=registry) as qm:
+        queue = qm.queue("Q")
+        await queue.put_value({"number": 7}, schema=order, priority=4)
+        with pytest.raises(e.NotAvro):
+            await queue.put_value({"number": "x"}, schema=order)
+        with pytest.raises(e.SchemaNotFound):
+            await queue.put_value({"number": 7}, schema=order, subject="OTHER")
+        got = await queue.get()
+        assert got is not None
+        assert got.priority == 4
+        assert await qm.decode(got) == got.decode() == {"number": 7}
+        assert await queue.depth() == 0
+        async with qm.unit() as unit:
+            await queue.put_value({"number": 8}, schema="Q-value", wait=False)
+            await unit.backout()
+        assert await queue.get() is None
+    assert threads
+    assert threading.get_ident() not in threads
+    async with await adapter.aio.connect(server.address) as qm:
+        with pytest.raises(e.InvalidOption, match="no schema registry was named"):
+            await qm.queue("Q").put_value({"number": 7}, schema=order)

@@ -127,6 +127,17 @@ async def test_a_connection_that_was_lost_while_it_ended_another(server: Loopbac
             await qm.end_connection(1_000)
 
 
+async def test_more_commands_than_a_session_numbers_wait_their_turn(server: Loopback) -> None:
+    server.holds = (c.PurgeQueue,)
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        purging = [asyncio.create_task(queue.purge()) for _ in range(1_000)]
+        await asyncio.sleep(0.3)
+        assert 0 < qm.statistics()["unanswered"] < 768
+        await asyncio.to_thread(server.release)
+        assert await asyncio.gather(*purging) == [0] * 1_000
+
+
 async def test_verbs_of_another_loop_are_refused(server: Loopback) -> None:
     async with await adapter.aio.connect(server.address) as qm:
         with pytest.raises(e.WrongEventLoop):

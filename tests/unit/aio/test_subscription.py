@@ -54,6 +54,19 @@ async def test_publications_of_a_unit_and_gets_in_units(server: Loopback) -> Non
         assert bodies == [b"1", b"2"]
 
 
+async def test_units_go_on_behind_a_lost_connection(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        one = await qm.subscribe("a")
+        units = one.units(timeout=10)
+        waiting = asyncio.ensure_future(anext(units))
+        await asyncio.sleep(0.05)
+        await asyncio.to_thread(server.cut_all)
+        await qm.publish("a", "x")
+        async with await waiting as unit:
+            assert [message.body for message in unit.messages] == [b"x"]
+        assert server.count(c.Open) == 0  # its queue is opened with the subscription
+
+
 async def test_a_get_waits_for_a_publication(server: Loopback) -> None:
     async with await adapter.aio.connect(server.address) as qm:
         subscription = await qm.subscribe("a")

@@ -135,9 +135,7 @@ class Connection(TaskFace, Administration, TaskClosing):
         The arguments are those of adapter.Connection.consumer().
         Raises QueueNotFound, ConsumerInUse, InvalidName.
         """
-        made = Consumer(self._channel, queue, name, timeout, may_break_off)
-        await made.open()
-        return made
+        return await Consumer(self._channel, queue, name, timeout, may_break_off)
 
     async def put(
         self,
@@ -210,9 +208,7 @@ class Connection(TaskFace, Administration, TaskClosing):
         Raises InvalidTopic, InvalidSelector, SubscriptionInUse, SubscribeInhibited, ...
         """
         wanted = subscription_of(topic, name, durable, destination, retained, level, selection)
-        made = Subscription(self._context, wanted, self._replies)
-        await made.open()
-        return made
+        return await Subscription(self._context, wanted, self._replies)
 
     async def reply(
         self,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Generator
 from datetime import timedelta
+from typing import Any, Self
 
 from adapter.aio.channel import ResultT, TaskChannel
 from adapter.aio.closing import TaskClosing
@@ -36,7 +38,11 @@ class Consumer(TaskFace, ConsumerVerbs, TaskClosing):
         super().__init__(channel, queue, name, timeout, may_break_off)
         self._lock = asyncio.Lock()
 
-    async def open(self) -> None:
+    def __await__(self) -> Generator[Any, None, Self]:
+        """Open it."""
+        return self._open().__await__()
+
+    async def _open(self) -> Self:
         """Open it, or open it anew if that failed when the connection was lost."""
         async with self._lock:
             self._check_open()
@@ -44,6 +50,7 @@ class Consumer(TaskFace, ConsumerVerbs, TaskClosing):
                 request = open_request(self._handle)
                 await ask_to_open(self._channel, request, self._handle)
                 self._note_opening(request)
+        return self
 
     async def close(self) -> None:
         """Let go of the name: another program may open it, and is given the same batches."""
@@ -53,5 +60,5 @@ class Consumer(TaskFace, ConsumerVerbs, TaskClosing):
             await close_handles(self._channel, [self._handle])
 
     async def _run(self, steps: Steps[ResultT]) -> ResultT:
-        await self.open()
+        await self._open()
         return await super()._run(steps)

@@ -24,17 +24,13 @@ class Subscription(Queue):
     """
 
     def __init__(self, context: TaskContext, wanted: c.Subscribe, replies: TaskReplies) -> None:
-        super().__init__(context, "subscription", None, replies)
+        super().__init__(context, "subscription", "input", replies)
         self.topic = wanted.topic_string
         self.subscription = wanted.name
         self.is_durable = bool(wanted.options & c.DURABLE)
         self._mine, self._input_handle = subscription_handles(context.channel, wanted)
         self._handles.add(self._input_handle)
         self._handles.add(self._mine)
-
-    async def open(self) -> None:
-        """Subscribe, or subscribe anew if that failed when the connection was lost."""
-        await self._handle(c.INPUT)
 
     async def _handle(self, modes: int) -> Handle:
         """Return an open handle of its queue; the one that gets are by comes with it."""

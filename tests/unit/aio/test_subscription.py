@@ -11,8 +11,8 @@ from adapter.core.contract import commands as c
 from tests.support.loopback import Loopback
 
 
-async def got(subscription: adapter.aio.Subscription, timeout: float = 0.0) -> bytes | None:  # noqa: ASYNC109
-    message = await subscription.get(timeout=timeout)
+async def got(subscription: adapter.aio.Subscription, wait_s: float = 0.0) -> bytes | None:
+    message = await subscription.get(timeout=wait_s)
     return message.body if message is not None else None
 
 

@@ -138,7 +138,8 @@ class TaskBrowse(ABC):
         return handle
 
     async def _exchange(self, request: Pending, handle: Handle) -> None:
-        """Send a request; a cancellation closes the handle, which ends a wait under it."""
+        """Send a request. A cancellation closes the handle: a wait under it ends, and a cursor that
+        has moved behind what was not shown is gone."""
         try:
             await self._channel.ask([request])
         except BaseException:

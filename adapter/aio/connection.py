@@ -17,6 +17,7 @@ from adapter.aio.queue import Queue
 from adapter.aio.replies import TaskReplies
 from adapter.aio.subscription import Subscription
 from adapter.aio.unit import TaskUnit, Unit, perform
+from adapter.aio.values import decode
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.connecting import ConnectOptions, timeouts_by
@@ -57,10 +58,9 @@ async def connect(
 ) -> Connection:
     """Connect to a queue manager, for tasks of the event loop that runs.
 
-    The arguments are those of adapter.connect(); the directory on bootstrap_servers is read by a
-    thread. A lost connection is made again by itself, for at
-    most reconnect_timeout_s; what was asked and not yet answered is then asked again, and never
-    done twice.
+    The arguments are those of adapter.connect(); a thread reads the directory on bootstrap_servers.
+    A lost connection is made again by itself, for at most reconnect_timeout_s; what was asked and
+    not yet answered is then asked again, and never done twice.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
     options: ConnectOptions = {
@@ -265,10 +265,10 @@ class Connection(TaskFace, Administration, TaskClosing):
     async def decode(self, message: Message, schema: SchemaName | None = None) -> Any:
         """Return the Avro value that a message's body is; see adapter.Message.decode().
 
-        A thread asks the registry and decodes the body; message.decode() would block the event
-        loop.
+        A thread asks the registry for a schema that is not known; message.decode() would block the
+        event loop meanwhile.
         """
-        return await asyncio.to_thread(self._context.schemas.decode, message.body, schema=schema)
+        return await decode(self._context.schemas, message.body, schema)
 
     def events(
         self,

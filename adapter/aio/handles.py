@@ -107,7 +107,7 @@ class TaskHandles:
         self._open[-handle.number] = handle
 
     def forget(self, handle: Handle) -> None:
-        """Leave the closing of such a handle to who opened it."""
+        """Leave the closing of such a handle to its opener."""
         self._open.pop(-handle.number, None)
 
     async def close(self) -> None:

@@ -21,6 +21,7 @@ from adapter.aio.handles import TaskHandles
 from adapter.aio.put_many import put_in_units, put_inside
 from adapter.aio.replies import TaskReplies
 from adapter.aio.unit import TaskUnit, perform
+from adapter.aio.values import encode
 from adapter.aio.work import TaskUnits
 from adapter.channel import arguments as a
 from adapter.channel.requests import Handle
@@ -108,13 +109,11 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
     ) -> PutResult:
         """Put an Avro value; see adapter.Queue.put_value().
 
-        A thread asks the registry and encodes the value; the event loop goes on meanwhile.
+        A thread asks the registry for a schema that is not known; the event loop goes on meanwhile.
         """
         of, flag = subject_of(self.name, subject), a.as_flag("register", register)
-        encode = partial(self._context.schemas.encode, schema=schema, subject=of, register=flag)
-        return await self.put(
-            await asyncio.to_thread(encode, value), unit=unit, wait=wait, **fields
-        )
+        body = await encode(self._context.schemas, value, schema, of, flag)
+        return await self.put(body, unit=unit, wait=wait, **fields)
 
     async def put_many(
         self, messages: Iterable[bytes | str | Message], *, unit_size: int = 1000

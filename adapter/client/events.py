@@ -5,19 +5,14 @@ They are on a topic of the queue manager's Kafka, and are read there.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from adapter.channel.arguments import EPOCH
 from adapter.channel.books import ChannelBooks
-from adapter.core.contract.records import EventRaised
 from adapter.errors import KafkaNotAvailable
-
-if TYPE_CHECKING:
-    from adapter.topics.events import EventReader
 
 
 class Event(Struct, frozen=True):
@@ -38,24 +33,21 @@ class Event(Struct, frozen=True):
 
 
 def read_events(
-    channel: ChannelBooks, wait_ms: int, options: Mapping[str, str]
+    channel: ChannelBooks,
+    wait_ms: int,
+    options: Mapping[str, str],
+    is_ended: Callable[[], bool] = lambda: False,
 ) -> Generator[Event, None, None]:
-    """Give the events of the queue manager; see Connection.events()."""
-    with event_reader(channel, options) as reader:
-        yield from map(shown_event, reader.read(wait_ms))
+    """Give the events of the queue manager; see Connection.events().
 
-
-def event_reader(channel: ChannelBooks, options: Mapping[str, str]) -> EventReader:
-    """Return a reader of the queue manager's topic. Raises KafkaNotAvailable."""
+    is_ended: asked while nothing comes; the iteration ends when it is so.
+    """
     if not channel.kafka:
         raise KafkaNotAvailable(
             f"queue manager {channel.queue_manager} is in memory: it has no topic of events"
         )
     from adapter.topics.events import EventReader  # noqa: PLC0415 -- it loads a Kafka client
 
-    return EventReader(channel.queue_manager, channel.kafka, options)
-
-
-def shown_event(event: EventRaised) -> Event:
-    """Return an event as programs are shown it."""
-    return Event(event.kind, event.name, event.time_ms, event.details)
+    with EventReader(channel.queue_manager, channel.kafka, options) as reader:
+        for event in reader.read(wait_ms, is_ended):
+            yield Event(event.kind, event.name, event.time_ms, event.details)

@@ -1,7 +1,6 @@
 """Connecting from a task."""
 
 import asyncio
-import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import adapter
-import adapter.testing
 from adapter import errors as e
 from adapter.channel.link.port import HostNotReached
 from adapter.core.contract.reasons import Reason
@@ -101,43 +99,3 @@ async def test_a_queue_manager_that_is_not_in_the_directory(
     monkeypatch.setattr(lookup, "directory_look_up", lambda *_named: look_up)
     with pytest.raises(e.QueueManagerNotAvailable, match="QM9 is not in the directory"):
         await adapter.aio.connect(queue_manager="QM9", bootstrap_servers="broker:9092")
-
-
-async def test_a_value_is_put_and_decoded_without_blocking(
-    server: Loopback, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads: set[int] = set()
-    registry = adapter.testing.schema_registry()
-
-    def watch(ask: Callable[..., object]) -> Callable[..., object]:
-        def call(*asked: object) -> object:
-            threads.add(threading.get_ident())
-            return ask(*asked)
-
-        return call
-
-    monkeypatch.setattr(registry, "lookup", watch(registry.lookup))
-    monkeypatch.setattr(registry, "schema", watch(registry.schema))
-    order = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
-    registry.register("Q-value", json.dumps(order))
-    async with await adapter.aio.connect(server.address, registry=registry) as qm:
-        queue = qm.queue("Q")
-        await queue.put_value({"number": 7}, schema=order, priority=4)
-        with pytest.raises(e.NotAvro):
-            await queue.put_value({"number": "x"}, schema=order)
-        with pytest.raises(e.SchemaNotFound):
-            await queue.put_value({"number": 7}, schema=order, subject="OTHER")
-        got = await queue.get()
-        assert got is not None
-        assert got.priority == 4
-        assert await qm.decode(got) == got.decode() == {"number": 7}
-        assert await queue.depth() == 0
-        async with qm.unit() as unit:
-            await queue.put_value({"number": 8}, schema="Q-value", wait=False)
-            await unit.backout()
-        assert await queue.get() is None
-    assert threads
-    assert threading.get_ident() not in threads
-    async with await adapter.aio.connect(server.address) as qm:
-        with pytest.raises(e.InvalidOption, match="no schema registry was named"):
-            await qm.queue("Q").put_value({"number": 7}, schema=order)

@@ -2,7 +2,9 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from typing import Self
 
 import pytest
 
@@ -21,21 +23,21 @@ class ScriptedReader:
 
     def __init__(self, *_place: object) -> None:
         ScriptedReader.made = self
-        self.ended, self.closed = threading.Event(), threading.Event()
+        self.closed = threading.Event()
         self.threads: set[int] = set()
 
-    def read(self, wait_ms: int) -> Iterator[EventRaised]:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        self.closed.set()
+
+    def read(self, wait_ms: int, is_ended: Callable[[], bool]) -> Iterator[EventRaised]:
         for name in ("ONE", "TWO"):
             self.threads.add(threading.get_ident())
             yield EventRaised("queue_full", name, 7, {})
-        if wait_ms:
-            self.ended.wait(30)
-
-    def end(self) -> None:
-        self.ended.set()
-
-    def close(self) -> None:
-        self.closed.set()
+        while wait_ms and not is_ended():
+            time.sleep(0.01)
 
 
 @pytest.fixture(autouse=True)

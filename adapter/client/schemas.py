@@ -51,8 +51,10 @@ class Schemas(Closing):
         return self._door().decode(body, schema)
 
     def without_asking(self) -> Values:
-        """Return what encodes and decodes with the schemas that are known. Raises NotKnownError, and so
-        do its methods, where the registry would be asked."""
+        """Return what encodes and decodes with the schemas that are known.
+
+        Raises NotKnownError, and so do its methods, where the registry would be asked.
+        """
         with self._lock:
             if self._values is None:
                 raise NotKnownError

@@ -71,8 +71,10 @@ class Values:
         return self._registry
 
     def without_asking(self) -> Values:
-        """Return what works with the same schemas and raises NotKnownError where it had to ask for one:
-        for a caller that must not wait."""
+        """Return what works with the same schemas, for a caller that must not wait.
+
+        Where it had to ask for one, it raises NotKnownError.
+        """
         same = copy.copy(self)
         same._may_ask = False
         return same

@@ -55,18 +55,21 @@ class Subscription(Queue):
 
         Any other is gone with its close, and with it what is on a queue that was made for it.
         """
-        is_removed = a.as_flag("remove", remove) and self.is_durable
-        if is_removed and self.is_closed:
+        if not (a.as_flag("remove", remove) and self.is_durable):
+            await super().close()
+            return
+        if self.is_closed:
             raise not_open(self.subscription)
-        if is_removed:
-            self._handles.forget(self._mine)
-        await super().close()
-        if is_removed:
-            self._channel.drop_handle(self._mine)
-            command = c.CloseSubscription(self._mine.number, remove=True)
-            removal = Pending(command, handle=self._mine)
-            await self._channel.ask([removal])
-            self._channel.check_opened(removal)
+        self._handles.forget(self._mine)
+        try:
+            await super().close()
+        except BaseException:
+            self._channel.close_soon(self._mine)
+            raise
+        self._channel.drop_handle(self._mine)
+        removal = Pending(c.CloseSubscription(self._mine.number, remove=True), handle=self._mine)
+        await self._channel.ask([removal])
+        self._channel.check_opened(removal)
 
     def __repr__(self) -> str:
         return f"<Subscription {self.subscription!r} to {self.topic!r}>"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
@@ -109,10 +109,6 @@ class ChannelBooks(ABC):
     @abstractmethod
     def new_handle(self, queue: str, modes: int) -> Handle:
         """Draw a handle number."""
-
-    @abstractmethod
-    def abandon(self, requests: Sequence[Pending]) -> None:
-        """Wait for these no longer."""
 
     @abstractmethod
     def give_back(self, units: Iterable[UnitOnWire]) -> None:

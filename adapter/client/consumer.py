@@ -6,7 +6,6 @@ read from Kafka, by a program that has room for it. This module does not know Ka
 
 from __future__ import annotations
 
-from abc import ABC
 from datetime import timedelta
 from typing import TypeVar
 
@@ -29,7 +28,7 @@ BatchCommand = c.ClaimBatch | c.ReadBatches | c.ConsumeBatches
 BATCH_MAX = 10_000
 
 
-class ConsumerVerbs(ABC):
+class ConsumerVerbs:
     """What is asked of an open consumer."""
 
     _channel: ChannelBooks

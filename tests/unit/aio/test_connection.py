@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import adapter
+import adapter.testing
 from adapter import errors as e
 from adapter.channel.link.port import HostNotReached
 from adapter.core.contract.reasons import Reason
@@ -99,3 +100,15 @@ async def test_a_queue_manager_that_is_not_in_the_directory(
     monkeypatch.setattr(lookup, "directory_look_up", lambda *_named: look_up)
     with pytest.raises(e.QueueManagerNotAvailable, match="QM9 is not in the directory"):
         await adapter.aio.connect(queue_manager="QM9", bootstrap_servers="broker:9092")
+
+
+async def test_a_socket_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "QM1.sock"
+    with adapter.testing.queue_manager(unix_path=path):
+        async with await adapter.aio.connect(f"unix:{path}") as qm:
+            await qm.define_queue("Q")
+            await qm.put("Q", bytes(3_000_000))
+            got = await qm.get("Q", timeout=5)
+            assert got is not None
+            assert len(got.body) == 3_000_000
+            assert [one.address.partition("=")[0] for one in await qm.connections()] == ["unix:pid"]

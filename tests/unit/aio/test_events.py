@@ -30,6 +30,7 @@ class ScriptedReader:
         return self
 
     def __exit__(self, *_problem: object) -> None:
+        self.threads.add(threading.get_ident())
         self.closed.set()
 
     def read(self, wait_ms: int, is_ended: Callable[[], bool]) -> Iterator[EventRaised]:
@@ -82,7 +83,9 @@ async def test_a_loop_that_is_left_ends_the_reader(server: Loopback) -> None:
         watched = qm.events(timeout=None)
         assert (await anext(watched)).name == "ONE"
         await watched.aclose()
-        assert await asyncio.to_thread(ScriptedReader.made.closed.wait, 10)
+        reader = ScriptedReader.made
+        assert await asyncio.to_thread(reader.closed.wait, 10)
+        assert threading.get_ident() not in reader.threads
 
 
 async def test_a_queue_manager_in_memory_has_none(

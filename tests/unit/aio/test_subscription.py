@@ -193,6 +193,21 @@ async def test_a_cancelled_publication_has_its_outcome_first(server: Loopback) -
         assert await got(one) == b"x"
 
 
+async def test_a_cancelled_removal_leaves_nothing_open(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        one = await qm.subscribe("a", name="S", durable=True)
+        server.holds = (c.Close,)
+        removing = asyncio.create_task(one.close(remove=True))
+        await asyncio.sleep(0.05)
+        removing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await removing
+        await asyncio.to_thread(server.release)
+        again = await qm.subscribe("a", name="S", durable=True)
+        await again.close(remove=True)
+        assert await qm.objects("subscription") == []
+
+
 async def test_one_that_is_let_go_of_is_closed(server: Loopback) -> None:
     async with await adapter.aio.connect(server.address) as qm:
         await qm.subscribe("a")

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
+from weakref import WeakMethod
 
 from adapter import watched
 from adapter.aio.link import TaskHandshake, TaskLink
@@ -30,9 +31,23 @@ from adapter.channel.timeouts import Timeouts
 from adapter.errors import ConnectionClosed, LimitReached, WrongEventLoop
 
 ResultT = TypeVar("ResultT")
+ArgumentT = TypeVar("ArgumentT")
 
 SPARE = 64
 """Numbered commands that may be sent without a wait for room: commits, and what is given back."""
+
+
+def _weakly(method: Callable[[ArgumentT], None]) -> Callable[[ArgumentT], None]:
+    """Return a call of a method which does not keep its object: what the event loop keeps must not
+    keep a connection that programs have dropped."""
+    weak = WeakMethod(method)
+
+    def call(argument: ArgumentT) -> None:
+        alive = weak()
+        if alive is not None:
+            alive(argument)
+
+    return call
 
 
 class TaskChannel(ChannelBooks):
@@ -40,17 +55,17 @@ class TaskChannel(ChannelBooks):
 
     def __init__(self, handshake: TaskHandshake, timeouts: Timeouts) -> None:
         super().__init__(handshake, timeouts)
+        self._keeper: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._sender = Sender(self._state)
-        self._recovery = TaskRecovery(self._state, handshake, self._sender, self._arrived)
-        self._keeper: asyncio.Task[None] | None = None
+        self._recovery = TaskRecovery(self._state, handshake, self._sender, _weakly(self._arrived))
         self._for_room: deque[asyncio.Future[None]] = deque()
         disown_in_child(self)
 
     async def connect_first(self) -> None:
         """Make the first link; raises the error that the caller of connect() gets."""
         await self._recovery.connect_first()
-        self._keeper = watched.task("reconnection", self._recovery.keep(), self._fail)
+        self._keeper = watched.task("reconnection", self._recovery.keep(), _weakly(self._fail))
 
     def check_usable(self) -> None:
         """Refuse another event loop or thread, a forked child, and a closed connection."""
@@ -66,6 +81,15 @@ class TaskChannel(ChannelBooks):
             )
         if self._closing.is_set():
             raise ConnectionClosed(self._state.why_closed)
+
+    @property
+    def caller(self) -> str:
+        """The task that calls; without one the thread."""
+        with suppress(RuntimeError):  # no event loop runs here: the call is refused later
+            task = asyncio.current_task()
+            if task is not None:
+                return f"task {task.get_name()}"
+        return super().caller
 
     def disown(self) -> None:
         """Close it in a forked child, without a word; see forking."""
@@ -162,6 +186,12 @@ class TaskChannel(ChannelBooks):
         self._outstanding.let_go.extend(units)
         self._send_closes()
 
+    def let_go_unit(self, unit: UnitOnWire) -> None:
+        """Have a unit backed out in the next turn of the event loop; see ChannelBooks."""
+        self._outstanding.let_go.append(unit)
+        with suppress(RuntimeError):  # the event loop is closed, and the connection with it
+            self._loop.call_soon_threadsafe(self._send_closes)
+
     def close_soon(self, handle: Handle) -> None:
         """Have a handle closed, and do not wait for it."""
         handle.is_open = False
@@ -252,6 +282,18 @@ class TaskChannel(ChannelBooks):
         self._make_room()
         if self._keeper is not None and self._keeper is not asyncio.current_task():
             self._keeper.cancel()
+
+    def __del__(self) -> None:
+        """End the link and the task of a connection that no program can close any more."""
+        keeper, link = self._keeper, self._state.link
+        if keeper is None or self._closing.is_set():
+            return
+        self._closing.set()
+        with suppress(RuntimeError):  # the event loop is closed, and both have ended with it
+            self._loop.call_soon_threadsafe(keeper.cancel)
+            if link is not None:
+                self._loop.call_soon_threadsafe(link.shutdown)
+        self._warn_unclosed()
 
     def statistics(self) -> dict[str, Any]:
         """Figures of this connection since it was made."""

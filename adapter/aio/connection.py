@@ -14,6 +14,7 @@ from adapter.aio.context import TaskContext
 from adapter.aio.events import read_events
 from adapter.aio.link import Place, TaskHandshake
 from adapter.aio.queue import Queue
+from adapter.aio.reconnecting import TaskReconnects
 from adapter.aio.replies import TaskReplies
 from adapter.aio.subscription import Subscription
 from adapter.aio.unit import TaskUnit, Unit, perform
@@ -30,6 +31,7 @@ from adapter.client.connection import CONSUMER_TIMEOUT_S, Outcome, look_up_by, s
 from adapter.client.events import Event
 from adapter.client.handles import OpenFor
 from adapter.client.message import Message, PutFields, PutResult, context_asked, outgoing
+from adapter.client.reconnecting import OnReconnect, as_on_reconnect
 from adapter.client.replies import address_reply
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import publication_result, publish_requests, subscription_of
@@ -55,12 +57,14 @@ async def connect(
     kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    on_reconnect: OnReconnect[Connection] | None = None,
 ) -> Connection:
     """Connect to a queue manager, for tasks of the event loop that runs.
 
     The arguments are those of adapter.connect(); a thread reads the directory on bootstrap_servers.
     A lost connection is made again by itself, for at most reconnect_timeout_s; what was asked and
-    not yet answered is then asked again, and never done twice.
+    not yet answered is then asked again, and never done twice. on_reconnect: a function or a
+    coroutine function, called in a task of its own.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
     options: ConnectOptions = {
@@ -71,6 +75,7 @@ async def connect(
         "connect_timeout_s": connect_timeout_s,
         "reconnect_timeout_s": reconnect_timeout_s,
     }
+    on_reconnect = as_on_reconnect(on_reconnect, may_await=True)
     places: list[Place] = [*parse_addresses(address)]
     if bootstrap_servers is not None:  # in a thread: it loads a Kafka client
         directory = queue_manager, bootstrap_servers, kafka_options
@@ -79,7 +84,7 @@ async def connect(
     channel = TaskChannel(handshake, timeouts_by(options))
     schemas, own = schemas_by(registry)
     await channel.connect_first()
-    return Connection(TaskContext(channel, handshake.application, schemas), own)
+    return Connection(TaskContext(channel, handshake.application, schemas), own, on_reconnect)
 
 
 class Connection(TaskFace, Administration, TaskClosing):
@@ -90,12 +95,21 @@ class Connection(TaskFace, Administration, TaskClosing):
 
     _channel: TaskChannel
 
-    def __init__(self, context: TaskContext, own_schemas: Schemas | None = None) -> None:
+    def __init__(
+        self,
+        context: TaskContext,
+        own_schemas: Schemas | None = None,
+        on_reconnect: OnReconnect[Connection] | None = None,
+    ) -> None:
         """own_schemas: those that were made for this connection, and are closed with it."""
         self._context = context
         self._own_schemas = own_schemas
         self._channel = context.channel
         self._replies = TaskReplies(context)
+        self._reconnects = None
+        if on_reconnect is not None:
+            self._reconnects = TaskReconnects(on_reconnect, self)
+            self._channel.on_link(self._reconnects.note)
 
     @property
     def name(self) -> str:
@@ -285,13 +299,16 @@ class Connection(TaskFace, Administration, TaskClosing):
 
     async def close(self) -> None:
         """End the connection: open units are backed out, waiting tasks get ConnectionClosed."""
-        await self._channel.close()
+        await self.disconnect()
         if self._own_schemas is not None:
             self._own_schemas.close()
 
     async def disconnect(self, abrupt: bool = False) -> None:
         """Like close(). abrupt: without a word, as when a program dies."""
-        await self._channel.close(a.as_flag("abrupt", abrupt))
+        is_abrupt = a.as_flag("abrupt", abrupt)
+        if self._reconnects is not None:
+            self._reconnects.end()
+        await self._channel.close(is_abrupt)
 
     def statistics(self) -> dict[str, Any]:
         """Return the figures of this connection."""

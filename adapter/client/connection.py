@@ -31,6 +31,7 @@ from adapter.client.events import Event, read_events
 from adapter.client.handles import OpenFor
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.queue import Queue
+from adapter.client.reconnecting import OnReconnect, ReconnectCalls, as_on_reconnect
 from adapter.client.replies import ReplyQueue, address_reply
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import (
@@ -58,6 +59,7 @@ class ClientOptions(ConnectOptions, total=False):
     """The keyword arguments of connect(); see there."""
 
     registry: SchemaRegistry | Schemas | str | None
+    on_reconnect: OnReconnect[Connection] | None
 
 
 def connect(
@@ -72,6 +74,7 @@ def connect(
     kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    on_reconnect: OnReconnect[Connection] | None = None,
 ) -> Connection:
     """Connect to a queue manager.
 
@@ -86,6 +89,8 @@ def connect(
     address is not used then. kafka_options: further settings of librdkafka for it, for security.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
+    on_reconnect: called with a Reconnected whenever that was done, in a thread of its own, one call
+    after the other. It may use the connection; an exception is logged, and the connection stays.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
     return connect_by(
@@ -97,6 +102,7 @@ def connect(
         registry=registry,
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,
+        on_reconnect=on_reconnect,
     )
 
 
@@ -135,10 +141,11 @@ def connect_in_process(
 def connect_by(dialers: Sequence[Dialer], **options: Unpack[ClientOptions]) -> Connection:
     """Connect by the first of these that reaches a queue manager; see connect()."""
     registry = options.pop("registry", None)
+    on_reconnect = as_on_reconnect(options.pop("on_reconnect", None), may_await=False)
     handshake = handshake_by(dialers, options)
     channel = Channel(handshake, timeouts_by(options))
     schemas, own = schemas_by(registry)
-    return Connection(Context(channel, handshake.application, schemas), own)
+    return Connection(Context(channel, handshake.application, schemas), own, on_reconnect)
 
 
 def schemas_by(
@@ -156,12 +163,21 @@ class Connection(ThreadFace, Administration, Closing):
 
     _channel: Channel
 
-    def __init__(self, context: Context, own_schemas: Schemas | None = None) -> None:
+    def __init__(
+        self,
+        context: Context,
+        own_schemas: Schemas | None = None,
+        on_reconnect: OnReconnect[Connection] | None = None,
+    ) -> None:
         """own_schemas: those that were made for this connection, and are closed with it."""
         self._own_schemas = own_schemas
         self._context = context
         self._channel = context.channel
         self._replies = ReplyQueue(context)
+        self._reconnects = None
+        if on_reconnect is not None:
+            self._reconnects = ReconnectCalls(on_reconnect, self)
+            self._channel.on_link(self._reconnects.note)
 
     @property
     def name(self) -> str:
@@ -363,7 +379,7 @@ class Connection(ThreadFace, Administration, Closing):
 
         It waits for commits in flight, and raises the failure of one when all is closed.
         """
-        self._channel.close()
+        self.disconnect()
         if self._own_schemas is not None:
             self._own_schemas.close()
         if not self._channel.is_inside:  # else in a signal handler, which cannot wait
@@ -384,7 +400,10 @@ class Connection(ThreadFace, Administration, Closing):
 
     def disconnect(self, abrupt: bool = False) -> None:
         """Like close(). abrupt: without a word, as when a program dies."""
-        self._channel.close(a.as_flag("abrupt", abrupt))
+        is_abrupt = a.as_flag("abrupt", abrupt)
+        if self._reconnects is not None:
+            self._reconnects.end()
+        self._channel.close(is_abrupt)
 
     def statistics(self) -> dict[str, Any]:
         """Return the figures of this connection."""

@@ -35,6 +35,7 @@ CLASSES: dict[str, type] = {
             adapter.Unit,
             adapter.Message,
             adapter.PutResult,
+            adapter.Reconnected,
             adapter.Retry,
             adapter.DeadLetter,
             adapter.CancelToken,

@@ -68,7 +68,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "channel": "addresses wire core.contract core.mq_layouts core.attributes errors",
         "client": "channel network.lookup registry.port registry.rest registry.values "
         "topics.events wire core.contract core.mq_layouts core.attributes errors",
-        "aio": "addresses channel client registry.port watched wire core.contract "
+        "aio": "addresses channel client registry.port registry.values watched wire core.contract "
         "core.attributes errors",
         "mq_constants": "",
         "character_sets": "",

@@ -26,9 +26,11 @@ from adapter.channel.link.port import Link
 from adapter.channel.numbering import UNANSWERED_MAX
 from adapter.channel.requests import Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
+from adapter.channel.steps import Steps
 from adapter.channel.timeouts import Timeouts
 from adapter.errors import ConnectionClosed, LimitReached, WrongEventLoop
 
+ResultT = TypeVar("ResultT")
 ArgumentT = TypeVar("ArgumentT")
 
 SPARE = 64
@@ -139,11 +141,24 @@ class TaskChannel(ChannelBooks):
         """
         await self.room()
         self.submit(requests, unit)
+        await self._await_or_abandon(requests)
+
+    async def run(self, steps: Steps[ResultT]) -> ResultT:
+        """Drive a verb; return its result. The outcome of what is durable comes first, as decide()
+        has it; for anything else a cancellation comes at once."""
         try:
-            await await_answers(requests)
-        except asyncio.CancelledError:
-            self._outstanding.abandon(requests)
-            raise
+            while True:
+                requests = next(steps)
+                if not requests:
+                    await self.room()
+                elif any(request.durable for request in requests):
+                    await self.await_outcomes(requests)
+                else:
+                    await self._await_or_abandon(requests)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        finally:
+            steps.close()
 
     async def decide(self, requests: list[Pending]) -> None:
         """Like ask(), but what has been sent gets its answer before a cancellation comes."""
@@ -154,6 +169,13 @@ class TaskChannel(ChannelBooks):
     async def await_outcomes(self, requests: Sequence[Pending]) -> None:
         """Wait for the answers to these submitted requests; a cancellation comes behind them."""
         await await_outcomes(requests, self._outstanding.abandon)
+
+    async def _await_or_abandon(self, requests: Sequence[Pending]) -> None:
+        try:
+            await await_answers(requests)
+        except asyncio.CancelledError:
+            self._outstanding.abandon(requests)
+            raise
 
     def abandon(self, requests: Sequence[Pending]) -> None:
         """Nothing waits for these any more."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,9 +15,10 @@ from functools import partial
 from typing import TypeVar, cast
 
 from adapter import addresses
-from adapter.channel.addresses import Address
+from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.connecting import ConnectOptions, names_by
 from adapter.channel.conversation import Conversation, Introduction, frames_of, why_none
+from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, WhileFull
 from adapter.channel.link.tcp import keep_alive
 from adapter.wire.codec import FrameBuffer, Payload
@@ -161,10 +163,13 @@ def _wake(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
+Place = Address | LookUp
+
+
 class TaskHandshake(Introduction):
     """Opens links to one queue manager, from tasks."""
 
-    def __init__(self, places: Sequence[Address], options: ConnectOptions) -> None:
+    def __init__(self, places: Sequence[Place], options: ConnectOptions) -> None:
         super().__init__(*names_by(options))
         self._places = list(places)
 
@@ -182,7 +187,11 @@ class TaskHandshake(Introduction):
             return link
         raise why_none(problems, self.queue_manager)
 
-    async def _open(self, place: Address, timeout_s: float) -> TaskLink:
+    async def _open(self, place: Place, timeout_s: float) -> TaskLink:
+        deadline_s = time.monotonic() + timeout_s
+        if not isinstance(place, Address):
+            place = parse_addresses(await asyncio.to_thread(place, timeout_s))[0]
+            timeout_s = max(deadline_s - time.monotonic(), CONNECT_S_MIN)
         link = await dial(place, timeout_s)
         try:
             await converse(link, self.greeting(link.peer), timeout_s)

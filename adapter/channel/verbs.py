@@ -140,6 +140,22 @@ def dead_letter_queue(channel: Channel) -> str:
     return str(own.attributes["dead_letter_queue"])
 
 
+def get_command(
+    ids: tuple[bytes, bytes, bytes],
+    wait_ms: int,
+    group_seq: int | None,
+    logical_order: bool,
+    all_messages: bool,
+) -> c.Get:
+    """Make the command of a get of one message; its handle and unit are missing."""
+    command = c.Get(0, b"", wait_ms, 1, *ids)
+    command.options = logical_order * c.LOGICAL_ORDER | all_messages * c.ALL_MESSAGES
+    if group_seq is not None:
+        command.options |= c.MATCH_GROUP_SEQ
+        command.group_seq = a.as_whole("group_seq", group_seq, 1, 999_999_999)
+    return command
+
+
 def wanted_ids(
     message_id: a.Identifier | None,
     correlation_id: a.Identifier | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -17,6 +17,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import Accept, InProcessDialer
+from adapter.channel.link.lookup import LookUp, LookUpDialer
 from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.requests import Pending
@@ -26,13 +27,20 @@ from adapter.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.client.admin import Administration
 from adapter.client.consumer import Consumer
 from adapter.client.context import Context
+from adapter.client.events import Event, read_events
 from adapter.client.handles import OpenFor
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.queue import Queue
 from adapter.client.reconnecting import OnReconnect, ReconnectCalls, as_on_reconnect
 from adapter.client.replies import ReplyQueue, address_reply
 from adapter.client.schemas import Schemas
-from adapter.client.subscription import Subscription, publish_requests, subscription_of
+from adapter.client.subscription import (
+    Subscription,
+    publication_result,
+    publish_requests,
+    subscription_of,
+)
+from adapter.client.verb import ThreadFace
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
@@ -106,10 +114,17 @@ def _dialers(
 ) -> list[Dialer]:
     if bootstrap_servers is None:
         return [TcpDialer(one) for one in parse_addresses(address)]
-    from adapter.network.lookup import directory_dialer  # noqa: PLC0415 -- it loads a Kafka client
+    return [LookUpDialer(look_up_by(queue_manager, bootstrap_servers, kafka_options))]
+
+
+def look_up_by(
+    queue_manager: str | None, bootstrap_servers: str, kafka_options: Mapping[str, str] | None
+) -> LookUp:
+    """Return what looks up the address in the directory on a Kafka; see connect()."""
+    from adapter.network.lookup import directory_look_up  # noqa: PLC0415 -- it loads a Kafka client
 
     servers = a.as_name(bootstrap_servers, "bootstrap_servers")
-    return [directory_dialer(a.as_text("queue_manager", queue_manager), servers, kafka_options)]
+    return directory_look_up(a.as_text("queue_manager", queue_manager), servers, kafka_options)
 
 
 def connect_in_process(
@@ -143,8 +158,10 @@ def schemas_by(
     return made, made
 
 
-class Connection(Administration, Closing):
+class Connection(ThreadFace, Administration, Closing):
     """A connection to a queue manager, shared by threads. Leaving it as a context closes it."""
+
+    _channel: Channel
 
     def __init__(
         self,
@@ -257,8 +274,7 @@ class Connection(Administration, Closing):
             context_asked(fields),
         )
         done = perform(self._channel, inside, [opening, put, closing], put, PutDone, after=opening)
-        reached = done.subscriptions if done.subscriptions >= 0 else None
-        return PutResult(done.message_ids[0], done.put_time_ms, reached)
+        return publication_result(done)
 
     def subscribe(
         self,
@@ -336,6 +352,20 @@ class Connection(Administration, Closing):
         request = Pending(c.AskOutcome(a.as_unit_id(unit_id)))
         self._channel.ask([request])
         return self._channel.result(request, UnitOutcome).state
+
+    def events(
+        self,
+        timeout: float | timedelta | None = 0.0,
+        *,
+        kafka_options: Mapping[str, str] | None = None,
+    ) -> Generator[Event, None, None]:
+        """Iterate over the events of the queue manager that its Kafka still has, oldest first.
+
+        timeout: how many seconds to wait for another one when all have been read; None: for ever.
+        kafka_options: further settings of librdkafka, for security; this program reads the topic
+        itself. Raises KafkaNotAvailable, also for a queue manager in memory.
+        """
+        return read_events(self._channel, a.as_wait_ms(timeout), kafka_options or {})
 
     def flush(self) -> None:
         """Wait for the outcome of every commit(wait=False), and those that a loop left in flight.

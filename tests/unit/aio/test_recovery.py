@@ -95,10 +95,9 @@ async def test_a_lost_connection_is_logged_once_and_that_it_is_back(
         await asyncio.gather(*getting)
     lost, back = lines()
     where = f"QM1 ({server.address})"
-    assert lost == (
-        f"WARNING connection to {where} lost (the queue manager closed the connection): "
-        "reconnecting for up to 60 s; open units are backed out"
-    )
+    # Why: closed, or reset if the server had not read the last get.
+    assert lost.startswith(f"WARNING connection to {where} lost (")
+    assert lost.endswith("): reconnecting for up to 60 s; open units are backed out")
     assert back.startswith(f"INFO reconnected to {where} after 0.")
 
 

@@ -25,17 +25,18 @@ from adapter.channel.requests import Pending
 
 
 class TaskWake:
-    """Wakes the task that waits for an answer."""
+    """Wakes the tasks that wait for an answer: of a commit in flight these may be several."""
 
-    __slots__ = ("_waiter",)
+    __slots__ = ("waiters",)
 
-    def __init__(self, waiter: asyncio.Future[None]) -> None:
-        self._waiter = waiter
+    def __init__(self) -> None:
+        self.waiters: list[asyncio.Future[None]] = []
 
     def put(self, _item: None, /) -> None:
-        """Wake it."""
-        if not self._waiter.done():
-            self._waiter.set_result(None)
+        """Wake them."""
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
 
 _cancelled: set[asyncio.Task[Any]] = set()
@@ -95,5 +96,11 @@ def cancel_later(cancelled: asyncio.CancelledError) -> None:
 
 async def _answer(request: Pending) -> None:
     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    request.wake = TaskWake(waiter)
-    await waiter
+    wake = request.wake
+    if not isinstance(wake, TaskWake):
+        request.wake = wake = TaskWake()
+    wake.waiters.append(waiter)
+    try:
+        await waiter
+    finally:
+        wake.waiters.remove(waiter)

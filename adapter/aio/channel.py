@@ -139,12 +139,15 @@ class TaskChannel(ChannelBooks):
         self._outstanding.abandon(requests)
 
     def give_back(self, units: Iterable[UnitOnWire]) -> None:
-        """Have units backed out, before what is asked next, and do not wait for it.
-
-        The garbage collector may call it, in any thread.
-        """
+        """Have units backed out, and do not wait for it."""
         self._outstanding.let_go.extend(units)
-        if self._outstanding.let_go and not self._closing.is_set():
+        self._send_closes()
+
+    def let_go_of(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out, before what is asked next. The garbage collector may call it, in
+        the midst of anything and in any thread."""
+        self._outstanding.let_go.extend(units)
+        if not self._closing.is_set():
             with suppress(RuntimeError):  # the event loop is closed, and the link with it
                 self._loop.call_soon_threadsafe(self._send_closes)
 

@@ -42,6 +42,12 @@ class TaskPrefetch(PrefetchBooks[TaskUnitT]):
         assert self._open is not None, "take() opens it first"
         return self._open
 
+    def give_back(self) -> None:
+        """Back out every unit ahead, and do not wait. The garbage collector may call it."""
+        units = [unit.on_wire for unit in self._take_all()]
+        if units:
+            self._channel.let_go_of(units)
+
     async def take(
         self, wait_ms: int, until_s: float, is_over: Callable[[], bool]
     ) -> tuple[TaskUnitT, list[Delivered]] | None:

@@ -19,8 +19,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from adapter.errors import InvalidOption
+from adapter.workers.figures import WorkFigures
 from adapter.workers.settings import WorkerSettings
-from adapter.workers.threads import WorkFigures
 
 log = logging.getLogger("adapter.workers")
 

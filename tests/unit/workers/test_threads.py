@@ -88,6 +88,31 @@ def test_a_thread_that_ends_ends_the_others_and_is_told(
     assert status.current_depth + status.delayed == 1  # the other thread may have put it again
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_function_that_returns_a_coroutine_is_refused_and_its_message_stays(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    qm.put("Q", b"x")
+    with running(qm, worker_functions.wrap) as (group, ended):
+        assert ended.wait(10)
+    assert "define it with `async def`" in group.problem
+    assert bodies(qm, "Q") == [b"x"]
+
+
+def test_a_message_that_fails_while_they_stop_is_left_to_the_next_worker(
+    qm: adapter.Connection,
+) -> None:
+    """It has put something, and so is got again to be tried later: by a queue that is closed."""
+    qm.put("Q", b"not a number of seconds")
+    with running(qm, worker_functions.linger) as (group, _):
+        await_depth(qm, "SHOWN", 1)
+        group.stop()
+        assert group.join(10) == 0
+    assert not group.problem
+    status = qm.queue("Q").status()
+    assert status.current_depth + status.delayed == 1
+
+
 def test_a_queue_that_is_not_there_is_told(qm: adapter.Connection) -> None:
     with running(qm, worker_functions.copy, queue="MISSING") as (group, ended):
         assert ended.wait(10)

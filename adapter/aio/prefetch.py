@@ -34,11 +34,11 @@ class TaskPrefetch(PrefetchBooks[TaskUnitT]):
         most: int,
     ) -> None:
         """See PrefetchBooks; open_handle: returns the handle that messages are got by."""
-        super().__init__(channel, make, self._opened, size, most)
+        super().__init__(channel, make, self._handle_in_use, size, most)
         self._open_handle = open_handle
         self._open: Handle | None = None
 
-    def _opened(self) -> Handle:
+    def _handle_in_use(self) -> Handle:
         assert self._open is not None, "take() opens it first"
         return self._open
 

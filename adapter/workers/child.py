@@ -1,4 +1,4 @@
-"""One process of a worker, after the fork: it loads the function, connects and runs the threads.
+"""One process of a worker, after the fork: it loads the function, connects and does the work.
 
 What it has to say to the supervisor goes through a pipe, a line of JSON each. If that is not read
 any more, the supervisor is gone, and the process ends as if it had been told to.

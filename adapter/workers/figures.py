@@ -31,7 +31,7 @@ class WorkFigures(Struct, tag="figures"):
         )
 
 
-class Tally:
+class WorkTally:
     """Counts the messages of one process, for any thread."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from adapter.aio.work import TaskWork
 from adapter.channel.flag import Flag
 from adapter.client.message import Message
 from adapter.errors import Error
-from adapter.workers.figures import Tally, WorkFigures
+from adapter.workers.figures import WorkFigures, WorkTally
 from adapter.workers.handlers import Calls, Handler
 from adapter.workers.settings import WorkerSettings
 
@@ -41,7 +41,7 @@ class WorkerTasks:
         self._function = function
         self._settings = settings
         self._ended = ended
-        self._tally = Tally()
+        self._tally = WorkTally()
         self._ready: Future[tuple[asyncio.AbstractEventLoop, Connection]] = Future()
         self._stopping = asyncio.Event()
         self._thread: threading.Thread | None = None

@@ -16,7 +16,7 @@ from adapter.channel.flag import Flag
 from adapter.client.connection import Connection
 from adapter.client.work import Work
 from adapter.errors import Error
-from adapter.workers.figures import Tally, WorkFigures
+from adapter.workers.figures import WorkFigures, WorkTally
 from adapter.workers.handlers import Calls, Handler
 from adapter.workers.settings import WorkerSettings
 
@@ -41,7 +41,7 @@ class WorkerThreads:
         self._function = function
         self._settings = settings
         self._token = CancelToken()
-        self._tally = Tally()
+        self._tally = WorkTally()
         self._threads: list[threading.Thread] = []
         self._ended = ended
         self.problem = ""

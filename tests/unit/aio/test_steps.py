@@ -238,6 +238,39 @@ async def test_a_cancellation_while_it_is_put_again_loses_and_doubles_nothing(
         assert (status.current_depth, status.delayed, status.uncommitted) == (1, 0, 0)
 
 
+@pytest.mark.parametrize("retry", [None, adapter.Retry(0)])
+async def test_a_cancellation_while_something_is_asked_gives_the_message_back(
+    server: Loopback, retry: adapter.Retry | None
+) -> None:
+    """For the backout queue of a message that came back, or the dead-letter queue."""
+    with adapter.connect(server.address) as admin:
+        admin.put("Q", b"poison")
+        with admin.unit() as unit:
+            admin.get("Q")
+            unit.backout()
+    server.holds = (c.Inquire, c.InquireObjects)
+    async with await adapter.aio.connect(server.address) as qm:
+        working = asyncio.create_task(work(qm.queue("Q"), retry, succeed))
+        await asyncio.to_thread(until, lambda: server.count(c.Inquire) == 1)
+        working.cancel()
+        await asyncio.wait([working])
+        assert working.cancelled()
+        await asyncio.to_thread(until, lambda: server.bodies("Q") == [b"poison"])
+
+
+async def test_behind_a_cancelled_block_nothing_is_in_its_unit(server: Loopback) -> None:
+    """The block has failed, and was cancelled while its message was put again."""
+    async with await adapter.aio.connect(server.address) as qm:
+        await qm.put("Q", b"poison")
+        server.holds = (c.Put,)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await work(qm.queue("Q"), LATER, failing(qm, puts=False))
+        await asyncio.to_thread(server.release)
+        await qm.put("Q", b"later")
+        assert server.bodies("Q") == [b"poison", b"later"]
+
+
 @pytest.mark.parametrize("prefetch", [0, 8])
 async def test_a_lost_connection_is_outlived(
     manager: testing.TestQueueManager, prefetch: int

@@ -1,7 +1,9 @@
 """The tasks of one process: they share a loop and a connection, finish what they have, and tell."""
 
+import asyncio
 import logging
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -89,14 +91,23 @@ def test_a_stop_lets_them_finish_what_they_have_in_hand(
 def test_a_message_that_fails_while_they_stop_is_left_to_the_next_worker(
     manager: testing.TestQueueManager, qm: adapter.Connection
 ) -> None:
-    qm.put("Q", b"not a number of seconds")
-    with running(manager, worker_functions.linger_in_loop) as (group, _):
-        await_depth(qm, "SHOWN", 1)
+    """It has put something, and so would be got again, by a queue that is closed."""
+    is_stopped = threading.Event()
+
+    async def fail(_message: adapter.Message) -> None:
+        await adapter.worker_connection().put("OUT", b"x")
+        assert await asyncio.to_thread(is_stopped.wait, 10)
+        raise ValueError
+
+    qm.put("Q", b"x")
+    with running(manager, fail) as (group, _):
+        until(lambda: group.figures().in_hand == 1)
         group.stop()
+        until(lambda: qm.queue_status("Q")[0].open_input_count == 0)
+        is_stopped.set()
         assert group.join(10) == 0
     assert not group.problem
-    status = qm.queue("Q").status()
-    assert status.current_depth + status.delayed == 1
+    assert [one.backout_count for one in qm.queue("Q").browse()] == [1]
 
 
 def test_a_stop_does_not_wait_for_ever(

@@ -102,15 +102,22 @@ def test_a_function_that_returns_a_coroutine_is_refused_and_its_message_stays(
 def test_a_message_that_fails_while_they_stop_is_left_to_the_next_worker(
     qm: adapter.Connection,
 ) -> None:
-    """It has put something, and so is got again to be tried later: by a queue that is closed."""
-    qm.put("Q", b"not a number of seconds")
-    with running(qm, worker_functions.linger) as (group, _):
-        await_depth(qm, "SHOWN", 1)
+    """It has put something, and so would be got again, by a queue that is closed."""
+    is_stopped = threading.Event()
+
+    def fail(_message: adapter.Message) -> None:
+        qm.put("OUT", b"x")
+        assert is_stopped.wait(10)
+        raise ValueError
+
+    qm.put("Q", b"x")
+    with running(qm, fail) as (group, _):
+        until(lambda: group.figures().in_hand == 1)
         group.stop()
+        is_stopped.set()
         assert group.join(10) == 0
     assert not group.problem
-    status = qm.queue("Q").status()
-    assert status.current_depth + status.delayed == 1
+    assert [one.backout_count for one in qm.queue("Q").browse()] == [1]
 
 
 def test_a_queue_that_is_not_there_is_told(qm: adapter.Connection) -> None:

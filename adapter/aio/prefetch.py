@@ -2,7 +2,8 @@
 
 How many, in which order, and what is counted is said in adapter/client/prefetch.py. A loop without
 prefetch works in the same way: its one unit begins ahead too, so that a message which was taken for
-a task that is cancelled comes back uncounted.
+a task that is cancelled comes back uncounted. A unit is shown when its touch has been sent: so a
+program that dies with a message counts, even if it dies before its first wait.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TypeVar
 
 from adapter.aio.channel import TaskChannel
 from adapter.aio.unit import TaskUnit
-from adapter.aio.waiting import await_answers
+from adapter.aio.waiting import await_answers, let_send
 from adapter.channel.requests import Handle
 from adapter.client.prefetch import PrefetchBooks, left_ms
 from adapter.core.contract.message import Delivered
@@ -53,7 +54,8 @@ class TaskPrefetch(PrefetchBooks[TaskUnitT]):
     ) -> tuple[TaskUnitT, list[Delivered]] | None:
         """Return the next unit, touched, and its messages; None if none come in time.
 
-        See Prefetch.take(). If the task is cancelled meanwhile, the unit stays ahead.
+        See Prefetch.take(). If the task is cancelled meanwhile, the unit stays ahead; if the unit
+        has been touched, it is returned, and the cancellation comes behind it.
         """
         while await self._can_ask():
             oldest = self._oldest()
@@ -62,8 +64,11 @@ class TaskPrefetch(PrefetchBooks[TaskUnitT]):
                 continue
             await await_answers([head.get])
             found = self._judge(head, oldest is None, is_over, wait_ms)
-            if found is not None:
-                return (head.unit, found) if found else None
+            if found is None:
+                continue
+            if found and head.is_ahead:
+                await let_send()
+            return (head.unit, found) if found else None
         return None
 
     async def _can_ask(self) -> bool:

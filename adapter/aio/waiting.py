@@ -49,6 +49,21 @@ async def let_cancel() -> None:
         await asyncio.sleep(0)
 
 
+async def let_send() -> None:
+    """Let the event loop send what the current task has submitted; a cancellation comes later.
+
+    In the next turn of the loop the link writes it; uvloop sends at the end of that turn.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    for _ in range(2):
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        cancel_later(cancelled)
+
+
 async def await_answers(requests: Sequence[Pending]) -> None:
     """Wait until each of these has an answer, or the task is cancelled."""
     for request in requests:

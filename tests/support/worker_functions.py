@@ -23,7 +23,7 @@ def copy(message: adapter.Message) -> None:
 
 async def copy_in_loop(message: adapter.Message, unit: Any) -> None:
     """Do the same as a coroutine."""
-    assert unit.messages == [message]
+    assert unit is None or unit.messages == [message]
     qm: adapter.aio.Connection = adapter.worker_connection()
     properties = {"shown_ns": time.monotonic_ns(), "pid": os.getpid()}
     await qm.put("OUT", message.body, properties=properties)
@@ -106,6 +106,13 @@ def die(message: adapter.Message) -> None:
     if message.body == b"poison":
         os._exit(11)
     copy(message)
+
+
+async def die_in_loop(message: adapter.Message) -> None:
+    """Do the same as a coroutine, before the event loop has another turn."""
+    if message.body == b"poison":
+        os._exit(11)
+    await copy_in_loop(message, None)
 
 
 def count_threads(message: adapter.Message) -> None:

@@ -96,12 +96,20 @@ def test_what_takes_longer_than_the_stop_timeout_is_given_back(
     assert twice or said in log.read_text()
 
 
+@pytest.mark.parametrize(
+    ("function", "prefetch"), [("die", 0), ("die_in_loop", 0), ("die_in_loop", 4)]
+)
 def test_a_process_that_dies_is_replaced(
-    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path
+    manager: testing.TestQueueManager,
+    qm: adapter.Connection,
+    log: Path,
+    function: str,
+    prefetch: int,
 ) -> None:
     qm.queue("Q").put_many([b"1", b"poison", b"2"])
-    options = ("--retry-times", 1, "--retry-backoff", 0.05, "--retry-then", "FAILED")
-    with WorkerProcess(manager.address, "die", *options, log=log) as worker:
+    retry = ("--retry-times", 1, "--retry-backoff", 0.05, "--retry-then", "FAILED")
+    options = ("--prefetch", prefetch, *retry)
+    with WorkerProcess(manager.address, function, *options, log=log) as worker:
         await_depth(qm, "FAILED", 1)
         await_depth(qm, "OUT", 2)
         worker.await_log("has ended with status 11: another one is started", times=2)

@@ -229,9 +229,10 @@ class Queue(TaskClosing):
 
     async def pause(self, seconds: float) -> bool:
         """Sleep, but not beyond close(); return whether that came."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._handles.closing.wait()
+        if seconds > 0:  # a timeout that ends as it begins would swallow a cancellation
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._handles.closing.wait()
         return self.is_closed
 
     async def _ask(self, command: c.Command) -> Pending:

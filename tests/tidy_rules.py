@@ -76,7 +76,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.attributes "
         "core.contract",
         "services": "channel client launch mq_constants errors core.mq_layouts",
-        "workers": "channel client errors watched",
+        "workers": "aio channel client errors watched",  # coroutine functions run on aio
         "mqi": "administration channel character_sets launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
         "msmq": "channel core.contract core.attributes errors launch watched",

@@ -16,10 +16,12 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from adapter import watched
+from adapter.aio.commits import TaskCommits
 from adapter.aio.link import TaskHandshake, TaskLink
 from adapter.aio.recovery import TaskRecovery
 from adapter.aio.waiting import await_answers, await_outcomes, let_cancel
 from adapter.channel.books import ChannelBooks
+from adapter.channel.commits import IN_FLIGHT_MAX
 from adapter.channel.forking import disown_in_child
 from adapter.channel.link.port import Link
 from adapter.channel.numbering import UNANSWERED_MAX
@@ -41,6 +43,8 @@ class TaskChannel(ChannelBooks):
     def __init__(self, handshake: TaskHandshake, timeouts: Timeouts) -> None:
         super().__init__(handshake, timeouts)
         self._loop = asyncio.get_running_loop()
+        self.commits = TaskCommits(IN_FLIGHT_MAX)
+        """Of units that did not wait for the outcome."""
         self._sender = Sender(self._state)
         self._recovery = TaskRecovery(self._state, handshake, self._sender, self._arrived)
         self._keeper: asyncio.Task[None] | None = None
@@ -161,6 +165,14 @@ class TaskChannel(ChannelBooks):
         """Have units backed out, and do not wait for it."""
         self._outstanding.let_go.extend(units)
         self._send_closes()
+
+    def let_go_of(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out, before what is asked next. The garbage collector may call it, in
+        the midst of anything and in any thread."""
+        self._outstanding.let_go.extend(units)
+        if not self._closing.is_set():
+            with suppress(RuntimeError):  # the event loop is closed, and the link with it
+                self._loop.call_soon_threadsafe(self._send_closes)
 
     def close_soon(self, handle: Handle) -> None:
         """Have a handle closed, and do not wait for it."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Mapping
 from datetime import timedelta
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from adapter.aio.channel import TaskChannel
@@ -37,10 +39,13 @@ from adapter.client.verb import TaskFace
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
+from adapter.errors import Error
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
     from adapter.registry.values import SchemaName
+
+log = logging.getLogger("adapter.client")
 
 
 async def connect(
@@ -262,6 +267,14 @@ class Connection(TaskFace, Administration, TaskClosing):
         await self._channel.ask([request])
         return self._channel.result(request, UnitOutcome).state
 
+    async def flush(self) -> None:
+        """Wait for the outcome of every commit(wait=False), and those that a loop left in flight.
+
+        Raises the first failure, with every unit that failed in its units_failed. If the task is
+        cancelled meanwhile, they stay in flight.
+        """
+        await self._channel.commits.flush()
+
     async def decode(self, message: Message, schema: SchemaName | None = None) -> Any:
         """Return the Avro value that a message's body is; see adapter.Message.decode().
 
@@ -284,10 +297,27 @@ class Connection(TaskFace, Administration, TaskClosing):
         return read_events(self._channel, a.as_wait_ms(timeout), kafka_options or {})
 
     async def close(self) -> None:
-        """End the connection: open units are backed out, waiting tasks get ConnectionClosed."""
+        """End the connection: open units are backed out, waiting tasks get ConnectionClosed.
+
+        It waits for commits in flight, and raises the failure of one when all is closed.
+        """
         await self._channel.close()
         if self._own_schemas is not None:
             self._own_schemas.close()
+        await self._channel.commits.flush()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            await self.close()
+        except Error:
+            if error is None:
+                raise
+            log.warning("commits in flight failed, and another error ends it", exc_info=True)
 
     async def disconnect(self, abrupt: bool = False) -> None:
         """Like close(). abrupt: without a word, as when a program dies."""

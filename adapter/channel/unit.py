@@ -149,6 +149,10 @@ class UnitBooks:
             raise
         self._state = UnitState.COMMITTED
 
+    def settle(self, commit: Pending) -> None:
+        """Note the outcome of a commit in flight; raise the error that it is."""
+        self._settle(commit, UnitState.BACKED_OUT)
+
     def check_open(self) -> None:
         """Raise BackedOut or UnitEnded if nothing can be done in this unit."""
         if self._state is UnitState.ACTIVE:
@@ -265,7 +269,7 @@ class AnyUnit(UnitBooks):
     def settle(self, commit: Pending) -> None:
         """Wait for the outcome of a commit in flight, and note it; raise the error that it is."""
         self._channel.await_all([commit])
-        self._settle(commit, UnitState.BACKED_OUT)
+        super().settle(commit)
 
     def backout(self) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
@@ -14,7 +14,8 @@ from adapter.aio.closing import TaskClosing
 from adapter.aio.consumer import Consumer
 from adapter.aio.context import TaskContext
 from adapter.aio.events import read_events
-from adapter.aio.link import Place, TaskHandshake
+from adapter.aio.in_process import InProcessTaskDialer
+from adapter.aio.link import AddressDialer, TaskDialer, TaskHandshake, TaskLookUpDialer
 from adapter.aio.queue import Queue
 from adapter.aio.replies import TaskReplies
 from adapter.aio.subscription import Subscription
@@ -23,12 +24,19 @@ from adapter.aio.values import decode
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.connecting import ConnectOptions, timeouts_by
+from adapter.channel.link.in_process import Accept
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.unit import NoUnit, unit_for
 from adapter.channel.verbs import put_apart
 from adapter.client.admin import Administration
-from adapter.client.connection import CONSUMER_TIMEOUT_S, Outcome, look_up_by, schemas_by
+from adapter.client.connection import (
+    CONSUMER_TIMEOUT_S,
+    ClientOptions,
+    Outcome,
+    look_up_by,
+    schemas_by,
+)
 from adapter.client.events import Event
 from adapter.client.handles import OpenFor
 from adapter.client.message import Message, PutFields, PutResult, context_asked, outgoing
@@ -76,11 +84,32 @@ async def connect(
         "connect_timeout_s": connect_timeout_s,
         "reconnect_timeout_s": reconnect_timeout_s,
     }
-    places: list[Place] = [*parse_addresses(address)]
+    dialers: list[TaskDialer] = [AddressDialer(one) for one in parse_addresses(address)]
     if bootstrap_servers is not None:  # in a thread: it loads a Kafka client
         directory = queue_manager, bootstrap_servers, kafka_options
-        places = [await asyncio.to_thread(look_up_by, *directory)]
-    handshake = TaskHandshake(places, options)
+        dialers = [TaskLookUpDialer(await asyncio.to_thread(look_up_by, *directory))]
+    return await _connect_by(dialers, options, registry)
+
+
+async def connect_in_process(
+    loop: asyncio.AbstractEventLoop, accept: Accept, **options: Unpack[ClientOptions]
+) -> Connection:
+    """Connect to a queue manager on an event loop of this process, from this loop or another one.
+
+    accept: makes the server's end, and raises ConnectionRefusedError if no server is there.
+    options, errors: as of connect().
+    """
+    registry = options.pop("registry", None)
+    return await _connect_by([InProcessTaskDialer(loop, accept)], options, registry)
+
+
+async def _connect_by(
+    dialers: Sequence[TaskDialer],
+    options: ConnectOptions,
+    registry: SchemaRegistry | Schemas | str | None,
+) -> Connection:
+    """Connect by the first of these that reaches a queue manager; see connect()."""
+    handshake = TaskHandshake(dialers, options)
     channel = TaskChannel(handshake, timeouts_by(options))
     schemas, own = schemas_by(registry)
     await channel.connect_first()

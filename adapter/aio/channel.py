@@ -258,7 +258,6 @@ class TaskChannel(ChannelBooks):
         """End the link and the task, and settle what is left."""
         state = self._state
         if state.link is not None:
-            state.traffic.bytes_received += state.link.bytes_received
             self._recovery.lose(state.link, "closed")
         state.outstanding.give_up(why, ConnectionClosed)
         self._make_room()

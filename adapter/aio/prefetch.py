@@ -35,13 +35,11 @@ class TaskPrefetch(PrefetchBooks[TaskUnitT]):
         most: int,
     ) -> None:
         """See PrefetchBooks; open_handle: returns the handle that messages are got by."""
-        super().__init__(channel, make, self._handle_in_use, size, most)
+        opened: list[Handle] = []  # none of its methods: it goes when nothing refers to it
+        super().__init__(channel, make, lambda: opened[0], size, most)
         self._open_handle = open_handle
-        self._open: Handle | None = None
-
-    def _handle_in_use(self) -> Handle:
-        assert self._open is not None, "take() opens it first"
-        return self._open
+        self._opened = opened
+        """The handle, once take() has opened it."""
 
     def give_back(self) -> None:
         """Back out every unit ahead, and do not wait. The garbage collector may call it."""
@@ -75,5 +73,5 @@ class TaskPrefetch(PrefetchBooks[TaskUnitT]):
         """Wait for room and for a handle; return whether the loop goes on."""
         if not self._is_closed:
             await self._channel.room()
-            self._open = await self._open_handle()
+            self._opened[:] = [await self._open_handle()]
         return not self._is_closed

@@ -71,6 +71,7 @@ class TaskRecovery:
         if not state.attempts:
             self._lost_s = time.monotonic()
         link.shutdown()
+        state.traffic.bytes_received += link.bytes_received
         state.outstanding.lost(why)
         if not state.closing.is_set() and not state.attempts:
             name = self._handshake.queue_manager

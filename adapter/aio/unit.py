@@ -79,10 +79,13 @@ class TaskUnit(UnitBooks):
         except BackedOut:
             return  # it was gone with a lost connection, which is the same
 
-    def give_up(self) -> None:
-        """Back it out without a wait: a task was cancelled in the midst of a verb of it."""
+    def give_up(self, state: UnitState = UnitState.CANCELLED) -> None:
+        """Back it out without a wait: a task was cancelled in the midst of a verb of it.
+
+        state: how it stands then.
+        """
         if self._state is UnitState.ACTIVE:
-            self._state = UnitState.CANCELLED
+            self._state = state
             if self._deferred is not None:
                 self._deferred.clear()
                 self._channel.keeping.discard(self)

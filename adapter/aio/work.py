@@ -20,6 +20,7 @@ from adapter.aio.prefetch import TaskPrefetch
 from adapter.aio.steps import carry_out
 from adapter.aio.unit import TaskUnit
 from adapter.channel.requests import Handle
+from adapter.channel.unit import UnitState
 from adapter.client.retry import Retries
 from adapter.client.work import STUCK_S, WorkBooks, left_open, log
 from adapter.errors import ConnectionBroken, Error, NotOpen
@@ -102,6 +103,8 @@ class TaskSource:
     ) -> None:
         """handle: returns the one to get by. sizes: see loop_sizes()."""
         size, ahead, in_flight = sizes
+        self.shown: TaskWork | None = None
+        """The unit that the loop has shown last."""
         self._context = context
         self._commits = TaskCommits(in_flight)
         commits = self._commits if in_flight > 1 else None
@@ -135,10 +138,13 @@ class TaskSource:
         self._prefetch.close()
 
     def let_go(self) -> None:
-        """Give back what is not shown; the connection waits for commits in flight.
+        """Back out what the loop leaves open; the connection waits for commits in flight.
 
         The garbage collector may call it, in any thread.
         """
+        shown, self.shown = self.shown, None
+        if shown is not None:
+            shown.give_up(UnitState.BACKED_OUT)
         self._prefetch.give_back()
         self._commits.hand_over(self._context.channel.commits)
 
@@ -163,7 +169,6 @@ class TaskUnits:
         self._wait_ms = wait_ms
         self._retry_delay_s = retry_delay_s
         self._retries = retries
-        self._shown: TaskWork | None = None
         weakref.finalize(self, source.let_go).atexit = False  # an async for says no word at its end
 
     def __aiter__(self) -> Self:
@@ -178,12 +183,12 @@ class TaskUnits:
         if work is None:
             self._source.let_go()
             raise StopAsyncIteration
-        self._shown = work
+        self._source.shown = work
         return work
 
     async def aclose(self) -> None:
         """End the loop: a unit that is open is backed out, and what was got ahead is given back."""
-        work, self._shown = self._shown, None
+        work, self._source.shown = self._source.shown, None
         self._source.give_back()
         self._source.let_go()
         if work is not None and work.is_open:
@@ -192,7 +197,7 @@ class TaskUnits:
 
     async def _next(self) -> TaskWork | None:
         """Return the next unit that is to be shown; None at the end."""
-        work, self._shown = self._shown, None
+        work, self._source.shown = self._source.shown, None
         has_ended = work is not None and await self._end(work)
         while not has_ended and not self._queue.is_closed:
             work = await self._take()

@@ -250,6 +250,7 @@ class Outstanding:
 
     def reopening(self) -> list[Pending]:
         """Return the opens of every handle that was open, or that unanswered requests need."""
+        self.closes()  # what programs have let go of went with the connection
         wanted = {h.number: h for h in self.handles.values() if h.is_open}
         opening, closing = set(), set()
         for request in self.pending.values():

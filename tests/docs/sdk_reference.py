@@ -60,6 +60,8 @@ CLASSES: dict[str, type] = {
     "What objects() returns": results.ObjectDescription,
     "adapter.testing.TestQueueManager": testing.TestQueueManager,
     "The clock of a TestQueueManager": testing.AdvancingClock,
+    "adapter.testing.AioTestQueueManager": testing.AioTestQueueManager,
+    "The clock of an AioTestQueueManager": testing.AioAdvancingClock,
     "adapter.mqi.trigger_monitor.TriggerMonitor": TriggerMonitor,
     **{
         f"adapter.msmq.{kind.__name__}": kind

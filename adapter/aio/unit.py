@@ -79,17 +79,21 @@ class TaskUnit(UnitBooks):
         except BackedOut:
             return  # it was gone with a lost connection, which is the same
 
-    def give_up(self, state: UnitState = UnitState.CANCELLED) -> None:
-        """Back it out without a wait: a task was cancelled in the midst of a verb of it.
-
-        state: how it stands then.
-        """
+    def give_up(self) -> None:
+        """Back it out without a wait: a task was cancelled in the midst of a verb of it."""
         if self._state is UnitState.ACTIVE:
-            self._state = state
+            self._state = UnitState.CANCELLED
             if self._deferred is not None:
                 self._deferred.clear()
                 self._channel.keeping.discard(self)
             self._channel.give_back([self._enlisted])
+
+    def let_go(self) -> None:
+        """Back it out because nothing refers to its loop any more. The garbage collector may call
+        it, in the midst of anything and in any thread."""
+        if self._state is UnitState.ACTIVE:
+            self._state = UnitState.BACKED_OUT
+            self._channel.let_go_of([self._enlisted])
 
     async def perform(
         self,

@@ -20,7 +20,6 @@ from adapter.aio.prefetch import TaskPrefetch
 from adapter.aio.steps import carry_out
 from adapter.aio.unit import TaskUnit
 from adapter.channel.requests import Handle
-from adapter.channel.unit import UnitState
 from adapter.client.retry import Retries
 from adapter.client.work import STUCK_S, WorkBooks, left_open, log
 from adapter.errors import ConnectionBroken, Error, NotOpen
@@ -144,7 +143,7 @@ class TaskSource:
         """
         shown, self.shown = self.shown, None
         if shown is not None:
-            shown.give_up(UnitState.BACKED_OUT)
+            shown.let_go()
         self._prefetch.give_back()
         self._commits.hand_over(self._context.channel.commits)
 

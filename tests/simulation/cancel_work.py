@@ -236,11 +236,13 @@ class CancelWork:
         self._note(message)
 
     async def _work(self, qm: adapter.aio.Connection, queue: adapter.aio.Queue) -> None:
-        units = queue.units()
-        async with await anext(units) as unit:
-            await asyncio.sleep(self._chance.random() * LATENCY_S)
-        if not unit.failed:
-            self._note(unit.messages[0])
+        """Do some units of a loop, which gets none ahead or some."""
+        units = queue.units(prefetch=self._chance.choice([0, 4]))
+        for _ in range(self._chance.randint(1, 3)):
+            async with await anext(units) as unit:
+                await asyncio.sleep(self._chance.random() * LATENCY_S)
+            if not unit.failed:
+                self._note(unit.messages[0])
 
     def _note(self, message: adapter.Message | None) -> None:
         if message is not None:

@@ -17,10 +17,12 @@ def test_handles_that_were_let_go_are_not_opened_again() -> None:
     for handle in (kept, gone):
         handle.is_open = True
         outstanding.handles[handle.number] = handle
-    outstanding.let_go.append(gone)
+    unit = outstanding.enlist()
+    outstanding.let_go.extend([unit, gone])
     outstanding.lost("cut")
     assert [one.command for one in outstanding.reopening()] == [rq.open_request(kept).command]
     assert list(outstanding.handles) == [kept.number]
+    assert list(outstanding.let_go) == [unit]
 
 
 @pytest.mark.parametrize("question", [c.AskLowest(1), b.BrokerAwaitEvent("s"), AskServer()])

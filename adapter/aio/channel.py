@@ -17,10 +17,12 @@ from typing import Any, TypeVar
 from weakref import WeakMethod
 
 from adapter import watched
+from adapter.aio.commits import TaskCommits
 from adapter.aio.link import TaskHandshake, TaskLink
 from adapter.aio.recovery import TaskRecovery
 from adapter.aio.waiting import await_answers, await_outcomes, let_cancel
 from adapter.channel.books import ChannelBooks
+from adapter.channel.commits import IN_FLIGHT_MAX
 from adapter.channel.forking import disown_in_child
 from adapter.channel.link.port import Link
 from adapter.channel.numbering import UNANSWERED_MAX
@@ -57,6 +59,8 @@ class TaskChannel(ChannelBooks):
         super().__init__(handshake, timeouts)
         self._keeper: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
+        self.commits = TaskCommits(IN_FLIGHT_MAX)
+        """Of units that did not wait for the outcome."""
         self._sender = Sender(self._state)
         self._recovery = TaskRecovery(self._state, handshake, self._sender, _weakly(self._arrived))
         self._for_room: deque[asyncio.Future[None]] = deque()
@@ -186,11 +190,12 @@ class TaskChannel(ChannelBooks):
         self._outstanding.let_go.extend(units)
         self._send_closes()
 
-    def let_go_unit(self, unit: UnitOnWire) -> None:
-        """Have a unit backed out in the next turn of the event loop; see ChannelBooks."""
-        self._outstanding.let_go.append(unit)
-        with suppress(RuntimeError):  # the event loop is closed, and the connection with it
-            self._loop.call_soon_threadsafe(self._send_closes)
+    def let_go_of(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out in the next turn of the event loop; see ChannelBooks."""
+        self._outstanding.let_go.extend(units)
+        if not self._closing.is_set():
+            with suppress(RuntimeError):  # the event loop is closed, and the link with it
+                self._loop.call_soon_threadsafe(self._send_closes)
 
     def close_soon(self, handle: Handle) -> None:
         """Have a handle closed, and do not wait for it."""
@@ -276,7 +281,6 @@ class TaskChannel(ChannelBooks):
         """End the link and the task, and settle what is left."""
         state = self._state
         if state.link is not None:
-            state.traffic.bytes_received += state.link.bytes_received
             self._recovery.lose(state.link, "closed")
         state.outstanding.give_up(why, ConnectionClosed)
         self._make_room()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+import logging
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import timedelta
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from adapter.aio.channel import TaskChannel
@@ -12,7 +14,8 @@ from adapter.aio.closing import TaskClosing
 from adapter.aio.consumer import Consumer
 from adapter.aio.context import TaskContext
 from adapter.aio.events import read_events
-from adapter.aio.link import Place, TaskHandshake
+from adapter.aio.in_process import InProcessTaskDialer
+from adapter.aio.link import AddressDialer, TaskDialer, TaskHandshake, TaskLookUpDialer
 from adapter.aio.queue import Queue
 from adapter.aio.reconnecting import TaskReconnects
 from adapter.aio.replies import TaskReplies
@@ -22,6 +25,7 @@ from adapter.aio.values import decode
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.connecting import ConnectOptions, timeouts_by
+from adapter.channel.link.in_process import Accept
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.unit import NoUnit, unit_for
@@ -39,10 +43,20 @@ from adapter.client.verb import TaskFace
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
+from adapter.errors import Error
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
     from adapter.registry.values import SchemaName
+
+log = logging.getLogger("adapter.client")
+
+
+class TaskOptions(ConnectOptions, total=False):
+    """The keyword arguments of connect(); see there."""
+
+    registry: SchemaRegistry | Schemas | str | None
+    on_reconnect: OnReconnect[Connection] | None
 
 
 async def connect(
@@ -75,12 +89,35 @@ async def connect(
         "connect_timeout_s": connect_timeout_s,
         "reconnect_timeout_s": reconnect_timeout_s,
     }
-    on_reconnect = as_on_reconnect(on_reconnect, may_await=True)
-    places: list[Place] = [*parse_addresses(address)]
+    dialers: list[TaskDialer] = [AddressDialer(one) for one in parse_addresses(address)]
     if bootstrap_servers is not None:  # in a thread: it loads a Kafka client
         directory = queue_manager, bootstrap_servers, kafka_options
-        places = [await asyncio.to_thread(look_up_by, *directory)]
-    handshake = TaskHandshake(places, options)
+        dialers = [TaskLookUpDialer(await asyncio.to_thread(look_up_by, *directory))]
+    return await _connect_by(dialers, options, registry, on_reconnect)
+
+
+async def connect_in_process(
+    loop: asyncio.AbstractEventLoop, accept: Accept, **options: Unpack[TaskOptions]
+) -> Connection:
+    """Connect to a queue manager on an event loop of this process, from this loop or another one.
+
+    accept: makes the server's end, and raises ConnectionRefusedError if no server is there.
+    options, errors: as of connect().
+    """
+    registry, on_reconnect = options.pop("registry", None), options.pop("on_reconnect", None)
+    dialer = InProcessTaskDialer(loop, accept)
+    return await _connect_by([dialer], options, registry, on_reconnect)
+
+
+async def _connect_by(
+    dialers: Sequence[TaskDialer],
+    options: ConnectOptions,
+    registry: SchemaRegistry | Schemas | str | None,
+    on_reconnect: OnReconnect[Connection] | None,
+) -> Connection:
+    """Connect by the first of these that reaches a queue manager; see connect()."""
+    on_reconnect = as_on_reconnect(on_reconnect, may_await=True)
+    handshake = TaskHandshake(dialers, options)
     channel = TaskChannel(handshake, timeouts_by(options))
     schemas, own = schemas_by(registry)
     await channel.connect_first()
@@ -276,6 +313,14 @@ class Connection(TaskFace, Administration, TaskClosing):
         await self._channel.ask([request])
         return self._channel.result(request, UnitOutcome).state
 
+    async def flush(self) -> None:
+        """Wait for the outcome of every commit(wait=False), and those that a loop left in flight.
+
+        Raises the first failure, with every unit that failed in its units_failed. If the task is
+        cancelled meanwhile, they stay in flight.
+        """
+        await self._channel.commits.flush()
+
     async def decode(self, message: Message, schema: SchemaName | None = None) -> Any:
         """Return the Avro value that a message's body is; see adapter.Message.decode().
 
@@ -298,10 +343,27 @@ class Connection(TaskFace, Administration, TaskClosing):
         return read_events(self._channel, a.as_wait_ms(timeout), kafka_options or {})
 
     async def close(self) -> None:
-        """End the connection: open units are backed out, waiting tasks get ConnectionClosed."""
+        """End the connection: open units are backed out, waiting tasks get ConnectionClosed.
+
+        It waits for commits in flight, and raises the failure of one when all is closed.
+        """
         await self.disconnect()
         if self._own_schemas is not None:
             self._own_schemas.close()
+        await self._channel.commits.flush()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            await self.close()
+        except Error:
+            if error is None:
+                raise
+            log.warning("commits in flight failed, and another error ends it", exc_info=True)
 
     async def disconnect(self, abrupt: bool = False) -> None:
         """Like close(). abrupt: without a word, as when a program dies."""

@@ -40,3 +40,8 @@ async def put_in_units(
     except asyncio.CancelledError as cancelled:
         await channel.run(pipeline.settle(cancelled))
         raise
+    except Exception:
+        raise
+    except BaseException:
+        channel.abandon(pipeline.commits)
+        raise

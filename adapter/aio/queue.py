@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, Unpack
+from weakref import WeakSet
 
 from adapter.aio.browse import TaskBrowse, TaskBrowsing, browse
 from adapter.aio.channel import TaskChannel
@@ -22,7 +23,7 @@ from adapter.aio.put_many import put_in_units, put_inside
 from adapter.aio.replies import TaskReplies
 from adapter.aio.unit import TaskUnit, perform
 from adapter.aio.values import encode
-from adapter.aio.work import TaskUnits
+from adapter.aio.work import TaskSource, TaskUnits
 from adapter.channel import arguments as a
 from adapter.channel.requests import Handle
 from adapter.channel.unit import NoUnit, unit_for
@@ -34,7 +35,9 @@ from adapter.client.handles import OpenFor, modes_of
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.queue import WAITS_OUTSIDE, put_in_order, put_later, subject_of
 from adapter.client.replies import outgoing_request
+from adapter.client.retry import Retry, retries_of
 from adapter.client.verb import TaskFace
+from adapter.client.work import loop_sizes
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone
 from adapter.errors import ConnectionClosed, InvalidOption
@@ -64,6 +67,7 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         self._channel = context.channel
         self._replies = replies
         self._handles = TaskHandles(context.channel, self._selection)
+        self._loops: WeakSet[TaskSource] = WeakSet()
 
     async def put(
         self,
@@ -201,6 +205,10 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         size: int = 1,
         timeout: float | timedelta | None = None,
         retry_delay_s: float | timedelta = 0,
+        *,
+        prefetch: int = 0,
+        commits: int = 1,
+        retry: Retry | None = None,
     ) -> TaskUnits:
         """Get messages in units: `async for u in queue.units(): async with u: ... u.messages`
 
@@ -211,16 +219,24 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         backout_requeue_queue in that unit, and its properties say why (BackoutThresholdReached: it
         cannot). It ends when nothing comes within timeout, or the queue or the connection is
         closed, after the unit at hand.
+        retry: a message that fails is tried again later instead, and stands before no other.
+        prefetch: get up to so many units ahead of the one shown, with bodies of about 1 MiB in all.
+        Messages that were not shown come back uncounted when the loop is left or cancelled, the
+        queue closed, or a unit backed out; others cannot get them meanwhile. A loop that a variable
+        refers to is left by its aclose().
+        commits: leaving an async with statement does not wait for the commit while fewer than so
+        many are in flight. A commit that failed is raised by the next step of the loop, with
+        units_failed; the loop's end waits for all, and after break the connection's next commit()
+        or flush().
         """
         self._handles.check_open(self.name)
-        return TaskUnits(
-            self,
-            self._context,
-            partial(self._handle, self._input),
-            a.as_whole("size", size, 1, 10_000),
-            a.as_wait_ms(timeout),
-            a.as_delay_s("retry_delay_s", retry_delay_s),
-        )
+        sizes = loop_sizes(size, prefetch, commits)
+        wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
+        retries = retries_of(retry, self, self._channel, size)
+        handle = partial(self._handle, self._input)
+        source = TaskSource(self, self._context, handle, sizes, retries)
+        self._loops.add(source)
+        return TaskUnits(self, self._context, handle, source, wait_ms, delay_s, retries)
 
     def browse(
         self,
@@ -257,7 +273,12 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         await self._run(admin.durable(self._channel, c.SetAttributes(handle.number, given), handle))
 
     async def close(self) -> None:
-        """Give its handles back; a get that waits ends with None, units() ends."""
+        """Give its handles back; a get that waits ends with None, units() ends.
+
+        What units() has got ahead and not shown is back on the queue before the handles are closed.
+        """
+        for loop in list(self._loops):
+            loop.give_back()
         await self._handles.close()
 
     @property
@@ -267,9 +288,10 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
 
     async def pause(self, seconds: float) -> bool:
         """Sleep, but not beyond close(); return whether that came."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._handles.closing.wait()
+        if seconds > 0:  # a timeout that ends as it begins would swallow a cancellation
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._handles.closing.wait()
         return self.is_closed
 
     def __await__(self) -> Generator[Any, None, Self]:

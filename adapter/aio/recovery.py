@@ -64,6 +64,7 @@ class TaskRecovery:
         if state.link is not link:
             return
         link.shutdown()
+        state.traffic.bytes_received += link.bytes_received
         self._losses.begin(link, why)
         self.changed.set()
         self._losses.report()

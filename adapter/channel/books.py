@@ -126,8 +126,8 @@ class ChannelBooks(ABC):
         """Have units backed out, and do not wait for it."""
 
     @abstractmethod
-    def let_go_unit(self, unit: UnitOnWire) -> None:
-        """Have a unit backed out, and do not wait for it. Takes no lock: the garbage collector
+    def let_go_of(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out, and do not wait for it. Takes no lock: the garbage collector
         calls it at any moment, in any thread."""
 
     def enlist(self, *, ahead: bool = False) -> UnitOnWire:

@@ -87,9 +87,9 @@ class Channel(ChannelBooks):
         """Have units backed out, and do not wait for it. The garbage collector may call it."""
         self._letting_go.back_out(units)
 
-    def let_go_unit(self, unit: UnitOnWire) -> None:
-        """Have a unit backed out with what is sent or read next; see ChannelBooks."""
-        self._outstanding.let_go.append(unit)
+    def let_go_of(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out with what is sent or read next; see ChannelBooks."""
+        self._outstanding.let_go.extend(units)
 
     def close_soon(self, handles: Iterable[Handle]) -> None:
         """Have handles closed, and do not wait for it: for signal handlers, see is_inside."""

@@ -155,6 +155,10 @@ class UnitBooks:
             raise
         self._state = UnitState.COMMITTED
 
+    def settle(self, commit: Pending) -> None:
+        """Note the outcome of a commit in flight; raise the error that it is."""
+        self._settle(commit, UnitState.BACKED_OUT)
+
     def check_open(self) -> None:
         """Raise BackedOut or UnitEnded if nothing can be done in this unit."""
         if self._state is UnitState.ACTIVE:
@@ -246,7 +250,7 @@ class UnitBooks:
         if channel.is_closed or not (is_begun or self._deferred):
             return  # there is nothing that a commit would have done
         if is_begun:
-            channel.let_go_unit(unit)
+            channel.let_go_of([unit])
         warnings.warn(
             f"unit {unit.ident.hex()} on queue manager {channel.queue_manager} was dropped without "
             "commit or backout, and is backed out: end it, or use it in a with statement",
@@ -297,7 +301,7 @@ class AnyUnit(UnitBooks):
     def settle(self, commit: Pending) -> None:
         """Wait for the outcome of a commit in flight, and note it; raise the error that it is."""
         self._channel.await_all([commit])
-        self._settle(commit, UnitState.BACKED_OUT)
+        super().settle(commit)
 
     def backout(self) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.

@@ -132,12 +132,22 @@ def get_apart(
             channel.submit([closing])
 
 
+def dead_letter_question(channel: ChannelBooks) -> Pending:
+    """Make the request for the name of the queue manager's dead-letter queue."""
+    return Pending(c.InquireObjects("queue_manager", channel.queue_manager, True))
+
+
+def dead_letter_answer(found: Objects) -> str:
+    """Return the name of the dead-letter queue; "" if the queue manager has none."""
+    (own,) = found.objects
+    return str(own.attributes["dead_letter_queue"])
+
+
 def dead_letter_queue(channel: Channel) -> str:
     """Ask for the name of the queue manager's dead-letter queue; "" if it has none."""
-    request = Pending(c.InquireObjects("queue_manager", channel.queue_manager, True))
+    request = dead_letter_question(channel)
     channel.ask([request])
-    (own,) = channel.result(request, Objects).objects
-    return str(own.attributes["dead_letter_queue"])
+    return dead_letter_answer(channel.result(request, Objects))
 
 
 def get_command(

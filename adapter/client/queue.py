@@ -263,10 +263,10 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
             return until_cancelled(own, loop, token)
         wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
         handle = partial(self._handle, self._input)
-        retries = retries_of(retry, self, self._channel, handle, size)
+        retries = retries_of(retry, self, self._channel, size)
         source = source_of(self, self._context, handle, size, prefetch, commits, retries)
         self._loops.add(source)
-        return units(self, self._channel, source, wait_ms, delay_s, retries)
+        return units(self, self._channel, handle, source, wait_ms, delay_s, retries)
 
     def browse(
         self,

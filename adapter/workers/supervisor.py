@@ -21,12 +21,12 @@ from types import FrameType
 
 from adapter.errors import InvalidOption
 from adapter.workers import child
+from adapter.workers.figures import WorkFigures
 from adapter.workers.handlers import Handler
 from adapter.workers.health import State, WorkerHealth
 from adapter.workers.processes import ForkedProcess, Place, fork, how_it_ended
 from adapter.workers.reloading import WatchedFiles
 from adapter.workers.settings import WorkerSettings
-from adapter.workers.threads import WorkFigures
 
 log = logging.getLogger("adapter.workers")
 

@@ -61,6 +61,8 @@ CLASSES: dict[str, type] = {
     "What objects() returns": results.ObjectDescription,
     "adapter.testing.TestQueueManager": testing.TestQueueManager,
     "The clock of a TestQueueManager": testing.AdvancingClock,
+    "adapter.testing.AioTestQueueManager": testing.AioTestQueueManager,
+    "The clock of an AioTestQueueManager": testing.AioAdvancingClock,
     "adapter.mqi.trigger_monitor.TriggerMonitor": TriggerMonitor,
     **{
         f"adapter.msmq.{kind.__name__}": kind
@@ -88,7 +90,7 @@ INTERNAL = frozenset(
         *("check_read", "encode_body", "peek_ahead", "sent_as", "set_properties", "to_data"),
         *("unit_for", "applies_to"),
         *("commit_among", "has_come_back", "message_ids", "on_wire", "put_later", "settle"),
-        *("give_up", "without_asking"),
+        *("give_up", "let_go", "steps_aside", "without_asking"),
     }
 )
 """Methods that other modules of the client call, and programs do not."""

@@ -11,7 +11,8 @@ from adapter import errors as e
 from adapter.client.put_many import IN_FLIGHT_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Refused
-from tests.support.loopback import Command, Loopback
+from tests.support.loopback import Loopback
+from tests.support.scripted import Command
 
 
 def numbered(count: int) -> list[bytes]:

@@ -7,7 +7,7 @@ import pytest
 
 import adapter
 from adapter.aio.channel import TaskChannel
-from adapter.aio.link import TaskHandshake
+from adapter.aio.link import AddressDialer, TaskHandshake
 from adapter.channel import losses
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.requests import Pending
@@ -20,7 +20,8 @@ from tests.support.loopback import Loopback
 
 
 async def connected(server: Loopback, silence_s: float) -> TaskChannel:
-    handshake = TaskHandshake(parse_addresses(server.address), {})
+    dialers = [AddressDialer(one) for one in parse_addresses(server.address)]
+    handshake = TaskHandshake(dialers, {})
     channel = TaskChannel(handshake, Timeouts(silence_s=silence_s))
     await channel.connect_first()
     return channel

@@ -16,7 +16,8 @@ from adapter.channel.requests import Pending
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract import commands as c
 from adapter.wire.codec import Payload
-from tests.support.loopback import Command, Loopback, connection_to
+from tests.support.loopback import Loopback, connection_to
+from tests.support.scripted import Command
 
 Connect = Callable[..., adapter.Connection]
 JOIN_S = 20.0

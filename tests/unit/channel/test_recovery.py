@@ -17,7 +17,8 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
-from tests.support.loopback import Command, Loopback, OnCommand, connection_to
+from tests.support.loopback import Loopback, OnCommand, connection_to
+from tests.support.scripted import Command
 
 Connect = Callable[..., adapter.Connection]
 

@@ -40,7 +40,8 @@ def test_it_is_called_with_the_connection_and_what_happened(
         assert event.count == count
         assert 0 < event.away_s < WAIT_S
         # Closed, or reset if what was asked arrived after that.
-        assert event.reason and server.address not in event.reason
+        assert event.reason
+        assert server.address not in event.reason
     assert events.empty()
     (thread,) = callers()
     qm.close()

@@ -7,8 +7,8 @@ import time
 import msgspec
 
 from adapter.workers.child import Loaded, PipeLine, Unloadable
+from adapter.workers.figures import WorkFigures
 from adapter.workers.processes import SILENT_S, ForkedProcess, Place, how_it_ended
-from adapter.workers.threads import WorkFigures
 
 
 def process() -> tuple[ForkedProcess, int]:

@@ -71,6 +71,10 @@ def check(function: object, named: str) -> Handler:
     """Refuse what cannot be called with a message, or a message and its unit."""
     if not callable(function):
         raise InvalidOption(f"{named} is not a function, but a {type(function).__name__}")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidOption(
+            f"{named} is a generator function, which a call does not run: use no yield"
+        )
     takes_unit(function, named)
     return function
 

@@ -65,7 +65,7 @@ class WorkerSupervisor:
         """
         self._selector.register(self._wake, selectors.EVENT_READ, self._drain)
         log.info(
-            "working on queue %s (processes: %d, threads of each: %d)",
+            "working on queue %s (processes: %d, threads or tasks of each: %d)",
             self._settings.queue,
             self._settings.processes,
             self._settings.threads,

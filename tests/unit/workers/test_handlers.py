@@ -1,7 +1,7 @@
 """The function that a worker calls: how it is found, and with what it is called."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,18 @@ def test_the_unit_is_for_who_takes_two(function: Callable[..., Any], expected: b
 def test_what_cannot_be_called_so_is_refused(function: Callable[..., Any]) -> None:
     with pytest.raises(InvalidOption, match="it cannot be, as it takes"):
         check(function, "the function")
+
+
+def test_generator_functions_are_refused() -> None:
+    def generate(_message: object) -> Iterator[None]:
+        yield
+
+    async def generate_in_loop(_message: object) -> AsyncIterator[None]:
+        yield
+
+    for function in (generate, generate_in_loop):
+        with pytest.raises(InvalidOption, match="a generator function, which a call does not run"):
+            check(function, "the function")
 
 
 def test_the_connection_is_known_only_where_a_worker_calls() -> None:

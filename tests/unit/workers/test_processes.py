@@ -60,11 +60,6 @@ def test_a_process_is_heard_in_pieces() -> None:
     assert not one.hear()
 
 
-def test_figures_are_summed() -> None:
-    both = WorkFigures(1, 2, 0.5, 1).plus(WorkFigures(10, 20, 5, 0, is_connected=False))
-    assert both == WorkFigures(11, 22, 5.5, 1, is_connected=False)
-
-
 def test_how_a_process_has_ended_is_said() -> None:
     assert how_it_ended(3) == "has ended with status 3"
     assert how_it_ended(-signal.SIGKILL) == "was ended by SIGKILL"

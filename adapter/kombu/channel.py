@@ -22,10 +22,11 @@ from msgspec import Struct
 
 import adapter
 from adapter.errors import BackedOut
+from adapter.frameworks.names import queue_name
+from adapter.frameworks.units import give_back
 from adapter.kombu.envelope import body_of, payload_of, put_fields
-from adapter.kombu.feeds import Feed, QueueSource, give_back
+from adapter.kombu.feeds import Feed, QueueSource, Source, TemporaryQueueSource
 from adapter.kombu.links import Link
-from adapter.kombu.naming import queue_name
 
 if TYPE_CHECKING:
     from adapter.kombu.transport import Transport
@@ -243,12 +244,12 @@ class Channel(virtual.Channel):
 
         temporary = self._link.temporary(queue)
         qm = self._link.qm
+        source: Source
         if temporary is None:
-            from_queue = qm.queue(queue_name(queue), open_for="input")
+            source = QueueSource(qm, queue_name(queue), no_ack=bool(no_ack))
         else:
             temporary.consumers += 1
-            from_queue = temporary.subscription
-        source = QueueSource(qm, from_queue, is_shared=temporary is None, no_ack=bool(no_ack))
+            source = TemporaryQueueSource(qm, temporary, no_ack=bool(no_ack))
         feed = Feed(self.connection.inbox, source, self.qos.can_consume, deliver)
         self._feeds[consumer_tag] = feed, queue
         self._consumers.add(consumer_tag)
@@ -295,6 +296,12 @@ class Channel(virtual.Channel):
         A message of a queue that has a backout_requeue_queue is moved there, not discarded.
         """
         self.qos.reject(delivery_tag, requeue=requeue)
+
+    def close(self) -> None:
+        """End its consumers; what it holds goes back to its queues."""
+        if self._link.is_inherited:
+            self.closed = True  # the parent goes on with it
+        super().close()
 
     def discard(self, held: Held) -> None:
         """End a message that is rejected, by moving it where its queue says, if it does."""

@@ -26,8 +26,12 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 import adapter
-from adapter.errors import BackedOut, Error
+from adapter.errors import BackedOut
+from adapter.frameworks.units import SpareUnit, give_back
+from adapter.kombu.links import TemporaryQueue
 
+Got = tuple[adapter.Message, adapter.Unit | None]
+"""A message, and the unit that holds it until it is acknowledged; None: it needs none."""
 JOIN_S = 10.0
 """A get whose token is cancelled returns at once, or when the connection is there again."""
 
@@ -47,9 +51,7 @@ class Source(Protocol):
     is_shared: bool
     """Whether other programs get from it too."""
 
-    def get(
-        self, timeout: float | None, cancel: adapter.CancelToken | None
-    ) -> tuple[adapter.Message, adapter.Unit | None] | None:
+    def get(self, timeout: float | None, cancel: adapter.CancelToken | None) -> Got | None:
         """Return the next message and the unit that holds it; None if none comes in time."""
 
     def close(self) -> None:
@@ -57,54 +59,64 @@ class Source(Protocol):
 
 
 class QueueSource:
-    """Gets from a queue: in a unit for each message, or for good if it needs no acknowledgement."""
+    """Gets from a permanent queue: in a unit for each message, or for good without acknowledgements."""
 
-    def __init__(
-        self, qm: adapter.Connection, queue: adapter.Queue, *, is_shared: bool, no_ack: bool
-    ) -> None:
-        self.is_shared = is_shared
-        self._qm = qm
-        self._queue = queue
+    is_shared = True
+
+    def __init__(self, qm: adapter.Connection, queue: str, *, no_ack: bool) -> None:
+        """queue: its name at the queue manager. Raises QueueNotFound."""
+        self._queue = qm.queue(queue, open_for="input")
+        self._spare = SpareUnit(qm)
         self._no_ack = no_ack
-        self._unit: adapter.Unit | None = None
-        """Open, and empty: a get that finds nothing leaves it to the next one."""
 
-    def get(
-        self, timeout: float | None, cancel: adapter.CancelToken | None
-    ) -> tuple[adapter.Message, adapter.Unit | None] | None:
+    def get(self, timeout: float | None, cancel: adapter.CancelToken | None) -> Got | None:
         """See Source. Raises BackedOut if the connection was lost meanwhile."""
-        if self._no_ack and self.is_shared:
+        if self._no_ack:
             got = self._queue.get(timeout=timeout, cancel=cancel, unit=adapter.NO_UNIT)
             return None if got is None else (got, None)
-        unit = self._unit or self._begin()
-        try:
-            # Copies on a temporary queue are not persistent: without acknowledgements the unit
-            # stays empty, and serves only to report that the connection, and the queue, are lost.
-            got = self._queue.get(
-                timeout=timeout, cancel=cancel, unit=unit, if_persistent=self._no_ack
-            )
-        except Error:
-            self._unit = None
-            raise
-        if got is None:
-            return None
-        if self._no_ack:
-            return got, None
-        self._unit = None
-        return got, unit
-
-    def _begin(self) -> adapter.Unit:
-        self._unit = self._qm.unit()
-        self._unit.begin()
-        return self._unit
+        with self._spare.lent() as unit:
+            got = self._queue.get(timeout=timeout, cancel=cancel, unit=unit)
+            return None if got is None else (got, self._spare.take())
 
     def close(self) -> None:
-        """End the empty unit, and close the queue if the queue object is this source's own."""
-        if self._unit is not None and self._unit.is_open:
-            with suppress(Error):  # it is gone with a lost connection
-                self._unit.backout()
-        if self.is_shared:
-            self._queue.close()
+        """End the empty unit, and close the queue."""
+        self._spare.close()
+        self._queue.close()
+
+
+class TemporaryQueueSource:
+    """Gets from a temporary queue, and makes the queue again after a lost connection."""
+
+    is_shared = False
+
+    def __init__(self, qm: adapter.Connection, queue: TemporaryQueue, *, no_ack: bool) -> None:
+        self._queue = queue
+        self._spare = SpareUnit(qm)
+        self._no_ack = no_ack
+
+    def get(self, timeout: float | None, cancel: adapter.CancelToken | None) -> Got | None:
+        """See Source.
+
+        The messages are not persistent. Without acknowledgements they leave the queue outside the
+        unit, which stays empty, and serves only to report that the connection was lost.
+        """
+        while True:
+            try:
+                with self._spare.lent() as unit:
+                    got = self._queue.subscription.get(
+                        timeout=timeout, cancel=cancel, unit=unit, if_persistent=self._no_ack
+                    )
+                    if got is None:
+                        return None
+                    return got, None if self._no_ack else self._spare.take()
+            except BackedOut:
+                if cancel is not None and cancel.is_cancelled:
+                    return None
+                self._queue.make_again()
+
+    def close(self) -> None:
+        """End the empty unit; the queue is closed by its link."""
+        self._spare.close()
 
 
 class Feed:
@@ -294,10 +306,3 @@ class Inbox:
                     feed.disarm()
         assert arrival.message is not None
         arrival.feed.deliver(arrival.message, arrival.unit)
-
-
-def give_back(unit: adapter.Unit | None) -> None:
-    """Back a unit out, if it is open: its message is back in its place."""
-    if unit is not None and unit.is_open:
-        with suppress(BackedOut, ConnectionError):  # it is gone with a lost connection
-            unit.backout()

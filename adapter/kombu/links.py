@@ -27,11 +27,11 @@ from adapter.errors import (
     SubscriptionExists,
     SubscriptionNotFound,
 )
+from adapter.frameworks.names import queue_name
 from adapter.kombu.naming import (
     binding_topic,
     bindings_of,
     publication_topic,
-    queue_name,
     subscription_name,
 )
 
@@ -48,14 +48,22 @@ class TemporaryQueue:
         """name: as kombu has it."""
         self.consumers = 0
         self._qm = qm
+        self._name = name
         self._bindings: dict[Binding, adapter.Subscription] = {}
-        self.subscription = qm.subscribe(binding_topic("", "direct", name))
+        self.subscription = self._subscribe()
 
     def bind(self, binding: Binding) -> None:
         """Have what is published on an exchange come here too."""
         if binding not in self._bindings:
             topic, to = binding_topic(*binding), self.subscription.name
             self._bindings[binding] = self._qm.subscribe(topic, destination=to)
+
+    def make_again(self) -> None:
+        """Make it again, with its bindings: a lost connection has deleted it."""
+        lost, self._bindings = self._bindings, {}
+        self.subscription = self._subscribe()
+        for binding in lost:
+            self.bind(binding)
 
     def unbind(self, exchange: str, key: str) -> None:
         """End bindings to an exchange."""
@@ -68,6 +76,9 @@ class TemporaryQueue:
             with suppress(Error):  # it is gone with a lost connection
                 one.close()
 
+    def _subscribe(self) -> adapter.Subscription:
+        return self._qm.subscribe(binding_topic("", "direct", self._name))
+
 
 class Link:
     """A connection, its temporary queues, and the way of a message to queues."""
@@ -75,9 +86,15 @@ class Link:
     def __init__(self, qm: adapter.Connection) -> None:
         self.qm = qm
         self.users = 0
+        self._pid = os.getpid()
         self._lock = threading.RLock()
         self._temporary: dict[str, TemporaryQueue] = {}
         self._elsewhere: dict[str, None] = {}
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether it is the link of a parent process, which this forked child must leave alone."""
+        return self._pid != os.getpid()
 
     def temporary(self, queue: str) -> TemporaryQueue | None:
         """Return a temporary queue of this process."""

@@ -1,4 +1,4 @@
-"""Names of queues, exchanges and keys of AMQP as names of queues, topics and subscriptions.
+"""Exchanges, keys and bindings of AMQP as topics and subscriptions of a queue manager.
 
 An exchange is a part of the topic tree: a message that is published on exchange `shop` with the key
 `order.new` is a publication on `kombu/shop/order/new`, and each binding is a subscription, so that
@@ -10,30 +10,9 @@ This module knows neither connections nor messages.
 
 from __future__ import annotations
 
-import hashlib
-import string
 from urllib.parse import quote
 
-QUEUE_NAME_MAX = 48
 TOP = "kombu"
-_PLAIN = frozenset(string.ascii_letters + string.digits + "._/")
-_DIGEST = 10
-"""Hexadecimal digits of a long name's hash: 40 bits for the names of one queue manager."""
-
-
-def queue_name(name: str) -> str:
-    """Return the name of the queue that stands for a queue of AMQP.
-
-    Letters, digits, `.`, `_` and `/` are kept; any other byte becomes `%` and two hexadecimal
-    digits. A longer name than 48 characters keeps its beginning, and ends with `%_` and a hash.
-    """
-    escaped = "".join(
-        chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in name.encode()
-    )
-    if len(escaped) <= QUEUE_NAME_MAX:
-        return escaped
-    digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGEST]
-    return f"{escaped[: QUEUE_NAME_MAX - _DIGEST - 2]}%_{digest}"
 
 
 def publication_topic(exchange: str, key: str) -> str:

@@ -73,8 +73,8 @@ class Transport(virtual.Transport):
         for channel in list(self.channels):
             channel.close()
         self.inbox.close_bell()
-        if self._link is not None:
-            link, self._link = self._link, None
+        link, self._link = self._link, None
+        if link is not None and not link.is_inherited:
             self.links.release(self._key, link)
 
     def verify_connection(self, connection: object) -> bool:
@@ -105,10 +105,6 @@ class Transport(virtual.Transport):
     @property
     def default_connection_params(self) -> dict[str, Any]:
         return {"hostname": "127.0.0.1", "port": self.default_port}
-
-    def as_uri(self, uri: str, include_password: bool = False, mask: str = "**") -> str:
-        """Return the URL for people."""
-        return uri
 
     def _options(self) -> dict[str, Any]:
         """Return the arguments of adapter.connect()."""

@@ -136,12 +136,15 @@ class Feed:
         self._inbox = inbox
         self._token = adapter.CancelToken()
         self._is_armed = False
+        """Whether the next message is wanted."""
+        self._is_waiting = False
+        """Whether the thread is in a get."""
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
     def poll(self) -> Arrival | None:
-        """Get a message without waiting, unless a thread waits for one anyway."""
-        if self._is_armed:
+        """Get a message without waiting, unless the thread waits for one anyway."""
+        if self._is_waiting:
             return None
         got = self.source.get(0.0, None)
         return None if got is None else Arrival(self, *got)
@@ -151,7 +154,7 @@ class Feed:
         with self._inbox.changed:
             if self._is_armed or self._is_closed:
                 return
-            self._is_armed = True
+            self._is_armed = self._is_waiting = True
             self._token = adapter.CancelToken()
             self._inbox.changed.notify_all()
         if self._thread is None:
@@ -160,8 +163,9 @@ class Feed:
 
     def disarm(self) -> None:
         """End that wait; does not wait for the thread."""
-        if self._is_armed:
-            self._token.cancel()
+        with self._inbox.changed:
+            self._is_armed = False
+        self._token.cancel()
 
     def close(self) -> None:
         """End it. A message that it has got is given back by the inbox."""
@@ -177,14 +181,16 @@ class Feed:
         changed = self._inbox.changed
         while True:
             with changed:
+                self._is_waiting = self._is_armed
                 changed.wait_for(lambda: self._is_armed or self._is_closed)
                 if self._is_closed:
                     return
+                self._is_waiting = True
                 token = self._token
             arrival = self._await(token)
-            with changed:
-                self._is_armed = False
-                if arrival is not None:
+            if arrival is not None:
+                with changed:
+                    self._is_armed = False
                     self._inbox.add(arrival)
 
     def _await(self, token: adapter.CancelToken) -> Arrival | None:
@@ -223,9 +229,7 @@ class Inbox:
         """Note what a feed has brought; the caller holds `changed`."""
         self._arrived.append(arrival)
         self.changed.notify_all()
-        if self._bell is not None:
-            with suppress(BlockingIOError):  # it rings already
-                self._bell[1].send(b"\0")
+        self.ring()
 
     def bell(self) -> int:
         """Return a descriptor that becomes readable when a feed brings something."""
@@ -234,6 +238,12 @@ class Inbox:
             for end in self._bell:
                 end.setblocking(False)
         return self._bell[0].fileno()
+
+    def ring(self) -> None:
+        """Make that descriptor readable, if there is one."""
+        if self._bell is not None:
+            with suppress(BlockingIOError):  # it is
+                self._bell[1].send(b"\0")
 
     def silence(self) -> None:
         """Make that descriptor unreadable until the next arrival."""

@@ -97,10 +97,10 @@ class Transport(virtual.Transport):
         loop.on_tick.discard(self.inbox.arm_all)
 
     def on_readable(self, connection: object, loop: Any) -> None:
-        """Deliver what has arrived, and what is on the queues, message by message."""
+        """Deliver a message, and have the event loop ask again until there is none."""
         self.inbox.silence()
         if self.inbox.drain(0.0):
-            loop.call_soon(self.on_readable, connection, loop)
+            self.inbox.ring()
 
     @property
     def default_connection_params(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from kombu.utils.uuid import uuid
 from msgspec import Struct
 
 import adapter
-from adapter.errors import BackedOut
+from adapter.errors import BackedOut, QueueInUse
 from adapter.frameworks.names import queue_name
 from adapter.frameworks.units import give_back
 from adapter.kombu.envelope import body_of, payload_of, put_fields
@@ -102,6 +102,8 @@ class UnitQoS:
         self.restore_unacked()
 
     def _release(self, tag: int, multiple: bool) -> list[Held]:
+        if tag < 0:
+            return []  # delivered without acknowledgement; kombu's SimpleBuffer says ack() all the same
         with self._lock:
             if tag not in self._held:
                 raise BackedOut(
@@ -189,11 +191,24 @@ class Channel(virtual.Channel):
     ) -> int:
         """Delete a queue, with its bindings and messages; return how many messages it had.
 
-        Raises QueueInUse while a program consumes from it.
+        Consumers of this connection are cancelled. Raises QueueInUse while another program
+        consumes from it, or messages of it are not acknowledged.
         """
-        if if_empty and self._size(queue):
+        consumers = [
+            (channel, tag)
+            for channel in self.connection.channels
+            for tag in channel.consumers_of(queue)
+        ]
+        if (if_empty and self._size(queue)) or (if_unused and consumers):
             return 0
-        return self._link.delete(queue)
+        for channel, tag in consumers:
+            channel.basic_cancel(tag)
+        try:
+            return self._link.delete(queue)
+        except QueueInUse:
+            if if_unused:
+                return 0
+            raise
 
     def exchange_delete(self, exchange: str, if_unused: bool = False, nowait: bool = False) -> None:
         """Forget an exchange. Its bindings end with their queues."""
@@ -268,6 +283,10 @@ class Channel(virtual.Channel):
             if not temporary.consumers:
                 self._link.drop_temporary(queue)
 
+    def consumers_of(self, queue: str) -> list[str]:
+        """Return the tags of its consumers of a queue."""
+        return [tag for tag, (_, consumed) in self._feeds.items() if consumed == queue]
+
     def basic_get(self, queue: str, no_ack: bool = False, **kwargs: Any) -> virtual.Message | None:
         """Return the next message of a queue, None if there is none."""
         temporary = self._link.temporary(queue)
@@ -321,7 +340,9 @@ class Channel(virtual.Channel):
         self, queue: str, message: adapter.Message, unit: adapter.Unit | None
     ) -> virtual.Message:
         tag = next(self._tags)
-        if unit is not None:
+        if unit is None:
+            tag = -tag
+        else:
             self.qos.hold(tag, Held(queue, message, unit))
         return self.Message(payload_of(message, tag, "", queue), channel=self)
 

@@ -6,7 +6,8 @@ This module does not know how messages are put.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dramatiq import Consumer, Message, MessageProxy, get_encoder
@@ -86,23 +87,23 @@ class MqkConsumer(Consumer):
     def ack(self, message: MessageProxy) -> None:
         """End a message: it is gone for good when this returns."""
         held = self._release(message)
-        try:
-            held.unit.commit()
-        except (BackedOut, ConnectionBroken, InDoubt) as error:
-            self._note_loss(held, error)
+        if held is not None:
+            with self._loss_noted(held):
+                held.unit.commit()
 
     def nack(self, message: MessageProxy) -> None:
         """Move a message to the dead letters of its queue."""
         held = self._release(message)
-        try:
-            self._bury(held.got, held.unit)
-        except (BackedOut, ConnectionBroken, InDoubt) as error:
-            self._note_loss(held, error)
+        if held is not None:
+            with self._loss_noted(held):
+                self._bury(held.got, held.unit)
 
     def requeue(self, messages: Iterable[MessageProxy]) -> None:
         """Put messages back in their places: the worker stops."""
         for message in messages:
-            give_back(self._release(message).unit)
+            held = self._release(message)
+            if held is not None:
+                give_back(held.unit)
 
     def close(self) -> None:
         """Close the queue."""
@@ -120,19 +121,28 @@ class MqkConsumer(Consumer):
         )
         unit.commit()
 
-    def _release(self, message: MessageProxy) -> MqkMessage:
-        """Let the consumer that has returned a message get another one."""
-        assert isinstance(message, MqkMessage)
+    def _release(self, message: MessageProxy) -> MqkMessage | None:
+        """Let the consumer that has returned a message get another one; None: no unit holds it."""
+        if not isinstance(message, MqkMessage) or not message.unit.is_open:
+            self.logger.warning("Message %r is not held by this worker.", message.message_id)
+            return None
         returned_by = message.consumer
         with returned_by._changed:
             returned_by._held -= 1
             returned_by._changed.notify_all()
         return message
 
-    def _note_loss(self, message: MqkMessage, error: Exception) -> None:
-        """Say that a message comes again. Raising would have dramatiq acknowledge it for ever."""
-        self.logger.warning(
-            "Message %r comes again, because the connection was lost while it was processed: %s",
-            message.message_id,
-            error,
-        )
+    @contextmanager
+    def _loss_noted(self, message: MqkMessage) -> Iterator[None]:
+        """Say that a message comes again if its unit was lost with the connection.
+
+        If that was raised, dramatiq would try to acknowledge the message for ever.
+        """
+        try:
+            yield
+        except (BackedOut, ConnectionBroken, InDoubt) as error:
+            self.logger.warning(
+                "Message %r comes again, because the connection was lost meanwhile: %s",
+                message.message_id,
+                error,
+            )

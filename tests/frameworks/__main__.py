@@ -36,7 +36,7 @@ FROM_DRAMATIQ = (
     "actors", "broker", "callbacks", "composition", "encoders", "generic_actors", "messages",
     "rabbitmq", "redis", "results", "worker",
 )  # fmt: skip
-FROM_CELERY = ("tasks", "inspect", "worker", "serialization", "security", "group_chains")
+FROM_CELERY = ("tasks", "inspect", "worker", "serialization", "security")
 
 
 class Suite(Struct):
@@ -125,7 +125,7 @@ def run_suite(package: str, address: str, more: list[str]) -> int:
         path = os.pathsep.join(map(str, (TOP, LIBRARIES, *suite.path)))
         environment = os.environ | {
             "MQK_QMGR": address,
-            "PYTHONPATH": path,
+            "PYTHONPATH": os.pathsep.join([path, *filter(None, [os.environ.get("PYTHONPATH")])]),
             "TEST_BROKER": f"mqk://{address}",
             "TEST_BACKEND": f"redis://127.0.0.1:{port}/0",
             "REDIS_HOST": "127.0.0.1",

@@ -63,7 +63,7 @@ class Transport(virtual.Transport):
 
     def establish_connection(self) -> Transport:
         """Connect. Raises QueueManagerNotAvailable, WrongQueueManager, NotAuthorized."""
-        options = self._options()
+        options = self.connect_options()
         self._key = tuple(sorted((name, repr(value)) for name, value in options.items()))
         self._link = self.links.acquire(self._key, lambda: adapter.connect(**options))
         return self
@@ -106,7 +106,7 @@ class Transport(virtual.Transport):
     def default_connection_params(self) -> dict[str, Any]:
         return {"hostname": "127.0.0.1", "port": self.default_port}
 
-    def _options(self) -> dict[str, Any]:
+    def connect_options(self) -> dict[str, Any]:
         """Return the arguments of adapter.connect()."""
         client, given = self.client, self.client.transport_options
         address = given.get("address") or f"{client.hostname or '127.0.0.1'}:{self._port()}"

@@ -144,7 +144,7 @@ class MqkBroker(Broker):
         until_s = None if timeout is None else time.monotonic() + timeout / 1000
         while any(self.get_queue_message_counts(queue_name)[:2]):
             if until_s is not None and time.monotonic() >= until_s:
-                raise QueueJoinTimeout(queue_name)
+                raise QueueJoinTimeout(queue_name)  # type: ignore[no-untyped-call]
             time.sleep(interval / 1000)
 
     def _put(self, queue: str, body: bytes, fields: dict[str, Any]) -> None:

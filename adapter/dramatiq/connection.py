@@ -1,7 +1,7 @@
 """The connection of each process of a broker, and its errors in the names of dramatiq.
 
-dramatiq's command line imports the broker, and then starts processes: a forked one must not use what
-its parent has connected.
+dramatiq's command line imports the broker, and then starts processes: a forked one must not use the
+connection of its parent.
 """
 
 from __future__ import annotations
@@ -57,4 +57,4 @@ def in_dramatiqs_names() -> Iterator[None]:
     try:
         yield
     except (ConnectionBroken, BackedOut, InDoubt) as error:
-        raise ConnectionClosed(str(error)) from error
+        raise ConnectionClosed(str(error)) from error  # type: ignore[no-untyped-call]

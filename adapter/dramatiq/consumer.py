@@ -50,7 +50,7 @@ class MqkConsumer(Consumer):
         timeout_s: float,
         dead_message_ttl_s: float,
     ) -> None:
-        self.logger = get_logger(__name__, type(self))
+        self.logger = get_logger(__name__, type(self))  # type: ignore[no-untyped-call]
         self._qm = qm
         self._queue = qm.queue(queue_name(queue))
         self._dead_letters = queue_name(xq_name(queue))

@@ -9,8 +9,8 @@ This room is a client program: it uses the SDK, and knows nothing of how it work
 
 from kombu.transport import TRANSPORT_ALIASES
 
-from adapter.kombu.transport import Transport
+from adapter.kombu.transport import MqkTransport
 
-TRANSPORT_ALIASES.setdefault("mqk", "adapter.kombu.transport:Transport")
+TRANSPORT_ALIASES.setdefault("mqk", "adapter.kombu.transport:MqkTransport")
 
-__all__ = ["Transport"]
+__all__ = ["MqkTransport"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from amqp.protocol import queue_declare_ok_t
 from kombu.exceptions import ChannelError
@@ -25,11 +25,8 @@ from adapter.errors import BackedOut, QueueInUse
 from adapter.frameworks.names import queue_name
 from adapter.frameworks.units import give_back
 from adapter.kombu.envelope import body_of, payload_of, put_fields
-from adapter.kombu.feeds import Feed, QueueSource, Source, TemporaryQueueSource
-from adapter.kombu.links import Link
-
-if TYPE_CHECKING:
-    from adapter.kombu.transport import Transport
+from adapter.kombu.feeds import Feed, Inbox, QueueSource, Source, TemporaryQueueSource
+from adapter.kombu.links import ProcessLink
 
 HELD_MAX = 5_000
 """Messages of a channel without prefetch count that are not acknowledged: a connection may have
@@ -38,7 +35,7 @@ HELD_MAX = 5_000
 logger = get_logger(__name__)
 
 
-class Held(Struct):
+class HeldMessage(Struct):
     """A message that waits for its acknowledgement."""
 
     queue: str
@@ -46,14 +43,24 @@ class Held(Struct):
     unit: adapter.Unit
 
 
+class Carrier(Protocol):
+    """The transport of a channel, as the channel sees it."""
+
+    link: ProcessLink
+    inbox: Inbox
+    channels: list[MqkChannel]
+    delays_tasks: bool
+    """Whether a task with an eta stays with the queue manager until then."""
+
+
 class UnitQoS:
     """The messages of a channel that are not acknowledged, by delivery tag. For any thread."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: MqkChannel) -> None:
         self.prefetch_count = 0
         self._channel = channel
         self._lock = threading.Lock()
-        self._held: dict[int, Held] = {}
+        self._held: dict[int, HeldMessage] = {}
 
     def can_consume(self) -> bool:
         """Whether the channel may have a further message."""
@@ -63,7 +70,7 @@ class UnitQoS:
         """Return how many further messages the channel may have."""
         return max((self.prefetch_count or HELD_MAX) - len(self._held), 0)
 
-    def hold(self, tag: int, held: Held) -> None:
+    def hold(self, tag: int, held: HeldMessage) -> None:
         """Note a message that is about to be delivered."""
         with self._lock:
             self._held[tag] = held
@@ -82,7 +89,7 @@ class UnitQoS:
             held.unit.commit()
 
     def reject(self, delivery_tag: int, requeue: bool = False) -> None:
-        """Put a message back in its place, or end it: see Channel.basic_reject()."""
+        """Put a message back in its place, or end it: see MqkChannel.basic_reject()."""
         for held in self._release(delivery_tag, False):
             if requeue:
                 give_back(held.unit)
@@ -101,9 +108,9 @@ class UnitQoS:
         """Put all messages back in their places: the channel is closed."""
         self.restore_unacked()
 
-    def _release(self, tag: int, multiple: bool) -> list[Held]:
+    def _release(self, tag: int, multiple: bool) -> list[HeldMessage]:
         if tag < 0:
-            return []  # delivered without acknowledgement; kombu's SimpleBuffer says ack() all the same
+            return []  # it needs no acknowledgement: SimpleBuffer of kombu gives one all the same
         with self._lock:
             if tag not in self._held:
                 raise BackedOut(
@@ -114,17 +121,17 @@ class UnitQoS:
             return [self._held.pop(one) for one in tags]
 
 
-class Channel(virtual.Channel):
+class MqkChannel(virtual.Channel):
     """A channel. Its exchanges are topics of the queue manager, its bindings subscriptions."""
 
     QoS = UnitQoS
-    connection: Transport
+    connection: Carrier
     do_restore = False
     supports_fanout = True
 
-    def __init__(self, connection: Transport, **kwargs: Any) -> None:
+    def __init__(self, connection: Carrier, **kwargs: Any) -> None:
         super().__init__(connection, **kwargs)
-        self._link: Link = connection.link
+        self._link: ProcessLink = connection.link
         self._feeds: dict[str, tuple[Feed, str]] = {}
         self._tags = count(1)
 
@@ -255,7 +262,7 @@ class Channel(virtual.Channel):
         """Consume from a queue: drain_events() of the connection calls back with each message."""
 
         def deliver(message: adapter.Message, unit: adapter.Unit | None) -> None:
-            callback(self._delivered(queue, message, unit))
+            callback(self._make_message(queue, message, unit))
 
         temporary = self._link.temporary(queue)
         qm = self._link.qm
@@ -288,19 +295,19 @@ class Channel(virtual.Channel):
         return [tag for tag, (_, consumed) in self._feeds.items() if consumed == queue]
 
     def basic_get(self, queue: str, no_ack: bool = False, **kwargs: Any) -> virtual.Message | None:
-        """Return the next message of a queue, None if there is none."""
+        """Return the next message of a queue, None if the queue has none."""
         temporary = self._link.temporary(queue)
         name = queue_name(queue) if temporary is None else temporary.subscription.name
         if no_ack:
             got = self._link.qm.get(name, unit=adapter.NO_UNIT)
-            return None if got is None else self._delivered(queue, got, None)
+            return None if got is None else self._make_message(queue, got, None)
         unit = self._link.qm.unit()
         unit.begin()
         got = self._link.qm.get(name, unit=unit)
         if got is None:
             give_back(unit)
             return None
-        return self._delivered(queue, got, unit)
+        return self._make_message(queue, got, unit)
 
     def basic_ack(self, delivery_tag: int, multiple: bool = False) -> None:
         """Acknowledge a message, or all up to this one: it is gone for good when this returns.
@@ -322,7 +329,7 @@ class Channel(virtual.Channel):
             self.closed = True  # the parent goes on with it
         super().close()
 
-    def discard(self, held: Held) -> None:
+    def discard(self, held: HeldMessage) -> None:
         """End a message that is rejected, by moving it where its queue says, if it does."""
         described = self._link.qm.queues(queue_name(held.queue))
         target = described[0].attributes["backout_requeue_queue"] if described else ""
@@ -336,14 +343,14 @@ class Channel(virtual.Channel):
             )
         held.unit.commit()
 
-    def _delivered(
+    def _make_message(
         self, queue: str, message: adapter.Message, unit: adapter.Unit | None
     ) -> virtual.Message:
         tag = next(self._tags)
         if unit is None:
             tag = -tag
         else:
-            self.qos.hold(tag, Held(queue, message, unit))
+            self.qos.hold(tag, HeldMessage(queue, message, unit))
         return self.Message(payload_of(message, tag, "", queue), channel=self)
 
 

@@ -41,7 +41,7 @@ def put_fields(message: Mapping[str, Any], *, is_delayed: bool) -> dict[str, Any
     fields: dict[str, Any] = {
         "priority": _priority(properties),
         "persistent": properties.get("delivery_mode", PERSISTENT) == PERSISTENT,
-        "properties": _told(message),
+        "properties": _properties_of(message),
     }
     if properties.get("expiration") is not None:
         fields["expiry_s"] = max(float(properties["expiration"]) / 1000, 0.001)
@@ -79,7 +79,7 @@ def _of_others(headers: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told(message: Mapping[str, Any]) -> dict[str, Any]:
+def _properties_of(message: Mapping[str, Any]) -> dict[str, Any]:
     headers = message["headers"]
     envelope = {name: value for name, value in message.items() if name != "body"}
     shown = {name: headers[name] for name in SHOWN if isinstance(headers.get(name), str)}

@@ -2,8 +2,8 @@
 
 Theory. A get waits on one queue, and drain_events() waits on all that a connection consumes from.
 So each consumed queue has a feed. drain_events() first asks the feeds in turn, without waiting. If
-no queue has a message, it arms them: each waits in a thread of its own for its queue's next message,
-and the first one ends the wait of drain_events(). No queue is polled.
+no queue has a message, it arms them: each waits in a thread of its own for the next message of its
+queue, and the first one ends the wait of drain_events(). No queue is polled.
 
 A message that a feed has got cannot be got by other programs, and the callback that drain_events()
 calls may take long: Celery's solo pool executes the task in it. Therefore, before a message of a
@@ -36,7 +36,7 @@ JOIN_S = 10.0
 """A get whose token is cancelled returns at once, or when the connection is there again."""
 
 
-class Arrival(Struct):
+class FeedArrival(Struct):
     """What a feed has brought: a message, and the unit that holds it, if any; or an error."""
 
     feed: Feed
@@ -59,7 +59,7 @@ class Source(Protocol):
 
 
 class QueueSource:
-    """Gets from a permanent queue: in a unit for each message, or for good without acknowledgements."""
+    """Gets from a permanent queue: in a unit for each message, or for good if that needs no ack."""
 
     is_shared = True
 
@@ -142,12 +142,12 @@ class Feed:
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
-    def poll(self) -> Arrival | None:
+    def poll(self) -> FeedArrival | None:
         """Get a message without waiting, unless the thread waits for one anyway."""
         if self._is_waiting:
             return None
         got = self.source.get(0.0, None)
-        return None if got is None else Arrival(self, *got)
+        return None if got is None else FeedArrival(self, *got)
 
     def arm(self) -> None:
         """Let a thread wait for the next message."""
@@ -193,12 +193,12 @@ class Feed:
                     self._is_armed = False
                     self._inbox.add(arrival)
 
-    def _await(self, token: adapter.CancelToken) -> Arrival | None:
+    def _await(self, token: adapter.CancelToken) -> FeedArrival | None:
         try:
             got = self.source.get(None, token)
         except Exception as error:  # noqa: BLE001 -- drain_events() raises it, in its thread
-            return None if self._is_closed else Arrival(self, None, None, error)
-        return None if got is None else Arrival(self, *got)
+            return None if self._is_closed else FeedArrival(self, None, None, error)
+        return None if got is None else FeedArrival(self, *got)
 
 
 class Inbox:
@@ -207,7 +207,7 @@ class Inbox:
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self._feeds: list[Feed] = []
-        self._arrived: deque[Arrival] = deque()
+        self._arrived: deque[FeedArrival] = deque()
         self._turn = 0
         self._bell: tuple[socket.socket, socket.socket] | None = None
 
@@ -225,7 +225,7 @@ class Inbox:
         for arrival in left:
             give_back(arrival.unit)
 
-    def add(self, arrival: Arrival) -> None:
+    def add(self, arrival: FeedArrival) -> None:
         """Note what a feed has brought; the caller holds `changed`."""
         self._arrived.append(arrival)
         self.changed.notify_all()
@@ -288,7 +288,7 @@ class Inbox:
     def _can_take(self) -> bool:
         return any(one.error or one.feed.can_consume() for one in self._arrived)
 
-    def _take(self) -> Arrival | None:
+    def _take(self) -> FeedArrival | None:
         with self.changed:
             for arrival in self._arrived:
                 if arrival.error or arrival.feed.can_consume():
@@ -296,7 +296,7 @@ class Inbox:
                     return arrival
         return None
 
-    def _poll(self) -> Arrival | None:
+    def _poll(self) -> FeedArrival | None:
         """Ask the feeds, beginning behind the one that had the last message."""
         feeds = self._feeds[self._turn :] + self._feeds[: self._turn]
         for number, feed in enumerate(feeds, self._turn + 1):
@@ -307,7 +307,7 @@ class Inbox:
                     return arrival
         return None
 
-    def _deliver(self, arrival: Arrival) -> None:
+    def _deliver(self, arrival: FeedArrival) -> None:
         if arrival.error is not None:
             raise arrival.error
         if arrival.feed.source.is_shared:

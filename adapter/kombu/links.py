@@ -80,7 +80,7 @@ class TemporaryQueue:
         return self._qm.subscribe(binding_topic("", "direct", self._name))
 
 
-class Link:
+class ProcessLink:
     """A connection, its temporary queues, and the way of a message to queues."""
 
     def __init__(self, qm: adapter.Connection) -> None:
@@ -116,7 +116,7 @@ class Link:
     def define(self, queue: str, attributes: dict[str, Any]) -> None:
         """Define a permanent queue. If it exists, its attributes stay as they are."""
         with suppress(QueueExists):
-            self.qm.define_queue(queue_name(queue), **attributes)  # type: ignore[arg-type]
+            self.qm.define_queue(queue_name(queue), **attributes)
 
     def bind(self, queue: str, binding: Binding) -> None:
         """Have what is published on an exchange come to a queue."""
@@ -206,25 +206,25 @@ class Link:
             self.qm.delete_object("subscription", name)
 
 
-class Links:
+class ProcessLinks:
     """The links of this process. A forked child begins with none."""
 
     def __init__(self) -> None:
         self._pid = 0
         self._lock = threading.Lock()
-        self._links: dict[Hashable, Link] = {}
+        self._links: dict[Hashable, ProcessLink] = {}
 
-    def acquire(self, key: Hashable, connect: Callable[[], adapter.Connection]) -> Link:
-        """Return the link of these parameters, connecting if there is none."""
+    def acquire(self, key: Hashable, connect: Callable[[], adapter.Connection]) -> ProcessLink:
+        """Return the link of these parameters, connecting for the first."""
         self._begin_in_child()
         with self._lock:
             link = self._links.get(key)
             if link is None or link.qm.is_closed:
-                link = self._links[key] = Link(connect())
+                link = self._links[key] = ProcessLink(connect())
             link.users += 1
             return link
 
-    def release(self, key: Hashable, link: Link) -> None:
+    def release(self, key: Hashable, link: ProcessLink) -> None:
         """Close a link if no transport uses it any more."""
         self._begin_in_child()
         with self._lock:

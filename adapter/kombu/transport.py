@@ -7,7 +7,6 @@ The path is the name that the queue manager must have; without one any is accept
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 from kombu import Connection as KombuConnection
@@ -15,9 +14,9 @@ from kombu.transport import virtual
 
 import adapter
 from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
-from adapter.kombu.channel import Channel
+from adapter.kombu.channel import MqkChannel
 from adapter.kombu.feeds import Inbox
-from adapter.kombu.links import Link, Links
+from adapter.kombu.links import ProcessLink, ProcessLinks
 
 DEFAULT_PORT = 1414
 _OF_CONNECT = (
@@ -25,10 +24,10 @@ _OF_CONNECT = (
 )  # fmt: skip
 
 
-class Transport(virtual.Transport):
+class MqkTransport(virtual.Transport):
     """A queue manager as a broker of kombu."""
 
-    Channel = Channel
+    Channel = MqkChannel
     default_port = DEFAULT_PORT
     driver_type = "mqk"
     driver_name = "mqk"
@@ -41,18 +40,18 @@ class Transport(virtual.Transport):
         exchange_type=frozenset({"direct", "topic", "fanout"}),
         heartbeats=False,
     )
-    links = Links()
+    links = ProcessLinks()
     """Of the process."""
 
     def __init__(self, client: KombuConnection, **kwargs: Any) -> None:
         super().__init__(client, **kwargs)
         self.inbox = Inbox()
         self.delays_tasks = bool(client.transport_options.get("delayed_delivery", True))
-        self._link: Link | None = None
+        self._link: ProcessLink | None = None
         self._key: tuple[object, ...] = ()
 
     @property
-    def link(self) -> Link:
+    def link(self) -> ProcessLink:
         """The connection to the queue manager."""
         assert self._link is not None, "the connection is not established"
         return self._link
@@ -61,7 +60,7 @@ class Transport(virtual.Transport):
         """Return the version of mqk."""
         return adapter.__version__
 
-    def establish_connection(self) -> Transport:
+    def establish_connection(self) -> MqkTransport:
         """Connect. Raises QueueManagerNotAvailable, WrongQueueManager, NotAuthorized."""
         options = self.connect_options()
         self._key = tuple(sorted((name, repr(value)) for name, value in options.items()))
@@ -84,7 +83,7 @@ class Transport(virtual.Transport):
     def drain_events(self, connection: object, timeout: float | None = None) -> None:
         """Deliver one message to its consumer; TimeoutError if none comes in time."""
         if not self.inbox.drain(timeout):
-            raise socket.timeout
+            raise TimeoutError
 
     def register_with_event_loop(self, connection: object, loop: Any) -> None:
         """Have messages delivered by an event loop of kombu."""
@@ -97,7 +96,7 @@ class Transport(virtual.Transport):
         loop.on_tick.discard(self.inbox.arm_all)
 
     def on_readable(self, connection: object, loop: Any) -> None:
-        """Deliver a message, and have the event loop ask again until there is none."""
+        """Deliver a message, and have the event loop ask again until the queues are empty."""
         self.inbox.silence()
         if self.inbox.drain(0.0):
             self.inbox.ring()

@@ -1,8 +1,8 @@
 """The frameworks' own test suites on a queue manager: `python -m tests.frameworks [kombu ...]`.
 
-The suites are in the source distributions of the versions that are installed; they are downloaded,
-and unpacked in build/frameworks. The queue manager is in the memory of this process, or with --kafka
-on a Kafka that is started for it. Tests that are not about our broker are named in
+The suites are in the source distributions of the versions that are installed, which are downloaded
+to build/frameworks. The queue manager is in the memory of this process, or with --kafka on a Kafka
+that is started for it. Tests that are not about our broker are named in
 tests/frameworks/not_applicable.py, with the reasons.
 """
 

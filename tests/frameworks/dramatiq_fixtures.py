@@ -76,7 +76,7 @@ def redis_broker(rabbitmq_broker: AnyBroker) -> AnyBroker:
 
 @pytest.fixture
 def rate_limiter_backend() -> limits.StubBackend:
-    return limits.StubBackend()
+    return limits.StubBackend()  # type: ignore[no-untyped-call]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from celery import Celery, chain, signature
 
 import adapter
 from adapter import testing
-from adapter.kombu import Transport
+from adapter.kombu import MqkTransport
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
 from tests.support.task_frameworks import celery_worker
@@ -35,7 +35,7 @@ def qm(manager: TestQueueManager) -> Iterator[adapter.Connection]:
 
 @pytest.fixture
 def app(manager: TestQueueManager) -> Iterator[Celery]:
-    assert Transport.default_port
+    assert MqkTransport.default_port
     with Celery("tests", broker=f"mqk://{manager.address}/QM1", backend="rpc://") as made:
         made.conf.update(result_expires=60)
         yield made

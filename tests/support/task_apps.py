@@ -10,11 +10,11 @@ import celery
 import dramatiq
 
 import adapter
-import adapter.kombu as adapter_kombu
 from adapter.dramatiq import MqkBroker
+from adapter.kombu import MqkTransport
 
 ADDRESS = os.environ.get("MQK_QMGR", "127.0.0.1:1414")
-assert adapter_kombu.Transport  # importing it makes mqk:// known
+assert MqkTransport.default_port  # importing it makes mqk:// known
 
 app = celery.Celery("tests", broker=f"mqk://{ADDRESS}", backend="rpc://")
 app.conf.update(

@@ -9,7 +9,7 @@ import pytest
 import adapter
 from adapter.frameworks.units import give_back
 from adapter.kombu.feeds import Feed, Inbox, QueueSource, TemporaryQueueSource
-from adapter.kombu.links import Link
+from adapter.kombu.links import ProcessLink
 from tests.support.backlog import until
 
 WAIT_S = 10.0
@@ -29,7 +29,7 @@ class Consumer:
     def consume(self, queue: str, *, no_ack: bool = False) -> Feed:
         return self._open(QueueSource(self.qm, queue, no_ack=no_ack))
 
-    def consume_temporary(self, link: Link, queue: str, *, no_ack: bool = False) -> Feed:
+    def consume_temporary(self, link: ProcessLink, queue: str, *, no_ack: bool = False) -> Feed:
         temporary = link.temporary(queue)
         assert temporary is not None
         return self._open(TemporaryQueueSource(self.qm, temporary, no_ack=no_ack))
@@ -159,7 +159,7 @@ def test_each_message_has_a_unit_of_its_own(consumer: Consumer, qm: adapter.Conn
 def test_without_acknowledgements_messages_are_gone(
     consumer: Consumer, qm: adapter.Connection
 ) -> None:
-    link = Link(qm)
+    link = ProcessLink(qm)
     link.declare_temporary("T")
     consumer.consume("A", no_ack=True)
     consumer.consume_temporary(link, "T", no_ack=True)

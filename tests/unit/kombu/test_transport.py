@@ -6,7 +6,7 @@ from kombu.asynchronous.hub import Hub
 
 import adapter
 from adapter.errors import NotAuthorized, QueueManagerNotAvailable, WrongQueueManager
-from adapter.kombu import Transport
+from adapter.kombu import MqkTransport
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
 
@@ -15,12 +15,12 @@ NOBODY = "mqk://127.0.0.1:9"
 
 def test_importing_the_package_makes_the_scheme_known() -> None:
     assert kombu.Connection("mqk://").transport_cls == "mqk"
-    assert isinstance(kombu.Connection("mqk://").transport, Transport)
+    assert isinstance(kombu.Connection("mqk://").transport, MqkTransport)
 
 
 def options(url: str, **transport_options: object) -> dict[str, object]:
     client = kombu.Connection(url, transport_options=transport_options)
-    return Transport(client).connect_options()
+    return MqkTransport(client).connect_options()
 
 
 def test_a_url_names_address_user_and_queue_manager() -> None:
@@ -44,8 +44,8 @@ def test_what_cannot_be_connected_is_an_error_of_connections(manager: TestQueueM
         kombu.Connection(NOBODY).transport.establish_connection()
     with pytest.raises(WrongQueueManager):
         kombu.Connection(f"mqk://{manager.address}/OTHER").transport.establish_connection()
-    assert issubclass(QueueManagerNotAvailable, Transport.recoverable_connection_errors)
-    assert not issubclass(NotAuthorized, Transport.connection_errors)
+    assert issubclass(QueueManagerNotAvailable, MqkTransport.recoverable_connection_errors)
+    assert not issubclass(NotAuthorized, MqkTransport.connection_errors)
 
 
 def test_a_lost_connection_is_raised_and_made_again(url: str, manager: TestQueueManager) -> None:

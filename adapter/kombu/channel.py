@@ -118,7 +118,9 @@ class UnitQoS:
                     "message is back on the queue because the channel was closed"
                 )
             tags = [one for one in self._held if one <= tag] if multiple else [tag]
-            return [self._held.pop(one) for one in tags]
+            released = [self._held.pop(one) for one in tags]
+        self._channel.connection.inbox.note_room()
+        return released
 
 
 class MqkChannel(virtual.Channel):

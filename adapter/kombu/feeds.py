@@ -32,8 +32,9 @@ from adapter.kombu.links import TemporaryQueue
 
 Got = tuple[adapter.Message, adapter.Unit | None]
 """A message, and the unit that holds it until it is acknowledged; None: it needs none."""
-JOIN_S = 10.0
-"""A get whose token is cancelled returns at once, or when the connection is there again."""
+JOIN_S = 2.0
+"""A get whose token is cancelled returns at once, unless the connection is just being made again;
+what it brings then goes back."""
 
 
 class FeedArrival(Struct):
@@ -142,6 +143,10 @@ class Feed:
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
+    def wants_arming(self) -> bool:
+        """Whether a message is wanted, and nothing waits for it."""
+        return not self._is_armed and self.can_consume()
+
     def poll(self) -> FeedArrival | None:
         """Get a message without waiting, unless the thread waits for one anyway."""
         if self._is_waiting:
@@ -188,16 +193,19 @@ class Feed:
                 self._is_waiting = True
                 token = self._token
             arrival = self._await(token)
-            if arrival is not None:
-                with changed:
+            with changed:
+                if arrival is not None and not self._is_closed:
                     self._is_armed = False
                     self._inbox.add(arrival)
+                    arrival = None
+            if arrival is not None:
+                give_back(arrival.unit)
 
     def _await(self, token: adapter.CancelToken) -> FeedArrival | None:
         try:
             got = self.source.get(None, token)
         except Exception as error:  # noqa: BLE001 -- drain_events() raises it, in its thread
-            return None if self._is_closed else FeedArrival(self, None, None, error)
+            return FeedArrival(self, None, None, error)
         return None if got is None else FeedArrival(self, *got)
 
 
@@ -275,15 +283,24 @@ class Inbox:
                 if self._can_take():
                     continue
                 if (left_s is not None and left_s <= 0) or not self.changed.wait_for(
-                    self._can_take, left_s
+                    self._has_work, left_s
                 ):
                     return False
 
     def arm_all(self) -> None:
         """Let all feeds wait whose channel may have a further message."""
         for feed in self._feeds:
-            if feed.can_consume():
+            if feed.wants_arming():
                 feed.arm()
+
+    def note_room(self) -> None:
+        """Ask the queues again: a channel may have a further message. For any thread."""
+        with self.changed:
+            self.changed.notify_all()
+        self.ring()
+
+    def _has_work(self) -> bool:
+        return self._can_take() or any(feed.wants_arming() for feed in self._feeds)
 
     def _can_take(self) -> bool:
         return any(one.error or one.feed.can_consume() for one in self._arrived)

@@ -3,6 +3,7 @@
 import select
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -127,6 +128,46 @@ def test_without_room_nothing_is_got(consumer: Consumer, qm: adapter.Connection)
     assert consumer.inbox.drain(0.0)
     assert not consumer.inbox.drain(0.0)
     assert (qm.queue("A").depth(), waiting(qm, "A")) == (1, 0)
+
+
+def test_room_that_another_thread_makes_ends_the_wait(
+    consumer: Consumer, qm: adapter.Connection
+) -> None:
+    consumer.consume("A")
+    consumer.room = 0
+    qm.put("A", "hello")
+    drained = threading.Thread(target=consumer.inbox.drain, args=(WAIT_S,))
+    drained.start()
+    drained.join(0.05)
+    assert drained.is_alive()
+    consumer.room = 1
+    consumer.inbox.note_room()
+    drained.join(WAIT_S / 2)
+    assert consumer.got == ["hello"]
+
+
+def test_what_comes_after_the_close_goes_back(
+    consumer: Consumer, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = consumer.consume("A")
+    goes_on = threading.Event()
+    get = feed.source.get
+
+    def get_slowly(*arguments: Any) -> Any:
+        got = get(*arguments)
+        goes_on.wait(WAIT_S)
+        return got
+
+    monkeypatch.setattr(feed.source, "get", get_slowly)
+    monkeypatch.setattr("adapter.kombu.feeds.JOIN_S", 0.0)
+    qm.put("A", "hello")
+    feed.arm()
+    until(lambda: qm.queue("A").depth() == 0)
+    consumer.inbox.close(feed)
+    consumer.feeds.remove(feed)
+    assert qm.queue("A").depth() == 0
+    goes_on.set()
+    until(lambda: qm.queue("A").depth() == 1)
 
 
 def test_what_was_not_delivered_goes_back_when_the_feed_is_closed(

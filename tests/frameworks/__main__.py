@@ -36,7 +36,7 @@ FROM_DRAMATIQ = (
     "actors", "broker", "callbacks", "composition", "encoders", "generic_actors", "messages",
     "rabbitmq", "redis", "results", "worker",
 )  # fmt: skip
-FROM_CELERY = ("tasks", "inspect", "worker", "serialization", "security")
+FROM_CELERY = ("tasks", "inspect", "worker", "serialization")
 
 
 class Suite(Struct):
@@ -131,8 +131,8 @@ def run_suite(package: str, address: str, more: list[str]) -> int:
             "REDIS_HOST": "127.0.0.1",
             "REDIS_PORT": port,
         }
-        command = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                   "-p", "no:rerunfailures", f"--timeout={TEST_S}", *suite.arguments,
+        command = [sys.executable, "-P", "-m", "pytest", "-q", "--tb=native", "-rf",
+                   "-p", "no:cacheprovider", "-p", "no:rerunfailures", f"--timeout={TEST_S}", *suite.arguments,
                    *left_out, *more]  # fmt: skip
         status = subprocess.run(command, cwd=suite.folder, env=environment, check=False).returncode
     for reason, tests in NOT_APPLICABLE[package].items():

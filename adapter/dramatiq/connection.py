@@ -18,37 +18,40 @@ import adapter
 from adapter.errors import BackedOut, ConnectionBroken, InDoubt
 
 
+class _OfProcess:
+    """The connection of one process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.connection: adapter.Connection | None = None
+
+
 class ProcessConnection:
     """A connection that is made when it is first used, once in each process."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         """options: the arguments of adapter.connect()."""
         self._options = options
-        self._pid = 0
-        self._lock = threading.Lock()
-        self._connection: adapter.Connection | None = None
+        self._of_processes: dict[int, _OfProcess] = {}
 
     def get(self) -> adapter.Connection:
         """Return the connection of this process."""
-        self._begin_in_child()
-        with self._lock:
-            if self._connection is None or self._connection.is_closed:
-                self._connection = adapter.connect(**self._options)
-            return self._connection
+        mine = self._mine()
+        with mine.lock:
+            if mine.connection is None or mine.connection.is_closed:
+                mine.connection = adapter.connect(**self._options)
+            return mine.connection
 
     def close(self) -> None:
         """Close the connection of this process; the next use makes another."""
-        self._begin_in_child()
-        with self._lock:
-            closing, self._connection = self._connection, None
+        mine = self._mine()
+        with mine.lock:
+            closing, mine.connection = mine.connection, None
         if closing is not None:
             closing.close()
 
-    def _begin_in_child(self) -> None:
-        if self._pid != os.getpid():
-            self._lock = threading.Lock()
-            self._connection = None
-            self._pid = os.getpid()
+    def _mine(self) -> _OfProcess:
+        return self._of_processes.setdefault(os.getpid(), _OfProcess())
 
 
 @contextmanager

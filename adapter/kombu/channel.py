@@ -266,13 +266,12 @@ class MqkChannel(virtual.Channel):
         def deliver(message: adapter.Message, unit: adapter.Unit | None) -> None:
             callback(self._make_message(queue, message, unit))
 
-        temporary = self._link.temporary(queue)
+        temporary = self._link.consume_temporary(queue)
         qm = self._link.qm
         source: Source
         if temporary is None:
             source = QueueSource(qm, queue_name(queue), no_ack=bool(no_ack))
         else:
-            temporary.consumers += 1
             source = TemporaryQueueSource(qm, temporary, no_ack=bool(no_ack))
         feed = Feed(self.connection.inbox, source, self.qos.can_consume, deliver)
         self._feeds[consumer_tag] = feed, queue
@@ -286,11 +285,7 @@ class MqkChannel(virtual.Channel):
             return
         self._consumers.discard(consumer_tag)
         self.connection.inbox.close(feed)
-        temporary = self._link.temporary(queue)
-        if temporary is not None:
-            temporary.consumers -= 1
-            if not temporary.consumers:
-                self._link.drop_temporary(queue)
+        self._link.end_consumer(queue)
 
     def consumers_of(self, queue: str) -> list[str]:
         """Return the tags of its consumers of a queue."""

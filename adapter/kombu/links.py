@@ -60,6 +60,7 @@ class TemporaryQueue:
 
     def make_again(self) -> None:
         """Make it again, with its bindings: a lost connection has deleted it."""
+        self.close()
         lost, self._bindings = self._bindings, {}
         self.subscription = self._subscribe()
         for binding in lost:
@@ -99,6 +100,24 @@ class ProcessLink:
     def temporary(self, queue: str) -> TemporaryQueue | None:
         """Return a temporary queue of this process."""
         return self._temporary.get(queue)
+
+    def consume_temporary(self, queue: str) -> TemporaryQueue | None:
+        """Return a temporary queue of this process, which has one consumer more."""
+        with self._lock:
+            temporary = self.temporary(queue)
+            if temporary is not None:
+                temporary.consumers += 1
+            return temporary
+
+    def end_consumer(self, queue: str) -> None:
+        """Note that a consumer is cancelled: the last one of a temporary queue deletes it."""
+        with self._lock:
+            temporary = self.temporary(queue)
+            if temporary is None:
+                return
+            temporary.consumers -= 1
+            if not temporary.consumers:
+                self.drop_temporary(queue)
 
     def declare_temporary(self, queue: str) -> None:
         """Make a temporary queue, if it is not there."""
@@ -206,38 +225,40 @@ class ProcessLink:
             self.qm.delete_object("subscription", name)
 
 
-class ProcessLinks:
-    """The links of this process. A forked child begins with none."""
+class _OfProcess:
+    """The links of one process."""
 
     def __init__(self) -> None:
-        self._pid = 0
-        self._lock = threading.Lock()
-        self._links: dict[Hashable, ProcessLink] = {}
+        self.lock = threading.Lock()
+        self.links: dict[Hashable, ProcessLink] = {}
+
+
+class ProcessLinks:
+    """The links of this process. A forked child begins without any."""
+
+    def __init__(self) -> None:
+        self._of_processes: dict[int, _OfProcess] = {}
 
     def acquire(self, key: Hashable, connect: Callable[[], adapter.Connection]) -> ProcessLink:
         """Return the link of these parameters, connecting for the first."""
-        self._begin_in_child()
-        with self._lock:
-            link = self._links.get(key)
+        mine = self._mine()
+        with mine.lock:
+            link = mine.links.get(key)
             if link is None or link.qm.is_closed:
-                link = self._links[key] = ProcessLink(connect())
+                link = mine.links[key] = ProcessLink(connect())
             link.users += 1
             return link
 
     def release(self, key: Hashable, link: ProcessLink) -> None:
         """Close a link if no transport uses it any more."""
-        self._begin_in_child()
-        with self._lock:
+        mine = self._mine()
+        with mine.lock:
             link.users -= 1
             if link.users:
                 return
-            if self._links.get(key) is link:
-                del self._links[key]
+            if mine.links.get(key) is link:
+                del mine.links[key]
         link.qm.close()
 
-    def _begin_in_child(self) -> None:
-        """Forget what a forked child has inherited: its connections are the parent's."""
-        if self._pid != os.getpid():
-            self._lock = threading.Lock()
-            self._links = {}
-            self._pid = os.getpid()
+    def _mine(self) -> _OfProcess:
+        return self._of_processes.setdefault(os.getpid(), _OfProcess())

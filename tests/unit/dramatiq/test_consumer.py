@@ -1,6 +1,7 @@
 """Consumers: prefetch, acknowledgements, dead letters, and connections that are lost."""
 
 import logging
+import threading
 
 import pytest
 from dramatiq import Message, MessageProxy
@@ -31,6 +32,19 @@ def test_prefetch_bounds_what_is_held(broker: MqkBroker) -> None:
     consumer.ack(first)
     third = take(consumer)
     assert [one.args for one in (first, second, third)] == [(1,), (2,), (3,)]
+
+
+def test_an_acknowledgement_ends_the_wait_for_room(broker: MqkBroker) -> None:
+    send(broker, 1, 2)
+    consumer = broker.consume("default", prefetch=1, timeout=10_000)
+    first, got = take(consumer), list[MqkMessage]()
+    taking = threading.Thread(target=lambda: got.append(take(consumer)))
+    taking.start()
+    taking.join(0.05)
+    assert taking.is_alive()
+    consumer.ack(first)
+    taking.join(5)
+    assert [one.args for one in got] == [(2,)]
 
 
 def test_an_empty_queue_has_no_message_in_time(broker: MqkBroker) -> None:

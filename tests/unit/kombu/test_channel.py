@@ -1,5 +1,6 @@
 """Channels: declaring, publishing, consuming, acknowledging; what kombu's own suite leaves out."""
 
+import threading
 from typing import Any
 
 import kombu
@@ -41,6 +42,21 @@ def test_prefetch_bounds_what_is_held(connection: kombu.Connection, qm: adapter.
         held[0].ack()
         connection.drain_events(timeout=1)
     assert [message.payload for message in held] == [1, 2, 3]
+
+
+def test_an_acknowledgement_of_another_thread_makes_room(connection: kombu.Connection) -> None:
+    queue = kombu.Queue("Q")
+    publish(connection, queue, 1, 2)
+    held: list[Any] = []
+    with connection.Consumer([queue], on_message=held.append, prefetch_count=1):
+        connection.drain_events(timeout=1)
+        drained = threading.Thread(target=connection.drain_events, kwargs={"timeout": 10})
+        drained.start()
+        drained.join(0.05)
+        assert drained.is_alive()
+        held[0].ack()
+        drained.join(5)
+        assert [message.payload for message in held] == [1, 2]
 
 
 def test_multiple_acknowledges_all_before(
@@ -128,7 +144,9 @@ def test_a_queue_without_a_name_gets_one(connection: kombu.Connection) -> None:
 def test_an_auto_delete_queue_goes_with_its_last_consumer(connection: kombu.Connection) -> None:
     queue = kombu.Queue("goes", auto_delete=True, durable=False)
     channel = connection.default_channel
-    with connection.Consumer([queue]), connection.Consumer([queue]):
+    with connection.Consumer([queue]):
+        with connection.Consumer([queue]):
+            pass
         assert channel.queue_declare("goes", passive=True)
     with pytest.raises(ChannelError):
         channel.queue_declare("goes", passive=True)

@@ -1,5 +1,7 @@
 """Connections: their URLs and options, errors, and event loops."""
 
+import select
+
 import kombu
 import pytest
 from kombu.asynchronous.hub import Hub
@@ -100,6 +102,24 @@ def test_an_event_loop_delivers_messages(url: str) -> None:
         connection.transport.unregister_from_event_loop(connection, hub)
         hub.close()
     assert got == list(range(5))
+
+
+def test_an_event_loop_is_asked_to_come_back_for_the_next_message(
+    url: str, qm: adapter.Connection
+) -> None:
+    queues = [kombu.Queue("A"), kombu.Queue("B")]
+    with kombu.Connection(url) as connection, connection.Consumer(queues, no_ack=True):
+        hub = Hub()
+        connection.register_with_event_loop(hub)
+        inbox = connection.transport.inbox
+        inbox.arm_all()
+        for name in ("A", "B"):
+            qm.put(name, "1")
+            until(lambda name=name: qm.queue(name).status().got_total == 1)  # type: ignore[misc]
+        connection.transport.on_readable(connection, hub)
+        assert select.select([inbox.bell()], [], [], 0)[0]
+        connection.transport.unregister_from_event_loop(connection, hub)
+        hub.close()
 
 
 def test_it_says_which_driver_it_is() -> None:

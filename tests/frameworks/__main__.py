@@ -57,7 +57,7 @@ def kombu_suite(unpacked: Path) -> Suite:
 def celery_suite(unpacked: Path) -> Suite:
     """Celery's integration tests, with a worker in a thread of pytest and its prefork pool."""
     files = [f"t/integration/test_{name}.py" for name in FROM_CELERY]
-    return Suite(unpacked, ["-p", "adapter.kombu", *files], [unpacked])
+    return Suite(unpacked, ["-p", "adapter.kombu", "--log-level=INFO", *files], [unpacked])
 
 
 def dramatiq_suite(unpacked: Path) -> Suite:
@@ -116,14 +116,16 @@ def results_server() -> Iterator[str]:
             server.terminate()
 
 
-def run_suite(package: str, address: str, more: list[str]) -> int:
+def run_suite(package: str, address: str, only: str) -> int:
     """Run a suite on the queue manager at an address; return pytest's exit status."""
     suite = SUITES[package](unpacked_source(package))
     left_out = [f"--deselect={test}" for tests in NOT_APPLICABLE[package].values()
                 for test in tests]  # fmt: skip
     with results_server() as port:
         path = os.pathsep.join(map(str, (TOP, LIBRARIES, *suite.path)))
+        programs = str(Path(sys.executable).parent)
         environment = os.environ | {
+            "PATH": os.pathsep.join([programs, os.environ["PATH"]]),
             "MQK_QMGR": address,
             "PYTHONPATH": os.pathsep.join([path, *filter(None, [os.environ.get("PYTHONPATH")])]),
             "TEST_BROKER": f"mqk://{address}",
@@ -133,7 +135,7 @@ def run_suite(package: str, address: str, more: list[str]) -> int:
         }
         command = [sys.executable, "-P", "-m", "pytest", "-q", "--tb=native", "-rf",
                    "-p", "no:cacheprovider", "-p", "no:rerunfailures", f"--timeout={TEST_S}", *suite.arguments,
-                   *left_out, *more]  # fmt: skip
+                   *left_out, "-k", only]  # fmt: skip
         status = subprocess.run(command, cwd=suite.folder, env=environment, check=False).returncode
     for reason, tests in NOT_APPLICABLE[package].items():
         print(f"{package}: {len(tests)} not applicable: {reason}")
@@ -145,12 +147,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="tests.frameworks", description=__doc__)
     parser.add_argument("suites", nargs="*", help=f"{', '.join(SUITES)}; none: all")
     parser.add_argument("--kafka", action="store_true", help="on a Kafka, not in memory")
-    given, more = parser.parse_known_args()
+    parser.add_argument("--only", default="", help="an expression as for -k of pytest")
+    given = parser.parse_args()
     install_libraries()
     failed = []
     for package in given.suites or SUITES:
         with queue_manager(given.kafka) as address:
-            if run_suite(package, address, more):
+            if run_suite(package, address, given.only):
                 failed.append(package)
     print("failed: " + ", ".join(failed) if failed else "all passed")
     return 1 if failed else 0

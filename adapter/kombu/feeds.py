@@ -193,13 +193,17 @@ class Feed:
                 self._is_waiting = True
                 token = self._token
             arrival = self._await(token)
-            with changed:
-                if arrival is not None and not self._is_closed:
-                    self._is_armed = False
-                    self._inbox.add(arrival)
-                    arrival = None
             if arrival is not None:
-                give_back(arrival.unit)
+                self._bring(arrival)
+
+    def _bring(self, arrival: FeedArrival) -> None:
+        """Add to the inbox what has come; give it back if the feed was closed meanwhile."""
+        with self._inbox.changed:
+            if not self._is_closed:
+                self._is_armed = False
+                self._inbox.add(arrival)
+                return
+        give_back(arrival.unit)
 
     def _await(self, token: adapter.CancelToken) -> FeedArrival | None:
         try:

@@ -134,8 +134,8 @@ def run_suite(package: str, address: str, only: str) -> int:
             "REDIS_PORT": port,
         }
         command = [sys.executable, "-P", "-m", "pytest", "-q", "--tb=native", "-rf",
-                   "-p", "no:cacheprovider", "-p", "no:rerunfailures", f"--timeout={TEST_S}", *suite.arguments,
-                   *left_out, "-k", only]  # fmt: skip
+                   "-p", "no:cacheprovider", "-p", "no:rerunfailures", f"--timeout={TEST_S}",
+                   *suite.arguments, *left_out, "-k", only]  # fmt: skip
         status = subprocess.run(command, cwd=suite.folder, env=environment, check=False).returncode
     for reason, tests in NOT_APPLICABLE[package].items():
         print(f"{package}: {len(tests)} not applicable: {reason}")

@@ -68,8 +68,10 @@ NOT_APPLICABLE: dict[str, dict[str, list[str]]] = {
             "dramatiq_tests/test_actors.py::test_worker_handles_none_eta",
         ],
         "it is about the results of Redis": [
-            "dramatiq_tests/test_results.py::"
-            "test_messages_without_actor_not_crashing_lookup_options",
+            (
+                "dramatiq_tests/test_results.py::"
+                "test_messages_without_actor_not_crashing_lookup_options"
+            ),
         ],
     },
 }

@@ -49,6 +49,8 @@ class MqkTransport(virtual.Transport):
         self.delays_tasks = bool(client.transport_options.get("delayed_delivery", True))
         self._link: ProcessLink | None = None
         self._key: tuple[object, ...] = ()
+        self._loop: Any = None
+        """The event loop of kombu that asks for messages, if any."""
 
     @property
     def link(self) -> ProcessLink:
@@ -71,6 +73,8 @@ class MqkTransport(virtual.Transport):
         """Close the channels; what they hold goes back to its queues."""
         for channel in list(self.channels):
             channel.close()
+        if self._loop is not None:
+            self.unregister_from_event_loop(connection, self._loop)
         self.inbox.close_bell()
         link, self._link = self._link, None
         if link is not None and not link.is_inherited:
@@ -87,11 +91,13 @@ class MqkTransport(virtual.Transport):
 
     def register_with_event_loop(self, connection: object, loop: Any) -> None:
         """Have messages delivered by an event loop of kombu."""
+        self._loop = loop
         loop.add_reader(self.inbox.bell(), self.on_readable, connection, loop)
         loop.on_tick.add(self.inbox.arm_all)
 
     def unregister_from_event_loop(self, connection: object, loop: Any) -> None:
         """End that."""
+        self._loop = None
         loop.remove_reader(self.inbox.bell())
         loop.on_tick.discard(self.inbox.arm_all)
 

@@ -99,8 +99,9 @@ def test_an_event_loop_delivers_messages(url: str) -> None:
             hub.run_once()
             if len(got) == 5:
                 break
-        connection.transport.unregister_from_event_loop(connection, hub)
-        hub.close()
+    assert not hub.on_tick
+    assert not hub.readers
+    hub.close()
     assert got == list(range(5))
 
 

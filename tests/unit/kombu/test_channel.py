@@ -88,6 +88,18 @@ def test_closing_the_channel_puts_messages_back(
     again.ack()
 
 
+def test_a_message_that_always_ends_its_worker_is_moved_aside(
+    url: str, qm: adapter.Connection
+) -> None:
+    qm.define_queue("FAILED")
+    qm.define_queue("Q", backout_threshold=2, backout_requeue_queue="FAILED", backout_action="MOVE")
+    qm.put("Q", "1")
+    for _ in range(2):
+        with kombu.Connection(url) as worker:
+            assert kombu.Queue("Q")(worker.default_channel).get() is not None
+    assert (qm.queue("Q").depth(), qm.queue("FAILED").depth()) == (0, 1)
+
+
 def test_a_rejected_message_goes_where_its_queue_says(
     connection: kombu.Connection, qm: adapter.Connection
 ) -> None:

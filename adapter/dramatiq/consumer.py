@@ -33,6 +33,8 @@ class MqkMessage(MessageProxy):
         self.got = got
         self.unit = unit
         self.consumer = consumer
+        self.is_held = True
+        """Whether it was neither acknowledged, rejected nor requeued."""
 
 
 class MqkConsumer(Consumer):
@@ -123,11 +125,12 @@ class MqkConsumer(Consumer):
 
     def _release(self, message: MessageProxy) -> MqkMessage | None:
         """Let the consumer that has returned a message get another one; None: no unit holds it."""
-        if not isinstance(message, MqkMessage) or not message.unit.is_open:
+        if not isinstance(message, MqkMessage) or not message.is_held:
             self.logger.warning("Message %r is not held by this worker.", message.message_id)
             return None
         returned_by = message.consumer
         with returned_by._changed:
+            message.is_held = False
             returned_by._held -= 1
             returned_by._changed.notify_all()
         return message

@@ -37,8 +37,9 @@ def test_the_highest_priority_comes_first(broker: MqkBroker) -> None:
     for priority in (0, 9, 5):
         broker.enqueue(message(broker_priority=priority))
     consumer = broker.consume("default", prefetch=3, timeout=0)
-    got = [next(consumer) for _ in range(3)]
-    assert [one.options["broker_priority"] for one in got if one is not None] == [9, 5, 0]
+    got = [one for one in (next(consumer) for _ in range(3)) if one is not None]
+    assert [one.options["broker_priority"] for one in got] == [9, 5, 0]
+    consumer.requeue(got)
 
 
 def test_actors_may_have_a_priority_on_the_queue(broker: MqkBroker) -> None:

@@ -12,6 +12,9 @@ from adapter.dramatiq import MqkBroker
 from adapter.dramatiq.consumer import MqkConsumer, MqkMessage
 from adapter.testing import TestQueueManager
 
+# A worker ends what it holds; these tests look at what is held, and drop it.
+pytestmark = pytest.mark.filterwarnings("ignore:unit .* was dropped:ResourceWarning")
+
 
 def send(broker: MqkBroker, *numbers: int) -> None:
     for number in numbers:

@@ -17,8 +17,8 @@ from typing import Protocol, Self
 from adapter.aio.commits import TaskCommits
 from adapter.aio.context import TaskContext
 from adapter.aio.prefetch import TaskPrefetch
-from adapter.aio.steps import carry_out
 from adapter.aio.unit import TaskUnit
+from adapter.aio.unit_steps import carry_out
 from adapter.channel.requests import Handle
 from adapter.client.retry import Retries
 from adapter.client.work import STUCK_S, WorkBooks, left_open, log

@@ -10,7 +10,7 @@ from typing import Any
 from adapter.channel.unit import UnitBooks
 from adapter.channel.verbs import put_apart
 from adapter.client.message import Message, context_asked, outgoing
-from adapter.client.steps import Exchange
+from adapter.client.unit_steps import Exchange
 from adapter.core.contract.results import PutDone
 
 

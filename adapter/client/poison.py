@@ -15,7 +15,7 @@ from msgspec import Struct
 from adapter.channel.unit import UnitBooks
 from adapter.client.aside import put_aside
 from adapter.client.message import Message
-from adapter.client.steps import Steps, UnitEnd, describe_queue
+from adapter.client.unit_steps import UnitEnd, UnitSteps, describe_queue
 from adapter.core.contract.backout import explain
 from adapter.errors import (
     BackedOut,
@@ -28,7 +28,7 @@ from adapter.errors import (
 log = logging.getLogger("adapter.client")
 
 
-def move_poison(unit: UnitBooks, name: str, message: Message) -> Steps[str | None]:
+def move_poison(unit: UnitBooks, name: str, message: Message) -> UnitSteps[str | None]:
     """Move a message to the backout queue of its queue, in the unit that has got it, and commit.
 
     Returns "", or None if it is to be shown. Raises BackoutThresholdReached: it cannot be moved.

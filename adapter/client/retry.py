@@ -33,7 +33,7 @@ from adapter.channel.unit import UnitBooks
 from adapter.channel.verbs import dead_letter_answer, dead_letter_question, get_request
 from adapter.client.aside import put_aside
 from adapter.client.message import Message, incoming
-from adapter.client.steps import Exchange, Steps, UnitEnd, describe_queue, question
+from adapter.client.unit_steps import Exchange, UnitEnd, UnitSteps, describe_queue, question
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import backout
 from adapter.core.contract import commands as c
@@ -142,7 +142,7 @@ class Retries:
 
     def put_again(
         self, unit: UnitBooks, message: Message, error: BaseException | None
-    ) -> Steps[None]:
+    ) -> UnitSteps[None]:
         """Put a message that has failed where it is to go, in a unit that has got it.
 
         error: None if another program has failed with it. Raises why it cannot be put anywhere.
@@ -175,7 +175,7 @@ class Retries:
             exc_info=error,
         )
 
-    def set_aside(self, unit: UnitBooks, message: Message) -> Steps[str] | None:
+    def set_aside(self, unit: UnitBooks, message: Message) -> UnitSteps[str] | None:
         """Put a message that has come back again, and commit; None if it is to be shown.
 
         The steps lead to why it stays where it is, or "".
@@ -188,7 +188,7 @@ class Retries:
         """Whether the message of a unit that was backed out is to be put again."""
         return len(failed.messages) == 1 and failed.error is not None
 
-    def after_backout(self, unit: UnitBooks, handle: Handle, failed: FailedUnit) -> Steps[str]:
+    def after_backout(self, unit: UnitBooks, handle: Handle, failed: FailedUnit) -> UnitSteps[str]:
         """Put the message of a unit that was backed out again, if it is still there.
 
         unit: a new one. handle: the one to get by. Leads to why it stays where it is, or "".
@@ -213,7 +213,7 @@ class Retries:
 
     def _in_unit(
         self, unit: UnitBooks, message: Message, error: BaseException | None
-    ) -> Steps[str]:
+    ) -> UnitSteps[str]:
         try:
             yield from self.put_again(unit, message, error)
             yield UnitEnd.COMMIT
@@ -244,7 +244,7 @@ class Retries:
         message: Message,
         told: dict[str, Property] | None,
         delay_s: float,
-    ) -> Steps[Error | None]:
+    ) -> UnitSteps[Error | None]:
         """Put a message in a unit, to be delivered later; return why the queue does not take it."""
         properties = message.properties if told is None else told
         later = {"deliver_after": delay_s, "deliver_at": None}
@@ -258,7 +258,7 @@ class Retries:
 
     def _give_up(
         self, unit: UnitBooks, message: Message, told: dict[str, Property] | None
-    ) -> Steps[str]:
+    ) -> UnitSteps[str]:
         """Put a message where it stays; return the queue's name, or ""."""
         target = self._policy.then or (yield from self._backout_queue())
         properties = message.properties if told is None else told
@@ -298,7 +298,7 @@ class Retries:
             put_time=put_time,
         )
 
-    def _backout_queue(self) -> Steps[str]:
+    def _backout_queue(self) -> UnitSteps[str]:
         """Return the queue's backout queue; "" if it has none, or is an alias."""
         try:
             described = yield from describe_queue(self._name)

@@ -27,7 +27,7 @@ from adapter.client.poison import move_poison
 from adapter.client.prefetch import Prefetch, left_ms
 from adapter.client.retry import Retries
 from adapter.client.schemas import Schemas
-from adapter.client.steps import Steps, carry_out
+from adapter.client.unit_steps import UnitSteps, carry_out
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages
@@ -112,7 +112,7 @@ class WorkBooks(UnitBooks):
         self._is_used = True
         super().put_later(put, message_id, owner)
 
-    def steps_aside(self) -> Steps[str | None] | None:
+    def steps_aside(self) -> UnitSteps[str | None] | None:
         """Return what puts its message elsewhere before it is shown; None if it is to be shown.
 
         The steps lead to None if it is to be shown nevertheless, else to why it stays, or "".
@@ -124,7 +124,7 @@ class WorkBooks(UnitBooks):
             return None
         return move_poison(self, self._queue, message)
 
-    def _steps_again(self, error: BaseException | None) -> Steps[None] | None:
+    def _steps_again(self, error: BaseException | None) -> UnitSteps[None] | None:
         """Return what has its only message tried later, if nothing else was done in it."""
         is_message_alone = len(self.messages) == 1 and not self._is_used and self.is_open
         if self._retries is None or not isinstance(error, Exception) or not is_message_alone:

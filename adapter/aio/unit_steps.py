@@ -1,4 +1,4 @@
-"""Carrying out what becomes of a message that failed, for tasks; see adapter/client/steps.py."""
+"""What becomes of a message that failed, carried out by tasks; see client/unit_steps.py."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 from typing import Any
 
 from adapter.aio.unit import TaskUnit, perform
-from adapter.client.steps import Exchange, ResultT, Steps, UnitEnd
+from adapter.client.unit_steps import Exchange, ResultT, UnitEnd, UnitSteps
 from adapter.errors import Error
 
 
-async def carry_out(unit: TaskUnit, steps: Steps[ResultT]) -> ResultT:
+async def carry_out(unit: TaskUnit, steps: UnitSteps[ResultT]) -> ResultT:
     """Do what the steps say about a unit, and wait for it; a cancellation backs the unit out."""
     try:
         step = next(steps)

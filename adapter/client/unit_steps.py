@@ -1,10 +1,11 @@
 """What becomes of a message that failed, in steps that a thread or a task waits for.
 
 Theory. Such a rule asks several times, and what it asks next depends on the answers, and on
-refusals. It is a generator, like what is said on a new link (channel/conversation.py): it yields a
-step, and is given the answer, or thrown the error that the answer is. A thread that blocks carries
-it out here, a task that awaits in adapter/aio/steps.py. Only messages that fail go this way, so
-that what a generator costs does not matter.
+refusals. It is a generator, like verbs of administration (channel/steps.py), but its steps are
+those of a unit: it yields an exchange or the unit's end, and is given the answer, or thrown the
+error that the answer is. A thread that blocks carries it out here, a task that awaits in
+adapter/aio/unit_steps.py. Only messages that fail go this way, so that what a generator costs does
+not matter.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class UnitEnd(Enum):
     BACKOUT = "backout"
 
 
-Steps = Generator[Exchange | UnitEnd, Any, ResultT]
+UnitSteps = Generator[Exchange | UnitEnd, Any, ResultT]
 """Steps about one unit, and what they lead to."""
 
 
@@ -54,13 +55,13 @@ def question(request: Pending, kind: type[Any]) -> Exchange:
     return Exchange([request], request, kind, is_inside=False)
 
 
-def describe_queue(name: str) -> Steps[Description]:
+def describe_queue(name: str) -> UnitSteps[Description]:
     """Ask for the attributes of a queue. Raises QueueNotFound, also for an alias."""
     found = yield question(Pending(c.Inquire(name, False)), Descriptions)
     return one_of(read_descriptions(found), name)
 
 
-def carry_out(unit: AnyUnit, steps: Steps[ResultT]) -> ResultT:
+def carry_out(unit: AnyUnit, steps: UnitSteps[ResultT]) -> ResultT:
     """Do what the steps say about a unit, and wait for it."""
     try:
         step = next(steps)

@@ -175,7 +175,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "driver" in metafunc.fixturenames:
         file = file_of(metafunc.definition.path)
         is_of_threads = {file, f"{file}::{metafunc.definition.originalname}"} & OF_THREADS.keys()
-        kinds = [Threads] if is_of_threads else [Threads, Tasks]
+        kinds = (Threads,) if is_of_threads else (Threads, Tasks)
         ids = [kind.name for kind in kinds]
         metafunc.parametrize("driver", kinds, ids=ids, indirect=True, scope="module")
 

@@ -25,7 +25,7 @@ BY_FILE := --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check short test demo docs mutants spark-releases bench compiled compiled-test fmt lint types constraints wheel clean \
+.PHONY: help setup check short test demo docs framework-tests mutants spark-releases bench compiled compiled-test fmt lint types constraints wheel clean \
     schemas-check images docker-test
 
 help: ## print the targets
@@ -84,6 +84,9 @@ soak: $(STAMP) ## hundreds of kills of every process; KILLS=N in each part, PART
 
 spark-releases: $(STAMP) ## queues with each release of Spark 4 that they were tried with
 	MQK_SPARK_RELEASES="4.1.1 4.2.1 4.3.0" $(BIN)/python -m pytest --strict-outcomes -q tests/spark/test_versions.py
+
+framework-tests: $(STAMP) ## the test suites of kombu, Celery and dramatiq on a queue manager; SUITES=kombu for one
+	$(BIN)/python -m tests.frameworks $(SUITES)
 
 bench: $(STAMP) ## throughput, latency and memory beside raw Kafka and others, an hour and a half; PARTS="verbs scale" for some
 	$(BIN)/python -m benchmarks $(PARTS)

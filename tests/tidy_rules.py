@@ -77,6 +77,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.contract",
         "services": "channel client launch mq_constants errors core.mq_layouts",
         "workers": "aio channel client errors watched",  # coroutine functions run on aio
+        # Adapters for frameworks are client programs: they use the front door only.
+        "frameworks": "adapter errors",
+        "kombu": "adapter errors frameworks",
+        "dramatiq": "adapter errors frameworks",
         "mqi": "administration channel character_sets launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
         "msmq": "channel core.contract core.attributes errors launch watched",

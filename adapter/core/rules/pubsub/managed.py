@@ -60,5 +60,6 @@ def end_subscription(
         return [removal(qm, queue, replies)]
     for handle in connection.handles.values():
         if isinstance(handle, QueueHandle) and handle.queue is queue:
-            handle.is_maker = True
+            handle.is_maker = True  # of one handle only: one close deletes the queue
+            break
     return []

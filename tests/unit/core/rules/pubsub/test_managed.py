@@ -28,3 +28,24 @@ def test_a_deleted_queue_leaves_its_subscription_closable() -> None:
     client.do(c.DeleteQueue(told.queue))
     client.do(c.CloseSubscription(10, remove=True))
     assert not client.core.qm.topics.named
+
+
+def test_the_end_of_a_connection_deletes_one_that_it_has_open_twice() -> None:
+    core = core_with_topics()
+    client = core.connect()
+    told = subscribe(client, "a")
+    client.do(c.Open(12, told.queue, c.INPUT))
+    client.lose()
+    assert told.queue not in core.qm.queues
+
+
+def test_closing_a_second_handle_leaves_it_to_its_program() -> None:
+    core = core_with_topics()
+    client = core.connect()
+    told = subscribe(client, "a")
+    client.do(c.Open(12, told.queue, c.INPUT))
+    client.do(c.CloseSubscription(10))
+    client.do(c.Close(12))
+    assert told.queue in core.qm.queues
+    client.do(c.Close(11))
+    assert told.queue not in core.qm.queues

@@ -1,0 +1,29 @@
+"""Names of queues of frameworks as names of queues of a queue manager.
+
+Frameworks accept names with `-`, `@` or `:`, and of any length.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import string
+
+QUEUE_NAME_MAX = 48
+_PLAIN = frozenset(string.ascii_letters + string.digits + "._/")
+_DIGEST = 10
+"""Hexadecimal digits of a long name's hash: 40 bits for the names of one queue manager."""
+
+
+def queue_name(name: str) -> str:
+    """Return the name of the queue that stands for a queue of a framework.
+
+    Letters, digits, `.`, `_` and `/` are kept; any other byte becomes `%` and two hexadecimal
+    digits. A longer name than 48 characters keeps its beginning, and ends with `%_` and a hash.
+    """
+    escaped = "".join(
+        chr(byte) if chr(byte) in _PLAIN else f"%{byte:02X}" for byte in name.encode()
+    )
+    if len(escaped) <= QUEUE_NAME_MAX:
+        return escaped
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_DIGEST]
+    return f"{escaped[: QUEUE_NAME_MAX - _DIGEST - 2]}%_{digest}"

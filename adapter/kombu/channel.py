@@ -1,0 +1,364 @@
+"""A channel of kombu: queues, exchanges, publishing and consuming with acknowledgements.
+
+A message that was delivered and needs an acknowledgement is held in a unit of its own. ack()
+commits the unit, a reject with requeue backs it out, and when the process dies the queue manager
+does. This module does not know how feeds wait.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any, Protocol
+
+from amqp.protocol import queue_declare_ok_t
+from kombu.exceptions import ChannelError
+from kombu.log import get_logger
+from kombu.transport import virtual
+from kombu.transport.base import to_rabbitmq_queue_arguments
+from kombu.utils.uuid import uuid
+from msgspec import Struct
+
+import adapter
+from adapter.errors import BackedOut, QueueInUse
+from adapter.frameworks.names import queue_name
+from adapter.frameworks.units import give_back
+from adapter.kombu.envelope import body_of, payload_of, put_fields
+from adapter.kombu.feeds import Feed, Inbox, QueueSource, Source, TemporaryQueueSource
+from adapter.kombu.links import ProcessLink
+
+HELD_MAX = 5_000
+"""Messages of a channel without prefetch count that are not acknowledged: a connection may have
+10,000 units."""
+
+logger = get_logger(__name__)
+
+
+class HeldMessage(Struct):
+    """A message that waits for its acknowledgement."""
+
+    queue: str
+    message: adapter.Message
+    unit: adapter.Unit
+
+
+class Carrier(Protocol):
+    """The transport of a channel, as the channel sees it."""
+
+    link: ProcessLink
+    inbox: Inbox
+    channels: list[MqkChannel]
+    delays_tasks: bool
+    """Whether a task with an eta stays with the queue manager until then."""
+
+
+class UnitQoS:
+    """The messages of a channel that are not acknowledged, by delivery tag. For any thread."""
+
+    def __init__(self, channel: MqkChannel) -> None:
+        self.prefetch_count = 0
+        self._channel = channel
+        self._lock = threading.Lock()
+        self._held: dict[int, HeldMessage] = {}
+
+    def can_consume(self) -> bool:
+        """Whether the channel may have a further message."""
+        return len(self._held) < (self.prefetch_count or HELD_MAX)
+
+    def can_consume_max_estimate(self) -> int:
+        """Return how many further messages the channel may have."""
+        return max((self.prefetch_count or HELD_MAX) - len(self._held), 0)
+
+    def hold(self, tag: int, held: HeldMessage) -> None:
+        """Note a message that is about to be delivered."""
+        with self._lock:
+            self._held[tag] = held
+
+    def get(self, delivery_tag: int) -> adapter.Message:
+        """Return a message that is held."""
+        return self._held[delivery_tag].message
+
+    def ack(self, delivery_tag: int, multiple: bool = False) -> None:
+        """Commit the unit of a message, or of all up to this one.
+
+        Raises BackedOut if the message has gone back to its queue because the connection was lost
+        or the channel closed: it is delivered again.
+        """
+        for held in self._release(delivery_tag, multiple):
+            held.unit.commit()
+
+    def reject(self, delivery_tag: int, requeue: bool = False) -> None:
+        """Put a message back in its place, or end it: see MqkChannel.basic_reject()."""
+        for held in self._release(delivery_tag, False):
+            if requeue:
+                give_back(held.unit)
+            else:
+                self._channel.discard(held)
+
+    def restore_unacked(self) -> list[Any]:
+        """Put all messages back in their places; returns what could not be: nothing."""
+        with self._lock:
+            held, self._held = list(self._held.values()), {}
+        for one in held:
+            give_back(one.unit)
+        return []
+
+    def restore_unacked_once(self, stderr: object = None) -> None:
+        """Put all messages back in their places: the channel is closed."""
+        self.restore_unacked()
+
+    def _release(self, tag: int, multiple: bool) -> list[HeldMessage]:
+        if tag < 0:
+            return []  # it needs no acknowledgement: SimpleBuffer of kombu gives one all the same
+        with self._lock:
+            if tag not in self._held:
+                raise BackedOut(
+                    f"delivery {tag} is not held by this channel: it was acknowledged, or its "
+                    "message is back on the queue because the channel was closed"
+                )
+            tags = [one for one in self._held if one <= tag] if multiple else [tag]
+            released = [self._held.pop(one) for one in tags]
+        self._channel.connection.inbox.note_room()
+        return released
+
+
+class MqkChannel(virtual.Channel):
+    """A channel. Its exchanges are topics of the queue manager, its bindings subscriptions."""
+
+    QoS = UnitQoS
+    connection: Carrier
+    do_restore = False
+    supports_fanout = True
+
+    def __init__(self, connection: Carrier, **kwargs: Any) -> None:
+        super().__init__(connection, **kwargs)
+        self._link: ProcessLink = connection.link
+        self._feeds: dict[str, tuple[Feed, str]] = {}
+        self._tags = count(1)
+
+    # Queues and bindings.
+
+    def prepare_queue_arguments(
+        self, arguments: Mapping[str, Any], **kwargs: Any
+    ) -> Mapping[str, Any]:
+        """Return the arguments of a queue, by the names that RabbitMQ has for them."""
+        prepared: Mapping[str, Any] = to_rabbitmq_queue_arguments(arguments, **kwargs)
+        return prepared
+
+    def queue_declare(
+        self,
+        queue: str | None = None,
+        passive: bool = False,
+        exclusive: bool = False,
+        auto_delete: bool = False,
+        arguments: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> queue_declare_ok_t:
+        """Define a queue, if it does not exist; return its name, depth, and 0 consumers.
+
+        An exclusive or auto_delete queue is temporary: it is gone with this process, or when its
+        last consumer is cancelled. Any other is a local queue of the queue manager.
+        """
+        queue = queue or f"amq.gen-{uuid()}"
+        if passive:
+            if not self._link.has(queue):
+                raise ChannelError(
+                    f"NOT_FOUND - no queue {queue!r}", (50, 10), "Channel.queue_declare", "404"
+                )
+        elif exclusive or auto_delete:
+            self._link.declare_temporary(queue)
+        else:
+            self._link.define(queue, attributes_of(arguments or {}))
+        return queue_declare_ok_t(queue, self._size(queue), 0)
+
+    def queue_bind(
+        self,
+        queue: str,
+        exchange: str | None = None,
+        routing_key: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Have what is published on an exchange come to a queue."""
+        exchange = exchange or "amq.direct"
+        self._link.bind(queue, (exchange, self.typeof(exchange).type, routing_key))
+
+    def queue_unbind(
+        self,
+        queue: str,
+        exchange: str | None = None,
+        routing_key: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """End a binding."""
+        self._link.unbind(queue, exchange or "amq.direct", routing_key)
+
+    def queue_delete(
+        self, queue: str, if_unused: bool = False, if_empty: bool = False, **kwargs: Any
+    ) -> int:
+        """Delete a queue, with its bindings and messages; return how many messages it had.
+
+        Consumers of this connection are cancelled. Raises QueueInUse while another program
+        consumes from it, or messages of it are not acknowledged.
+        """
+        consumers = [
+            (channel, tag)
+            for channel in self.connection.channels
+            for tag in channel.consumers_of(queue)
+        ]
+        if (if_empty and self._size(queue)) or (if_unused and consumers):
+            return 0
+        for channel, tag in consumers:
+            channel.basic_cancel(tag)
+        try:
+            return self._link.delete(queue)
+        except QueueInUse:
+            if if_unused:
+                return 0
+            raise
+
+    def exchange_delete(self, exchange: str, if_unused: bool = False, nowait: bool = False) -> None:
+        """Forget an exchange. Its bindings end with their queues."""
+        self.state.exchanges.pop(exchange, None)
+
+    def after_reply_message_received(self, queue: str) -> None:
+        """Do nothing: a reply queue is deleted with its last consumer."""
+
+    def _size(self, queue: str) -> int:
+        return self._link.depth(queue)
+
+    def _purge(self, queue: str) -> int:
+        return self._link.purge(queue)
+
+    # Publishing.
+
+    def basic_publish(
+        self, message: dict[str, Any], exchange: str, routing_key: str, **kwargs: Any
+    ) -> None:
+        """Publish a message; it is durable when this returns, if it is persistent.
+
+        One that reaches no queue is discarded, as AMQP has it.
+        """
+        message["properties"]["delivery_info"] = {"exchange": exchange, "routing_key": routing_key}
+        body = body_of(message)
+        fields = put_fields(message, is_delayed=self.connection.delays_tasks)
+        if exchange:
+            is_routed = self._link.publish(exchange, routing_key, body, fields)
+        else:
+            is_routed = self._link.put(routing_key, body, fields)
+        if not is_routed:
+            logger.debug("no queue for exchange %r, key %r: discarded", exchange, routing_key)
+
+    # Consuming.
+
+    def basic_consume(
+        self,
+        queue: str,
+        no_ack: bool,
+        callback: Callable[[virtual.Message], Any],
+        consumer_tag: str,
+        **kwargs: Any,
+    ) -> None:
+        """Consume from a queue: drain_events() of the connection calls back with each message."""
+
+        def deliver(message: adapter.Message, unit: adapter.Unit | None) -> None:
+            callback(self._make_message(queue, message, unit))
+
+        temporary = self._link.consume_temporary(queue)
+        qm = self._link.qm
+        source: Source
+        if temporary is None:
+            source = QueueSource(qm, queue_name(queue), no_ack=bool(no_ack))
+        else:
+            source = TemporaryQueueSource(qm, temporary, no_ack=bool(no_ack))
+        feed = Feed(self.connection.inbox, source, self.qos.can_consume, deliver)
+        self._feeds[consumer_tag] = feed, queue
+        self._consumers.add(consumer_tag)
+        self.connection.inbox.open(feed)
+
+    def basic_cancel(self, consumer_tag: str) -> None:
+        """End a consumer. Messages that it was delivered stay held until they are acknowledged."""
+        feed, queue = self._feeds.pop(consumer_tag, (None, ""))
+        if feed is None:
+            return
+        self._consumers.discard(consumer_tag)
+        self.connection.inbox.close(feed)
+        self._link.end_consumer(queue)
+
+    def consumers_of(self, queue: str) -> list[str]:
+        """Return the tags of its consumers of a queue."""
+        return [tag for tag, (_, consumed) in self._feeds.items() if consumed == queue]
+
+    def basic_get(self, queue: str, no_ack: bool = False, **kwargs: Any) -> virtual.Message | None:
+        """Return the next message of a queue, None if the queue has none."""
+        temporary = self._link.temporary(queue)
+        name = queue_name(queue) if temporary is None else temporary.subscription.name
+        if no_ack:
+            got = self._link.qm.get(name, unit=adapter.NO_UNIT)
+            return None if got is None else self._make_message(queue, got, None)
+        unit = self._link.qm.unit()
+        unit.begin()
+        got = self._link.qm.get(name, unit=unit)
+        if got is None:
+            give_back(unit)
+            return None
+        return self._make_message(queue, got, unit)
+
+    def basic_ack(self, delivery_tag: int, multiple: bool = False) -> None:
+        """Acknowledge a message, or all up to this one: it is gone for good when this returns.
+
+        Raises BackedOut if it has gone back to its queue meanwhile; it is delivered again.
+        """
+        self.qos.ack(delivery_tag, multiple)
+
+    def basic_reject(self, delivery_tag: int, requeue: bool = False) -> None:
+        """Put a message back in its place, or discard it.
+
+        A message of a queue that has a backout_requeue_queue is moved there, not discarded.
+        """
+        self.qos.reject(delivery_tag, requeue=requeue)
+
+    def close(self) -> None:
+        """End its consumers; what it holds goes back to its queues."""
+        if self._link.is_inherited:
+            self.closed = True  # the parent goes on with it
+        super().close()
+
+    def discard(self, held: HeldMessage) -> None:
+        """End a message that is rejected, by moving it where its queue says, if it does."""
+        described = self._link.qm.queues(queue_name(held.queue))
+        target = described[0].attributes["backout_requeue_queue"] if described else ""
+        if target:
+            self._link.qm.put(
+                target,
+                held.message,
+                unit=held.unit,
+                user=held.message.user,
+                application=held.message.application,
+            )
+        held.unit.commit()
+
+    def _make_message(
+        self, queue: str, message: adapter.Message, unit: adapter.Unit | None
+    ) -> virtual.Message:
+        tag = next(self._tags)
+        if unit is None:
+            tag = -tag
+        else:
+            self.qos.hold(tag, HeldMessage(queue, message, unit))
+        return self.Message(payload_of(message, tag, "", queue), channel=self)
+
+
+def attributes_of(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a queue for arguments of RabbitMQ that have an equivalent."""
+    attributes: dict[str, Any] = {}
+    if "x-message-ttl" in arguments:
+        attributes["expiry_cap"] = max(round(arguments["x-message-ttl"] / 100), 1)
+    if "x-max-length" in arguments:
+        attributes["max_depth"] = int(arguments["x-max-length"])
+    if "x-dead-letter-routing-key" in arguments:
+        dead = str(arguments["x-dead-letter-routing-key"])
+        attributes["backout_requeue_queue"] = queue_name(dead)
+    return attributes

@@ -1,0 +1,339 @@
+"""How messages come from many queues to the one thread that calls drain_events().
+
+Theory. A get waits on one queue, and drain_events() waits on all that a connection consumes from.
+So each consumed queue has a feed. drain_events() first asks the feeds in turn, without waiting. If
+no queue has a message, it arms them: each waits in a thread of its own for the next message of its
+queue, and the first one ends the wait of drain_events(). No queue is polled.
+
+A message that a feed has got cannot be got by other programs, and the callback that drain_events()
+calls may take long: Celery's solo pool executes the task in it. Therefore, before a message of a
+permanent queue is delivered, the feeds of all other permanent queues are disarmed. What arrives in
+just this moment is kept, and delivered by the next call. Temporary queues have one reader, so that
+their feeds stay armed.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+import adapter
+from adapter.errors import BackedOut
+from adapter.frameworks.units import SpareUnit, give_back
+from adapter.kombu.links import TemporaryQueue
+
+Got = tuple[adapter.Message, adapter.Unit | None]
+"""A message, and the unit that holds it until it is acknowledged; None: it needs none."""
+JOIN_S = 2.0
+"""A get whose token is cancelled returns at once, unless the connection is just being made again;
+what it brings then goes back."""
+
+
+class FeedArrival(Struct):
+    """What a feed has brought: a message, and the unit that holds it, if any; or an error."""
+
+    feed: Feed
+    message: adapter.Message | None
+    unit: adapter.Unit | None
+    error: Exception | None = None
+
+
+class Source(Protocol):
+    """Where a feed gets its messages."""
+
+    is_shared: bool
+    """Whether other programs get from it too."""
+
+    def get(self, timeout: float | None, cancel: adapter.CancelToken | None) -> Got | None:
+        """Return the next message and the unit that holds it; None if none comes in time."""
+
+    def close(self) -> None:
+        """Give back what it has open."""
+
+
+class QueueSource:
+    """Gets from a permanent queue: in a unit for each message, or for good if that needs no ack."""
+
+    is_shared = True
+
+    def __init__(self, qm: adapter.Connection, queue: str, *, no_ack: bool) -> None:
+        """queue: its name at the queue manager. Raises QueueNotFound."""
+        self._queue = qm.queue(queue, open_for="input")
+        self._spare = SpareUnit(qm)
+        self._no_ack = no_ack
+
+    def get(self, timeout: float | None, cancel: adapter.CancelToken | None) -> Got | None:
+        """See Source. Raises BackedOut if the connection was lost meanwhile."""
+        if self._no_ack:
+            got = self._queue.get(timeout=timeout, cancel=cancel, unit=adapter.NO_UNIT)
+            return None if got is None else (got, None)
+        with self._spare.lent() as unit:
+            got = self._queue.get(timeout=timeout, cancel=cancel, unit=unit)
+            return None if got is None else (got, self._spare.take())
+
+    def close(self) -> None:
+        """End the empty unit, and close the queue."""
+        self._spare.close()
+        self._queue.close()
+
+
+class TemporaryQueueSource:
+    """Gets from a temporary queue, and makes the queue again after a lost connection."""
+
+    is_shared = False
+
+    def __init__(self, qm: adapter.Connection, queue: TemporaryQueue, *, no_ack: bool) -> None:
+        self._queue = queue
+        self._spare = SpareUnit(qm)
+        self._no_ack = no_ack
+
+    def get(self, timeout: float | None, cancel: adapter.CancelToken | None) -> Got | None:
+        """See Source.
+
+        The messages are not persistent. Without acknowledgements they leave the queue outside the
+        unit, which stays empty, and serves only to report that the connection was lost.
+        """
+        while True:
+            try:
+                with self._spare.lent() as unit:
+                    got = self._queue.subscription.get(
+                        timeout=timeout, cancel=cancel, unit=unit, if_persistent=self._no_ack
+                    )
+                    if got is None:
+                        return None
+                    return got, None if self._no_ack else self._spare.take()
+            except BackedOut:
+                if cancel is not None and cancel.is_cancelled:
+                    return None
+                self._queue.make_again()
+
+    def close(self) -> None:
+        """End the empty unit; the queue is closed by its link."""
+        self._spare.close()
+
+
+class Feed:
+    """One consumed queue of a channel."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        source: Source,
+        can_consume: Callable[[], bool],
+        deliver: Callable[[adapter.Message, adapter.Unit | None], Any],
+    ) -> None:
+        """can_consume: whether its channel may have a further message. deliver: calls back."""
+        self.source = source
+        self.can_consume = can_consume
+        self.deliver = deliver
+        self._inbox = inbox
+        self._token = adapter.CancelToken()
+        self._is_armed = False
+        """Whether the next message is wanted."""
+        self._is_waiting = False
+        """Whether the thread is in a get."""
+        self._is_closed = False
+        self._thread: threading.Thread | None = None
+
+    def wants_arming(self) -> bool:
+        """Whether a message is wanted, and nothing waits for it."""
+        return not self._is_armed and self.can_consume()
+
+    def poll(self) -> FeedArrival | None:
+        """Get a message without waiting, unless the thread waits for one anyway."""
+        if self._is_waiting:
+            return None
+        got = self.source.get(0.0, None)
+        return None if got is None else FeedArrival(self, *got)
+
+    def arm(self) -> None:
+        """Let a thread wait for the next message."""
+        with self._inbox.changed:
+            if self._is_armed or self._is_closed:
+                return
+            self._is_armed = self._is_waiting = True
+            self._token = adapter.CancelToken()
+            self._inbox.changed.notify_all()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="mqk kombu feed", daemon=True)
+            self._thread.start()
+
+    def disarm(self) -> None:
+        """End that wait; does not wait for the thread."""
+        with self._inbox.changed:
+            self._is_armed = False
+        self._token.cancel()
+
+    def close(self) -> None:
+        """End it. A message that it has got is given back by the inbox."""
+        with self._inbox.changed:
+            self._is_closed = True
+            self._inbox.changed.notify_all()
+        self._token.cancel()
+        if self._thread is not None:
+            self._thread.join(JOIN_S)
+        self.source.close()
+
+    def _run(self) -> None:
+        changed = self._inbox.changed
+        while True:
+            with changed:
+                self._is_waiting = self._is_armed
+                changed.wait_for(lambda: self._is_armed or self._is_closed)
+                if self._is_closed:
+                    return
+                self._is_waiting = True
+                token = self._token
+            arrival = self._await(token)
+            if arrival is not None:
+                self._bring(arrival)
+
+    def _bring(self, arrival: FeedArrival) -> None:
+        """Add to the inbox what has come; give it back if the feed was closed meanwhile."""
+        with self._inbox.changed:
+            if not self._is_closed:
+                self._is_armed = False
+                self._inbox.add(arrival)
+                return
+        give_back(arrival.unit)
+
+    def _await(self, token: adapter.CancelToken) -> FeedArrival | None:
+        try:
+            got = self.source.get(None, token)
+        except Exception as error:  # noqa: BLE001 -- drain_events() raises it, in its thread
+            return FeedArrival(self, None, None, error)
+        return None if got is None else FeedArrival(self, *got)
+
+
+class Inbox:
+    """What the feeds of one transport have brought."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self._feeds: list[Feed] = []
+        self._arrived: deque[FeedArrival] = deque()
+        self._turn = 0
+        self._bell: tuple[socket.socket, socket.socket] | None = None
+
+    def open(self, feed: Feed) -> None:
+        """Have drain() look at a further feed."""
+        self._feeds.append(feed)
+
+    def close(self, feed: Feed) -> None:
+        """End a feed; what it has brought and was not delivered goes back to its queue."""
+        self._feeds.remove(feed)
+        feed.close()
+        with self.changed:
+            left = [one for one in self._arrived if one.feed is feed]
+            self._arrived = deque(one for one in self._arrived if one.feed is not feed)
+        for arrival in left:
+            give_back(arrival.unit)
+
+    def add(self, arrival: FeedArrival) -> None:
+        """Note what a feed has brought; the caller holds `changed`."""
+        self._arrived.append(arrival)
+        self.changed.notify_all()
+        self.ring()
+
+    def bell(self) -> int:
+        """Return a descriptor that becomes readable when a feed brings something."""
+        if self._bell is None:
+            self._bell = socket.socketpair()
+            for end in self._bell:
+                end.setblocking(False)
+        return self._bell[0].fileno()
+
+    def ring(self) -> None:
+        """Make that descriptor readable, if there is one."""
+        if self._bell is not None:
+            with suppress(BlockingIOError):  # it is
+                self._bell[1].send(b"\0")
+
+    def silence(self) -> None:
+        """Make that descriptor unreadable until the next arrival."""
+        if self._bell is not None:
+            while select.select([self._bell[0]], [], [], 0)[0]:
+                self._bell[0].recv(4096)
+
+    def close_bell(self) -> None:
+        """Close that descriptor."""
+        if self._bell is not None:
+            for end in self._bell:
+                end.close()
+            self._bell = None
+
+    def drain(self, timeout: float | None) -> bool:
+        """Deliver one message; False if none comes within so many seconds. None: no limit.
+
+        Raises what a feed has met: a lost connection, most often.
+        """
+        until_s = None if timeout is None else time.monotonic() + timeout
+        while True:
+            arrival = self._take() or self._poll()
+            if arrival is not None:
+                self._deliver(arrival)
+                return True
+            self.arm_all()
+            left_s = None if until_s is None else until_s - time.monotonic()
+            with self.changed:
+                if self._can_take():
+                    continue
+                if (left_s is not None and left_s <= 0) or not self.changed.wait_for(
+                    self._has_work, left_s
+                ):
+                    return False
+
+    def arm_all(self) -> None:
+        """Let all feeds wait whose channel may have a further message."""
+        for feed in self._feeds:
+            if feed.wants_arming():
+                feed.arm()
+
+    def note_room(self) -> None:
+        """Ask the queues again: a channel may have a further message. For any thread."""
+        with self.changed:
+            self.changed.notify_all()
+        self.ring()
+
+    def _has_work(self) -> bool:
+        return self._can_take() or any(feed.wants_arming() for feed in self._feeds)
+
+    def _can_take(self) -> bool:
+        return any(one.error or one.feed.can_consume() for one in self._arrived)
+
+    def _take(self) -> FeedArrival | None:
+        with self.changed:
+            for arrival in self._arrived:
+                if arrival.error or arrival.feed.can_consume():
+                    self._arrived.remove(arrival)
+                    return arrival
+        return None
+
+    def _poll(self) -> FeedArrival | None:
+        """Ask the feeds, beginning behind the one that had the last message."""
+        feeds = self._feeds[self._turn :] + self._feeds[: self._turn]
+        for number, feed in enumerate(feeds, self._turn + 1):
+            if feed.source.is_shared and feed.can_consume():
+                arrival = feed.poll()
+                if arrival is not None:
+                    self._turn = number % len(feeds)
+                    return arrival
+        return None
+
+    def _deliver(self, arrival: FeedArrival) -> None:
+        if arrival.error is not None:
+            raise arrival.error
+        if arrival.feed.source.is_shared:
+            for feed in self._feeds:
+                if feed.source.is_shared:
+                    feed.disarm()
+        assert arrival.message is not None
+        arrival.feed.deliver(arrival.message, arrival.unit)

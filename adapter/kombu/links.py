@@ -1,0 +1,264 @@
+"""The connection of a process to a queue manager, shared by all transports of the process.
+
+It is shared because of temporary queues. They belong to the connection that has declared them, and
+Celery declares the queue of its results on one connection and consumes from it on another.
+
+A temporary queue, which kombu calls exclusive or auto_delete, is a subscription that lives as long
+as its connection, with the queue that the queue manager makes for it: nothing of it is on Kafka,
+and nothing stays behind when a process dies. Programs that put to a queue by its name publish on
+the default exchange if there is no permanent queue of this name.
+
+This module does not know what is in a message.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from typing import Any
+
+import adapter
+from adapter.errors import (
+    Error,
+    QueueExists,
+    QueueNotFound,
+    SubscriptionExists,
+    SubscriptionNotFound,
+)
+from adapter.frameworks.names import queue_name
+from adapter.kombu.naming import (
+    binding_topic,
+    bindings_of,
+    publication_topic,
+    subscription_name,
+)
+
+ELSEWHERE_MAX = 1_000
+"""Queues of other programs that are known to be temporary; those of results, one a client."""
+Binding = tuple[str, str, str]
+"""Exchange, its type, and key."""
+
+
+class TemporaryQueue:
+    """A queue that is gone with the connection, or when its last consumer is cancelled."""
+
+    def __init__(self, qm: adapter.Connection, name: str) -> None:
+        """name: as kombu has it."""
+        self.consumers = 0
+        self._qm = qm
+        self._name = name
+        self._bindings: dict[Binding, adapter.Subscription] = {}
+        self.subscription = self._subscribe()
+
+    def bind(self, binding: Binding) -> None:
+        """Have what is published on an exchange come here too."""
+        if binding not in self._bindings:
+            topic, to = binding_topic(*binding), self.subscription.name
+            self._bindings[binding] = self._qm.subscribe(topic, destination=to)
+
+    def make_again(self) -> None:
+        """Make it again, with its bindings: a lost connection has deleted it."""
+        self.close()
+        lost, self._bindings = self._bindings, {}
+        self.subscription = self._subscribe()
+        for binding in lost:
+            self.bind(binding)
+
+    def unbind(self, exchange: str, key: str) -> None:
+        """End bindings to an exchange."""
+        for binding in [one for one in self._bindings if (one[0], one[2]) == (exchange, key)]:
+            self._bindings.pop(binding).close()
+
+    def close(self) -> None:
+        """Delete it."""
+        for one in (*self._bindings.values(), self.subscription):
+            with suppress(Error):  # it is gone with a lost connection
+                one.close()
+
+    def _subscribe(self) -> adapter.Subscription:
+        return self._qm.subscribe(binding_topic("", "direct", self._name))
+
+
+class ProcessLink:
+    """A connection, its temporary queues, and the way of a message to queues."""
+
+    def __init__(self, qm: adapter.Connection) -> None:
+        self.qm = qm
+        self.users = 0
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._temporary: dict[str, TemporaryQueue] = {}
+        self._elsewhere: dict[str, None] = {}
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether it is the link of a parent process, which this forked child must leave alone."""
+        return self._pid != os.getpid()
+
+    def temporary(self, queue: str) -> TemporaryQueue | None:
+        """Return a temporary queue of this process."""
+        return self._temporary.get(queue)
+
+    def consume_temporary(self, queue: str) -> TemporaryQueue | None:
+        """Return a temporary queue of this process, which has one consumer more."""
+        with self._lock:
+            temporary = self.temporary(queue)
+            if temporary is not None:
+                temporary.consumers += 1
+            return temporary
+
+    def end_consumer(self, queue: str) -> None:
+        """Note that a consumer is cancelled: the last one of a temporary queue deletes it."""
+        with self._lock:
+            temporary = self.temporary(queue)
+            if temporary is None:
+                return
+            temporary.consumers -= 1
+            if not temporary.consumers:
+                self.drop_temporary(queue)
+
+    def declare_temporary(self, queue: str) -> None:
+        """Make a temporary queue, if it is not there."""
+        with self._lock:
+            if queue not in self._temporary:
+                self._temporary[queue] = TemporaryQueue(self.qm, queue)
+
+    def drop_temporary(self, queue: str) -> None:
+        """Delete a temporary queue, or forget one that a lost connection has deleted."""
+        with self._lock:
+            dropped = self._temporary.pop(queue, None)
+        if dropped is not None:
+            dropped.close()
+
+    def define(self, queue: str, attributes: dict[str, Any]) -> None:
+        """Define a permanent queue. If it exists, its attributes stay as they are."""
+        with suppress(QueueExists):
+            self.qm.define_queue(queue_name(queue), **attributes)
+
+    def bind(self, queue: str, binding: Binding) -> None:
+        """Have what is published on an exchange come to a queue."""
+        if (temporary := self.temporary(queue)) is not None:
+            temporary.bind(binding)
+            return
+        exchange, _, key = binding
+        name = queue_name(queue)
+        with suppress(SubscriptionExists):
+            self.qm.define_object(
+                "subscription",
+                subscription_name(name, exchange, key),
+                topic_string=binding_topic(*binding),
+                destination=name,
+            )
+
+    def unbind(self, queue: str, exchange: str, key: str) -> None:
+        """End a binding."""
+        if (temporary := self.temporary(queue)) is not None:
+            temporary.unbind(exchange, key)
+            return
+        self._delete_subscription(subscription_name(queue_name(queue), exchange, key))
+
+    def delete(self, queue: str) -> int:
+        """Delete a queue with its bindings; return how many messages it had.
+
+        Raises QueueInUse.
+        """
+        depth = self.depth(queue)
+        if self.temporary(queue) is not None:
+            self.drop_temporary(queue)
+            return depth
+        name = queue_name(queue)
+        for bound in self.qm.objects("subscription", f"{bindings_of(name)}*"):
+            self._delete_subscription(bound.name)
+        with suppress(QueueNotFound):
+            self.qm.delete_queue(name, purge=True)
+        return depth
+
+    def has(self, queue: str) -> bool:
+        """Whether there is such a queue."""
+        return self.temporary(queue) is not None or bool(self.qm.queues(queue_name(queue)))
+
+    def depth(self, queue: str) -> int:
+        """Return how many messages are on a queue; 0 if it does not exist."""
+        with suppress(QueueNotFound):
+            return self._queue(queue).depth()
+        return 0
+
+    def purge(self, queue: str) -> int:
+        """Discard the messages of a queue that no unit holds; return how many."""
+        with suppress(QueueNotFound):
+            return self._queue(queue).purge()
+        return 0
+
+    def put(self, queue: str, body: bytes, fields: dict[str, Any]) -> bool:
+        """Put a message on a queue by its name; whether there is one."""
+        if queue in self._elsewhere:
+            if self.publish("", queue, body, fields):
+                return True
+            self._elsewhere.pop(queue, None)
+        try:
+            self.qm.put(queue_name(queue), body, **fields)
+        except QueueNotFound:
+            if not self.publish("", queue, body, fields):
+                return False
+            self._note_elsewhere(queue)
+        return True
+
+    def publish(self, exchange: str, key: str, body: bytes, fields: dict[str, Any]) -> bool:
+        """Publish a message on an exchange; whether it has reached a queue."""
+        topic = publication_topic(exchange, key)
+        return bool(self.qm.publish(topic, body, **fields).subscriptions)
+
+    def _queue(self, queue: str) -> adapter.Queue:
+        temporary = self.temporary(queue)
+        return self.qm.queue(queue_name(queue)) if temporary is None else temporary.subscription
+
+    def _note_elsewhere(self, queue: str) -> None:
+        with self._lock:
+            self._elsewhere[queue] = None
+            while len(self._elsewhere) > ELSEWHERE_MAX:
+                del self._elsewhere[next(iter(self._elsewhere))]
+
+    def _delete_subscription(self, name: str) -> None:
+        with suppress(SubscriptionNotFound):
+            self.qm.delete_object("subscription", name)
+
+
+class _OfProcess:
+    """The links of one process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.links: dict[Hashable, ProcessLink] = {}
+
+
+class ProcessLinks:
+    """The links of this process. A forked child begins without any."""
+
+    def __init__(self) -> None:
+        self._of_processes: dict[int, _OfProcess] = {}
+
+    def acquire(self, key: Hashable, connect: Callable[[], adapter.Connection]) -> ProcessLink:
+        """Return the link of these parameters, connecting for the first."""
+        mine = self._mine()
+        with mine.lock:
+            link = mine.links.get(key)
+            if link is None or link.qm.is_closed:
+                link = mine.links[key] = ProcessLink(connect())
+            link.users += 1
+            return link
+
+    def release(self, key: Hashable, link: ProcessLink) -> None:
+        """Close a link if no transport uses it any more."""
+        mine = self._mine()
+        with mine.lock:
+            link.users -= 1
+            if link.users:
+                return
+            if mine.links.get(key) is link:
+                del mine.links[key]
+        link.qm.close()
+
+    def _mine(self) -> _OfProcess:
+        return self._of_processes.setdefault(os.getpid(), _OfProcess())

@@ -1,0 +1,129 @@
+"""The transport of kombu: connections to a queue manager, and waiting for their messages.
+
+    kombu.Connection("mqk://127.0.0.1:1414/QM1", transport_options={...})
+
+The path is the name that the queue manager must have; without one any is accepted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kombu import Connection as KombuConnection
+from kombu.transport import virtual
+
+import adapter
+from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
+from adapter.kombu.channel import MqkChannel
+from adapter.kombu.feeds import Inbox
+from adapter.kombu.links import ProcessLink, ProcessLinks
+
+DEFAULT_PORT = 1414
+_OF_CONNECT = (
+    "application", "bootstrap_servers", "kafka_options", "connect_timeout_s", "reconnect_timeout_s",
+)  # fmt: skip
+
+
+class MqkTransport(virtual.Transport):
+    """A queue manager as a broker of kombu."""
+
+    Channel = MqkChannel
+    default_port = DEFAULT_PORT
+    driver_type = "mqk"
+    driver_name = "mqk"
+    connection_errors = (*virtual.Transport.connection_errors, ConnectionBroken, BackedOut, InDoubt)
+    recoverable_connection_errors = connection_errors
+    channel_errors = (*virtual.Transport.channel_errors, Error)
+    recoverable_channel_errors = virtual.Transport.channel_errors
+    implements = virtual.Transport.implements.extend(
+        asynchronous=True,
+        exchange_type=frozenset({"direct", "topic", "fanout"}),
+        heartbeats=False,
+    )
+    links = ProcessLinks()
+    """Of the process."""
+
+    def __init__(self, client: KombuConnection, **kwargs: Any) -> None:
+        super().__init__(client, **kwargs)
+        self.inbox = Inbox()
+        self.delays_tasks = bool(client.transport_options.get("delayed_delivery", True))
+        self._link: ProcessLink | None = None
+        self._key: tuple[object, ...] = ()
+        self._loop: Any = None
+        """The event loop of kombu that asks for messages, if any."""
+
+    @property
+    def link(self) -> ProcessLink:
+        """The connection to the queue manager."""
+        assert self._link is not None, "the connection is not established"
+        return self._link
+
+    def driver_version(self) -> str:
+        """Return the version of mqk."""
+        return adapter.__version__
+
+    def establish_connection(self) -> MqkTransport:
+        """Connect. Raises QueueManagerNotAvailable, WrongQueueManager, NotAuthorized."""
+        options = self.connect_options()
+        self._key = tuple(sorted((name, repr(value)) for name, value in options.items()))
+        self._link = self.links.acquire(self._key, lambda: adapter.connect(**options))
+        return self
+
+    def close_connection(self, connection: object) -> None:
+        """Close the channels; what they hold goes back to its queues."""
+        for channel in list(self.channels):
+            channel.close()
+        if self._loop is not None:
+            self.unregister_from_event_loop(connection, self._loop)
+        self.inbox.close_bell()
+        link, self._link = self._link, None
+        if link is not None and not link.is_inherited:
+            self.links.release(self._key, link)
+
+    def verify_connection(self, connection: object) -> bool:
+        """Whether it is connected."""
+        return self._link is not None and not self._link.qm.is_closed
+
+    def drain_events(self, connection: object, timeout: float | None = None) -> None:
+        """Deliver one message to its consumer; TimeoutError if none comes in time."""
+        if not self.inbox.drain(timeout):
+            raise TimeoutError
+
+    def register_with_event_loop(self, connection: object, loop: Any) -> None:
+        """Have messages delivered by an event loop of kombu."""
+        self._loop = loop
+        loop.add_reader(self.inbox.bell(), self.on_readable, connection, loop)
+        loop.on_tick.add(self.inbox.arm_all)
+
+    def unregister_from_event_loop(self, connection: object, loop: Any) -> None:
+        """End that."""
+        self._loop = None
+        loop.remove_reader(self.inbox.bell())
+        loop.on_tick.discard(self.inbox.arm_all)
+
+    def on_readable(self, connection: object, loop: Any) -> None:
+        """Deliver a message, and have the event loop ask again until the queues are empty."""
+        self.inbox.silence()
+        if self.inbox.drain(0.0):
+            self.inbox.ring()
+
+    @property
+    def default_connection_params(self) -> dict[str, Any]:
+        return {"hostname": "127.0.0.1", "port": self.default_port}
+
+    def connect_options(self) -> dict[str, Any]:
+        """Return the arguments of adapter.connect()."""
+        client, given = self.client, self.client.transport_options
+        address = given.get("address") or f"{client.hostname or '127.0.0.1'}:{self._port()}"
+        options: dict[str, Any] = {"address": address}
+        if (name := (client.virtual_host or "").strip("/")) != "":
+            options["queue_manager"] = name
+        for argument, value in (("user", client.userid), ("password", client.password)):
+            if value is not None:
+                options[argument] = value() if callable(value) else value
+        if client.connect_timeout:
+            options["connect_timeout_s"] = client.connect_timeout
+        return options | {name: given[name] for name in _OF_CONNECT if name in given}
+
+    def _port(self) -> int:
+        return int(self.client.port or self.default_port)

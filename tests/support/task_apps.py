@@ -1,0 +1,59 @@
+"""Programs of Celery and dramatiq on the queue manager at MQK_QMGR, for worker processes.
+
+Each task and actor puts what it did on the queue DONE, by a connection of its own process.
+"""
+
+import os
+from functools import cache
+
+import celery
+import dramatiq
+
+import adapter
+from adapter.dramatiq import MqkBroker
+from adapter.kombu import MqkTransport
+
+ADDRESS = os.environ.get("MQK_QMGR", "127.0.0.1:1414")
+assert MqkTransport.default_port  # importing it makes mqk:// known
+
+app = celery.Celery("tests", broker=f"mqk://{ADDRESS}", backend="rpc://")
+app.conf.update(
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    worker_prefetch_multiplier=2,
+    worker_send_task_events=True,
+    broker_connection_retry_on_startup=True,
+    result_expires=60,
+)
+broker = MqkBroker(address=ADDRESS)
+dramatiq.set_broker(broker)
+
+
+@cache
+def connection_of(pid: int) -> adapter.Connection:
+    """Connect once in each process."""
+    return adapter.connect(ADDRESS)
+
+
+def tell(text: str) -> None:
+    """Put what was done on the queue DONE."""
+    connection_of(os.getpid()).put("DONE", text)
+
+
+@app.task
+def note(number: int) -> int:
+    """Note a number."""
+    tell(str(number))
+    return number
+
+
+@app.task
+def add(first: int, second: int) -> int:
+    """Add two numbers."""
+    return first + second
+
+
+@dramatiq.actor(queue_name="noted")
+def note_too(number: int) -> None:
+    """Note a number."""
+    tell(str(number))

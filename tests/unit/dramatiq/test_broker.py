@@ -1,0 +1,124 @@
+"""The broker: declaring, enqueueing, counting, flushing, joining."""
+
+import dramatiq
+import pytest
+from dramatiq import Message, Worker
+from dramatiq.errors import ConnectionClosed, QueueJoinTimeout
+
+import adapter
+from adapter.dramatiq import MqkBroker
+from adapter.testing import TestQueueManager
+
+
+def message(queue: str = "default", **options: object) -> Message[object]:
+    return Message(queue, "work", (1,), {}, dict(options))
+
+
+def test_it_connects_when_it_is_first_used() -> None:
+    broker = MqkBroker(address="127.0.0.1:9")
+    broker.declare_queue("default")
+    assert broker.get_declared_queues() == {"default"}
+    assert broker.get_declared_delay_queues() == set()
+    with pytest.raises(ConnectionClosed, match="no queue manager answers"):
+        broker.enqueue(message())
+    broker.close()
+
+
+def test_a_message_is_on_its_queue(broker: MqkBroker, qm: adapter.Connection) -> None:
+    sent = broker.enqueue(message("in-box", broker_priority=7))
+    got = qm.get("in%2Dbox")
+    assert got is not None
+    assert Message.decode(got.body) == sent
+    assert (got.priority, got.persistent) == (7, True)
+    assert got.properties == {"actor": "work", "id": sent.message_id}
+
+
+def test_the_highest_priority_comes_first(broker: MqkBroker) -> None:
+    for priority in (0, 9, 5):
+        broker.enqueue(message(broker_priority=priority))
+    consumer = broker.consume("default", prefetch=3, timeout=0)
+    got = [next(consumer) for _ in range(3)]
+    assert [one.options["broker_priority"] for one in got if one is not None] == [9, 5, 0]
+
+
+def test_actors_may_have_a_priority_on_the_queue(broker: MqkBroker) -> None:
+    @dramatiq.actor(broker_priority=3)
+    def work() -> None: ...
+
+    assert work.options["broker_priority"] == 3
+    assert {"broker_priority", "max_retries"} <= broker.actor_options
+
+
+def test_the_queue_manager_keeps_delayed_messages(broker: MqkBroker) -> None:
+    broker.enqueue(message())
+    broker.enqueue(message(), delay=60_000)
+    assert broker.get_queue_message_counts("default") == (1, 1, 0)
+
+
+def test_flush_discards_all_of_a_queue(broker: MqkBroker) -> None:
+    broker.enqueue(message())
+    broker.enqueue(message(), delay=60_000)
+    consumer = broker.consume("default")
+    got = next(consumer)
+    assert got is not None
+    consumer.nack(got)
+    broker.enqueue(message("other"))
+    assert broker.get_queue_message_counts("default") == (0, 1, 1)
+    broker.flush("default")
+    assert broker.get_queue_message_counts("default") == (0, 0, 0)
+    broker.flush_all()
+    assert broker.get_queue_message_counts("other") == (0, 0, 0)
+
+
+def test_a_queue_that_was_deleted_is_defined_again(
+    broker: MqkBroker, qm: adapter.Connection
+) -> None:
+    broker.enqueue(message())
+    for queue in qm.queues():
+        qm.delete_queue(queue.name, purge=True)
+    broker.enqueue(message())
+    assert broker.get_queue_message_counts("default") == (1, 0, 0)
+
+
+def test_join_waits_for_what_is_processed_and_delayed(broker: MqkBroker) -> None:
+    done: list[int] = []
+
+    @dramatiq.actor(max_retries=2, min_backoff=10, max_backoff=20)
+    def work(number: int) -> None:
+        done.append(number)
+        if done.count(number) < 2:
+            raise ValueError("once more")
+
+    for number in range(3):
+        work.send(number)
+    with pytest.raises(QueueJoinTimeout):
+        broker.join("default", timeout=0, interval=10)
+    worker = Worker(broker, worker_timeout=50, worker_threads=2)
+    worker.start()
+    broker.join("default", timeout=20_000, interval=10)
+    worker.stop()
+    assert sorted(done) == [0, 0, 1, 1, 2, 2]
+    assert broker.get_queue_message_counts("default") == (0, 0, 0)
+
+
+def test_a_worker_outlives_the_queue_manager(
+    broker: MqkBroker, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dramatiq.worker.CONSUMER_RESTART_DELAY_SECS", 0.05)
+    done: list[int] = []
+
+    @dramatiq.actor
+    def work(number: int) -> None:
+        done.append(number)
+
+    worker = Worker(broker, worker_timeout=50, worker_threads=1)
+    worker.start()
+    for number in range(2):
+        work.send(number)
+        broker.join("default", timeout=20_000, interval=10)
+        manager.crash()
+        manager.start()
+    work.send(2)
+    broker.join("default", timeout=20_000, interval=10)
+    worker.stop()
+    assert done == [0, 1, 2]

@@ -1,0 +1,59 @@
+"""A spare unit serves many gets that find nothing, and is replaced when it has been lost."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import adapter
+from adapter import testing
+from adapter.errors import BackedOut
+from adapter.frameworks.units import SpareUnit, give_back
+
+
+@pytest.fixture
+def qm() -> Iterator[adapter.Connection]:
+    with testing.queue_manager() as manager, manager.connect() as connection:
+        connection.define_queue("Q")
+        yield connection
+
+
+def test_a_get_that_finds_nothing_leaves_the_unit_to_the_next(qm: adapter.Connection) -> None:
+    spare = SpareUnit(qm)
+    with spare.lent() as first:
+        assert qm.get("Q", unit=first) is None
+    with spare.lent() as second:
+        assert second is first
+    spare.close()
+    assert not first.is_open
+
+
+def test_a_unit_that_was_taken_is_not_lent_again(qm: adapter.Connection) -> None:
+    spare = SpareUnit(qm)
+    with spare.lent() as first:
+        taken = spare.take()
+    with spare.lent() as second:
+        assert taken is first is not second
+    spare.close()
+    assert taken.is_open
+    give_back(taken)
+    assert not taken.is_open
+
+
+def test_a_unit_that_met_an_error_is_not_lent_again(qm: adapter.Connection) -> None:
+    spare = SpareUnit(qm)
+    with pytest.raises(BackedOut), spare.lent() as first:
+        raise BackedOut("the connection was lost")
+    with spare.lent() as second:
+        assert second is not first
+
+
+def test_giving_back_returns_the_message_to_its_place(qm: adapter.Connection) -> None:
+    for body in ("one", "two"):
+        qm.put("Q", body)
+    unit = qm.unit()
+    unit.begin()
+    qm.get("Q", unit=unit)
+    give_back(unit)
+    give_back(unit)
+    give_back(None)
+    assert [qm.get("Q").text, qm.get("Q").text] == ["one", "two"]  # type: ignore[union-attr]

@@ -1,0 +1,209 @@
+"""Channels: declaring, publishing, consuming, acknowledging; what kombu's own suite leaves out."""
+
+import threading
+from typing import Any
+
+import kombu
+import pytest
+from kombu.exceptions import ChannelError
+
+import adapter
+from adapter.errors import BackedOut, QueueInUse
+from adapter.kombu.channel import attributes_of
+from adapter.testing import TestQueueManager
+
+
+def publish(connection: kombu.Connection, queue: kombu.Queue, *bodies: Any, **how: Any) -> None:
+    producer = kombu.Producer(connection.default_channel)
+    for body in bodies:
+        producer.publish(body, routing_key=queue.name, declare=[queue], **how)
+
+
+def test_the_body_is_on_the_queue_as_it_is(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    publish(connection, kombu.Queue("in-box"), {"a": 1}, headers={"task": "t", "id": "7"})
+    message = qm.get("in%2Dbox")
+    assert message is not None
+    assert (message.body, message.properties["task"]) == (b'{"a": 1}', "t")
+    assert message.persistent
+
+
+def test_prefetch_bounds_what_is_held(connection: kombu.Connection, qm: adapter.Connection) -> None:
+    queue = kombu.Queue("Q")
+    publish(connection, queue, 1, 2, 3)
+    held: list[Any] = []
+    with connection.Consumer([queue], on_message=held.append, prefetch_count=2):
+        for _ in range(2):
+            connection.drain_events(timeout=1)
+        with pytest.raises(TimeoutError):
+            connection.drain_events(timeout=0.05)
+        assert qm.queue("Q").depth() == 1
+        held[0].ack()
+        connection.drain_events(timeout=1)
+    assert [message.payload for message in held] == [1, 2, 3]
+
+
+def test_an_acknowledgement_of_another_thread_makes_room(connection: kombu.Connection) -> None:
+    queue = kombu.Queue("Q")
+    publish(connection, queue, 1, 2)
+    held: list[Any] = []
+    with connection.Consumer([queue], on_message=held.append, prefetch_count=1):
+        connection.drain_events(timeout=1)
+        drained = threading.Thread(target=connection.drain_events, kwargs={"timeout": 10})
+        drained.start()
+        drained.join(0.05)
+        assert drained.is_alive()
+        held[0].ack()
+        drained.join(5)
+        assert [message.payload for message in held] == [1, 2]
+
+
+def test_multiple_acknowledges_all_before(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    queue = kombu.Queue("Q")
+    publish(connection, queue, 1, 2, 3)
+    held: list[Any] = []
+    with connection.Consumer([queue], on_message=held.append):
+        for _ in range(3):
+            connection.drain_events(timeout=1)
+        held[1].ack(multiple=True)
+        assert qm.queue("Q").status().uncommitted_gets == 1
+
+
+def test_closing_the_channel_puts_messages_back(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    queue = kombu.Queue("Q")
+    publish(connection, queue, 1, 2)
+    held: list[Any] = []
+    with connection.channel() as channel, kombu.Consumer(channel, [queue], on_message=held.append):
+        connection.drain_events(timeout=1)
+    assert qm.queue("Q").depth() == 2
+    with pytest.raises(BackedOut, match="back on the queue"):
+        held[0].ack()
+    again = queue(connection.default_channel).get()
+    assert (again.payload, again.delivery_info["redelivered"]) == (1, True)
+    again.ack()
+
+
+def test_a_message_that_always_ends_its_worker_is_moved_aside(
+    url: str, qm: adapter.Connection
+) -> None:
+    qm.define_queue("FAILED")
+    qm.define_queue("Q", backout_threshold=2, backout_requeue_queue="FAILED", backout_action="MOVE")
+    qm.put("Q", "1")
+    for _ in range(2):
+        with kombu.Connection(url) as worker:
+            assert kombu.Queue("Q")(worker.default_channel).get() is not None
+    assert (qm.queue("Q").depth(), qm.queue("FAILED").depth()) == (0, 1)
+
+
+def test_a_rejected_message_goes_where_its_queue_says(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    qm.define_queue("FAILED")
+    arguments = {"x-dead-letter-routing-key": "FAILED"}
+    queue = kombu.Queue("Q", queue_arguments=arguments)
+    publish(connection, queue, "bad", "worse")
+    message = queue(connection.default_channel).get()
+    message.reject()
+    assert qm.queue("FAILED").depth() == 1
+    message = queue(connection.default_channel).get()
+    message.reject(requeue=True)
+    assert (qm.queue("FAILED").depth(), qm.queue("Q").depth()) == (1, 1)
+
+
+def test_a_rejected_message_is_discarded(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    queue = kombu.Queue("Q")
+    publish(connection, queue, "bad")
+    queue(connection.default_channel).get().reject()
+    status = qm.queue("Q").status()
+    assert (status.current_depth, status.uncommitted_gets) == (0, 0)
+
+
+def test_arguments_of_rabbitmq_with_an_equivalent_are_attributes() -> None:
+    given = {"x-message-ttl": 1500, "x-max-length": 7, "x-max-priority": 10}
+    assert attributes_of(given) == {"expiry_cap": 15, "max_depth": 7}
+
+
+def test_a_message_expires_by_the_ttl_of_its_queue(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    publish(connection, kombu.Queue("Q", message_ttl=60), 1)
+    message = next(iter(qm.queue("Q").browse()))
+    assert message.expiry_s is not None
+    assert 50 < message.expiry_s <= 60
+
+
+def test_passive_declares_only_look(connection: kombu.Connection, qm: adapter.Connection) -> None:
+    channel = connection.default_channel
+    with pytest.raises(ChannelError, match="no queue 'Q'"):
+        channel.queue_declare("Q", passive=True)
+    qm.define_queue("Q")
+    qm.put("Q", "x")
+    assert channel.queue_declare("Q", passive=True).message_count == 1
+
+
+def test_a_queue_without_a_name_gets_one(connection: kombu.Connection) -> None:
+    declared = connection.default_channel.queue_declare(auto_delete=True)
+    assert declared.queue.startswith("amq.gen-")
+
+
+def test_an_auto_delete_queue_goes_with_its_last_consumer(connection: kombu.Connection) -> None:
+    queue = kombu.Queue("goes", auto_delete=True, durable=False)
+    channel = connection.default_channel
+    with connection.Consumer([queue]):
+        with connection.Consumer([queue]):
+            pass
+        assert channel.queue_declare("goes", passive=True)
+    with pytest.raises(ChannelError):
+        channel.queue_declare("goes", passive=True)
+
+
+def test_a_queue_can_be_deleted_by_its_own_consumer(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    queue = kombu.Queue("Q")
+    publish(connection, queue, 1)
+    with connection.Consumer([queue]):
+        bound = queue(connection.default_channel)
+        bound.delete(if_unused=True)
+        bound.delete(if_empty=True)
+        assert qm.queue("Q").depth() == 1
+        assert connection.default_channel.queue_delete("Q") == 1
+    assert not qm.queues("Q")
+
+
+def test_a_queue_that_another_program_uses_is_not_deleted(
+    connection: kombu.Connection, qm: adapter.Connection
+) -> None:
+    qm.define_queue("Q")
+    channel = connection.default_channel
+    with qm.queue("Q", open_for="input"):
+        assert channel.queue_delete("Q", if_unused=True) == 0
+        with pytest.raises(QueueInUse):
+            channel.queue_delete("Q")
+
+
+def test_purging_returns_how_many_there_were(connection: kombu.Connection) -> None:
+    queue = kombu.Queue("Q")
+    publish(connection, queue, 1, 2, 3)
+    bound = queue(connection.default_channel)
+    assert (bound.purge(), bound.purge()) == (3, 0)
+
+
+def test_delivery_is_delayed_until_the_eta(
+    url: str, manager: TestQueueManager, qm: adapter.Connection
+) -> None:
+    eta = {"task": "t", "id": "1", "eta": "2099-01-01T00:00:00"}
+    queue = kombu.Queue("Q")
+    with kombu.Connection(url) as delaying:
+        publish(delaying, queue, 1, headers=eta)
+    with kombu.Connection(url, transport_options={"delayed_delivery": False}) as direct:
+        publish(direct, queue, 1, headers=eta)
+    status = qm.queue("Q").status()
+    assert (status.delayed, status.current_depth) == (1, 1)

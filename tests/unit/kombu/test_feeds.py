@@ -1,0 +1,234 @@
+"""Feeds wait for many queues at once; no message is taken that nobody is free to have."""
+
+import select
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import adapter
+from adapter.frameworks.units import give_back
+from adapter.kombu.feeds import Feed, Inbox, QueueSource, TemporaryQueueSource
+from adapter.kombu.links import ProcessLink
+from tests.support.backlog import until
+
+WAIT_S = 10.0
+
+
+class Consumer:
+    """A channel that consumes from queues, and may have so many messages."""
+
+    def __init__(self, qm: adapter.Connection) -> None:
+        self.qm = qm
+        self.inbox = Inbox()
+        self.feeds: list[Feed] = []
+        self.got: list[str] = []
+        self.units: list[adapter.Unit | None] = []
+        self.room = 100
+
+    def consume(self, queue: str, *, no_ack: bool = False) -> Feed:
+        return self._open(QueueSource(self.qm, queue, no_ack=no_ack))
+
+    def consume_temporary(self, link: ProcessLink, queue: str, *, no_ack: bool = False) -> Feed:
+        temporary = link.temporary(queue)
+        assert temporary is not None
+        return self._open(TemporaryQueueSource(self.qm, temporary, no_ack=no_ack))
+
+    def _open(self, source: QueueSource | TemporaryQueueSource) -> Feed:
+        feed = Feed(self.inbox, source, lambda: len(self.got) < self.room, self.deliver)
+        self.inbox.open(feed)
+        self.feeds.append(feed)
+        return feed
+
+    def deliver(self, message: adapter.Message, unit: adapter.Unit | None) -> None:
+        self.got.append(message.text)
+        self.units.append(unit)
+
+    def close(self) -> None:
+        for feed in self.feeds:
+            self.inbox.close(feed)
+        for unit in self.units:
+            give_back(unit)
+        self.inbox.close_bell()
+
+
+@pytest.fixture
+def consumer(qm: adapter.Connection) -> Iterator[Consumer]:
+    for queue in ("A", "B"):
+        qm.define_queue(queue)
+    made = Consumer(qm)
+    yield made
+    made.close()
+
+
+def waiting(qm: adapter.Connection, queue: str) -> int:
+    return qm.queue(queue).status().waiting_gets
+
+
+def test_queues_are_served_in_turn(consumer: Consumer, qm: adapter.Connection) -> None:
+    consumer.consume("A")
+    consumer.consume("B")
+    for queue in ("A", "B"):
+        qm.queue(queue).put_many([f"{queue}{number}" for number in range(2)])
+    while consumer.inbox.drain(0.0):
+        pass
+    assert consumer.got == ["A0", "B0", "A1", "B1"]
+
+
+def test_a_message_of_any_queue_ends_the_wait(consumer: Consumer, qm: adapter.Connection) -> None:
+    consumer.consume("A")
+    consumer.consume("B")
+    drained = threading.Thread(target=consumer.inbox.drain, args=(WAIT_S,))
+    drained.start()
+    until(lambda: waiting(qm, "A") == waiting(qm, "B") == 1)
+    qm.put("B", "hello")
+    drained.join(WAIT_S)
+    assert consumer.got == ["hello"]
+    until(lambda: waiting(qm, "A") == 0)
+
+
+def test_no_message_comes_in_time(consumer: Consumer) -> None:
+    consumer.consume("A")
+    assert not consumer.inbox.drain(0.0)
+    assert not consumer.inbox.drain(0.05)
+
+
+def test_the_other_feeds_are_disarmed_before_a_message_is_delivered(
+    consumer: Consumer, qm: adapter.Connection
+) -> None:
+    consumer.consume("A")
+    consumer.consume("B")
+    consumer.inbox.arm_all()
+    until(lambda: waiting(qm, "A") == waiting(qm, "B") == 1)
+    qm.put("A", "taken")
+    assert consumer.inbox.drain(WAIT_S)
+    until(lambda: waiting(qm, "B") == 0)
+    qm.put("B", "free for others")
+    assert qm.get("B") is not None
+
+
+def test_a_feed_that_was_disarmed_is_armed_again(
+    consumer: Consumer, qm: adapter.Connection
+) -> None:
+    feed = consumer.consume("A")
+    for number in range(20):
+        feed.arm()
+        feed.disarm()
+        feed.arm()
+        qm.put("A", str(number))
+        assert consumer.inbox.drain(WAIT_S)
+    assert consumer.got == [str(number) for number in range(20)]
+
+
+def test_without_room_nothing_is_got(consumer: Consumer, qm: adapter.Connection) -> None:
+    consumer.consume("A")
+    consumer.room = 1
+    qm.queue("A").put_many(["first", "second"])
+    assert consumer.inbox.drain(0.0)
+    assert not consumer.inbox.drain(0.0)
+    assert (qm.queue("A").depth(), waiting(qm, "A")) == (1, 0)
+
+
+def test_room_that_another_thread_makes_ends_the_wait(
+    consumer: Consumer, qm: adapter.Connection
+) -> None:
+    consumer.consume("A")
+    consumer.room = 0
+    qm.put("A", "hello")
+    drained = threading.Thread(target=consumer.inbox.drain, args=(WAIT_S,))
+    drained.start()
+    drained.join(0.05)
+    assert drained.is_alive()
+    consumer.room = 1
+    consumer.inbox.note_room()
+    drained.join(WAIT_S / 2)
+    assert consumer.got == ["hello"]
+
+
+def test_what_comes_after_the_close_goes_back(
+    consumer: Consumer, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = consumer.consume("A")
+    goes_on = threading.Event()
+    get = feed.source.get
+
+    def get_slowly(*arguments: Any) -> Any:
+        got = get(*arguments)
+        goes_on.wait(WAIT_S)
+        return got
+
+    monkeypatch.setattr(feed.source, "get", get_slowly)
+    monkeypatch.setattr("adapter.kombu.feeds.JOIN_S", 0.0)
+    qm.put("A", "hello")
+    feed.arm()
+    until(lambda: qm.queue("A").depth() == 0)
+    consumer.inbox.close(feed)
+    consumer.feeds.remove(feed)
+    assert qm.queue("A").depth() == 0
+    goes_on.set()
+    until(lambda: qm.queue("A").depth() == 1)
+
+
+def test_what_was_not_delivered_goes_back_when_the_feed_is_closed(
+    consumer: Consumer, qm: adapter.Connection
+) -> None:
+    feed = consumer.consume("A")
+    feed.arm()
+    qm.put("A", "hello")
+    until(lambda: qm.queue("A").depth() == 0)
+    consumer.inbox.close(feed)
+    consumer.feeds.remove(feed)
+    assert qm.queue("A").depth() == 1
+    assert consumer.got == []
+
+
+def test_each_message_has_a_unit_of_its_own(consumer: Consumer, qm: adapter.Connection) -> None:
+    consumer.consume("A")
+    consumer.room = 2
+    qm.queue("A").put_many(["first", "second"])
+    while consumer.inbox.drain(0.0):
+        pass
+    first, second = consumer.units
+    assert first is not None
+    give_back(first)
+    assert qm.queue("A").depth() == 1
+    assert second is not None
+    second.commit()
+
+
+def test_without_acknowledgements_messages_are_gone(
+    consumer: Consumer, qm: adapter.Connection
+) -> None:
+    link = ProcessLink(qm)
+    link.declare_temporary("T")
+    consumer.consume("A", no_ack=True)
+    consumer.consume_temporary(link, "T", no_ack=True)
+    qm.put("A", "for good")
+    assert consumer.inbox.drain(WAIT_S)
+    assert link.put("T", b"temporary", {})
+    assert consumer.inbox.drain(WAIT_S)
+    assert consumer.units == [None, None]
+    assert consumer.got == ["for good", "temporary"]
+    assert (qm.queue("A").status().uncommitted_gets, link.depth("T")) == (0, 0)
+
+
+def test_what_a_feed_meets_is_raised(consumer: Consumer, qm: adapter.Connection) -> None:
+    feed = consumer.consume("A")
+    feed.arm()
+    until(lambda: waiting(qm, "A") == 1)
+    qm.alter_queue("A", inhibit_get=True)
+    with pytest.raises(adapter.GetInhibited):
+        consumer.inbox.drain(WAIT_S)
+
+
+def test_the_bell_rings_until_it_is_silenced(consumer: Consumer, qm: adapter.Connection) -> None:
+    consumer.consume("A")
+    bell = consumer.inbox.bell()
+    assert bell == consumer.inbox.bell()
+    consumer.inbox.arm_all()
+    qm.put("A", "hello")
+    assert select.select([bell], [], [], WAIT_S)[0]
+    consumer.inbox.silence()
+    assert not select.select([bell], [], [], 0)[0]
+    assert consumer.inbox.drain(0.0)

@@ -1,0 +1,147 @@
+"""One connection for all transports of a process, its temporary queues, and routing."""
+
+import os
+
+import pytest
+
+import adapter
+from adapter.kombu.links import ProcessLink, ProcessLinks
+from adapter.testing import TestQueueManager
+
+
+@pytest.fixture
+def link(qm: adapter.Connection) -> ProcessLink:
+    return ProcessLink(qm)
+
+
+def put(link: ProcessLink, queue: str) -> bool:
+    return link.put(queue, b"x", {"properties": {}})
+
+
+def test_a_temporary_queue_is_reached_by_its_name_from_everywhere(
+    link: ProcessLink, manager: TestQueueManager
+) -> None:
+    with manager.connect() as elsewhere:
+        other = ProcessLink(elsewhere)
+        assert not put(other, "mine")
+        link.declare_temporary("mine")
+        assert put(other, "mine")
+        assert put(other, "mine")
+        assert link.depth("mine") == 2
+        link.drop_temporary("mine")
+        assert not put(other, "mine")
+
+
+def test_a_name_that_was_temporary_may_become_permanent(link: ProcessLink) -> None:
+    link.declare_temporary("mine")
+    assert put(link, "mine")
+    link.drop_temporary("mine")
+    link.define("mine", {})
+    assert put(link, "mine")
+    assert link.depth("mine") == 1
+
+
+def test_bindings_route_to_permanent_and_temporary_queues(link: ProcessLink) -> None:
+    link.define("stays", {})
+    link.declare_temporary("goes")
+    for queue in ("stays", "goes"):
+        link.bind(queue, ("shop", "topic", "order.*"))
+        link.bind(queue, ("shop", "topic", "order.*"))
+    assert link.publish("shop", "order.new", b"x", {})
+    assert not link.publish("shop", "order", b"x", {})
+    assert (link.depth("stays"), link.depth("goes")) == (1, 1)
+    for queue in ("stays", "goes"):
+        link.unbind(queue, "shop", "order.*")
+        link.unbind(queue, "shop", "order.*")
+    assert not link.publish("shop", "order.new", b"x", {})
+
+
+def test_bindings_of_permanent_queues_outlive_the_program(manager: TestQueueManager) -> None:
+    with manager.connect() as first:
+        link = ProcessLink(first)
+        link.define("stays", {})
+        link.declare_temporary("goes")
+        for queue in ("stays", "goes"):
+            link.bind(queue, ("shop", "fanout", ""))
+    with manager.connect() as second:
+        assert ProcessLink(second).publish("shop", "any", b"x", {})
+        assert ProcessLink(second).depth("stays") == 1
+        assert not second.queues("SYSTEM.MANAGED.*", system=True)
+
+
+def test_a_deleted_queue_takes_its_bindings_along(
+    link: ProcessLink, qm: adapter.Connection
+) -> None:
+    for queue in ("first", "second"):
+        link.define(queue, {})
+        link.bind(queue, ("shop", "direct", "k"))
+    assert link.publish("shop", "k", b"x", {})
+    assert link.delete("first") == 1
+    assert not link.has("first")
+    assert [one.name for one in qm.objects("subscription")] == ["kombu second shop k"]
+
+
+def test_a_lost_temporary_queue_is_made_again_with_its_bindings(link: ProcessLink) -> None:
+    link.declare_temporary("mine")
+    link.bind("mine", ("shop", "fanout", ""))
+    temporary = link.temporary("mine")
+    assert temporary is not None
+    lost = temporary.subscription
+    lost.close()
+    temporary.make_again()
+    assert temporary.subscription is not lost
+    assert link.publish("shop", "k", b"x", {})
+    assert put(link, "mine")
+    assert link.depth("mine") == 2
+
+
+def test_an_existing_queue_keeps_its_attributes(link: ProcessLink, qm: adapter.Connection) -> None:
+    qm.define_queue("Q", max_depth=5)
+    link.define("Q", {"max_depth": 7})
+    assert qm.queue("Q").inquire().max_depth == 5
+
+
+def test_transports_with_the_same_parameters_share_a_connection(
+    manager: TestQueueManager,
+) -> None:
+    links = ProcessLinks()
+    first = links.acquire("one", manager.connect)
+    second = links.acquire("one", manager.connect)
+    other = links.acquire("two", manager.connect)
+    assert first is second is not other
+    links.release("one", first)
+    states = [first.qm.is_closed]
+    links.release("one", second)
+    states.append(first.qm.is_closed)
+    assert states == [False, True]
+    again = links.acquire("one", manager.connect)
+    assert not again.qm.is_closed
+    links.release("one", again)
+    links.release("two", other)
+
+
+def test_a_closed_connection_is_replaced(manager: TestQueueManager) -> None:
+    links = ProcessLinks()
+    first = links.acquire("one", manager.connect)
+    first.qm.close()
+    second = links.acquire("one", manager.connect)
+    assert not second.qm.is_closed
+    links.release("one", first)
+    assert links.acquire("one", manager.connect) is second
+    second.qm.close()
+
+
+def test_a_forked_child_connects_itself(
+    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = ProcessLinks()
+    parents = links.acquire("one", manager.connect)
+    with monkeypatch.context() as in_child:
+        in_child.setattr(os, "getpid", lambda: 0)
+        assert parents.is_inherited
+        childs = links.acquire("one", manager.connect)
+        assert childs is not parents
+        assert not childs.is_inherited
+        links.release("one", childs)
+    assert not parents.qm.is_closed
+    parents.qm.close()

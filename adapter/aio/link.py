@@ -230,11 +230,19 @@ class AddressDialer:
                 return link
         except TimeoutError as error:
             raise HostNotReached(f"{address}: timed out") from error
-        except (OSError, UnicodeError) as error:
+        except OSError as error:
+            raise HostNotReached(f"{address}: {_said_of(error)}") from error
+        except UnicodeError as error:
             raise HostNotReached(f"{address}: {error}") from error
 
     def _link(self) -> TaskLink:
         return TaskLink(str(self._address))
+
+
+def _said_of(error: OSError) -> str:
+    """What the system says of a failure: asyncio has put other words in its place."""
+    number = error.errno
+    return str(error) if number is None or number < 0 else f"[Errno {number}] {os.strerror(number)}"
 
 
 class TaskLookUpDialer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from adapter.aio.unit import TaskUnit, perform
@@ -11,7 +12,9 @@ from adapter.errors import Error
 
 
 async def carry_out(unit: TaskUnit, steps: UnitSteps[ResultT]) -> ResultT:
-    """Do what the steps say about a unit, and wait for it; a cancellation backs the unit out."""
+    """Do what the steps say about a unit, and wait for it; an error or a cancellation ends the
+    unit too.
+    """
     try:
         step = next(steps)
         while True:
@@ -23,6 +26,11 @@ async def carry_out(unit: TaskUnit, steps: UnitSteps[ResultT]) -> ResultT:
                 step = steps.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
+    except Error:
+        if unit.is_open:
+            with suppress(Error):  # it is gone with the connection
+                await unit.backout()
+        raise
     except asyncio.CancelledError:
         unit.give_up()
         raise

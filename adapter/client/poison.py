@@ -44,13 +44,13 @@ def move_poison(unit: UnitBooks, name: str, message: Message) -> UnitSteps[str |
     try:
         yield put_aside(unit, verdict.target, message, properties=told)
         yield UnitEnd.COMMIT
-    except BackedOut as lost:
-        if lost.units_failed:
-            raise
-        return ""  # the connection was lost: it comes again
     except (InDoubt, ConnectionBroken):
         raise
     except Error as error:
+        if error.units_failed:  # commits before this one
+            raise
+        if isinstance(error, BackedOut):
+            return ""  # the connection was lost: it comes again
         yield UnitEnd.BACKOUT
         raise BackoutThresholdReached(verdict.failure(error), name) from error
     log.warning(

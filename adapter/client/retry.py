@@ -217,13 +217,13 @@ class Retries:
         try:
             yield from self.put_again(unit, message, error)
             yield UnitEnd.COMMIT
-        except BackedOut as lost:
-            if lost.units_failed:
-                raise
-            return ""  # the connection was lost: it comes again
         except (InDoubt, ConnectionBroken):
             raise
         except Error as problem:
+            if problem.units_failed:  # commits before this one
+                raise
+            if isinstance(problem, BackedOut):
+                return ""  # the connection was lost: it comes again
             yield UnitEnd.BACKOUT
             return (
                 f"message {message.message_id.hex()} of queue {self._name} has failed, and stays "

@@ -11,6 +11,7 @@ not matter.
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import suppress
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -62,7 +63,7 @@ def describe_queue(name: str) -> UnitSteps[Description]:
 
 
 def carry_out(unit: AnyUnit, steps: UnitSteps[ResultT]) -> ResultT:
-    """Do what the steps say about a unit, and wait for it."""
+    """Do what the steps say about a unit, and wait for it; an error ends the unit too."""
     try:
         step = next(steps)
         while True:
@@ -74,6 +75,11 @@ def carry_out(unit: AnyUnit, steps: UnitSteps[ResultT]) -> ResultT:
                 step = steps.send(answer)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
+    except Error:
+        if unit.is_open:
+            with suppress(Error):  # it is gone with the connection
+                unit.backout()
+        raise
 
 
 def _answer_to(step: Exchange | UnitEnd, unit: AnyUnit) -> Any:

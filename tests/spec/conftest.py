@@ -15,9 +15,17 @@ import adapter
 import adapter.testing
 from adapter.format import names
 from adapter.localkafka import LocalKafka
-from tests.drivers import Driver, driver, pytest_pyfunc_call
+from tests.drivers import Driver, driver, pytest_generate_tests, pytest_pyfunc_call
 
-__all__ = ["driver", "manager", "on_kafka", "pytest_pyfunc_call", "qm", "read_topic"]
+__all__ = [
+    "driver",
+    "manager",
+    "on_kafka",
+    "pytest_generate_tests",
+    "pytest_pyfunc_call",
+    "qm",
+    "read_topic",
+]
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "descriptor.avsc"
 READ_S = 30.0

@@ -1,11 +1,14 @@
-"""A scripted queue manager, and connections to it, for each test of the client."""
+"""A scripted queue manager, and connections to it by each driver, for tests of the client."""
 
 from collections.abc import Callable, Iterator
 
 import pytest
 
 import adapter
+from tests.drivers import Driver, driver, pytest_generate_tests, pytest_pyfunc_call
 from tests.support.loopback import Loopback, loopback
+
+__all__ = ["connect", "driver", "pytest_generate_tests", "pytest_pyfunc_call", "qm", "server"]
 
 
 @pytest.fixture
@@ -15,12 +18,12 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def connect(server: Loopback) -> Iterator[Callable[..., adapter.Connection]]:
+def connect(server: Loopback, driver: Driver) -> Iterator[Callable[..., adapter.Connection]]:
     """connect(**options): a connection that is closed behind the test."""
     made = []
 
     def make(**options: float) -> adapter.Connection:
-        made.append(adapter.connect(server.address, **options))  # type: ignore[arg-type]
+        made.append(driver.connect(server.address, **options))
         return made[-1]
 
     yield make

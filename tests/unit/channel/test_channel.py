@@ -246,7 +246,7 @@ def test_a_clean_end_says_which_outcomes_were_seen(
     qm = connect()
     qm.define_queue("Q")
     qm.put("Q", b"x")
-    assert qm.get("Q") is not None
+    assert qm.queue("Q").get() is not None
     gone = threading.Event()
     disconnected = server.gone
 

@@ -77,11 +77,13 @@ def test_flush_raises_the_first_failure_with_all_others(
 ) -> None:
     units = []
     shut = qm.queue("SHUT", open_for="output")
+    server.holds = (c.Commit,)
     for to in (shut, queue, shut):
         with qm.unit() as unit:
             to.put(b"x", wait=False)
             unit.commit(wait=False)
             units.append(unit)
+    server.release()
     with pytest.raises(e.PutInhibited) as caught:
         qm.flush()
     assert [one.unit_id for one in caught.value.units_failed] == [units[0].id, units[2].id]

@@ -472,7 +472,7 @@ def test_large_messages_that_were_seen_are_forgotten_at_once(
             told.set()
 
     server.operations = operations  # type: ignore[method-assign]
-    assert qm.get("Q") is not None
+    assert qm.queue("Q").get() is not None
     assert told.wait(10), "nobody asks for anything more"
     assert server.call(lambda: [s.kept_bytes for s in server.qm.sessions.values()]) == [0]
 

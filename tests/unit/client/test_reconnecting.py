@@ -13,18 +13,11 @@ import adapter
 from adapter import errors as e
 from adapter.channel.calls_in_turn import CallsInTurn
 from adapter.core.contract import commands as c
-from tests.drivers import Threads
 from tests.support.loopback import Loopback, OnCommand
 
 Event = adapter.Reconnected[adapter.Connection]
 Connect = Callable[..., adapter.Connection]
 WAIT_S = 10.0
-
-
-@pytest.fixture(scope="module")
-def driver() -> Threads:
-    """Only this one has a thread for the calls; tasks: tests/unit/aio/test_reconnecting.py."""
-    return Threads()
 
 
 def callers() -> list[threading.Thread]:

@@ -254,6 +254,27 @@ def test_what_comes_back_from_a_program_that_died_is_tried_later(
     assert shown == [b"second", b"first"]
 
 
+@pytest.mark.parametrize("retry", [None, SOON])
+def test_a_commit_that_failed_before_is_raised_where_a_message_is_set_aside(
+    manager: testing.TestQueueManager, qm: adapter.Connection, retry: adapter.Retry | None
+) -> None:
+    qm.define_queue("SHUT", inhibit_put=True)
+    qm.alter_queue("Q", backout_threshold=1, backout_requeue_queue="OUT")
+    qm.put("Q", b"poison")
+    with manager.connect() as dying:
+        units = dying.queue("Q").units()
+        assert next(units).messages[0].body == b"poison"
+        dying.disconnect(abrupt=True)
+    with qm.unit() as failing:
+        qm.queue("SHUT").put(b"x", wait=False)
+        failing.commit(wait=False)
+    with pytest.raises(e.PutInhibited) as caught:
+        next(qm.queue("Q").units(timeout=5, retry=retry))
+    assert [one.unit_id for one in caught.value.units_failed] == [failing.id]
+    assert qm.open_units() == []
+    assert bodies(qm, "Q") == [b"poison"]
+
+
 def test_a_message_that_kills_programs_is_given_up(
     manager: testing.TestQueueManager, qm: adapter.Connection
 ) -> None:

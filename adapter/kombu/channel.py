@@ -2,7 +2,7 @@
 
 A message that was delivered and needs an acknowledgement is held in a unit of its own. ack()
 commits the unit, a reject with requeue backs it out, and when the process dies the queue manager
-does. This module does not know how feeds wait.
+does. This module does not know how intakes wait.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adapter.errors import BackedOut, QueueInUse
 from adapter.frameworks.names import queue_name
 from adapter.frameworks.units import give_back
 from adapter.kombu.envelope import body_of, payload_of, put_fields
-from adapter.kombu.feeds import Feed, Inbox, QueueSource, Source, TemporaryQueueSource
+from adapter.kombu.intakes import Inbox, Intake, QueueSource, Source, TemporaryQueueSource
 from adapter.kombu.links import ProcessLink
 
 HELD_MAX = 5_000
@@ -134,7 +134,7 @@ class MqkChannel(virtual.Channel):
     def __init__(self, connection: Carrier, **kwargs: Any) -> None:
         super().__init__(connection, **kwargs)
         self._link: ProcessLink = connection.link
-        self._feeds: dict[str, tuple[Feed, str]] = {}
+        self._intakes: dict[str, tuple[Intake, str]] = {}
         self._tags = count(1)
 
     # Queues and bindings.
@@ -273,23 +273,23 @@ class MqkChannel(virtual.Channel):
             source = QueueSource(qm, queue_name(queue), no_ack=bool(no_ack))
         else:
             source = TemporaryQueueSource(qm, temporary, no_ack=bool(no_ack))
-        feed = Feed(self.connection.inbox, source, self.qos.can_consume, deliver)
-        self._feeds[consumer_tag] = feed, queue
+        intake = Intake(self.connection.inbox, source, self.qos.can_consume, deliver)
+        self._intakes[consumer_tag] = intake, queue
         self._consumers.add(consumer_tag)
-        self.connection.inbox.open(feed)
+        self.connection.inbox.open(intake)
 
     def basic_cancel(self, consumer_tag: str) -> None:
         """End a consumer. Messages that it was delivered stay held until they are acknowledged."""
-        feed, queue = self._feeds.pop(consumer_tag, (None, ""))
-        if feed is None:
+        intake, queue = self._intakes.pop(consumer_tag, (None, ""))
+        if intake is None:
             return
         self._consumers.discard(consumer_tag)
-        self.connection.inbox.close(feed)
+        self.connection.inbox.close(intake)
         self._link.end_consumer(queue)
 
     def consumers_of(self, queue: str) -> list[str]:
         """Return the tags of its consumers of a queue."""
-        return [tag for tag, (_, consumed) in self._feeds.items() if consumed == queue]
+        return [tag for tag, (_, consumed) in self._intakes.items() if consumed == queue]
 
     def basic_get(self, queue: str, no_ack: bool = False, **kwargs: Any) -> virtual.Message | None:
         """Return the next message of a queue, None if the queue has none."""

@@ -15,7 +15,7 @@ from kombu.transport import virtual
 import adapter
 from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
 from adapter.kombu.channel import MqkChannel
-from adapter.kombu.feeds import Inbox
+from adapter.kombu.intakes import Inbox
 from adapter.kombu.links import ProcessLink, ProcessLinks
 
 DEFAULT_PORT = 1414

@@ -1,4 +1,4 @@
-"""Feeds wait for many queues at once; no message is taken that nobody is free to have."""
+"""Intakes wait for many queues at once; no message is taken that nobody is free to have."""
 
 import select
 import threading
@@ -9,7 +9,7 @@ import pytest
 
 import adapter
 from adapter.frameworks.units import give_back
-from adapter.kombu.feeds import Feed, Inbox, QueueSource, TemporaryQueueSource
+from adapter.kombu.intakes import Inbox, Intake, QueueSource, TemporaryQueueSource
 from adapter.kombu.links import ProcessLink
 from tests.support.backlog import until
 
@@ -22,32 +22,32 @@ class Consumer:
     def __init__(self, qm: adapter.Connection) -> None:
         self.qm = qm
         self.inbox = Inbox()
-        self.feeds: list[Feed] = []
+        self.intakes: list[Intake] = []
         self.got: list[str] = []
         self.units: list[adapter.Unit | None] = []
         self.room = 100
 
-    def consume(self, queue: str, *, no_ack: bool = False) -> Feed:
+    def consume(self, queue: str, *, no_ack: bool = False) -> Intake:
         return self._open(QueueSource(self.qm, queue, no_ack=no_ack))
 
-    def consume_temporary(self, link: ProcessLink, queue: str, *, no_ack: bool = False) -> Feed:
+    def consume_temporary(self, link: ProcessLink, queue: str, *, no_ack: bool = False) -> Intake:
         temporary = link.temporary(queue)
         assert temporary is not None
         return self._open(TemporaryQueueSource(self.qm, temporary, no_ack=no_ack))
 
-    def _open(self, source: QueueSource | TemporaryQueueSource) -> Feed:
-        feed = Feed(self.inbox, source, lambda: len(self.got) < self.room, self.deliver)
-        self.inbox.open(feed)
-        self.feeds.append(feed)
-        return feed
+    def _open(self, source: QueueSource | TemporaryQueueSource) -> Intake:
+        intake = Intake(self.inbox, source, lambda: len(self.got) < self.room, self.deliver)
+        self.inbox.open(intake)
+        self.intakes.append(intake)
+        return intake
 
     def deliver(self, message: adapter.Message, unit: adapter.Unit | None) -> None:
         self.got.append(message.text)
         self.units.append(unit)
 
     def close(self) -> None:
-        for feed in self.feeds:
-            self.inbox.close(feed)
+        for intake in self.intakes:
+            self.inbox.close(intake)
         for unit in self.units:
             give_back(unit)
         self.inbox.close_bell()
@@ -94,7 +94,7 @@ def test_no_message_comes_in_time(consumer: Consumer) -> None:
     assert not consumer.inbox.drain(0.05)
 
 
-def test_the_other_feeds_are_disarmed_before_a_message_is_delivered(
+def test_the_other_intakes_are_disarmed_before_a_message_is_delivered(
     consumer: Consumer, qm: adapter.Connection
 ) -> None:
     consumer.consume("A")
@@ -108,14 +108,14 @@ def test_the_other_feeds_are_disarmed_before_a_message_is_delivered(
     assert qm.get("B") is not None
 
 
-def test_a_feed_that_was_disarmed_is_armed_again(
+def test_an_intake_that_was_disarmed_is_armed_again(
     consumer: Consumer, qm: adapter.Connection
 ) -> None:
-    feed = consumer.consume("A")
+    intake = consumer.consume("A")
     for number in range(20):
-        feed.arm()
-        feed.disarm()
-        feed.arm()
+        intake.arm()
+        intake.disarm()
+        intake.arm()
         qm.put("A", str(number))
         assert consumer.inbox.drain(WAIT_S)
     assert consumer.got == [str(number) for number in range(20)]
@@ -149,36 +149,36 @@ def test_room_that_another_thread_makes_ends_the_wait(
 def test_what_comes_after_the_close_goes_back(
     consumer: Consumer, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    feed = consumer.consume("A")
+    intake = consumer.consume("A")
     goes_on = threading.Event()
-    get = feed.source.get
+    get = intake.source.get
 
     def get_slowly(*arguments: Any) -> Any:
         got = get(*arguments)
         goes_on.wait(WAIT_S)
         return got
 
-    monkeypatch.setattr(feed.source, "get", get_slowly)
-    monkeypatch.setattr("adapter.kombu.feeds.JOIN_S", 0.0)
+    monkeypatch.setattr(intake.source, "get", get_slowly)
+    monkeypatch.setattr("adapter.kombu.intakes.JOIN_S", 0.0)
     qm.put("A", "hello")
-    feed.arm()
+    intake.arm()
     until(lambda: qm.queue("A").depth() == 0)
-    consumer.inbox.close(feed)
-    consumer.feeds.remove(feed)
+    consumer.inbox.close(intake)
+    consumer.intakes.remove(intake)
     assert qm.queue("A").depth() == 0
     goes_on.set()
     until(lambda: qm.queue("A").depth() == 1)
 
 
-def test_what_was_not_delivered_goes_back_when_the_feed_is_closed(
+def test_what_was_not_delivered_goes_back_when_the_intake_is_closed(
     consumer: Consumer, qm: adapter.Connection
 ) -> None:
-    feed = consumer.consume("A")
-    feed.arm()
+    intake = consumer.consume("A")
+    intake.arm()
     qm.put("A", "hello")
     until(lambda: qm.queue("A").depth() == 0)
-    consumer.inbox.close(feed)
-    consumer.feeds.remove(feed)
+    consumer.inbox.close(intake)
+    consumer.intakes.remove(intake)
     assert qm.queue("A").depth() == 1
     assert consumer.got == []
 
@@ -213,9 +213,9 @@ def test_without_acknowledgements_messages_are_gone(
     assert (qm.queue("A").status().uncommitted_gets, link.depth("T")) == (0, 0)
 
 
-def test_what_a_feed_meets_is_raised(consumer: Consumer, qm: adapter.Connection) -> None:
-    feed = consumer.consume("A")
-    feed.arm()
+def test_what_an_intake_meets_is_raised(consumer: Consumer, qm: adapter.Connection) -> None:
+    intake = consumer.consume("A")
+    intake.arm()
     until(lambda: waiting(qm, "A") == 1)
     qm.alter_queue("A", inhibit_get=True)
     with pytest.raises(adapter.GetInhibited):

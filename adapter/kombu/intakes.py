@@ -1,15 +1,15 @@
 """How messages come from many queues to the one thread that calls drain_events().
 
 Theory. A get waits on one queue, and drain_events() waits on all that a connection consumes from.
-So each consumed queue has a feed. drain_events() first asks the feeds in turn, without waiting. If
-no queue has a message, it arms them: each waits in a thread of its own for the next message of its
-queue, and the first one ends the wait of drain_events(). No queue is polled.
+So each consumed queue has an intake. drain_events() first asks the intakes in turn, without
+waiting. If no queue has a message, it arms them: each waits in a thread of its own for the next
+message of its queue, and the first one ends the wait of drain_events(). No queue is polled.
 
-A message that a feed has got cannot be got by other programs, and the callback that drain_events()
-calls may take long: Celery's solo pool executes the task in it. Therefore, before a message of a
-permanent queue is delivered, the feeds of all other permanent queues are disarmed. What arrives in
-just this moment is kept, and delivered by the next call. Temporary queues have one reader, so that
-their feeds stay armed.
+A message that an intake has got cannot be got by other programs, and the callback that
+drain_events() calls may take long: Celery's solo pool executes the task in it. Therefore, before a
+message of a permanent queue is delivered, the intakes of all other permanent queues are disarmed.
+What arrives in just this moment is kept, and delivered by the next call. Temporary queues have one
+reader, so that their intakes stay armed.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ JOIN_S = 2.0
 what it brings then goes back."""
 
 
-class FeedArrival(Struct):
-    """What a feed has brought: a message, and the unit that holds it, if any; or an error."""
+class IntakeArrival(Struct):
+    """What an intake has brought: a message, and the unit that holds it, if any; or an error."""
 
-    feed: Feed
+    intake: Intake
     message: adapter.Message | None
     unit: adapter.Unit | None
     error: Exception | None = None
 
 
 class Source(Protocol):
-    """Where a feed gets its messages."""
+    """Where an intake gets its messages."""
 
     is_shared: bool
     """Whether other programs get from it too."""
@@ -120,7 +120,7 @@ class TemporaryQueueSource:
         self._spare.close()
 
 
-class Feed:
+class Intake:
     """One consumed queue of a channel."""
 
     def __init__(
@@ -147,12 +147,12 @@ class Feed:
         """Whether a message is wanted, and nothing waits for it."""
         return not self._is_armed and self.can_consume()
 
-    def poll(self) -> FeedArrival | None:
+    def poll(self) -> IntakeArrival | None:
         """Get a message without waiting, unless the thread waits for one anyway."""
         if self._is_waiting:
             return None
         got = self.source.get(0.0, None)
-        return None if got is None else FeedArrival(self, *got)
+        return None if got is None else IntakeArrival(self, *got)
 
     def arm(self) -> None:
         """Let a thread wait for the next message."""
@@ -163,7 +163,7 @@ class Feed:
             self._token = adapter.CancelToken()
             self._inbox.changed.notify_all()
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="mqk kombu feed", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="mqk kombu intake", daemon=True)
             self._thread.start()
 
     def disarm(self) -> None:
@@ -196,8 +196,8 @@ class Feed:
             if arrival is not None:
                 self._bring(arrival)
 
-    def _bring(self, arrival: FeedArrival) -> None:
-        """Add to the inbox what has come; give it back if the feed was closed meanwhile."""
+    def _bring(self, arrival: IntakeArrival) -> None:
+        """Add to the inbox what has come; give it back if the intake was closed meanwhile."""
         with self._inbox.changed:
             if not self._is_closed:
                 self._is_armed = False
@@ -205,46 +205,46 @@ class Feed:
                 return
         give_back(arrival.unit)
 
-    def _await(self, token: adapter.CancelToken) -> FeedArrival | None:
+    def _await(self, token: adapter.CancelToken) -> IntakeArrival | None:
         try:
             got = self.source.get(None, token)
         except Exception as error:  # noqa: BLE001 -- drain_events() raises it, in its thread
-            return FeedArrival(self, None, None, error)
-        return None if got is None else FeedArrival(self, *got)
+            return IntakeArrival(self, None, None, error)
+        return None if got is None else IntakeArrival(self, *got)
 
 
 class Inbox:
-    """What the feeds of one transport have brought."""
+    """What the intakes of one transport have brought."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self._feeds: list[Feed] = []
-        self._arrived: deque[FeedArrival] = deque()
+        self._intakes: list[Intake] = []
+        self._arrived: deque[IntakeArrival] = deque()
         self._turn = 0
         self._bell: tuple[socket.socket, socket.socket] | None = None
 
-    def open(self, feed: Feed) -> None:
-        """Have drain() look at a further feed."""
-        self._feeds.append(feed)
+    def open(self, intake: Intake) -> None:
+        """Have drain() look at a further intake."""
+        self._intakes.append(intake)
 
-    def close(self, feed: Feed) -> None:
-        """End a feed; what it has brought and was not delivered goes back to its queue."""
-        self._feeds.remove(feed)
-        feed.close()
+    def close(self, intake: Intake) -> None:
+        """End an intake; what it has brought and was not delivered goes back to its queue."""
+        self._intakes.remove(intake)
+        intake.close()
         with self.changed:
-            left = [one for one in self._arrived if one.feed is feed]
-            self._arrived = deque(one for one in self._arrived if one.feed is not feed)
+            left = [one for one in self._arrived if one.intake is intake]
+            self._arrived = deque(one for one in self._arrived if one.intake is not intake)
         for arrival in left:
             give_back(arrival.unit)
 
-    def add(self, arrival: FeedArrival) -> None:
-        """Note what a feed has brought; the caller holds `changed`."""
+    def add(self, arrival: IntakeArrival) -> None:
+        """Note what an intake has brought; the caller holds `changed`."""
         self._arrived.append(arrival)
         self.changed.notify_all()
         self.ring()
 
     def bell(self) -> int:
-        """Return a descriptor that becomes readable when a feed brings something."""
+        """Return a descriptor that becomes readable when an intake brings something."""
         if self._bell is None:
             self._bell = socket.socketpair()
             for end in self._bell:
@@ -273,7 +273,7 @@ class Inbox:
     def drain(self, timeout: float | None) -> bool:
         """Deliver one message; False if none comes within so many seconds. None: no limit.
 
-        Raises what a feed has met: a lost connection, most often.
+        Raises what an intake has met: a lost connection, most often.
         """
         until_s = None if timeout is None else time.monotonic() + timeout
         while True:
@@ -292,10 +292,10 @@ class Inbox:
                     return False
 
     def arm_all(self) -> None:
-        """Let all feeds wait whose channel may have a further message."""
-        for feed in self._feeds:
-            if feed.wants_arming():
-                feed.arm()
+        """Let all intakes wait whose channel may have a further message."""
+        for intake in self._intakes:
+            if intake.wants_arming():
+                intake.arm()
 
     def note_room(self) -> None:
         """Ask the queues again: a channel may have a further message. For any thread."""
@@ -304,36 +304,36 @@ class Inbox:
         self.ring()
 
     def _has_work(self) -> bool:
-        return self._can_take() or any(feed.wants_arming() for feed in self._feeds)
+        return self._can_take() or any(intake.wants_arming() for intake in self._intakes)
 
     def _can_take(self) -> bool:
-        return any(one.error or one.feed.can_consume() for one in self._arrived)
+        return any(one.error or one.intake.can_consume() for one in self._arrived)
 
-    def _take(self) -> FeedArrival | None:
+    def _take(self) -> IntakeArrival | None:
         with self.changed:
             for arrival in self._arrived:
-                if arrival.error or arrival.feed.can_consume():
+                if arrival.error or arrival.intake.can_consume():
                     self._arrived.remove(arrival)
                     return arrival
         return None
 
-    def _poll(self) -> FeedArrival | None:
-        """Ask the feeds, beginning behind the one that had the last message."""
-        feeds = self._feeds[self._turn :] + self._feeds[: self._turn]
-        for number, feed in enumerate(feeds, self._turn + 1):
-            if feed.source.is_shared and feed.can_consume():
-                arrival = feed.poll()
+    def _poll(self) -> IntakeArrival | None:
+        """Ask the intakes, beginning behind the one that had the last message."""
+        intakes = self._intakes[self._turn :] + self._intakes[: self._turn]
+        for number, intake in enumerate(intakes, self._turn + 1):
+            if intake.source.is_shared and intake.can_consume():
+                arrival = intake.poll()
                 if arrival is not None:
-                    self._turn = number % len(feeds)
+                    self._turn = number % len(intakes)
                     return arrival
         return None
 
-    def _deliver(self, arrival: FeedArrival) -> None:
+    def _deliver(self, arrival: IntakeArrival) -> None:
         if arrival.error is not None:
             raise arrival.error
-        if arrival.feed.source.is_shared:
-            for feed in self._feeds:
-                if feed.source.is_shared:
-                    feed.disarm()
+        if arrival.intake.source.is_shared:
+            for intake in self._intakes:
+                if intake.source.is_shared:
+                    intake.disarm()
         assert arrival.message is not None
-        arrival.feed.deliver(arrival.message, arrival.unit)
+        arrival.intake.deliver(arrival.message, arrival.unit)

@@ -9,10 +9,10 @@ import json
 import os
 import threading
 import urllib.request
+from operator import attrgetter
 from uuid import UUID
 
 import click
-import msgspec
 
 from adapter import launch
 from adapter.cli import output
@@ -86,11 +86,7 @@ def show(kind: str, as_json: bool, qmgr: str) -> None:
     view, columns = LISTS[kind]
     with session(qmgr) as opened:
         rows = getattr(opened, view)()
-    if as_json:
-        for row in rows:
-            output.emit(msgspec.structs.asdict(row))
-    else:
-        output.table(columns, ([getattr(row, one) for one in columns] for row in rows))
+    output.listing(rows, as_json, columns, attrgetter(*columns))
 
 
 @broker.command()

@@ -141,10 +141,7 @@ def stop(name: str | None, immediate: bool, qmgr: str, as_json: bool) -> None:
         end = ManagerEnd(name, qmgr, qm.figures())
         qm.stop_queue_manager(immediate=immediate)
     end.wait(STOP_TIMEOUT_S)
-    if as_json:
-        output.emit({"queue_manager": name, "stopped": True})
-    else:
-        click.echo(f"queue manager {name} has stopped")
+    output.done(f"queue manager {name} has stopped", as_json, queue_manager=name, stopped=True)
 
 
 @qmgr.command()
@@ -216,9 +213,4 @@ def list_(
     """List the queue managers of a Kafka, and their states."""
     client = options.kafka_options(command_config, settings)
     found = managers.found(bootstrap_servers, client)
-    if as_json:
-        for one in found:
-            output.emit(msgspec.structs.asdict(one))
-    else:
-        headings = ("queue manager", "state", "last entry (s ago)", "owner")
-        output.table(headings, [msgspec.structs.astuple(one) for one in found])
+    output.listing(found, as_json, ("queue manager", "state", "last entry (s ago)", "owner"))

@@ -96,10 +96,7 @@ def serve(
         kept.subjects()
         with http.RegistryServer(kept) as server, signals.ending(told.set):
             url = server.start(*listen)
-            if as_json:
-                output.emit({"url": url, "topic": name})
-            else:
-                click.echo(f"schema registry on topic {name}: {url}")
+            output.done(f"schema registry on topic {name}: {url}", as_json, url=url, topic=name)
             told.wait()
 
 
@@ -110,13 +107,12 @@ def list_(url: str, as_json: bool) -> None:
     """List the subjects: their versions, the latest one's id, the compatibility level."""
     with asking(url) as asked:
         rows = [row(asked, subject) for subject in asked.subjects()]
-    if as_json:
-        for one in rows:
-            output.emit(msgspec.to_builtins(one))
-        return
-    headings = ("subject", "versions", "latest id", "level")
-    shown = [(one.subject, len(one.versions), one.id, one.level) for one in rows]
-    output.table(headings, shown)
+    output.listing(
+        rows,
+        as_json,
+        ("subject", "versions", "latest id", "level"),
+        lambda one: (one.subject, len(one.versions), one.id, one.level),
+    )
 
 
 def row(asked: SchemaRegistry, subject: str) -> SubjectRow:
@@ -228,10 +224,8 @@ def register(file: Path, subject: str, url: str, as_json: bool) -> None:
     with asking(url) as asked:
         schema_id = asked.register(subject, text)
         version = asked.lookup(subject, text).version
-    if as_json:
-        output.emit({"subject": subject, "version": version, "id": schema_id})
-    else:
-        click.echo(f"{subject} version {version} has id {schema_id}")
+    text = f"{subject} version {version} has id {schema_id}"
+    output.done(text, as_json, subject=subject, version=version, id=schema_id)
 
 
 @registry.command()

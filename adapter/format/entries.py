@@ -301,14 +301,6 @@ def _read_message_restored(value: dict[str, Any]) -> r.MessageRestored:
     return r.MessageRestored(**value)
 
 
-def _read_consumed_restored(value: dict[str, Any]) -> r.ConsumedRestored:
-    return r.ConsumedRestored(value["time_ms"], [r.QueueNoted(**one) for one in value["queues"]])
-
-
-def _read_positions_restored(value: dict[str, Any]) -> r.PositionsRestored:
-    return r.PositionsRestored([r.PositionNoted(**one) for one in value["positions"]])
-
-
 def _read_batch_claimed(value: dict[str, Any]) -> r.BatchClaimed:
     value["spans"] = [Span(**one) for one in value["spans"]]
     value["counts"] = [Count(**one) for one in value["counts"]]
@@ -355,9 +347,13 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
 } | {
     "OutcomeRestored": _read_outcome_restored,
     "MessageRestored": _read_message_restored,
-    "ConsumedRestored": _read_consumed_restored,
+    "ConsumedRestored": lambda value: r.ConsumedRestored(
+        value["time_ms"], [r.QueueNoted(**one) for one in value["queues"]]
+    ),
     "BatchClaimed": _read_batch_claimed,
-    "PositionsRestored": _read_positions_restored,
+    "PositionsRestored": lambda value: r.PositionsRestored(
+        [r.PositionNoted(**one) for one in value["positions"]]
+    ),
 }
 
 

@@ -181,7 +181,12 @@ def carry_over(old: QueueManager, new: QueueManager, void: Collected) -> int:
     Returns how many messages were brought.
     """
     _give_up_unseen(old)
-    never_put = _never_put(void.records)
+    never_put = {  # non-persistent messages
+        (put.queue, -put.lane, put.seq, put.n)
+        for record in void.records
+        if isinstance(record, UnitCommitted) and not record.logged
+        for put in record.puts
+    }
     got_back: dict[str, list[Stored]] = {}
     for name, stored in void.removed:
         got_back.setdefault(name, []).append(stored)
@@ -209,16 +214,6 @@ def _give_up_unseen(old: QueueManager) -> None:
         for handle in connection.handles.values():
             if isinstance(handle, QueueHandle) and handle.locked is not None:
                 handle.locked.locked = False
-
-
-def _never_put(void: list[Record]) -> set[tuple[str, int, int, int]]:
-    """Return where non-persistent messages were never put."""
-    return {
-        (put.queue, -put.lane, put.seq, put.n)
-        for record in void
-        if isinstance(record, UnitCommitted) and not record.logged
-        for put in record.puts
-    }
 
 
 def _bring(new: QueueManager, queue: LocalQueue, stored: Stored) -> None:

@@ -130,7 +130,9 @@ class _Parser:
         if self._take("word", "IS"):
             negated = self._take("word", "NOT")
             self._expect("word", "NULL")
-            return self._node(_TRUTH, _is_null(left.evaluate, negated))
+            return self._node(
+                _TRUTH, lambda message: (left.evaluate(message) is None) is not negated
+            )
         negated = self._take("word", "NOT")
         for word, read in (("BETWEEN", self._between), ("IN", self._in), ("LIKE", self._like)):
             if self._take("word", word):
@@ -346,10 +348,6 @@ def _or(left: Node, right: Node) -> Evaluate:
         return None if one is None or other is None else False
 
     return either
-
-
-def _is_null(evaluate: Evaluate, negated: bool) -> Evaluate:
-    return lambda message: (evaluate(message) is None) is not negated
 
 
 def _one_of(evaluate: Evaluate, values: frozenset[str]) -> Evaluate:

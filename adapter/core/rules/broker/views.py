@@ -64,12 +64,11 @@ def decide_inquire(qm: QueueManager, request: Request, command: BrokerInquire) -
         found = _objects(qm, command)
     else:
         raise Refusal(Reason.OBJECT_TYPE_ERROR, command.kind, "there is no such kind of object")
-    shown = _limit(islice(found, command.count), _weight_of)
+    shown = _limit(
+        islice(found, command.count),
+        lambda shown: len(shown.attributes.get("body", "")) if shown.attributes else 0,
+    )
     return Decision([], Descriptions(shown), qm.entry_n)
-
-
-def _weight_of(shown: QueueDescription) -> int:
-    return len(shown.attributes.get("body", "")) if shown.attributes else 0
 
 
 def _keys_for(

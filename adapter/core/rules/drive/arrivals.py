@@ -74,14 +74,12 @@ def _of_msmq(arriving: Arriving, arrival: Arrival) -> str:
     return ""
 
 
-def _of_mq(arriving: Arriving, arrival: Arrival) -> str:
-    return arrival_of_mq.arrive(arriving.plan, arrival, arriving.source, arriving.delivered)
-
-
 ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {
     "conversation": _of_conversation,
     "msmq": _of_msmq,
-    "mq": _of_mq,
+    "mq": lambda arriving, arrival: arrival_of_mq.arrive(
+        arriving.plan, arrival, arriving.source, arriving.delivered
+    ),
 }
 """By kind of message: plans its put; returns the name of the queue that has no room, else ""."""
 
@@ -97,7 +95,11 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
             break
     blocked = blocked or _first_parked(qm, plan.puts + plan.reports)
     if blocked:
-        return _report_blocked(qm, unit, blocked, now_ms)
+        was_blocked = unit.topic in qm.arrivals.blocked
+        qm.arrivals.blocked[unit.topic] = blocked
+        if was_blocked:
+            return []  # the event is raised once
+        return [EventRaised(BLOCKED, blocked, now_ms, {"topic": unit.topic, "from": unit.source})]
     qm.arrivals.blocked.pop(unit.topic, None)
     for message in arriving.delivered:
         plan.report(message, CONFIRM_ON_ARRIVAL)
@@ -138,15 +140,6 @@ def _new(qm: QueueManager, unit: ArrivedUnit) -> list[Arrival]:
             seq = 0 if arrival.n else arrival.seq
             met.setdefault((arrival.lane, seq, arrival.n), arrival)
     return list(met.values())
-
-
-def _report_blocked(qm: QueueManager, unit: ArrivedUnit, name: str, now_ms: int) -> list[Record]:
-    """Note that there is no room for a unit; the event is raised once."""
-    was_blocked = unit.topic in qm.arrivals.blocked
-    qm.arrivals.blocked[unit.topic] = name
-    if was_blocked:
-        return []
-    return [EventRaised(BLOCKED, name, now_ms, {"topic": unit.topic, "from": unit.source})]
 
 
 def _arrived(unit: ArrivedUnit) -> UnitArrived:

@@ -89,7 +89,9 @@ def _lanes(queue: LocalQueue) -> Iterator[Record]:
         if stored.message.expires_at_ms:
             bucket = bucket_of(stored.message.expires_at_ms)
             ends.setdefault(-lane_number, {}).setdefault(bucket, Ranges()).add(seq)
-    claimed = _claims(queue)
+    claimed: dict[int, list[tuple[int, int]]] = {}
+    for span in queue.claimed_spans():
+        claimed.setdefault(span.lane, []).append((span.first, span.last))
     for lane in queue.lanes:
         if lane.next_seq > 1:
             number = lane.number
@@ -100,14 +102,6 @@ def _lanes(queue: LocalQueue) -> Iterator[Record]:
             heads += _head(queue, lane, mine)
     if heads:
         yield HeadsRestored(queue.name, heads)
-
-
-def _claims(queue: LocalQueue) -> dict[int, list[tuple[int, int]]]:
-    """Return the first and last seqs of what consumers have been given, by lane."""
-    found: dict[int, list[tuple[int, int]]] = {}
-    for span in queue.claimed_spans():
-        found.setdefault(span.lane, []).append((span.first, span.last))
-    return found
 
 
 def _objects(qm: QueueManager) -> Iterator[Record]:

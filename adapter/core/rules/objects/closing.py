@@ -125,10 +125,6 @@ def _close_consumer(closing: HandleClose, handle: ConsumerHandle) -> list[Record
     return _close_queue(closing, handle)
 
 
-def _close_reader(_: HandleClose, handle: MsmqReader) -> list[Record]:
-    return msmq_queues.close(handle)
-
-
 def _end_subscription(closing: HandleClose, handle: SubscriptionHandle) -> list[Record]:
     found = handle.subscription
     return managed.end_subscription(closing.qm, closing.connection, found, closing.replies)
@@ -138,7 +134,7 @@ CLOSE: Final[dict[type, Callable[[HandleClose, Any], list[Record]]]] = {
     QueueHandle: _close_queue,
     ConsumerHandle: _close_consumer,
     SubscriptionHandle: _end_subscription,
-    MsmqReader: _close_reader,
+    MsmqReader: lambda _, handle: msmq_queues.close(handle),
 }
 """What a close does to what a handle holds; handles of other kinds hold nothing."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import without_dates
@@ -29,7 +28,6 @@ from adapter.core.contract.records import (
     QueuePurged,
     Record,
 )
-from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import (
     Descriptions,
     Done,
@@ -76,7 +74,11 @@ def decide_alter(qm: QueueManager, request: Request, command: AlterQueue) -> Dec
     queue = queue_of(qm, command.name)
     staging.check_own(queue.name)
     naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
-    replies = _inhibit(qm, queue, command.attributes)
+    replies = (
+        waiting.refuse_all(qm, queue, Reason.GET_INHIBITED)
+        if command.attributes.get("inhibit_get")
+        else []
+    )
     trigger_events.note_change(qm, queue, command.attributes, request.now_ms)
     attributes = command.attributes | {"altered_ms": request.now_ms}
     record = QueueAltered(command.name, attributes, logged=not queue.is_temporary)
@@ -185,12 +187,6 @@ def _status(qm: QueueManager, queue: LocalQueue, now_ms: int) -> QueueStatus:
         tally.got - times.got_before,
         max(0, now_ms - (times.reset_ms or qm.tally.started_ms or now_ms)) / 1000,
         queue.delayed,
-    )
-
-
-def _inhibit(qm: QueueManager, queue: LocalQueue, attributes: dict[str, Any]) -> list[Reply]:
-    return (
-        waiting.refuse_all(qm, queue, Reason.GET_INHIBITED) if attributes.get("inhibit_get") else []
     )
 
 

@@ -328,7 +328,8 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
     if name in qm.topics.named and not command.replace:
         raise Refusal(Reason.SUBSCRIPTION_EXISTS, name)
     if name in qm.topics.named:
-        _check_durable(qm, name)
+        if not qm.topics.named[name].is_durable:
+            raise Refusal(Reason.SUBSCRIPTION_IN_USE, name, "it is not durable, and of a program")
         check_alteration(qm, name, given)
         return done(qm, request, [ObjectAltered(SUBSCRIPTION, name, given)])
     wanted = SubscriptionAttributes(**given)
@@ -349,12 +350,6 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
         found = _found(qm, wanted.destination, wanted.destination_queue_manager)
     defined = ObjectDefined(SUBSCRIPTION, name, msgspec.structs.asdict(wanted))
     return done(qm, request, [*found.records, defined])
-
-
-def _check_durable(qm: QueueManager, name: str) -> None:
-    """Refuse what only a durable subscription takes."""
-    if not qm.topics.named[name].is_durable:
-        raise Refusal(Reason.SUBSCRIPTION_IN_USE, name, "it is not durable, and of a program")
 
 
 def _check_values(name: str, attributes: dict[str, Any]) -> None:

@@ -14,15 +14,8 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from adapter.ledger import kafka_settings
 from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import (
-    ASSIGNED,
-    BATCH_BY_BATCH,
-    LOG,
-    RECONNECTS,
-    TIMINGS,
-    LastError,
-)
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost, TopicMissing
 from adapter.topics.admin import (
@@ -131,7 +124,7 @@ class KafkaTopicWriter:
     def __init__(self, bootstrap_servers: str, options: Mapping[str, Any]) -> None:
         self._servers = bootstrap_servers
         self._failures: list[KafkaError] = []
-        self._error = LastError()
+        self._error = kafka_settings.LastError()
         failures = self._failures
 
         def report(error: KafkaError | None, _: Message) -> None:
@@ -140,7 +133,7 @@ class KafkaTopicWriter:
 
         self._report = report
         settings = {
-            **TIMINGS,
+            **kafka_settings.TIMINGS,
             "request.timeout.ms": 2500,
             "client.id": "mqk-sender",
             **options,
@@ -149,14 +142,14 @@ class KafkaTopicWriter:
             "topic.metadata.propagation.max.ms": 5000,
             "enable.idempotence": True,
             "acks": "all",
-            **BATCH_BY_BATCH,
+            **kafka_settings.BATCH_BY_BATCH,
             "linger.ms": 1,
             "batch.size": 512 * 1024,
             "message.max.bytes": RECORD_BYTES_MAX,
             "delivery.report.only.error": True,
             "enable.metrics.push": False,
             "error_cb": self._error,
-            "logger": LOG,
+            "logger": kafka_settings.LOG,
         }
         try:
             self._producer: Producer | None = Producer(settings)
@@ -216,10 +209,10 @@ class KafkaFollower:
     def __init__(self, bootstrap_servers: str, options: Mapping[str, Any]) -> None:
         self._servers = bootstrap_servers
         self._followed: set[str] = set()
-        self._error = LastError()
+        self._error = kafka_settings.LastError()
         settings = {
-            **TIMINGS,
-            **RECONNECTS,
+            **kafka_settings.TIMINGS,
+            **kafka_settings.RECONNECTS,
             "client.id": "mqk-receiver",
             "fetch.wait.max.ms": 100,
             "fetch.error.backoff.ms": 20,
@@ -229,12 +222,12 @@ class KafkaFollower:
             "fetch.message.max.bytes": RECORD_BYTES_MAX,
             "queued.max.messages.kbytes": AHEAD_KBYTES,
             "group.id": "mqk-receiver",  # asked for by the client, never used
-            **ASSIGNED,
+            **kafka_settings.ASSIGNED,
             "isolation.level": "read_committed",
             "check.crcs": True,
             "enable.metrics.push": False,
             "error_cb": self._error,
-            "logger": LOG,
+            "logger": kafka_settings.LOG,
         }
         try:
             self._consumer = Consumer(settings)

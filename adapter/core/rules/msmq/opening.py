@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adapter.core.contract import msmq as m
 from adapter.core.contract.commands import Request
 from adapter.core.contract.format_names import (
     JOURNAL,
@@ -11,16 +12,6 @@ from adapter.core.contract.format_names import (
     is_computer,
     parse_all,
     same_computer,
-)
-from adapter.core.contract.msmq import (
-    LEVEL_LATEST,
-    MOVE_ACCESS,
-    PEEK_ACCESS,
-    RECEIVE_ACCESS,
-    SEND_ACCESS,
-    MsmqCursor,
-    MsmqOpen,
-    MsmqReceive,
 )
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done
@@ -34,11 +25,11 @@ from adapter.core.rules.network import opening
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
-EVERY_ACCESS = RECEIVE_ACCESS | SEND_ACCESS | MOVE_ACCESS | PEEK_ACCESS
+EVERY_ACCESS = m.RECEIVE_ACCESS | m.SEND_ACCESS | m.MOVE_ACCESS | m.PEEK_ACCESS
 CURSORS_MAX = 1_000
 
 
-def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decision:
+def decide_open(qm: QueueManager, request: Request, command: m.MsmqOpen) -> Decision:
     """MQOpenQueue. A queue of another computer is opened for sending only."""
     connection = connection_of(qm, request)
     computer = command.computer or computers.computer_of(qm)
@@ -48,7 +39,7 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
     names = parse_all(command.name, computer)
     _check_access(command, names)
     opening.check_numbers(qm, connection, command.name, command.handle)
-    if command.access == SEND_ACCESS:
+    if command.access == m.SEND_ACCESS:
         for name in names:
             _check_target(qm, name)
         sender = MsmqSender(command.handle, command.name, names, computer)
@@ -64,7 +55,7 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
         names[0],
         computer,
         is_remote=not same_computer(computer, names[0].computer),
-        level=command.level or LEVEL_LATEST,
+        level=command.level or m.LEVEL_LATEST,
         deny_receive=command.deny_receive,
     )
     handle.count(1)
@@ -72,14 +63,14 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
     return Decision(plan.record(), Done(), qm.entry_n)
 
 
-def _check_access(command: MsmqOpen, names: list[FormatName]) -> None:
+def _check_access(command: m.MsmqOpen, names: list[FormatName]) -> None:
     if not command.access or command.access & ~EVERY_ACCESS:
         text = f"access {command.access}"
         raise Refusal(Reason.UNSUPPORTED_ACCESS_MODE, command.name, text)
-    if command.deny_receive and (len(names) > 1 or command.access == SEND_ACCESS):
+    if command.deny_receive and (len(names) > 1 or command.access == m.SEND_ACCESS):
         text = "only a queue that is read is kept from other receivers"
         raise Refusal(Reason.UNSUPPORTED_ACCESS_MODE, command.name, text)
-    if len(names) > 1 and command.access != SEND_ACCESS:
+    if len(names) > 1 and command.access != m.SEND_ACCESS:
         text = "several names are opened for sending only"
         raise Refusal(Reason.UNSUPPORTED_FORMAT_NAME, command.name, text)
 
@@ -93,14 +84,14 @@ def _check_target(qm: QueueManager, name: FormatName) -> None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name.text)
 
 
-def _opened_queue(plan: Plan, command: MsmqOpen, name: FormatName) -> MsmqQueue:
+def _opened_queue(plan: Plan, command: m.MsmqOpen, name: FormatName) -> MsmqQueue:
     """Find the queue to be read, or make it: subqueues, journals and system queues."""
     qm = plan.qm
     if name.queue in SYSTEM_QUEUES:
         return _system_queue(plan, command, name)
     if not computers.is_here(qm, name):
         raise computers.not_here(qm, name, command.name)
-    if command.access & SEND_ACCESS:
+    if command.access & m.SEND_ACCESS:
         _check_target(qm, name)
     queue = queues.find(qm, name.queue)
     if queue is None:
@@ -114,10 +105,10 @@ def _opened_queue(plan: Plan, command: MsmqOpen, name: FormatName) -> MsmqQueue:
     return queue
 
 
-def _system_queue(plan: Plan, command: MsmqOpen, name: FormatName) -> MsmqQueue:
+def _system_queue(plan: Plan, command: m.MsmqOpen, name: FormatName) -> MsmqQueue:
     """Return a system queue of this computer, or of one that depends on this queue manager."""
     qm = plan.qm
-    if command.access & SEND_ACCESS:
+    if command.access & m.SEND_ACCESS:
         _check_target(qm, name)
     if computers.is_here(qm, name):
         queues.ensure_system(plan)
@@ -136,9 +127,9 @@ def check_room(qm: QueueManager, name: str, made: int) -> None:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
 
 
-def _check_sharing(queue: MsmqQueue, command: MsmqOpen) -> None:
+def _check_sharing(queue: MsmqQueue, command: m.MsmqOpen) -> None:
     """Refuse to open a queue for receiving beside a handle that shares it with no other."""
-    if command.access & RECEIVE_ACCESS and queue.denials:
+    if command.access & m.RECEIVE_ACCESS and queue.denials:
         text = "it is open with deny_receive"
         raise Refusal(Reason.SHARING_VIOLATION, command.name, text)
     if command.deny_receive and queue.opens.input:
@@ -163,19 +154,19 @@ def sender_of(qm: QueueManager, request: Request, number: int) -> MsmqSender | M
     handle = connection_of(qm, request).handles.get(number)
     if isinstance(handle, MsmqSender):
         return handle
-    return reader_of(qm, request, number, SEND_ACCESS)
+    return reader_of(qm, request, number, m.SEND_ACCESS)
 
 
-def _waits_with(waiter: Waiter, command: MsmqCursor) -> bool:
+def _waits_with(waiter: Waiter, command: m.MsmqCursor) -> bool:
     waits = waiter.command
-    if not isinstance(waits, MsmqReceive):
+    if not isinstance(waits, m.MsmqReceive):
         return False
     return (waits.handle, waits.cursor) == (command.handle, command.cursor)
 
 
-def decide_cursor(qm: QueueManager, request: Request, command: MsmqCursor) -> Decision:
+def decide_cursor(qm: QueueManager, request: Request, command: m.MsmqCursor) -> Decision:
     """MQCreateCursor, MQCloseCursor."""
-    handle = reader_of(qm, request, command.handle, RECEIVE_ACCESS | PEEK_ACCESS)
+    handle = reader_of(qm, request, command.handle, m.RECEIVE_ACCESS | m.PEEK_ACCESS)
     known = handle.cursors.get(command.cursor)
     if command.close:
         if known is None:

@@ -10,14 +10,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from adapter.core.contract.commands import (
-    DELETE,
-    INPUT,
-    PURGE,
-    Close,
-    CloseSubscription,
-    Request,
-)
+from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, Record
 from adapter.core.contract.replies import Reply
@@ -48,7 +41,7 @@ from adapter.core.rules.primitives.decision import Decision, connection_of
 from adapter.core.rules.pubsub import managed, subscriptions
 
 
-def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision:
+def decide_close(qm: QueueManager, request: c.Request, command: c.Close) -> Decision:
     """MQCLOSE. A get that waits under the handle is answered with no message."""
     connection = connection_of(qm, request)
     handle = connection.handles.get(command.handle)
@@ -72,7 +65,7 @@ def _check_deletion(handle: Handle | MsmqSender, delete: int) -> None:
     """Refuse a deletion at the close: of dynamic queues only, that no other handle uses."""
     queue = handle.queue if isinstance(handle, QueueHandle) else None
     definition = queue.attributes.definition_type if queue is not None else "PREDEFINED"
-    if queue is None or definition == "PREDEFINED" or delete not in (DELETE, PURGE):
+    if queue is None or definition == "PREDEFINED" or delete not in (c.DELETE, c.PURGE):
         raise Refusal(Reason.OPTIONS_ERROR, handle.name, "only a dynamic queue goes with its close")
     if definition == "TEMPDYN":
         return
@@ -80,7 +73,7 @@ def _check_deletion(handle: Handle | MsmqSender, delete: int) -> None:
         text = "others have it open, or units in flight hold it"
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, text)
     count = queue.available_count + queue.claimed_count + queue.delayed
-    if count and delete == DELETE:
+    if count and delete == c.DELETE:
         text = f"{naming.on_it(count)}; PURGE deletes {'it' if count == 1 else 'them'} too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
 
@@ -113,7 +106,7 @@ def _close_queue(closing: HandleClose, handle: QueueHandle) -> list[Record]:
         matching.deselect(handle)
     opening.count(queue, handle.modes, -1)
     marks.forget_handle(handle)
-    if handle.modes & INPUT:
+    if handle.modes & c.INPUT:
         trigger_events.note_close(qm, queue, closing.now_ms)
     if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
         return []
@@ -140,11 +133,11 @@ CLOSE: Final[dict[type, Callable[[HandleClose, Any], list[Record]]]] = {
 
 
 def decide_close_subscription(
-    qm: QueueManager, request: Request, command: CloseSubscription
+    qm: QueueManager, request: c.Request, command: c.CloseSubscription
 ) -> Decision:
     """MQCLOSE of a subscription; a durable one stays, unless it is to be removed."""
     subscription = subscriptions.of_handle(qm, request, command.handle)
-    decision = decide_close(qm, request, Close(command.handle))
+    decision = decide_close(qm, request, c.Close(command.handle))
     if command.remove and subscription.is_durable:
         decision.records += subscriptions.removal(qm, subscription, decision.replies)
         decision.after = qm.entry_n

@@ -119,7 +119,6 @@ class NetworkReceiver:
         self._commands.put(begin)
 
     def note_taken(self, term: int, topic: str, size: int) -> None:
-        """So many bytes of what was handed on wait no more."""
         with self._holding:
             if term == self._term:
                 self._held[topic] = self._held.get(topic, 0) - size

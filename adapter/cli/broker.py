@@ -14,19 +14,12 @@ from uuid import UUID
 
 import click
 
-from adapter import launch
+from adapter import launch, servicebroker
 from adapter.cli import output
 from adapter.cli.trigger_monitor import environment, tell_all
 from adapter.command import failures, options, signals
 from adapter.core.attributes.broker import ROLLBACKS_MAX
 from adapter.core.contract.broker import EVENTS, QUEUE_DISABLED
-from adapter.servicebroker import (
-    ActivationService,
-    QueueActivation,
-    QueueEvent,
-    ServiceBroker,
-    connect,
-)
 from adapter.servicebroker.activation import as_argument
 
 WEBHOOK_TIMEOUT_S = 10.0
@@ -62,9 +55,9 @@ LISTS: dict[str, tuple[str, tuple[str, ...]]] = {
 """What `mqk broker list` shows: the view, and which of its columns are in the table."""
 
 
-def session(qmgr: str) -> ServiceBroker:
+def session(qmgr: str) -> servicebroker.ServiceBroker:
     """Open a session."""
-    return connect(qmgr, application="mqk broker")
+    return servicebroker.connect(qmgr, application="mqk broker")
 
 
 @click.group()
@@ -150,7 +143,7 @@ def queue(name: str, status: bool | None, as_json: bool, qmgr: str) -> None:
         output.table(("attribute", "value"), rows.items())
 
 
-def _activation_rows(activation: QueueActivation | None) -> dict[str, object]:
+def _activation_rows(activation: servicebroker.QueueActivation | None) -> dict[str, object]:
     """Show the activation of a queue."""
     if activation is None:
         return {"activation": "none"}
@@ -182,7 +175,7 @@ def alerts(program: str | None, webhook: str | None, event: str, qmgr: str) -> N
         raise click.UsageError("Give --run or --webhook.")
     stop = threading.Event()
 
-    def alert(one: QueueEvent) -> None:
+    def alert(one: servicebroker.QueueEvent) -> None:
         text = json.dumps(
             {
                 "event": one.event,
@@ -225,7 +218,9 @@ def activate(queues: tuple[str, ...], allow: tuple[str, ...], qmgr: str) -> None
     """
     tell_all("adapter.servicebroker")
     with session(qmgr) as opened:
-        service = ActivationService(opened, queues, allow=allow, environment=environment(qmgr))
+        service = servicebroker.ActivationService(
+            opened, queues, allow=allow, environment=environment(qmgr)
+        )
         with signals.ending(service.stop):
             service.start()
             which = (
@@ -236,7 +231,7 @@ def activate(queues: tuple[str, ...], allow: tuple[str, ...], qmgr: str) -> None
     failures.tell("activation has ended")
 
 
-def _run(program: str, one: QueueEvent, text: str) -> None:
+def _run(program: str, one: servicebroker.QueueEvent, text: str) -> None:
     """Start a program and wait for its end; what fails is said, and the alerts go on."""
     try:
         child = launch.start(

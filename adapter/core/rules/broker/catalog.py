@@ -15,18 +15,8 @@ from msgspec import Struct, structs
 from adapter.core.attributes import broker as a
 from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
+from adapter.core.contract import broker as b
 from adapter.core.contract import records as r
-from adapter.core.contract.broker import (
-    DEFAULT,
-    EVENT_NOTIFICATION,
-    EVENTS,
-    NOTIFICATION_CONTRACT,
-    QUEUE_ACTIVATION,
-    SYSTEM_TYPES,
-    BrokerAlter,
-    BrokerCreate,
-    BrokerDrop,
-)
 from adapter.core.contract.broker_header import RETAINED_SENT
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import MessageData, weight
@@ -47,10 +37,10 @@ CONVERSATIONS_MAX = 1_000_000
 ACTIVATION = {"activation_procedure", "activation_status", "max_queue_readers"}
 
 SYSTEM: dict[tuple[str, str], Struct] = {
-    (a.MESSAGE_TYPE, DEFAULT): a.MessageTypeAttributes(),
-    (a.MESSAGE_TYPE, EVENT_NOTIFICATION): a.MessageTypeAttributes(validation="WELL_FORMED_XML"),
-    (a.CONTRACT, DEFAULT): a.ContractAttributes(by_any=DEFAULT),
-    (a.CONTRACT, NOTIFICATION_CONTRACT): a.ContractAttributes(by_initiator=EVENT_NOTIFICATION),
+    (a.MESSAGE_TYPE, b.DEFAULT): a.MessageTypeAttributes(),
+    (a.MESSAGE_TYPE, b.EVENT_NOTIFICATION): a.MessageTypeAttributes(validation="WELL_FORMED_XML"),
+    (a.CONTRACT, b.DEFAULT): a.ContractAttributes(by_any=b.DEFAULT),
+    (a.CONTRACT, b.NOTIFICATION_CONTRACT): a.ContractAttributes(by_initiator=b.EVENT_NOTIFICATION),
 }
 """What every queue manager has; not in its ledger."""
 
@@ -86,7 +76,7 @@ def contract(qm: QueueManager, name: str) -> a.ContractAttributes:
 
 def check_type(qm: QueueManager, name: str) -> str:
     """Return the letter of how a message type is validated, or refuse."""
-    if name in SYSTEM_TYPES:
+    if name in b.SYSTEM_TYPES:
         return "N"
     found: a.MessageTypeAttributes = _require(qm, a.MESSAGE_TYPE, name)
     return VALIDATIONS[found.validation]
@@ -196,7 +186,7 @@ def priority(qm: QueueManager, by: str, local: str, remote: str) -> int:
     return kinds.PRIORITY_DEFAULT
 
 
-def decide_create(qm: QueueManager, request: Request, command: BrokerCreate) -> Decision:
+def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -> Decision:
     """CREATE QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, BROKER PRIORITY, EVENT NOTIFICATION."""
     kind, name = command.kind, command.name
     _check_name(kind, name)
@@ -235,11 +225,11 @@ def _check_name(kind: str, name: str) -> None:
             f"a name has 1 to {kinds.NAME_LENGTH_MAX} characters, none of them a control character"
         )
         raise Refusal(Reason.NAME_ERROR, name, text)
-    if name in SYSTEM_TYPES and kind == a.MESSAGE_TYPE:
+    if name in b.SYSTEM_TYPES and kind == a.MESSAGE_TYPE:
         raise Refusal(Reason.OBJECT_EXISTS, name, "a message type of this name exists")
 
 
-def _new_queue(qm: QueueManager, request: Request, command: BrokerCreate) -> list[r.Record]:
+def _new_queue(qm: QueueManager, request: Request, command: b.BrokerCreate) -> list[r.Record]:
     name = command.name
     key = key_of(name)
     if key in qm.queues:
@@ -266,7 +256,7 @@ def notifications(qm: QueueManager, event: str, key: str) -> Iterator[a.Notifica
     for about in (key, ""):
         for one in qm.references.find((a.NOTIFICATION, event, about)).values():
             assert isinstance(one, a.NotificationAttributes), "the key is theirs"
-            if event != QUEUE_ACTIVATION or key_of(one.queue) != key:
+            if event != b.QUEUE_ACTIVATION or key_of(one.queue) != key:
                 yield one
 
 
@@ -303,8 +293,8 @@ def _check_attributes(
             contract(qm, one)
     elif kind == a.NOTIFICATION:
         queue_named(qm, attributes.get("queue", ""))
-        if attributes.get("event") not in EVENTS:
-            text = f"an event is one of {', '.join(EVENTS)}"
+        if attributes.get("event") not in b.EVENTS:
+            text = f"an event is one of {', '.join(b.EVENTS)}"
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
     elif kind == a.ROUTE and attributes.get("address"):
         naming.check_name(attributes["address"], ADDRESS)
@@ -345,7 +335,7 @@ def _check_contract(qm: QueueManager, name: str, attributes: dict[str, Any]) -> 
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
 
 
-def decide_alter(qm: QueueManager, request: Request, command: BrokerAlter) -> Decision:
+def decide_alter(qm: QueueManager, request: Request, command: b.BrokerAlter) -> Decision:
     """ALTER QUEUE, SERVICE, MESSAGE TYPE, ROUTE, BROKER PRIORITY."""
     kind, name = command.kind, command.name
     _check_name(kind, name)
@@ -362,7 +352,7 @@ def decide_alter(qm: QueueManager, request: Request, command: BrokerAlter) -> De
 
 
 def _alter_queue(
-    qm: QueueManager, request: Request, command: BrokerAlter, dates: dict[str, Any]
+    qm: QueueManager, request: Request, command: b.BrokerAlter, dates: dict[str, Any]
 ) -> Decision:
     """Alter a queue. That it is turned on resets its count; that it is turned off ends waits."""
     queue = queue_named(qm, command.name)
@@ -383,7 +373,7 @@ def _alter_queue(
     return decision
 
 
-def decide_drop(qm: QueueManager, request: Request, command: BrokerDrop) -> Decision:
+def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> Decision:
     """DROP ...: not while another object needs it, or a conversation uses it. What a dropped
     service causes, see broker_drop.
     """

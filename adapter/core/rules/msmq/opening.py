@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
+from adapter.core.contract import format_names
 from adapter.core.contract import msmq as m
 from adapter.core.contract.commands import Request
-from adapter.core.contract.format_names import (
-    JOURNAL,
-    NAME_LENGTH_MAX,
-    SYSTEM_QUEUES,
-    FormatName,
-    is_computer,
-    parse_all,
-    same_computer,
-)
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done
 from adapter.core.model.manager import QueueManager
@@ -33,10 +25,11 @@ def decide_open(qm: QueueManager, request: Request, command: m.MsmqOpen) -> Deci
     """MQOpenQueue. A queue of another computer is opened for sending only."""
     connection = connection_of(qm, request)
     computer = command.computer or computers.computer_of(qm)
-    if not is_computer(computer):
-        text = f"the program's computer needs a name of 1 to {NAME_LENGTH_MAX} plain characters"
+    if not format_names.is_computer(computer):
+        most = format_names.NAME_LENGTH_MAX
+        text = f"the program's computer needs a name of 1 to {most} plain characters"
         raise Refusal(Reason.ILLEGAL_QUEUE_PATH, command.name, text)
-    names = parse_all(command.name, computer)
+    names = format_names.parse_all(command.name, computer)
     _check_access(command, names)
     opening.check_numbers(qm, connection, command.name, command.handle)
     if command.access == m.SEND_ACCESS:
@@ -54,7 +47,7 @@ def decide_open(qm: QueueManager, request: Request, command: m.MsmqOpen) -> Deci
         command.access,
         names[0],
         computer,
-        is_remote=not same_computer(computer, names[0].computer),
+        is_remote=not format_names.same_computer(computer, names[0].computer),
         level=command.level or m.LEVEL_LATEST,
         deny_receive=command.deny_receive,
     )
@@ -63,7 +56,7 @@ def decide_open(qm: QueueManager, request: Request, command: m.MsmqOpen) -> Deci
     return Decision(plan.record(), Done(), qm.entry_n)
 
 
-def _check_access(command: m.MsmqOpen, names: list[FormatName]) -> None:
+def _check_access(command: m.MsmqOpen, names: list[format_names.FormatName]) -> None:
     if not command.access or command.access & ~EVERY_ACCESS:
         text = f"access {command.access}"
         raise Refusal(Reason.UNSUPPORTED_ACCESS_MODE, command.name, text)
@@ -75,7 +68,7 @@ def _check_access(command: m.MsmqOpen, names: list[FormatName]) -> None:
         raise Refusal(Reason.UNSUPPORTED_FORMAT_NAME, command.name, text)
 
 
-def _check_target(qm: QueueManager, name: FormatName) -> None:
+def _check_target(qm: QueueManager, name: format_names.FormatName) -> None:
     """Refuse to send to what is not sent to, or is not here."""
     if name.part:
         text = "programs do not send to journals, subqueues and system queues"
@@ -84,10 +77,10 @@ def _check_target(qm: QueueManager, name: FormatName) -> None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name.text)
 
 
-def _opened_queue(plan: Plan, command: m.MsmqOpen, name: FormatName) -> MsmqQueue:
+def _opened_queue(plan: Plan, command: m.MsmqOpen, name: format_names.FormatName) -> MsmqQueue:
     """Find the queue to be read, or make it: subqueues, journals and system queues."""
     qm = plan.qm
-    if name.queue in SYSTEM_QUEUES:
+    if name.queue in format_names.SYSTEM_QUEUES:
         return _system_queue(plan, command, name)
     if not computers.is_here(qm, name):
         raise computers.not_here(qm, name, command.name)
@@ -99,13 +92,13 @@ def _opened_queue(plan: Plan, command: m.MsmqOpen, name: FormatName) -> MsmqQueu
         if base is None or not name.part:
             raise Refusal(Reason.QUEUE_NOT_FOUND, command.name)
         check_room(qm, command.name, 1)
-        if name.part == JOURNAL:
+        if name.part == format_names.JOURNAL:
             return queues.ensure_journal(plan, base.name, base.attributes)
         return queues.ensure_subqueue(plan, name.queue, base)
     return queue
 
 
-def _system_queue(plan: Plan, command: m.MsmqOpen, name: FormatName) -> MsmqQueue:
+def _system_queue(plan: Plan, command: m.MsmqOpen, name: format_names.FormatName) -> MsmqQueue:
     """Return a system queue of this computer, or of one that depends on this queue manager."""
     qm = plan.qm
     if command.access & m.SEND_ACCESS:
@@ -113,7 +106,7 @@ def _system_queue(plan: Plan, command: m.MsmqOpen, name: FormatName) -> MsmqQueu
     if computers.is_here(qm, name):
         queues.ensure_system(plan)
         return queues.ensure_system_queue(plan, name.queue)
-    is_own = bool(command.computer) and same_computer(name.computer, command.computer)
+    is_own = bool(command.computer) and format_names.same_computer(name.computer, command.computer)
     if not computers.is_kept_here(qm, name):
         if not is_own or not computers.depends_on(qm, name.computer):
             raise computers.not_here(qm, name, command.name)

@@ -15,13 +15,8 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, Record
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done
+from adapter.core.model import handles
 from adapter.core.model.connection import ConnectionState
-from adapter.core.model.handles import (
-    ConsumerHandle,
-    Handle,
-    QueueHandle,
-    SubscriptionHandle,
-)
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.rules.consumers import timeouts as consumer_timeouts
@@ -53,7 +48,7 @@ def decide_close(qm: QueueManager, request: c.Request, command: c.Close) -> Deci
     replies = [waiting.answer(qm, waiter, waiting.cancellation(waiter)) for waiter in waiters]
     records = _close(HandleClose(qm, connection, request.now_ms, replies), handle)
     warning = 0
-    if isinstance(handle, QueueHandle):
+    if isinstance(handle, handles.QueueHandle):
         if command.delete and not handle.queue.is_temporary:
             records.append(QueueDeleted(handle.queue.name))
         warning = groups.unfinished(handle.put_group) or groups.unfinished(handle.get_group)
@@ -61,9 +56,9 @@ def decide_close(qm: QueueManager, request: c.Request, command: c.Close) -> Deci
     return Decision(records, Done(), after, replies=replies, warning=warning)
 
 
-def _check_deletion(handle: Handle | MsmqSender, delete: int) -> None:
+def _check_deletion(handle: handles.Handle | MsmqSender, delete: int) -> None:
     """Refuse a deletion at the close: of dynamic queues only, that no other handle uses."""
-    queue = handle.queue if isinstance(handle, QueueHandle) else None
+    queue = handle.queue if isinstance(handle, handles.QueueHandle) else None
     definition = queue.attributes.definition_type if queue is not None else "PREDEFINED"
     if queue is None or definition == "PREDEFINED" or delete not in (c.DELETE, c.PURGE):
         raise Refusal(Reason.OPTIONS_ERROR, handle.name, "only a dynamic queue goes with its close")
@@ -91,14 +86,14 @@ class HandleClose(Struct):
     broke_off: bool = False
 
 
-def _close(closing: HandleClose, handle: Handle | MsmqSender) -> list[Record]:
+def _close(closing: HandleClose, handle: handles.Handle | MsmqSender) -> list[Record]:
     """Close a handle of any kind."""
     del closing.connection.handles[handle.number]
     rule = CLOSE.get(type(handle))
     return rule(closing, handle) if rule is not None else []
 
 
-def _close_queue(closing: HandleClose, handle: QueueHandle) -> list[Record]:
+def _close_queue(closing: HandleClose, handle: handles.QueueHandle) -> list[Record]:
     """Close a queue; a temporary one is deleted with the handle that made it."""
     qm, queue = closing.qm, handle.queue
     cursor.release(qm, handle, closing.now_ms)
@@ -113,20 +108,20 @@ def _close_queue(closing: HandleClose, handle: QueueHandle) -> list[Record]:
     return [managed.removal(qm, queue, closing.replies)]
 
 
-def _close_consumer(closing: HandleClose, handle: ConsumerHandle) -> list[Record]:
+def _close_consumer(closing: HandleClose, handle: handles.ConsumerHandle) -> list[Record]:
     consumer_timeouts.note_close(closing.qm, handle, closing.broke_off)
     return _close_queue(closing, handle)
 
 
-def _end_subscription(closing: HandleClose, handle: SubscriptionHandle) -> list[Record]:
+def _end_subscription(closing: HandleClose, handle: handles.SubscriptionHandle) -> list[Record]:
     found = handle.subscription
     return managed.end_subscription(closing.qm, closing.connection, found, closing.replies)
 
 
 CLOSE: Final[dict[type, Callable[[HandleClose, Any], list[Record]]]] = {
-    QueueHandle: _close_queue,
-    ConsumerHandle: _close_consumer,
-    SubscriptionHandle: _end_subscription,
+    handles.QueueHandle: _close_queue,
+    handles.ConsumerHandle: _close_consumer,
+    handles.SubscriptionHandle: _end_subscription,
     MsmqReader: lambda _, handle: msmq_queues.close(handle),
 }
 """What a close does to what a handle holds; handles of other kinds hold nothing."""

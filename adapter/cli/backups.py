@@ -335,7 +335,6 @@ def _clear(
 
 
 def _examine(file: Path, name: str) -> Contents:
-    """Read a whole backup of this queue manager."""
     header = files.read_header(file)
     if header.queue_manager != name:
         raise failures.Failed(

@@ -144,7 +144,6 @@ def queue(name: str, status: bool | None, as_json: bool, qmgr: str) -> None:
 
 
 def _activation_rows(activation: servicebroker.QueueActivation | None) -> dict[str, object]:
-    """Show the activation of a queue."""
     if activation is None:
         return {"activation": "none"}
     return {

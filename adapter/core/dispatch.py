@@ -275,7 +275,6 @@ def _know_queue_managers(
 
 
 def _arrive(qm: QueueManager, effects: Effects, given: inputs.Arrived, now_ms: int) -> None:
-    """Put a unit that arrived from outside."""
     _apply(qm, effects, arrivals.decide(qm, given.unit, now_ms))
     _serve(qm, effects, now_ms)
 

@@ -190,7 +190,6 @@ class MemoryLedger:
         return scan.taken_over(offset)
 
     def _replay(self, scan: Scan, end: int, replay: Callable[[port.Entry], None]) -> None:
-        """Take the records before an offset."""
         for at, record in enumerate(self.log.read(scan.next_offset, end), scan.next_offset):
             entry = scan.take(at, record.time_ms, record.value)
             if entry is not None:

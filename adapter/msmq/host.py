@@ -135,7 +135,6 @@ class Host(Closing):
         return here_as_dot(as_queue_name(path), self.computers.is_known)
 
     def _at(self, computer: str) -> QueueRoute:
-        """Return how queues of a computer are read."""
         name = a.as_name(computer, "computer")
         if means_here(name, self.computers.is_known):
             return self.computers.own

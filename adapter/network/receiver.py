@@ -286,7 +286,6 @@ class NetworkReceiver:
                     self._note_problem(topic, error)
 
     def _open(self, follower: port.TopicFollower, topic: str, source: str) -> None:
-        """Begin to read a topic."""
         if topic == names.DIRECTORY_TOPIC:
             self._transport.open_directory(topic)
             follower.follow(topic, follower.bounds(topic)[0])

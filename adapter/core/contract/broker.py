@@ -215,27 +215,3 @@ class BrokerAwaitEvent(Struct, array_like=True, tag=114):
     def options(self) -> int:
         """The options of gets and browses that it has: none."""
         return 0
-
-
-BrokerVerb = (
-    BrokerBegin
-    | BrokerSend
-    | BrokerReceive
-    | BrokerGetGroup
-    | BrokerMove
-    | BrokerTimer
-    | BrokerEnd
-    | BrokerSave
-    | BrokerRollbackTo
-)
-"""What is part of a unit."""
-
-BrokerCommand = (
-    BrokerCreate
-    | BrokerAlter
-    | BrokerDrop
-    | BrokerInquire
-    | BrokerBrowse
-    | BrokerVerb
-    | BrokerAwaitEvent
-)

@@ -102,7 +102,6 @@ class _Parser:
             raise SelectorError(f"{self._tokens[self._at][1]!r} stands where nothing more may")
 
     def either(self) -> Node:
-        """Read conditions joined by OR."""
         node = self._both()
         while self._take("word", "OR"):
             node = self._node(_TRUTH, _or(_condition(node), _condition(self._both())))

@@ -80,7 +80,6 @@ def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: Unit
 def _group_of(
     qm: QueueManager, queue: BrokerQueue, command: b.BrokerBegin, unit: UnitOfWork
 ) -> bytes:
-    """Return the group that a new conversation joins."""
     if not command.related:
         return command.group
     related = state_of(qm, command.related, unit)

@@ -332,7 +332,6 @@ def _check(consumer: DurableConsumer, claim: bytes, after: int, through: int) ->
 def _handle_of(
     qm: QueueManager, request: c.Request, number: int
 ) -> tuple[ConsumerHandle, DurableConsumer]:
-    """Return a handle that is a consumer's, and the consumer."""
     handle = connection_of(qm, request).handles.get(number)
     if not isinstance(handle, ConsumerHandle):
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not a consumer's")

@@ -87,7 +87,6 @@ class HandleClose(Struct):
 
 
 def _close(closing: HandleClose, handle: handles.Handle | MsmqSender) -> list[Record]:
-    """Close a handle of any kind."""
     del closing.connection.handles[handle.number]
     rule = CLOSE.get(type(handle))
     return rule(closing, handle) if rule is not None else []

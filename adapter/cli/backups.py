@@ -24,6 +24,7 @@ from adapter.backup.kafka import KafkaBackupSource, KafkaRestoreTarget
 from adapter.cli import output
 from adapter.cli.verify import Observation, Verifier
 from adapter.command import default_kafka, failures, options
+from adapter.command.options import KafkaClient
 from adapter.format import names
 from adapter.format.schemas import VERSION as ENTRY_VERSION
 from adapter.ledger.envelope import VERSION as ENVELOPE_VERSION
@@ -69,14 +70,7 @@ class VerifyReport(Struct, kw_only=True):
     help="Verify this backup instead of the ledger on Kafka.",
 )  # fmt: skip
 @options.json_output
-def verify(
-    name: str,
-    bootstrap_servers: str | None,
-    command_config: Path | None,
-    settings: dict[str, str],
-    file: Path | None,
-    as_json: bool,
-) -> None:
+def verify(name: str, kafka: KafkaClient, file: Path | None, as_json: bool) -> None:
     """Read the whole ledger of queue manager NAME as an owner that starts does; find what is wrong.
 
     Every record is judged, read and replayed into a queue manager of its own; nothing is written.
@@ -90,9 +84,9 @@ def verify(
             verifier = Verifier(name, found.snapshot)
             report = _verify(str(file), verifier, raws, found.records, as_json)
         else:
-            servers = bootstrap_servers or default_kafka.servers()
-            ledger = _ledger(name, servers, command_config, settings)
-            movers = _movers(name, servers, command_config, settings)
+            servers = kafka.servers or default_kafka.servers()
+            kafka = msgspec.structs.replace(kafka, servers=servers)
+            ledger, movers = _ledger(name, kafka), _movers(name, kafka)
             check_ledger_is_there(movers)
             whole = Whole(ledger)
             size = whole.end - whole.first
@@ -202,14 +196,7 @@ class CountedSource(KafkaBackupSource):
 @click.argument("file", type=click.Path(path_type=Path))
 @options.kafka_client
 @options.json_output
-def backup(
-    name: str,
-    file: Path,
-    bootstrap_servers: str,
-    command_config: Path | None,
-    settings: dict[str, str],
-    as_json: bool,
-) -> None:
+def backup(name: str, file: Path, kafka: KafkaClient, as_json: bool) -> None:
     """Write all of queue manager NAME, as it is now, to a new FILE.
 
     The queue manager may run meanwhile. The file holds the newest snapshot, the messages that it
@@ -217,7 +204,7 @@ def backup(
     NAME --file FILE` checks it further, and `mqk ledger restore` writes it back.
     """
     with _failures():
-        movers = _movers(name, bootstrap_servers, command_config, settings)
+        movers = _movers(name, kafka)
         made_ms = time.time_ns() // 1_000_000
         header = BackupHeader(queue_manager=name, made_ms=made_ms, versions=versions())
         with (
@@ -227,9 +214,7 @@ def backup(
         ):
             taking.take(source, writer)
         found = _examine_new(file)
-        for lost in _find_losses(
-            _ledger(name, bootstrap_servers, command_config, settings), movers
-        ):
+        for lost in _find_losses(_ledger(name, kafka), movers):
             failures.tell(f"warning: {lost.text}. The backup holds what the ledger still says")
     if as_json:
         _emit(name, file, found)
@@ -277,15 +262,7 @@ def _what(found: Contents) -> str:
 )  # fmt: skip
 @options.confirmation("Delete all topics of queue manager {name}?", "delete_topics")
 @options.json_output
-def restore(
-    name: str,
-    file: Path,
-    bootstrap_servers: str,
-    command_config: Path | None,
-    settings: dict[str, str],
-    delete_topics: bool,
-    as_json: bool,
-) -> None:
+def restore(name: str, file: Path, kafka: KafkaClient, delete_topics: bool, as_json: bool) -> None:
     """Write the backup FILE to a Kafka that holds nothing of queue manager NAME.
 
     The queue manager must not run. The whole file is checked before anything is written. A restore
@@ -293,10 +270,8 @@ def restore(
     """
     with _failures():
         found = _examine(file, name)
-        movers = _movers(name, bootstrap_servers, command_config, settings)
-        target = KafkaRestoreTarget(movers)
-        ledger = _ledger(name, bootstrap_servers, command_config, settings)
-        _clear(file, target, name, ledger, delete_topics)
+        target = KafkaRestoreTarget(_movers(name, kafka))
+        _clear(file, target, name, _ledger(name, kafka), delete_topics)
         with output.progress("restoring", found.messages + found.records) as step:
             restoring.restore(file, found, target, step)
         kept = target.inbound()
@@ -310,7 +285,7 @@ def restore(
             "receives them from where the backup stands"
         )
     click.echo(
-        f"start it with `mqk qmgr start {name} --bootstrap-server {bootstrap_servers}`; what the "
+        f"start it with `mqk qmgr start {name} --bootstrap-server {kafka.servers}`; what the "
         "ledger holds besides is copied to the topics then"
     )
 
@@ -349,20 +324,13 @@ def versions() -> dict[str, str | int]:
     return {"mqk": metadata.version("mqk"), "envelope": ENVELOPE_VERSION, "entry": ENTRY_VERSION}
 
 
-def _ledger(
-    name: str, servers: str, command_config: Path | None, settings: dict[str, str]
-) -> LedgerSettings:
-    return LedgerSettings(
-        bootstrap_servers=servers,
-        topic=names.ledger_topic(name),
-        client=options.kafka_options(command_config, settings),
-    )
+def _ledger(name: str, kafka: KafkaClient) -> LedgerSettings:
+    topic = names.ledger_topic(name)
+    return LedgerSettings(bootstrap_servers=kafka.servers, topic=topic, client=kafka.options)
 
 
-def _movers(
-    name: str, servers: str, command_config: Path | None, settings: dict[str, str]
-) -> MoverSettings:
-    client = options.kafka_options(command_config, settings)
+def _movers(name: str, kafka: KafkaClient) -> MoverSettings:
+    servers, client = kafka.servers, kafka.options
     return MoverSettings(
         queue_manager=name,
         source=KafkaCluster(servers, client),

@@ -207,10 +207,7 @@ def flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ob
 @qmgr.command("list")
 @options.kafka_client
 @options.json_output
-def list_(
-    bootstrap_servers: str, command_config: Path | None, settings: dict[str, str], as_json: bool
-) -> None:
+def list_(kafka: options.KafkaClient, as_json: bool) -> None:
     """List the queue managers of a Kafka, and their states."""
-    client = options.kafka_options(command_config, settings)
-    found = managers.found(bootstrap_servers, client)
+    found = managers.found(kafka.servers, kafka.options)
     output.listing(found, as_json, ("queue manager", "state", "last entry (s ago)", "owner"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -35,13 +34,7 @@ class QueueTopic(Struct, frozen=True):
 @options.kafka_client_if_wanted
 @options.json_output
 def topics(
-    orphaned: bool,
-    delete: bool,
-    qmgr: str,
-    bootstrap_servers: str | None,
-    command_config: Path | None,
-    settings: dict[str, str],
-    as_json: bool,
+    orphaned: bool, delete: bool, qmgr: str, kafka: options.KafkaClient, as_json: bool
 ) -> None:
     """List the topics of the queue manager's queues.
 
@@ -51,9 +44,9 @@ def topics(
     """
     if delete and not orphaned:
         raise click.UsageError("--delete goes with --orphaned")
-    client = options.kafka_options(command_config, settings)
+    client = kafka.options
     with connect(qmgr, "mqk queue") as qm:
-        servers = bootstrap_servers or qm.bootstrap_servers
+        servers = kafka.servers or qm.bootstrap_servers
         if not servers:
             raise failures.Failed(f"queue manager {qm.name} runs in memory: it has no topics")
         try:

@@ -78,21 +78,13 @@ def registry() -> None:
     metavar="HOST:PORT", help="HOST:PORT on loopback; port 0: any free port.",
 )  # fmt: skip
 @options.json_output
-def serve(
-    bootstrap_servers: str,
-    command_config: Path | None,
-    settings: dict[str, str],
-    name: str,
-    listen: tuple[str, int],
-    as_json: bool,
-) -> None:
+def serve(kafka: options.KafkaClient, name: str, listen: tuple[str, int], as_json: bool) -> None:
     """Serve a schema registry on a topic, which is created if it does not exist, until SIGTERM.
 
     Several may serve the same topic: each answers with what any of them has registered.
     """
-    client = options.kafka_options(command_config, settings)
     told = threading.Event()
-    with closing(topic.on_kafka(bootstrap_servers, name, client)) as kept:
+    with closing(topic.on_kafka(kafka.servers, name, kafka.options)) as kept:
         kept.subjects()
         with http.RegistryServer(kept) as server, signals.ending(told.set):
             url = server.start(*listen)

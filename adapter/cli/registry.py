@@ -58,13 +58,6 @@ def at_registry(command: options.Command) -> options.Command:
     )(command)  # fmt: skip
 
 
-def of_subject(command: options.Command) -> options.Command:
-    """--subject: which one."""
-    return click.option(
-        "--subject", required=True, metavar="NAME", help="The subject, such as ORDERS-value."
-    )(command)  # fmt: skip
-
-
 @click.group()
 def registry() -> None:
     """Avro schemas: serve a registry on a topic, ask any registry, compare schemas."""
@@ -207,7 +200,7 @@ def same_record(one: str, other: str) -> bool:
 
 @registry.command()
 @click.argument("file", type=FILE)
-@of_subject
+@click.option("--subject", required=True, metavar="NAME", help="The subject, such as ORDERS-value.")
 @at_registry
 @options.json_output
 def register(file: Path, subject: str, url: str, as_json: bool) -> None:

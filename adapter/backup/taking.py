@@ -110,8 +110,7 @@ def _copy(
 
     whole: some that need not be on the topic.
     """
-    done = through.get(lane, 0)
-    wanted = seqs.at_or_after(done + 1)
+    wanted = seqs.at_or_after(through.get(lane, 0) + 1)
     if wanted is None:
         return
     last = seqs.spans()[-1][1]

@@ -167,5 +167,4 @@ def time_of(when: datetime | None) -> str:
     """A time as people write it, UTC."""
     if when is None:
         return ""
-    text = when.astimezone(UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
+    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -268,8 +268,7 @@ def _browse(
     command = _browsing(opened, handle.number, md, gmo, match, room)
     until_s = time.monotonic() + max(command.wait_ms, 0) / 1000
     while True:
-        request = Pending(command, FROM_START, handle=handle)
-        found = session.ask_held(request, Messages)
+        found = session.ask_held(Pending(command, FROM_START, handle=handle), Messages)
         if found is not None and (
             not found.messages
             or found.warning == Reason.MESSAGE_TRUNCATED

@@ -74,8 +74,7 @@ class Host(Closing):
         if label is not None:
             attributes["label"] = a.as_text("label", label)
         route = self.computers.to(name)
-        command = c.MsmqCreate(name, attributes, route.computer)
-        requests.ask(route.channel, command, Done, name)
+        requests.ask(route.channel, c.MsmqCreate(name, attributes, route.computer), Done, name)
         return self.open(name)
 
     def delete(self, path: str) -> None:

@@ -206,8 +206,7 @@ class SenderSession:
         self._set(WAITING)
 
     def _get(self, handle: Handle, unit: AnyUnit, wait_ms: int, limit: int) -> list[Delivered]:
-        command = c.Get(0, wait_ms=wait_ms, limit=limit)
-        request = get_request(handle, command, unit)
+        request = get_request(handle, c.Get(0, wait_ms=wait_ms, limit=limit), unit)
         return perform(self._channel, unit, [request], request, Messages).messages
 
     def _get_rest(self, handle: Handle, unit: AnyUnit, got: list[Delivered]) -> list[Lowest]:

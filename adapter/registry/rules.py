@@ -200,8 +200,7 @@ def delete_subject(
     everything = existing(state, subject, deleted=True)
     living = state.versions(subject)
     if permanent and living:
-        text = f"Subject '{subject}' {NOT_DELETED}"
-        raise refusal(codes.SUBJECT_NOT_DELETED, text, subject)
+        raise refusal(codes.SUBJECT_NOT_DELETED, f"Subject '{subject}' {NOT_DELETED}", subject)
     if not permanent and not living:
         raise refusal(codes.SUBJECT_DELETED, f"Subject '{subject}' {SOFT_DELETED}", subject)
     going = everything if permanent else living

@@ -223,8 +223,7 @@ class TriggerMonitor:
 
     def _start_failed(self, trigger: TriggerMessage, problem: str) -> None:
         """A program in the background was none."""
-        message = Message(trigger.to_bytes(), format="MQTRIG", persistent=False)
-        self._bury_soon(message, problem)
+        self._bury_soon(Message(trigger.to_bytes(), format="MQTRIG", persistent=False), problem)
 
     def _bury_soon(self, message: Message, problem: str) -> None:
         """Put on the dead-letter queue what has been got for good, also if that takes a while."""

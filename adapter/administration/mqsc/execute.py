@@ -199,8 +199,7 @@ def _accept(statement: Statement) -> Iterator[str]:
         return
     lacking = without_effect.missing(statement.verb, statement.kind, given)
     if lacking:
-        text = f"{statement.verb} {statement.kind} needs {lacking}"
-        raise NotMqscError(text, statement.kind)
+        raise NotMqscError(f"{statement.verb} {statement.kind} needs {lacking}", statement.kind)
     yield answers.acceptance_of(found, statement.name or " ".join(given.get("PROFILE", [])))
 
 

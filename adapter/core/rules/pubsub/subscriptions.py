@@ -394,8 +394,6 @@ def decide_delete(qm: QueueManager, request: c.Request, command: DeleteObject) -
     """DELETE SUB: not while a program has it open."""
     subscription = qm.topics.named[command.name]
     if subscription.connection:
-        text = "a program has it open"
-        raise Refusal(Reason.SUBSCRIPTION_IN_USE, command.name, text)
+        raise Refusal(Reason.SUBSCRIPTION_IN_USE, command.name, "a program has it open")
     replies: list[Reply] = []
-    records = removal(qm, subscription, replies)
-    return done(qm, request, records, 0, replies)
+    return done(qm, request, removal(qm, subscription, replies), 0, replies)

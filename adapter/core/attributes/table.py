@@ -123,6 +123,11 @@ def description(number: int) -> Attribute:
     return Attribute("DESCR", number, "free text", length=DESCRIPTION_LENGTH_MAX)
 
 
+def object_name(keyword: str, number: int, meaning: str, *, fixed: bool = False) -> Attribute:
+    """Say what names another object: a text of the length that names of objects have."""
+    return Attribute(keyword, number, meaning, length=NAME_LENGTH_MAX, fixed=fixed)
+
+
 # Rows that several kinds of object have alike.
 Description = Annotated[str, description(2013)]
 DefaultPriority = Annotated[

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from importlib import metadata
 from pathlib import Path
 
@@ -48,6 +48,7 @@ from adapter.owner.replay import LedgerUnreadableError, known_entries
 from adapter.topics.admin import TopicError, settings_for
 
 ANSWER_S = 10.0
+EXPECTED = (LedgerError, TopicError, Doubtful, OwnedElsewhereError, LedgerUnreadableError)
 
 
 class VerifyReport(Struct, kw_only=True):
@@ -77,7 +78,7 @@ def verify(name: str, kafka: KafkaClient, file: Path | None, as_json: bool) -> N
     Duplicates and void records are reported, and harmless: failures leave them behind. All else is
     an anomaly, and the exit status is 1.
     """
-    with _failures():
+    with failures.expect(*EXPECTED):
         if file is not None:
             found = _examine(file, name)
             raws = (one.raw() for one in files.read(file) if isinstance(one, LedgerRecord))
@@ -203,7 +204,7 @@ def backup(name: str, file: Path, kafka: KafkaClient, as_json: bool) -> None:
     speaks of and the ledger behind it; it is read once more when it is written. `mqk ledger verify
     NAME --file FILE` checks it further, and `mqk ledger restore` writes it back.
     """
-    with _failures():
+    with failures.expect(*EXPECTED):
         movers = _movers(name, kafka)
         made_ms = time.time_ns() // 1_000_000
         header = BackupHeader(queue_manager=name, made_ms=made_ms, versions=versions())
@@ -268,7 +269,7 @@ def restore(name: str, file: Path, kafka: KafkaClient, delete_topics: bool, as_j
     The queue manager must not run. The whole file is checked before anything is written. A restore
     that did not come to its end is begun again by the same command.
     """
-    with _failures():
+    with failures.expect(*EXPECTED):
         found = _examine(file, name)
         target = KafkaRestoreTarget(_movers(name, kafka))
         _clear(file, target, name, _ledger(name, kafka), delete_topics)
@@ -337,15 +338,3 @@ def _movers(name: str, kafka: KafkaClient) -> MoverSettings:
         destination=KafkaCluster(servers, client),
         topics=settings_for(servers, client, ANSWER_S),
     )
-
-
-EXPECTED = (LedgerError, TopicError, Doubtful, OwnedElsewhereError, LedgerUnreadableError)
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    """Whatever is expected to go wrong is one sentence."""
-    try:
-        yield
-    except EXPECTED as problem:
-        raise failures.Failed(str(problem)) from problem

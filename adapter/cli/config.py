@@ -39,13 +39,11 @@ def check(file: Path | None, as_json: bool, **given: Any) -> None:
     """
     options.not_both("FILE", file, "--config", given["config_file"])
     given["config_file"] = file or given["config_file"]
-    try:
+    with failures.expect(configuration.ConfigError, NotLoopbackError, TopicError):
         found = settings.load(None, given)
         if found["remote_clients"] != configuration.WITH_PASSWORD:
             check_loopback(found.address[0])
         admin_client(found["kafka.bootstrap_servers"], found.kafka_options)
-    except (configuration.ConfigError, NotLoopbackError, TopicError) as problem:
-        raise failures.Failed(str(problem)) from problem
     if as_json:
         for one in found.all():
             output.emit({"key": one.key, "value": shown(one), "from": one.source})

@@ -56,15 +56,13 @@ def show(
     topic = names.ledger_topic(name)
     found = LedgerSettings(bootstrap_servers=kafka.servers, topic=topic, client=kafka.options)
     wanted = (shown for shown in read(found) if shown.offset >= first)
-    try:
+    with failures.expect(LedgerError):
         for shown in itertools.islice(wanted, limit):
             if as_json:
                 fields = msgspec.structs.asdict(shown)
                 output.emit({key: value for key, value in fields.items() if key != "lines"})
             else:
                 click.echo(as_text(shown))
-    except LedgerError as problem:
-        raise failures.Failed(str(problem)) from problem
 
 
 def read(settings: LedgerSettings) -> Iterator[Shown]:

@@ -84,11 +84,9 @@ def start(
     come from flags, the environment and a file, in this order; see `mqk config check`.
     """
     wanted = msgspec.structs.replace(wanted_settings(name, given), take_over=take_over)
-    try:
-        if not wanted.remote_clients:
+    if not wanted.remote_clients:
+        with failures.expect(NotLoopbackError):
             check_loopback(wanted.host)
-    except NotLoopbackError as problem:
-        raise failures.Failed(str(problem)) from problem
     if in_background:
         log = log or background.log_file(wanted.queue_manager)
         ReadyLine(as_json).show(background.start(wanted, log))

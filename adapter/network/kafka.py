@@ -9,7 +9,8 @@ fetches ahead is bounded for all topics together. This module knows no message.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -47,6 +48,18 @@ LOST = frozenset(
     }
 )
 """What reading a topic is answered with that was deleted, or lost the records to be read."""
+NOT_ACCEPTED = "the settings for Kafka at {!r} are not accepted"
+
+
+@contextmanager
+def _network_errors(doing: str = "") -> Iterator[None]:
+    """Raise NetworkError for what Kafka's clients raise. doing: what a client has failed in."""
+    try:
+        yield
+    except TopicError as error:
+        raise NetworkError(str(error)) from error
+    except KafkaException as error:
+        raise NetworkError(f"{doing}: {describe(error)}") from error
 
 
 class KafkaTransport:
@@ -73,22 +86,16 @@ class KafkaTransport:
         return self._open(directory_spec(topic))
 
     def identities(self, topics: Sequence[str]) -> dict[str, str]:
-        try:
+        with _network_errors():
             return self._admin().identities(topics) if topics else {}
-        except TopicError as error:
-            raise NetworkError(str(error)) from error
 
     def bounds(self, topic: str) -> tuple[int, int]:
-        try:
+        with _network_errors():
             return self._admin().bounds(topic)
-        except TopicError as error:
-            raise NetworkError(str(error)) from error
 
     def trim(self, offsets: Mapping[str, int]) -> None:
-        try:
+        with _network_errors():
             self._admin().trim(offsets)
-        except TopicError as error:
-            raise NetworkError(str(error)) from error
 
     def writer(self) -> KafkaTopicWriter:
         return KafkaTopicWriter(self._servers, self._options)
@@ -100,12 +107,10 @@ class KafkaTransport:
         self._made = None
 
     def _open(self, spec: TopicSpec) -> str:
-        try:
+        with _network_errors():
             admin = self._admin()
             admin.ensure([spec])
             found = admin.identities([spec.name])
-        except TopicError as error:
-            raise NetworkError(str(error)) from error
         if spec.name not in found:
             raise TopicMissing(f"{spec.name} was deleted as it was made")
         return found[spec.name]
@@ -151,13 +156,8 @@ class KafkaTopicWriter:
             "error_cb": self._error,
             "logger": kafka_settings.LOG,
         }
-        try:
+        with _network_errors(NOT_ACCEPTED.format(bootstrap_servers)):
             self._producer: Producer | None = Producer(settings)
-        except KafkaException as error:
-            raise NetworkError(
-                f"the settings for Kafka at {bootstrap_servers!r} are not accepted: "
-                f"{describe(error)}"
-            ) from error
 
     def append(self, topic: str, records: Sequence[SentRecord]) -> None:
         producer = self._producer
@@ -229,20 +229,13 @@ class KafkaFollower:
             "error_cb": self._error,
             "logger": kafka_settings.LOG,
         }
-        try:
+        with _network_errors(NOT_ACCEPTED.format(bootstrap_servers)):
             self._consumer = Consumer(settings)
-        except KafkaException as error:
-            raise NetworkError(
-                f"the settings for Kafka at {bootstrap_servers!r} are not accepted: "
-                f"{describe(error)}"
-            ) from error
 
     def follow(self, topic: str, offset: int) -> None:
         self.leave(topic)
-        try:
+        with _network_errors(f"reading {topic}"):
             self._consumer.incremental_assign([TopicPartition(topic, PARTITION, offset)])
-        except KafkaException as error:
-            raise NetworkError(f"reading {topic}: {describe(error)}") from error
         self._followed.add(topic)
 
     def leave(self, topic: str) -> None:
@@ -271,13 +264,11 @@ class KafkaFollower:
         return bounds[0], bounds[1]
 
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
-        try:
+        with _network_errors(f"reading on {self._servers}"):
             first = self._consumer.poll(timeout_s)  # consume() would wait until all are there
             if first is None:
                 return []
             rest = self._consumer.consume(READ_RECORDS, 0)
-        except KafkaException as error:
-            raise NetworkError(f"reading on {self._servers}: {describe(error)}") from error
         found = [self._read(one) for one in (first, *rest)]
         return [one for one in found if one is not None]
 

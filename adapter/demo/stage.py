@@ -177,7 +177,7 @@ class Stage:
         The commits that were answered into the proxy are durable, and their workers do not know.
         """
         assert self._manager is not None, "the queue manager was not started"
-        self._watch.hold_commits(self._proxy.hold_replies_of)
+        self._hold_commits()
         held = self._watch.await_held(WORKERS, HELD_TIMEOUT_S)
         self._manager.kill()
         killed_s = time.monotonic()
@@ -186,6 +186,10 @@ class Stage:
         self._watch.deliver()
         self._start_manager()
         return Restart(held, time.monotonic() - killed_s)
+
+    def _hold_commits(self) -> None:
+        """From now on no worker that asks for a commit gets its answer."""
+        self._watch.hold_commits(self._proxy.hold_replies_of)
 
     def end(self) -> dict[str, int | float]:
         """Stop the workers when all is done; the figures of workers and producer, added up."""

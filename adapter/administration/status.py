@@ -18,13 +18,7 @@ from adapter.client.admin import Description
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract import commands as c
-from adapter.core.contract.results import (
-    ConnectionStatus,
-    HandleStatus,
-    ObjectDescription,
-    QueueDescription,
-    QueueStatus,
-)
+from adapter.core.contract import results
 from adapter.core.contract.topic_strings import has_wildcards, means
 
 COMMAND_SERVER, SENDER = "mqk command server", "mqk sender"
@@ -50,7 +44,9 @@ def time_of(time_ms: int) -> str:
     return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H.%M.%S}" if time_ms else ""
 
 
-def dates(description: Description | QueueDescription | ObjectDescription) -> dict[str, str]:
+def dates(
+    description: Description | results.QueueDescription | results.ObjectDescription,
+) -> dict[str, str]:
     """Return when an object was defined and last altered, as MQSC and PCF write it."""
     created_ms, altered_ms = description.created_ms, description.altered_ms
     return {
@@ -66,7 +62,7 @@ def queues(qm: Connection, pattern: str) -> list[FoundObject]:
     return [_status(one) for one in qm.queue_status(check_pattern(pattern), system=True)]
 
 
-def _status(status: QueueStatus) -> FoundObject:
+def _status(status: results.QueueStatus) -> FoundObject:
     values = {
         "status_type": "QUEUE",
         "current_depth": status.current_depth,
@@ -93,7 +89,7 @@ def queue_manager(qm: Connection, _pattern: str) -> list[FoundObject]:
     return [FoundObject(status_kinds.QMGR_STATUS, qm.name, values | start_times(qm))]
 
 
-def _command_server_status(connected: list[ConnectionStatus]) -> str:
+def _command_server_status(connected: list[results.ConnectionStatus]) -> str:
     served = any(one.is_own and one.application == COMMAND_SERVER for one in connected)
     return "RUNNING" if served else "STOPPED"
 
@@ -118,7 +114,7 @@ def queue_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     ]
 
 
-def _open_for(handle: HandleStatus) -> dict[str, Any]:
+def _open_for(handle: results.HandleStatus) -> dict[str, Any]:
     modes = handle.modes
     shared = "SHARED" if modes & c.INPUT else "NO"
     return {
@@ -164,7 +160,7 @@ def connections(qm: Connection, pattern: str) -> list[FoundObject]:
     return [one for one in found if fits(one.name, pattern)]
 
 
-def _units(status: ConnectionStatus) -> dict[str, Any]:
+def _units(status: results.ConnectionStatus) -> dict[str, Any]:
     return {"unit_state": "ACTIVE" if status.units else "NONE"}
 
 
@@ -188,7 +184,7 @@ def connection_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     return [one for one in found if fits(one.name, pattern)]
 
 
-def _client(status: ConnectionStatus) -> dict[str, Any]:
+def _client(status: results.ConnectionStatus) -> dict[str, Any]:
     return {
         "application": status.application,
         "application_type": "SYSTEM" if status.is_own else "USER",
@@ -338,7 +334,7 @@ def topics(qm: Connection, pattern: str) -> list[FoundObject]:
     ]
 
 
-def _topic(name: str, objects: dict[str, ObjectDescription]) -> dict[str, Any]:
+def _topic(name: str, objects: dict[str, results.ObjectDescription]) -> dict[str, Any]:
     """Return what holds for a topic: as the nearest object above it says that says something."""
     levels = name.split("/")
     above = ["/".join(levels[:depth]) for depth in range(len(levels), 0, -1)] + [""]

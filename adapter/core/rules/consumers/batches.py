@@ -27,16 +27,10 @@ from msgspec import Struct
 
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
+from adapter.core.contract import results
 from adapter.core.contract.message import Stored
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.results import (
-    BatchDescription,
-    Batches,
-    Consumers,
-    ConsumerState,
-    ConsumerStatus,
-)
 from adapter.core.contract.spans import Count, Span
 from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.handles import ConsumerHandle
@@ -104,7 +98,7 @@ def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenCo
 
 def _known(
     qm: QueueManager, queue: LocalQueue, command: c.OpenConsumer
-) -> tuple[list[r.Record], ConsumerState]:
+) -> tuple[list[r.Record], results.ConsumerState]:
     """Say what is to be recorded of a consumer that is opened, if anything, and where it stands."""
     known = queue.consumers.get(command.consumer)
     if known is None:
@@ -113,7 +107,7 @@ def _known(
             raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
         claim = qm.numbers.new_message_id()
         made = r.ConsumerSet(queue.name, command.consumer, claim, command.timeout_ms, 0, 0)
-        return [made], ConsumerState(claim, 0, 0)
+        return [made], results.ConsumerState(claim, 0, 0)
     _check_free(queue, command.consumer)
     if known.timeout_ms == command.timeout_ms:
         return [], _state(known)
@@ -138,7 +132,7 @@ def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) ->
         return Decision(records, _state(consumer), qm.entry_n)
     if not command.only_ask:
         records.append(_claim_of(handle.queue, consumer, batch))
-    state = ConsumerState(consumer.claim, consumer.consumed, consumer.last + 1)
+    state = results.ConsumerState(consumer.claim, consumer.consumed, consumer.last + 1)
     return Decision(records, state, qm.entry_n)
 
 
@@ -260,7 +254,7 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
         shown.append(
             _describe(number, Batch([], []) if isinstance(found, r.BatchReturned) else batch)
         )
-    return Decision(records, Batches(queue.incarnation, shown), qm.entry_n)
+    return Decision(records, results.Batches(queue.incarnation, shown), qm.entry_n)
 
 
 def _claim_to_read(
@@ -274,10 +268,10 @@ def _claim_to_read(
     return batch, [*records, _claim_of(queue, consumer, batch)]
 
 
-def _describe(number: int, batch: Batch) -> BatchDescription:
+def _describe(number: int, batch: Batch) -> results.BatchDescription:
     spans = [part for one in batch.spans for part in (one.lane, one.first, one.last)]
     counts = [part for one in batch.counts for part in (one.lane, one.seq, one.count)]
-    return BatchDescription(number, spans, counts)
+    return results.BatchDescription(number, spans, counts)
 
 
 def _broken_up(
@@ -303,7 +297,7 @@ def decide_consume(qm: QueueManager, request: c.Request, command: c.ConsumeBatch
     if command.through <= consumer.consumed and command.claim == consumer.claim:
         return Decision([], _state(consumer), qm.entry_n)
     _check(consumer, command.claim, consumer.consumed, command.through)
-    state = ConsumerState(consumer.claim, command.through, consumer.last)
+    state = results.ConsumerState(consumer.claim, command.through, consumer.last)
     return Decision([_consume(handle.queue, consumer, command.through)], state, qm.entry_n)
 
 
@@ -340,8 +334,8 @@ def _handle_of(
     return handle, handle.queue.consumers[handle.consumer]
 
 
-def _state(consumer: DurableConsumer) -> ConsumerState:
-    return ConsumerState(consumer.claim, consumer.consumed, consumer.last)
+def _state(consumer: DurableConsumer) -> results.ConsumerState:
+    return results.ConsumerState(consumer.claim, consumer.consumed, consumer.last)
 
 
 def end_lost_claims(qm: QueueManager, now_ms: int) -> list[r.Record]:
@@ -418,13 +412,15 @@ def decide_ask_consumers(qm: QueueManager, request: c.Request, command: c.AskCon
         for queue in map(qm.queues.__getitem__, names)
         for name in sorted(queue.consumers)
     ]
-    return Decision([], Consumers(found), qm.entry_n)
+    return Decision([], results.Consumers(found), qm.entry_n)
 
 
-def _status(queue: LocalQueue, consumer: DurableConsumer, elapsed_ms: int) -> ConsumerStatus:
+def _status(
+    queue: LocalQueue, consumer: DurableConsumer, elapsed_ms: int
+) -> results.ConsumerStatus:
     connection = queue.consuming.get(consumer.name, 0)
     first = next(iter(consumer.batches.values()), None)
-    return ConsumerStatus(
+    return results.ConsumerStatus(
         queue.name,
         consumer.name,
         consumer.claim,

@@ -8,14 +8,8 @@ from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import without_dates
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
+from adapter.core.contract import results
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.results import (
-    Descriptions,
-    Done,
-    QueueDescription,
-    QueueStatus,
-    Statuses,
-)
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import made_of
@@ -114,7 +108,7 @@ def decide_purge(qm: QueueManager, request: c.Request, command: c.PurgeQueue) ->
 def decide_inquire(qm: QueueManager, request: c.Request, command: c.Inquire) -> Decision:
     """INQUIRE_Q: attributes of the queues that fit the pattern."""
     found = [
-        QueueDescription(
+        results.QueueDescription(
             queue.name,
             queue.incarnation,
             without_dates(queue.attributes),
@@ -123,7 +117,7 @@ def decide_inquire(qm: QueueManager, request: c.Request, command: c.Inquire) -> 
         )
         for queue in naming.fitting_queues(qm, command.pattern, command.system)
     ]
-    return Decision([], Descriptions(found), qm.entry_n)
+    return Decision([], results.Descriptions(found), qm.entry_n)
 
 
 def decide_status(qm: QueueManager, request: c.Request, command: c.AskStatus) -> Decision:
@@ -133,19 +127,21 @@ def decide_status(qm: QueueManager, request: c.Request, command: c.AskStatus) ->
     for queue in fitting if command.reset else ():
         qm.tally.reset(queue.name, request.now_ms)
         queue.high_depth = queue.depth
-    return Decision([], Statuses(found), qm.entry_n)
+    return Decision([], results.Statuses(found), qm.entry_n)
 
 
-def statuses(qm: QueueManager, queues: Iterable[LocalQueue], now_ms: int) -> list[QueueStatus]:
+def statuses(
+    qm: QueueManager, queues: Iterable[LocalQueue], now_ms: int
+) -> list[results.QueueStatus]:
     """Return the figures of these queues."""
     return [_status(qm, queue, now_ms) for queue in queues]
 
 
-def _status(qm: QueueManager, queue: LocalQueue, now_ms: int) -> QueueStatus:
+def _status(qm: QueueManager, queue: LocalQueue, now_ms: int) -> results.QueueStatus:
     tally, times = qm.tally.of(queue.name), qm.tally.times_of(queue.name)
     heads = [put_ms for lane in queue.lanes if (put_ms := lane.oldest_put_ms()) is not None]
     age_s = max(0, now_ms - min(heads)) / 1000 if heads else 0.0
-    return QueueStatus(
+    return results.QueueStatus(
         queue.name,
         queue.depth,
         queue.opens.input,
@@ -226,7 +222,7 @@ def apply_outcome_recorded(qm: QueueManager, record: r.OutcomeRecorded) -> None:
     """Keep the outcome of a command that moved no message."""
     session = qm.sessions[record.outcome.session]
     session.told(record.outcome.seen)
-    session.record(record.outcome.number, Done(record.count), written=True)
+    session.record(record.outcome.number, results.Done(record.count), written=True)
 
 
 def apply_event_raised(qm: QueueManager, record: r.EventRaised) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.attributes import broker as a
 from adapter.core.attributes import broker as kinds
 from adapter.core.model.broker_queue import key_of
 
@@ -53,15 +52,17 @@ class References:
 def _keys(attributes: Struct) -> set[Reference]:
     """Return the keys of an object."""
     match attributes:
-        case a.ContractAttributes(by_initiator=own, by_target=far, by_any=both):
-            return {(kinds.MESSAGE_TYPE, one) for text in (own, far, both) for one in a.names(text)}
-        case a.ServiceAttributes(queue=queue, contracts=contracts):
-            accepted = {(kinds.CONTRACT, one) for one in a.names(contracts)}
+        case kinds.ContractAttributes(by_initiator=own, by_target=far, by_any=both):
+            return {
+                (kinds.MESSAGE_TYPE, one) for text in (own, far, both) for one in kinds.names(text)
+            }
+        case kinds.ServiceAttributes(queue=queue, contracts=contracts):
+            accepted = {(kinds.CONTRACT, one) for one in kinds.names(contracts)}
             return accepted | {(kinds.QUEUE, key_of(queue))}
-        case a.RouteAttributes(service=service):
+        case kinds.RouteAttributes(service=service):
             return {(kinds.ROUTE, service)}
-        case a.PriorityAttributes(contract=by, local_service=local, remote_service=remote):
+        case kinds.PriorityAttributes(contract=by, local_service=local, remote_service=remote):
             return {(kinds.PRIORITY, by, local, remote)}
-        case a.NotificationAttributes(event=event, object=queue):
+        case kinds.NotificationAttributes(event=event, object=queue):
             return {(kinds.NOTIFICATION, event, key_of(queue) if queue else "")}
     return set()

@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from adapter.core.attributes import broker as a
 from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.core.contract import broker as b
@@ -37,10 +36,14 @@ CONVERSATIONS_MAX = 1_000_000
 ACTIVATION = {"activation_procedure", "activation_status", "max_queue_readers"}
 
 SYSTEM: dict[tuple[str, str], Struct] = {
-    (a.MESSAGE_TYPE, b.DEFAULT): a.MessageTypeAttributes(),
-    (a.MESSAGE_TYPE, b.EVENT_NOTIFICATION): a.MessageTypeAttributes(validation="WELL_FORMED_XML"),
-    (a.CONTRACT, b.DEFAULT): a.ContractAttributes(by_any=b.DEFAULT),
-    (a.CONTRACT, b.NOTIFICATION_CONTRACT): a.ContractAttributes(by_initiator=b.EVENT_NOTIFICATION),
+    (kinds.MESSAGE_TYPE, b.DEFAULT): kinds.MessageTypeAttributes(),
+    (kinds.MESSAGE_TYPE, b.EVENT_NOTIFICATION): kinds.MessageTypeAttributes(
+        validation="WELL_FORMED_XML"
+    ),
+    (kinds.CONTRACT, b.DEFAULT): kinds.ContractAttributes(by_any=b.DEFAULT),
+    (kinds.CONTRACT, b.NOTIFICATION_CONTRACT): kinds.ContractAttributes(
+        by_initiator=b.EVENT_NOTIFICATION
+    ),
 }
 """What every queue manager has; not in its ledger."""
 
@@ -62,15 +65,15 @@ def _a(kind: str) -> str:
     return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
 
-def service(qm: QueueManager, name: str) -> a.ServiceAttributes:
+def service(qm: QueueManager, name: str) -> kinds.ServiceAttributes:
     """Return a service of this queue manager, or refuse."""
-    found: a.ServiceAttributes = _require(qm, a.SERVICE, name)
+    found: kinds.ServiceAttributes = _require(qm, kinds.SERVICE, name)
     return found
 
 
-def contract(qm: QueueManager, name: str) -> a.ContractAttributes:
+def contract(qm: QueueManager, name: str) -> kinds.ContractAttributes:
     """Return a contract, or refuse."""
-    found: a.ContractAttributes = _require(qm, a.CONTRACT, name)
+    found: kinds.ContractAttributes = _require(qm, kinds.CONTRACT, name)
     return found
 
 
@@ -78,14 +81,16 @@ def check_type(qm: QueueManager, name: str) -> str:
     """Return the letter of how a message type is validated, or refuse."""
     if name in b.SYSTEM_TYPES:
         return "N"
-    found: a.MessageTypeAttributes = _require(qm, a.MESSAGE_TYPE, name)
+    found: kinds.MessageTypeAttributes = _require(qm, kinds.MESSAGE_TYPE, name)
     return VALIDATIONS[found.validation]
 
 
-def is_sendable(found: a.ContractAttributes, message_type: str, *, from_initiator: bool) -> bool:
+def is_sendable(
+    found: kinds.ContractAttributes, message_type: str, *, from_initiator: bool
+) -> bool:
     """Whether a side sends messages of a type by a contract."""
     own = found.by_initiator if from_initiator else found.by_target
-    return message_type in a.names(own) or message_type in a.names(found.by_any)
+    return message_type in kinds.names(own) or message_type in kinds.names(found.by_any)
 
 
 def check_sendable(qm: QueueManager, name: str, message_type: str, *, from_initiator: bool) -> None:
@@ -161,16 +166,16 @@ def queue_manager_of(qm: QueueManager, name: str) -> str:
     """
     address = _address(qm, name)
     if address is None:
-        address = "" if lookup(qm, a.SERVICE, name) is not None else _address(qm, "")
+        address = "" if lookup(qm, kinds.SERVICE, name) is not None else _address(qm, "")
     return "" if address is None or address == qm.name else address
 
 
 def _address(qm: QueueManager, service: str) -> str | None:
     """Return where a route leads; None if there is no route."""
-    name = qm.references.first((a.ROUTE, service))
+    name = qm.references.first((kinds.ROUTE, service))
     if name is None:
         return None
-    route: a.RouteAttributes = _require(qm, a.ROUTE, name)
+    route: kinds.RouteAttributes = _require(qm, kinds.ROUTE, name)
     return route.address
 
 
@@ -179,9 +184,9 @@ def priority(qm: QueueManager, by: str, local: str, remote: str) -> int:
     before remote service.
     """
     for parties in product((by, ""), (local, ""), (remote, "")):
-        name = qm.references.first((a.PRIORITY, *parties))
+        name = qm.references.first((kinds.PRIORITY, *parties))
         if name is not None:
-            found: a.PriorityAttributes = _require(qm, a.PRIORITY, name)
+            found: kinds.PriorityAttributes = _require(qm, kinds.PRIORITY, name)
             return found.level
     return kinds.PRIORITY_DEFAULT
 
@@ -190,7 +195,7 @@ def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -
     """CREATE QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, BROKER PRIORITY, EVENT NOTIFICATION."""
     kind, name = command.kind, command.name
     _check_name(kind, name)
-    if kind == a.QUEUE:
+    if kind == kinds.QUEUE:
         return done(qm, request, _new_queue(qm, request, command))
     if lookup(qm, kind, name) is not None:
         raise Refusal(Reason.OBJECT_EXISTS, name, f"{_a(kind)} of this name exists")
@@ -206,26 +211,28 @@ def _note_changed(
     qm: QueueManager, kind: str, name: str, request: Request, *attributes: dict[str, Any]
 ) -> None:
     """Note what may be delivered, or activated, when an object has these attributes, or had."""
-    if kind == a.SERVICE:
+    if kind == kinds.SERVICE:
         note_release(qm, name, request.now_ms)
     for one in attributes:
-        if kind == a.ROUTE:
+        if kind == kinds.ROUTE:
             note_release(qm, one.get("service", ""), request.now_ms)
-        elif kind == a.NOTIFICATION:
+        elif kind == kinds.NOTIFICATION:
             key = key_of(one["object"]) if one.get("object") else ""
             qm.step.broker_due.append(ActivationCheck(key, request.now_ms, is_altered=True))
 
 
 def _check_name(kind: str, name: str) -> None:
-    if kind not in a.TABLES:
+    if kind not in kinds.TABLES:
         raise Refusal(Reason.OBJECT_TYPE_ERROR, name, f"{kind!r} is a kind that does not exist")
-    bad = any(c < " " or c == "\x7f" for c in name) or (kind == a.QUEUE and set(name) & set(";\\"))
+    bad = any(c < " " or c == "\x7f" for c in name) or (
+        kind == kinds.QUEUE and set(name) & set(";\\")
+    )
     if not 0 < len(name) <= kinds.NAME_LENGTH_MAX or bad:
         text = (
             f"a name has 1 to {kinds.NAME_LENGTH_MAX} characters, none of them a control character"
         )
         raise Refusal(Reason.NAME_ERROR, name, text)
-    if name in b.SYSTEM_TYPES and kind == a.MESSAGE_TYPE:
+    if name in b.SYSTEM_TYPES and kind == kinds.MESSAGE_TYPE:
         raise Refusal(Reason.OBJECT_EXISTS, name, "a message type of this name exists")
 
 
@@ -236,7 +243,7 @@ def _new_queue(qm: QueueManager, request: Request, command: b.BrokerCreate) -> l
         raise Refusal(Reason.OBJECT_EXISTS, name, "a queue of this name exists")
     if len(qm.queues) + 2 > qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
-    naming.check_attributes(a.TABLES[a.QUEUE], "a queue", name, command.attributes)
+    naming.check_attributes(kinds.TABLES[kinds.QUEUE], "a queue", name, command.attributes)
     attributes = command.attributes | {
         "kind": kinds.KIND,
         "display_name": name.removeprefix("dbo."),
@@ -249,13 +256,13 @@ def _new_queue(qm: QueueManager, request: Request, command: b.BrokerCreate) -> l
     return records
 
 
-def notifications(qm: QueueManager, event: str, key: str) -> Iterator[a.NotificationAttributes]:
+def notifications(qm: QueueManager, event: str, key: str) -> Iterator[kinds.NotificationAttributes]:
     """Iterate over the notifications of an event of a queue. One of QUEUE_ACTIVATION is not about
     the queue that it is put to, which each of its own messages would activate again.
     """
     for about in (key, ""):
-        for one in qm.references.find((a.NOTIFICATION, event, about)).values():
-            assert isinstance(one, a.NotificationAttributes), "the key is theirs"
+        for one in qm.references.find((kinds.NOTIFICATION, event, about)).values():
+            assert isinstance(one, kinds.NotificationAttributes), "the key is theirs"
             if event != b.QUEUE_ACTIVATION or key_of(one.queue) != key:
                 yield one
 
@@ -281,30 +288,30 @@ def part(qm: QueueManager, key: str, which: str, name: str) -> r.QueueDefined:
 def _check_attributes(
     qm: QueueManager, kind: str, name: str, given: dict[str, Any], before: dict[str, Any]
 ) -> None:
-    naming.check_attributes(a.TABLES[kind], _a(kind), name, given)
+    naming.check_attributes(kinds.TABLES[kind], _a(kind), name, given)
     attributes = before | given
-    if kind == a.MESSAGE_TYPE:
+    if kind == kinds.MESSAGE_TYPE:
         _check_message_type(qm, name, attributes)
-    elif kind == a.CONTRACT:
+    elif kind == kinds.CONTRACT:
         _check_contract(qm, name, attributes)
-    elif kind == a.SERVICE:
+    elif kind == kinds.SERVICE:
         queue_named(qm, attributes.get("queue", ""))
-        for one in a.names(attributes.get("contracts", "")):
+        for one in kinds.names(attributes.get("contracts", "")):
             contract(qm, one)
-    elif kind == a.NOTIFICATION:
+    elif kind == kinds.NOTIFICATION:
         queue_named(qm, attributes.get("queue", ""))
         if attributes.get("event") not in b.EVENTS:
             text = f"an event is one of {', '.join(b.EVENTS)}"
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
-    elif kind == a.ROUTE and attributes.get("address"):
+    elif kind == kinds.ROUTE and attributes.get("address"):
         naming.check_name(attributes["address"], ADDRESS)
-    elif kind == a.PRIORITY:
+    elif kind == kinds.PRIORITY:
         _check_priority(qm, name, attributes)
 
 
 def _check_priority(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
     parties = (attributes.get(one, "") for one in ("contract", "local_service", "remote_service"))
-    others = qm.references.find((a.PRIORITY, *parties)).keys() - {name}
+    others = qm.references.find((kinds.PRIORITY, *parties)).keys() - {name}
     if others:
         text = f"broker priority {min(others)} is for the same contract and services"
         raise Refusal(Reason.OBJECT_EXISTS, name, text)
@@ -324,7 +331,9 @@ def _check_message_type(qm: QueueManager, name: str, attributes: dict[str, Any])
 
 
 def _check_contract(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
-    listed = {by: a.names(attributes.get(by, "")) for by in ("by_initiator", "by_target", "by_any")}
+    listed = {
+        by: kinds.names(attributes.get(by, "")) for by in ("by_initiator", "by_target", "by_any")
+    }
     every = [one for found in listed.values() for one in found]
     for one in every:
         check_type(qm, one)
@@ -340,9 +349,9 @@ def decide_alter(qm: QueueManager, request: Request, command: b.BrokerAlter) -> 
     kind, name = command.kind, command.name
     _check_name(kind, name)
     dates = {"altered_ms": request.now_ms}
-    if kind == a.QUEUE:
+    if kind == kinds.QUEUE:
         return _alter_queue(qm, request, command, dates)
-    if kind == a.CONTRACT or (kind, name) in SYSTEM:
+    if kind == kinds.CONTRACT or (kind, name) in SYSTEM:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, f"{_a(kind)} of this name is not altered")
     before = structs.asdict(_require(qm, kind, name))
     _check_attributes(qm, kind, name, command.attributes, before)
@@ -357,7 +366,7 @@ def _alter_queue(
     """Alter a queue. That it is turned on resets its count; that it is turned off ends waits."""
     queue = queue_named(qm, command.name)
     given = command.attributes
-    naming.check_attributes(a.TABLES[a.QUEUE], "a queue", command.name, given)
+    naming.check_attributes(kinds.TABLES[kinds.QUEUE], "a queue", command.name, given)
     reset: dict[str, Any] = {"rollback_count": 0} if given.get("status") else {}
     records: list[r.Record] = []
     if given.get("retention") and queue.name + RETAINED not in qm.queues:
@@ -379,7 +388,7 @@ def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> De
     """
     kind, name = command.kind, command.name
     _check_name(kind, name)
-    if kind == a.QUEUE:
+    if kind == kinds.QUEUE:
         return done(qm, request, _drop_queue(qm, name))
     if (kind, name) in SYSTEM:
         raise Refusal(Reason.OBJECT_IN_USE, name, "it belongs to the queue manager")
@@ -387,14 +396,14 @@ def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> De
     user = _user_of(qm, kind, name)
     if user:
         raise Refusal(Reason.OBJECT_IN_USE, name, user)
-    if kind in (a.NOTIFICATION, a.ROUTE):
+    if kind in (kinds.NOTIFICATION, kinds.ROUTE):
         _note_changed(qm, kind, name, request, structs.asdict(found))
     return done(qm, request, [r.ObjectDeleted(kinds.PREFIX + kind, name)])
 
 
 def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
     queue = queue_named(qm, name)
-    user = qm.references.first((a.QUEUE, queue.name))
+    user = qm.references.first((kinds.QUEUE, queue.name))
     if user is not None:
         raise Refusal(Reason.OBJECT_IN_USE, name, f"service {user} uses it: drop that first")
     if any(group.endpoints or group.locked_by for group in queue.groups):
@@ -406,11 +415,13 @@ def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
 
 def _user_of(qm: QueueManager, kind: str, name: str) -> str:
     """Say what needs an object; empty: nothing does."""
-    user = qm.references.first((kind, name)) if kind in (a.MESSAGE_TYPE, a.CONTRACT) else None
+    user = (
+        qm.references.first((kind, name)) if kind in (kinds.MESSAGE_TYPE, kinds.CONTRACT) else None
+    )
     if user is not None:
-        if kind == a.MESSAGE_TYPE:
+        if kind == kinds.MESSAGE_TYPE:
             return f"contract {user} has this message type: drop that first"
         return f"service {user} has this contract: drop that first"
-    if kind == a.CONTRACT and qm.conversations.of_contract[name]:
+    if kind == kinds.CONTRACT and qm.conversations.of_contract[name]:
         return "conversations by it have not ended: end them first"
     return ""

@@ -89,12 +89,8 @@ class Housekeeping:
         self._loop.take(inputs.Copied(self._progress.moved_n, copied.parked))
         if self._trimming is None:
             lanes = self.retention.due(self._loop.now_ms, copied.parked)
-            if lanes:  # deleted beside whatever else is done
-                assert self._storage.trimmer is not None, "nothing is ever due without one"
-                work = partial(self._storage.trimmer.trim, lanes)
-                self._trimming = asyncio.get_running_loop().run_in_executor(None, work)
-                done = partial(self._trimmed, lanes)
-                watched.when_done("deleting consumed messages", self._trimming, done, self._broke)
+            if lanes:
+                self._trim_lanes(lanes)
         if self._working is not None:
             return
         self._next_audit -= 1  # not before: a look that takes long must not be followed by the next
@@ -166,6 +162,14 @@ class Housekeeping:
         """Delete what the last snapshot stands for and every mover has recorded as copied."""
         before, self._superfluous = self._superfluous, 0
         self._work(partial(self._ledger.trim, before), lambda: None)
+
+    def _trim_lanes(self, lanes: dict[LaneKey, int]) -> None:
+        """Delete consumed messages, beside whatever else is done."""
+        assert self._storage.trimmer is not None, "nothing is ever due without one"
+        work = partial(self._storage.trimmer.trim, lanes)
+        self._trimming = asyncio.get_running_loop().run_in_executor(None, work)
+        done = partial(self._trimmed, lanes)
+        watched.when_done("deleting consumed messages", self._trimming, done, self._broke)
 
     def _trimmed(self, lanes: dict[LaneKey, int], trimming: asyncio.Future[Trimmed]) -> None:
         self._trimming = None

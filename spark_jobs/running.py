@@ -134,10 +134,11 @@ def source_options(command: Command) -> Command:
 
 def job_of(path: str, given: Mapping[str, Any]) -> Job:
     """Read the options of a job; path: where its checkpoint is unless another place is named."""
+    kafka: options.KafkaClient = given["kafka"]
     return Job(
         queue_manager=given["queue_manager"],
-        bootstrap_servers=given["bootstrap_servers"],
-        kafka_options=options.any_kafka_options(given["command_config"], given["settings"]),
+        bootstrap_servers=kafka.servers,
+        kafka_options=options.any_kafka_options(kafka.command_config, kafka.settings),
         master=given["master"],
         checkpoint=given.get("checkpoint") or f"{path}/_checkpoint",
         available_now=given.get("available_now", True),

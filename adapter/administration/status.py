@@ -11,37 +11,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from adapter import mq_constants as mq
-from adapter.administration import senders
+from adapter.administration import senders, status_kinds
 from adapter.administration.kinds import FoundObject, Kind
-from adapter.administration.status_kinds import (
-    CHANNEL_STATUS,
-    CLIENT_STATUS,
-    COMMAND_SERVER_STATUS,
-    CONNECTION,
-    CONNECTION_HANDLES,
-    DEFAULT_CHANNEL,
-    LISTENER,
-    LISTENER_STATUS,
-    PUBSUB_STATUS,
-    QMGR_STATUS,
-    QUEUE_HANDLES,
-    QUEUE_STATUS,
-    QUEUE_TOTALS,
-    SUBSCRIPTION_STATUS,
-    TOPIC_STATUS,
-)
 from adapter.administration.values import check_pattern, fits
 from adapter.client.admin import Description
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract import commands as c
-from adapter.core.contract.results import (
-    ConnectionStatus,
-    HandleStatus,
-    ObjectDescription,
-    QueueDescription,
-    QueueStatus,
-)
+from adapter.core.contract import results
 from adapter.core.contract.topic_strings import has_wildcards, means
 
 COMMAND_SERVER, SENDER = "mqk command server", "mqk sender"
@@ -67,7 +44,9 @@ def time_of(time_ms: int) -> str:
     return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H.%M.%S}" if time_ms else ""
 
 
-def dates(description: Description | QueueDescription | ObjectDescription) -> dict[str, str]:
+def dates(
+    description: Description | results.QueueDescription | results.ObjectDescription,
+) -> dict[str, str]:
     """Return when an object was defined and last altered, as MQSC and PCF write it."""
     created_ms, altered_ms = description.created_ms, description.altered_ms
     return {
@@ -83,7 +62,7 @@ def queues(qm: Connection, pattern: str) -> list[FoundObject]:
     return [_status(one) for one in qm.queue_status(check_pattern(pattern), system=True)]
 
 
-def _status(status: QueueStatus) -> FoundObject:
+def _status(status: results.QueueStatus) -> FoundObject:
     values = {
         "status_type": "QUEUE",
         "current_depth": status.current_depth,
@@ -96,7 +75,7 @@ def _status(status: QueueStatus) -> FoundObject:
         "last_get_date": date_of(status.last_got_ms),
         "last_get_time": time_of(status.last_got_ms),
     }
-    return FoundObject(QUEUE_STATUS, status.name, values)
+    return FoundObject(status_kinds.QUEUE_STATUS, status.name, values)
 
 
 def queue_manager(qm: Connection, _pattern: str) -> list[FoundObject]:
@@ -107,10 +86,10 @@ def queue_manager(qm: Connection, _pattern: str) -> list[FoundObject]:
         "connections": len(connected),
         "command_server": _command_server_status(connected),
     }
-    return [FoundObject(QMGR_STATUS, qm.name, values | start_times(qm))]
+    return [FoundObject(status_kinds.QMGR_STATUS, qm.name, values | start_times(qm))]
 
 
-def _command_server_status(connected: list[ConnectionStatus]) -> str:
+def _command_server_status(connected: list[results.ConnectionStatus]) -> str:
     served = any(one.is_own and one.application == COMMAND_SERVER for one in connected)
     return "RUNNING" if served else "STOPPED"
 
@@ -124,7 +103,7 @@ def queue_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     pattern = check_pattern(pattern)
     return [
         FoundObject(
-            QUEUE_HANDLES,
+            status_kinds.QUEUE_HANDLES,
             one.queue,
             clients[one.connection]
             | _open_for(one)
@@ -135,7 +114,7 @@ def queue_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     ]
 
 
-def _open_for(handle: HandleStatus) -> dict[str, Any]:
+def _open_for(handle: results.HandleStatus) -> dict[str, Any]:
     modes = handle.modes
     shared = "SHARED" if modes & c.INPUT else "NO"
     return {
@@ -173,13 +152,15 @@ def connections(qm: Connection, pattern: str) -> list[FoundObject]:
         "unit_type": "QMGR",
     }
     found = [
-        FoundObject(CONNECTION, connection_id(one.number), fixed | _client(one) | _units(one))
+        FoundObject(
+            status_kinds.CONNECTION, connection_id(one.number), fixed | _client(one) | _units(one)
+        )
         for one in qm.connections()
     ]
     return [one for one in found if fits(one.name, pattern)]
 
 
-def _units(status: ConnectionStatus) -> dict[str, Any]:
+def _units(status: results.ConnectionStatus) -> dict[str, Any]:
     return {"unit_state": "ACTIVE" if status.units else "NONE"}
 
 
@@ -188,7 +169,7 @@ def connection_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     prefix = extended_id(qm.name).hex().upper()
     found = [
         FoundObject(
-            CONNECTION_HANDLES,
+            status_kinds.CONNECTION_HANDLES,
             connection_id(one.connection),
             {
                 "info_type": "HANDLE",
@@ -203,12 +184,12 @@ def connection_handles(qm: Connection, pattern: str) -> list[FoundObject]:
     return [one for one in found if fits(one.name, pattern)]
 
 
-def _client(status: ConnectionStatus) -> dict[str, Any]:
+def _client(status: results.ConnectionStatus) -> dict[str, Any]:
     return {
         "application": status.application,
         "application_type": "SYSTEM" if status.is_own else "USER",
         "user": status.user,
-        "channel": status.channel or DEFAULT_CHANNEL,
+        "channel": status.channel or status_kinds.DEFAULT_CHANNEL,
         "address": status.address,
     }
 
@@ -227,7 +208,7 @@ def reset_totals(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return what was counted of queues since it was last reset, and reset it (RESET QSTATS)."""
     return [
         FoundObject(
-            QUEUE_TOTALS,
+            status_kinds.QUEUE_TOTALS,
             one.name,
             {
                 "high_depth": one.high_depth,
@@ -244,8 +225,8 @@ def channels(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return senders, and the clients that are connected, by the name of the channel."""
     found = _senders(qm) + [
         FoundObject(
-            CLIENT_STATUS,
-            one.channel or DEFAULT_CHANNEL,
+            status_kinds.CLIENT_STATUS,
+            one.channel or status_kinds.DEFAULT_CHANNEL,
             {
                 "address": one.address,
                 "substate": "MQGET" if one.waiting_gets else "RECEIVE",
@@ -293,11 +274,13 @@ def _senders(qm: Connection) -> list[FoundObject]:
             "batches": one["units"] % COUNTED_MAX,
             "bytes": one["bytes"] % COUNTED_MAX,
         }
-        found.append(FoundObject(CHANNEL_STATUS, senders.channel_of(queue), values))
+        found.append(FoundObject(status_kinds.CHANNEL_STATUS, senders.channel_of(queue), values))
     return found
 
 
-def listeners(qm: Connection, pattern: str, kind: Kind = LISTENER) -> list[FoundObject]:
+def listeners(
+    qm: Connection, pattern: str, kind: Kind = status_kinds.LISTENER
+) -> list[FoundObject]:
     """Return the one listener."""
     if not fits(LISTENER_NAME, pattern):
         return []
@@ -307,8 +290,11 @@ def listeners(qm: Connection, pattern: str, kind: Kind = LISTENER) -> list[Found
 
 def listener_statuses(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the one listener, which runs."""
-    found = listeners(qm, pattern, LISTENER_STATUS)
-    return [FoundObject(LISTENER_STATUS, one.name, one.values | start_times(qm)) for one in found]
+    found = listeners(qm, pattern, status_kinds.LISTENER_STATUS)
+    return [
+        FoundObject(status_kinds.LISTENER_STATUS, one.name, one.values | start_times(qm))
+        for one in found
+    ]
 
 
 def start_times(qm: Connection) -> dict[str, Any]:
@@ -338,13 +324,17 @@ def topics(qm: Connection, pattern: str) -> list[FoundObject]:
     full = [str(one.attributes["topic_string"]) for one in qm.objects(SUBSCRIPTION)]
     named = {name for name in full if not has_wildcards(name)} | {one for one in objects if one}
     return [
-        FoundObject(TOPIC_STATUS, name, _topic(name, objects) | {"subscriptions": full.count(name)})
+        FoundObject(
+            status_kinds.TOPIC_STATUS,
+            name,
+            _topic(name, objects) | {"subscriptions": full.count(name)},
+        )
         for name in sorted(named)
         if means(pattern, name)
     ]
 
 
-def _topic(name: str, objects: dict[str, ObjectDescription]) -> dict[str, Any]:
+def _topic(name: str, objects: dict[str, results.ObjectDescription]) -> dict[str, Any]:
     """Return what holds for a topic: as the nearest object above it says that says something."""
     levels = name.split("/")
     above = ["/".join(levels[:depth]) for depth in range(len(levels), 0, -1)] + [""]
@@ -361,7 +351,7 @@ def subscriptions(qm: Connection, pattern: str) -> list[FoundObject]:
     """Return the durable subscriptions."""
     return [
         FoundObject(
-            SUBSCRIPTION_STATUS,
+            status_kinds.SUBSCRIPTION_STATUS,
             one.name,
             {field: one.attributes[field] for field in ("ident", "topic_string")},
         )
@@ -379,7 +369,7 @@ def publish_subscribe(qm: Connection, pattern: str) -> list[FoundObject]:
         "subscriptions": len(qm.objects(SUBSCRIPTION, "*", system=True)),
         "topics": len(topics(qm, "#")),
     }
-    return [FoundObject(PUBSUB_STATUS, qm.name, values)]
+    return [FoundObject(status_kinds.PUBSUB_STATUS, qm.name, values)]
 
 
 def command_server(qm: Connection, pattern: str) -> list[FoundObject]:
@@ -387,21 +377,21 @@ def command_server(qm: Connection, pattern: str) -> list[FoundObject]:
     if not fits(qm.name, pattern):
         return []
     values: dict[str, object] = {"status": _command_server_status(qm.connections())}
-    return [FoundObject(COMMAND_SERVER_STATUS, qm.name, values)]
+    return [FoundObject(status_kinds.COMMAND_SERVER_STATUS, qm.name, values)]
 
 
 FINDERS: dict[str, Callable[[Connection, str], list[FoundObject]]] = {
-    QUEUE_STATUS.kind: queues,
-    QUEUE_HANDLES.kind: queue_handles,
-    QMGR_STATUS.kind: queue_manager,
-    CONNECTION.kind: connections,
-    CONNECTION_HANDLES.kind: connection_handles,
-    CHANNEL_STATUS.kind: channels,
-    LISTENER.kind: listeners,
-    LISTENER_STATUS.kind: listener_statuses,
-    TOPIC_STATUS.kind: topics,
-    SUBSCRIPTION_STATUS.kind: subscriptions,
-    PUBSUB_STATUS.kind: publish_subscribe,
-    COMMAND_SERVER_STATUS.kind: command_server,
+    status_kinds.QUEUE_STATUS.kind: queues,
+    status_kinds.QUEUE_HANDLES.kind: queue_handles,
+    status_kinds.QMGR_STATUS.kind: queue_manager,
+    status_kinds.CONNECTION.kind: connections,
+    status_kinds.CONNECTION_HANDLES.kind: connection_handles,
+    status_kinds.CHANNEL_STATUS.kind: channels,
+    status_kinds.LISTENER.kind: listeners,
+    status_kinds.LISTENER_STATUS.kind: listener_statuses,
+    status_kinds.TOPIC_STATUS.kind: topics,
+    status_kinds.SUBSCRIPTION_STATUS.kind: subscriptions,
+    status_kinds.PUBSUB_STATUS.kind: publish_subscribe,
+    status_kinds.COMMAND_SERVER_STATUS.kind: command_server,
 }
 """How each kind is found: on a connection, by a pattern."""

@@ -18,30 +18,13 @@ from adapter.core.attributes.unsupported import choice, table, text, whole
 
 YES = {"NO": 0, "YES": 1}
 NAMES_MAX = 256
-AUTHORITIES = {
-    "NONE": 0,
-    "ALTUSR": 1,
-    "BROWSE": 2,
-    "CHG": 3,
-    "CLR": 4,
-    "CONNECT": 5,
-    "CRT": 6,
-    "DLT": 7,
-    "DSP": 8,
-    "GET": 9,
-    "INQ": 10,
-    "PUT": 11,
-    "PASSALL": 12,
-    "PASSID": 13,
-    "SET": 14,
-    "SETALL": 15,
-    "SETID": 16,
-    "CTRL": 17,
-    "CTRLX": 18,
-    "PUB": 19,
-    "SUB": 20,
-    "RESUME": 21,
-    "SYSTEM": 22,
+_NUMBERED_FROM_0 = (
+    *("NONE", "ALTUSR", "BROWSE", "CHG", "CLR", "CONNECT", "CRT", "DLT", "DSP"),
+    *("GET", "INQ", "PUT"),
+    *("PASSALL", "PASSID", "SET", "SETALL", "SETID", "CTRL", "CTRLX", "PUB", "SUB", "RESUME"),
+    "SYSTEM",
+)
+AUTHORITIES = {word: number for number, word in enumerate(_NUMBERED_FROM_0)} | {
     "ALL": -1,
     "ALLADM": -2,
     "ALLMQI": -3,

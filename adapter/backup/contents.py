@@ -11,18 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from adapter.backup.file import (
-    BackupError,
-    BackupHeader,
-    BackupLane,
-    CopiedRecord,
-    LedgerRecord,
-    SnapshotHead,
-    SnapshotPart,
-    damage,
-    read,
-    read_header,
-)
+from adapter.backup import file as files
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.records import LaneRestored, MessageRestored, QueueRestored, Record
 from adapter.format import chunks, descriptor, entries
@@ -42,8 +31,8 @@ class WaitingMessages(Struct):
     """
 
     queues: dict[str, int] = {}
-    lanes: dict[BackupLane, Ranges] = {}
-    whole: dict[BackupLane, dict[int, list[CopiedRecord]]] = {}
+    lanes: dict[files.BackupLane, Ranges] = {}
+    whole: dict[files.BackupLane, dict[int, list[files.CopiedRecord]]] = {}
 
 
 class Contents(Struct):
@@ -53,7 +42,7 @@ class Contents(Struct):
     one. records, messages: how many of the ledger, and how many wait at the cut.
     """
 
-    header: BackupHeader
+    header: files.BackupHeader
     snapshot: Snapshot
     waiting: WaitingMessages
     cut: Position
@@ -75,7 +64,7 @@ def waiting_of(snapshot: Snapshot) -> WaitingMessages:
             for record in entries.decode(part):
                 _take_in(waiting, record)
     except UnreadableError as newer:
-        raise BackupError(
+        raise files.BackupError(
             f"the snapshot cannot be read by this mqk: {newer}; use the mqk that wrote it, or a "
             "newer one"
         ) from newer
@@ -86,16 +75,16 @@ def _take_in(waiting: WaitingMessages, record: Record) -> None:
     if isinstance(record, QueueRestored):
         waiting.queues[record.name] = record.incarnation
     elif isinstance(record, LaneRestored):
-        lane = BackupLane(record.queue, waiting.queues[record.queue], record.lane)
+        lane = files.BackupLane(record.queue, waiting.queues[record.queue], record.lane)
         seqs = waiting.lanes.setdefault(lane, Ranges())
         for at in range(0, len(record.spans), 2):
             seqs.add_span(record.spans[at], record.spans[at + 1])
     elif isinstance(record, MessageRestored):
-        lane = BackupLane(record.put.queue, waiting.queues[record.put.queue], record.put.lane)
+        lane = files.BackupLane(record.put.queue, waiting.queues[record.put.queue], record.put.lane)
         put, message = record.put, record.put.message
         header = (descriptor.HEADER, descriptor.encode(put, record.unit, record.unit_size))
         waiting.whole.setdefault(lane, {})[record.put.seq] = [
-            CopiedRecord(put.seq, message.put_time_ms, headers, None, value)
+            files.CopiedRecord(put.seq, message.put_time_ms, headers, None, value)
             for headers, value in chunks.records_of(header, message.body)
         ]
 
@@ -103,18 +92,18 @@ def _take_in(waiting: WaitingMessages, record: Record) -> None:
 def examine(path: Path) -> Contents:
     """Read a whole backup and see that nothing is missing in it. Raises BackupError."""
     examining = Examining(path)
-    for frame in read(path):
-        if isinstance(frame, BackupLane):
+    for frame in files.read(path):
+        if isinstance(frame, files.BackupLane):
             examining.lane = examining.found.setdefault(frame, Ranges())
-        elif isinstance(frame, CopiedRecord):
+        elif isinstance(frame, files.CopiedRecord):
             examining.copied(frame)
-        elif isinstance(frame, SnapshotHead):
+        elif isinstance(frame, files.SnapshotHead):
             examining.cut(frame)
-        elif isinstance(frame, SnapshotPart):
+        elif isinstance(frame, files.SnapshotPart):
             examining.parts.append(frame.content)
-        elif isinstance(frame, LedgerRecord):
+        elif isinstance(frame, files.LedgerRecord):
             examining.entry(frame)
-    return examining.contents(read_header(path))
+    return examining.contents(files.read_header(path))
 
 
 class Examining:
@@ -123,46 +112,46 @@ class Examining:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.lane: Ranges | None = None
-        self.found: dict[BackupLane, Ranges] = {}
+        self.found: dict[files.BackupLane, Ranges] = {}
         self.parts: list[bytes] = []
-        self._head: SnapshotHead | None = None
+        self._head: files.SnapshotHead | None = None
         self._scan: Scan | None = None
         self._cut: Position | None = None
         self._records = 0
 
-    def copied(self, frame: CopiedRecord) -> None:
+    def copied(self, frame: files.CopiedRecord) -> None:
         """Take a message's copy in."""
         if self.lane is None:
-            raise damage(self._path, f"message {frame.seq} is of no lane")
+            raise files.damage(self._path, f"message {frame.seq} is of no lane")
         self.lane.add(frame.seq)
 
-    def cut(self, frame: SnapshotHead) -> None:
+    def cut(self, frame: files.SnapshotHead) -> None:
         """Take the head of the snapshot in."""
         if self._head is not None:
-            raise damage(self._path, "it has two snapshots")
+            raise files.damage(self._path, "it has two snapshots")
         self._head = frame
         after = Position(frame.offset, frame.owner, frame.n)
         self._scan = Scan(str(self._path), after)
         if frame.cut_n == frame.n:
             self._cut = after
 
-    def entry(self, frame: LedgerRecord) -> None:
+    def entry(self, frame: files.LedgerRecord) -> None:
         """Take a record of the ledger in."""
         head, scan = self._head, self._scan
         if head is None or scan is None:
-            raise damage(self._path, f"offset {frame.offset} comes before the snapshot")
+            raise files.damage(self._path, f"offset {frame.offset} comes before the snapshot")
         entry = scan.take(frame.offset, frame.time_ms, frame.value)
         self._records += 1
         if self._cut is None and entry and (entry.owner, entry.n) == (head.owner, head.cut_n):
             self._cut = Position(entry.offset, entry.owner, entry.n)
 
-    def contents(self, header: BackupHeader) -> Contents:
+    def contents(self, header: files.BackupHeader) -> Contents:
         """Say what there is, when all has been read."""
         head, scan = self._head, self._scan
         if head is None or scan is None or len(self.parts) != head.parts:
-            raise damage(self._path, "its snapshot is not whole")
+            raise files.damage(self._path, "its snapshot is not whole")
         if self._cut is None or not self._records:
-            raise damage(self._path, f"it ends before entry n {head.cut_n} of its snapshot")
+            raise files.damage(self._path, f"it ends before entry n {head.cut_n} of its snapshot")
         snapshot = Snapshot(Position(head.offset, head.owner, head.n), head.cut_n, self.parts)
         waiting = waiting_of(snapshot)
         for lane, wanted in waiting.lanes.items():
@@ -170,7 +159,7 @@ class Examining:
             missing = next((seq for seq in wanted if seq not in found), None)
             if missing is not None:
                 what = f"message {missing} of queue {lane.queue}, lane {lane.lane}, is not in it"
-                raise damage(self._path, what)
+                raise files.damage(self._path, what)
         messages = sum(wanted.total for wanted in waiting.lanes.values())
         end = scan.next_offset
         return Contents(header, snapshot, waiting, self._cut, end, self._records, messages)

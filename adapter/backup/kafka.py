@@ -33,14 +33,7 @@ from adapter.ledger.port import LedgerUnavailable, Raw
 from adapter.ledger.snapshots import Snapshot
 from adapter.movers.progress import ever_written, topics_like
 from adapter.movers.settings import EVENTS, PARTITIONS, STREAM, MoverSettings
-from adapter.topics.admin import (
-    TopicAdmin,
-    events_spec,
-    ledger_spec,
-    progress_spec,
-    queue_spec,
-    snapshots_spec,
-)
+from adapter.topics import admin
 from adapter.topics.port import MessageMissingError, PagesUnavailableError
 from adapter.topics.reader import KafkaPageReader
 
@@ -105,7 +98,7 @@ class KafkaRestoreTarget:
         self._ledger = _on(settings, names.ledger_topic)
         self._snapshots = KafkaSnapshots(_on(settings, names.snapshots_topic))
         here = settings.destination
-        self._topics = TopicAdmin(here.bootstrap_servers, settings.topics, here.options)
+        self._topics = admin.TopicAdmin(here.bootstrap_servers, settings.topics, here.options)
         self._mark = restoring(os.urandom(16))
         self._pouring: Pouring | None = None
 
@@ -148,17 +141,17 @@ class KafkaRestoreTarget:
 
     def begin(self, queues: dict[str, int]) -> None:
         name, settings = self._name, self._settings
-        self._topics.ensure([ledger_spec(self._ledger.topic)])
+        self._topics.ensure([admin.ledger_spec(self._ledger.topic)])
         self._pouring = Pouring(self._ledger)
         self._pouring.pour(self._ledger.topic, PARTITION, self._mark)
         self._pouring.flush()
         topics = [names.queue_topic(name, *queue) for queue in queues.items()]
         self._topics.ensure(
             [
-                snapshots_spec(names.snapshots_topic(name)),
-                progress_spec(settings.progress_topic, len(PARTITIONS)),
-                events_spec(names.events_topic(name), settings.topics),
-                *(queue_spec(topic, LANES) for topic in topics),
+                admin.snapshots_spec(names.snapshots_topic(name)),
+                admin.progress_spec(settings.progress_topic, len(PARTITIONS)),
+                admin.events_spec(names.events_topic(name), settings.topics),
+                *(admin.queue_spec(topic, LANES) for topic in topics),
             ]
         )
 

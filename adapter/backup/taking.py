@@ -12,16 +12,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Protocol
 
+from adapter.backup import file as files
 from adapter.backup.contents import waiting_of
-from adapter.backup.file import (
-    BackupError,
-    BackupLane,
-    BackupWriter,
-    CopiedRecord,
-    LedgerRecord,
-    SnapshotHead,
-    SnapshotPart,
-)
 from adapter.core.contract.ranges import Ranges
 from adapter.format import entries
 from adapter.ledger.port import LedgerMismatch, Position, Raw
@@ -46,7 +38,7 @@ class BackupSource(Protocol):
     def ledger(self, first: int) -> Iterator[Raw]:
         """Read the ledger from an offset to its present end; LedgerMismatch if it is gone."""
 
-    def lane(self, lane: BackupLane, seq: int) -> Iterator[CopiedRecord]:
+    def lane(self, lane: files.BackupLane, seq: int) -> Iterator[files.CopiedRecord]:
         """Read the records of a queue's topic from a message on to their present end, in order.
 
         Nothing, if there is no such topic.
@@ -57,9 +49,9 @@ class Missing(Exception):  # noqa: N818
     """A message that a snapshot speaks of is not on its topic."""
 
 
-def take(place: BackupSource, file: BackupWriter) -> None:
+def take(place: BackupSource, file: files.BackupWriter) -> None:
     """Write all of a backup but its header. Raises LedgerError."""
-    through: dict[BackupLane, int] = {}
+    through: dict[files.BackupLane, int] = {}
     before: Snapshot | None = None
     trouble = ""
     for _ in range(SNAPSHOTS_MAX):
@@ -82,7 +74,7 @@ def take(place: BackupSource, file: BackupWriter) -> None:
             file.back(mark)
             continue
         return
-    raise BackupError(
+    raise files.BackupError(
         f"queue manager {place.name} was not backed up: {trouble}. If topics were deleted or "
         "changed, no backup can be whole; if it is very busy, try again later"
     )
@@ -92,7 +84,7 @@ def _empty(place: BackupSource) -> Snapshot:
     """Stand for a ledger from its beginning: nothing was, when the first owner came."""
     first, end = place.bounds()
     if first:
-        raise BackupError(
+        raise files.BackupError(
             f"the ledger of {place.name} begins at offset {first}, and no snapshot stands for what "
             f"lay before: restore the topic of its snapshots from a copy"
         )
@@ -101,25 +93,24 @@ def _empty(place: BackupSource) -> Snapshot:
         if validity.judge_value(raw.value)[0] is Verdict.OWNER_CHANGED:
             after = Position(raw.offset, validity.owner, 0)
             return Snapshot(after, 0, [entries.encode_by_schema([])])
-    raise BackupError(
+    raise files.BackupError(
         f"the ledger of {place.name} is empty: no owner has begun, and there is nothing to back up"
     )
 
 
 def _copy(
     place: BackupSource,
-    lane: BackupLane,
+    lane: files.BackupLane,
     seqs: Ranges,
-    whole: dict[int, list[CopiedRecord]],
-    through: dict[BackupLane, int],
-    file: BackupWriter,
+    whole: dict[int, list[files.CopiedRecord]],
+    through: dict[files.BackupLane, int],
+    file: files.BackupWriter,
 ) -> None:
     """Copy those messages of a lane that have not been copied before.
 
     whole: some that need not be on the topic.
     """
-    done = through.get(lane, 0)
-    wanted = seqs.at_or_after(done + 1)
+    wanted = seqs.at_or_after(through.get(lane, 0) + 1)
     if wanted is None:
         return
     last = seqs.spans()[-1][1]
@@ -138,8 +129,8 @@ def _copy(
 
 
 def _fill(
-    copies: Iterator[CopiedRecord], whole: dict[int, list[CopiedRecord]], first: int
-) -> Iterator[CopiedRecord]:
+    copies: Iterator[files.CopiedRecord], whole: dict[int, list[files.CopiedRecord]], first: int
+) -> Iterator[files.CopiedRecord]:
     """Fill in what a topic lacks."""
     left = deque(sorted(seq for seq in whole if seq >= first))
     for copied in copies:
@@ -152,12 +143,12 @@ def _fill(
         yield from whole[seq]
 
 
-def _write_ledger(place: BackupSource, snapshot: Snapshot, file: BackupWriter) -> None:
+def _write_ledger(place: BackupSource, snapshot: Snapshot, file: files.BackupWriter) -> None:
     after = snapshot.after
     file.write(
-        SnapshotHead(after.offset, after.owner, after.n, snapshot.cut_n, len(snapshot.parts))
+        files.SnapshotHead(after.offset, after.owner, after.n, snapshot.cut_n, len(snapshot.parts))
     )
     for part in snapshot.parts:
-        file.write(SnapshotPart(part))
+        file.write(files.SnapshotPart(part))
     for raw in place.ledger(after.offset):
-        file.write(LedgerRecord(raw.offset, raw.time_ms, raw.value))
+        file.write(files.LedgerRecord(raw.offset, raw.time_ms, raw.value))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from importlib import metadata
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from adapter.backup.kafka import KafkaBackupSource, KafkaRestoreTarget
 from adapter.cli import output
 from adapter.cli.verify import Observation, Verifier
 from adapter.command import default_kafka, failures, options
+from adapter.command.options import KafkaClient
 from adapter.format import names
 from adapter.format.schemas import VERSION as ENTRY_VERSION
 from adapter.ledger.envelope import VERSION as ENVELOPE_VERSION
@@ -47,6 +48,7 @@ from adapter.owner.replay import LedgerUnreadableError, known_entries
 from adapter.topics.admin import TopicError, settings_for
 
 ANSWER_S = 10.0
+EXPECTED = (LedgerError, TopicError, Doubtful, OwnedElsewhereError, LedgerUnreadableError)
 
 
 class VerifyReport(Struct, kw_only=True):
@@ -69,30 +71,23 @@ class VerifyReport(Struct, kw_only=True):
     help="Verify this backup instead of the ledger on Kafka.",
 )  # fmt: skip
 @options.json_output
-def verify(
-    name: str,
-    bootstrap_servers: str | None,
-    command_config: Path | None,
-    settings: dict[str, str],
-    file: Path | None,
-    as_json: bool,
-) -> None:
+def verify(name: str, kafka: KafkaClient, file: Path | None, as_json: bool) -> None:
     """Read the whole ledger of queue manager NAME as an owner that starts does; find what is wrong.
 
     Every record is judged, read and replayed into a queue manager of its own; nothing is written.
     Duplicates and void records are reported, and harmless: failures leave them behind. All else is
     an anomaly, and the exit status is 1.
     """
-    with _failures():
+    with failures.expect(*EXPECTED):
         if file is not None:
             found = _examine(file, name)
             raws = (one.raw() for one in files.read(file) if isinstance(one, LedgerRecord))
             verifier = Verifier(name, found.snapshot)
             report = _verify(str(file), verifier, raws, found.records, as_json)
         else:
-            servers = bootstrap_servers or default_kafka.servers()
-            ledger = _ledger(name, servers, command_config, settings)
-            movers = _movers(name, servers, command_config, settings)
+            servers = kafka.servers or default_kafka.servers()
+            kafka = msgspec.structs.replace(kafka, servers=servers)
+            ledger, movers = _ledger(name, kafka), _movers(name, kafka)
             check_ledger_is_there(movers)
             whole = Whole(ledger)
             size = whole.end - whole.first
@@ -202,22 +197,15 @@ class CountedSource(KafkaBackupSource):
 @click.argument("file", type=click.Path(path_type=Path))
 @options.kafka_client
 @options.json_output
-def backup(
-    name: str,
-    file: Path,
-    bootstrap_servers: str,
-    command_config: Path | None,
-    settings: dict[str, str],
-    as_json: bool,
-) -> None:
+def backup(name: str, file: Path, kafka: KafkaClient, as_json: bool) -> None:
     """Write all of queue manager NAME, as it is now, to a new FILE.
 
     The queue manager may run meanwhile. The file holds the newest snapshot, the messages that it
     speaks of and the ledger behind it; it is read once more when it is written. `mqk ledger verify
     NAME --file FILE` checks it further, and `mqk ledger restore` writes it back.
     """
-    with _failures():
-        movers = _movers(name, bootstrap_servers, command_config, settings)
+    with failures.expect(*EXPECTED):
+        movers = _movers(name, kafka)
         made_ms = time.time_ns() // 1_000_000
         header = BackupHeader(queue_manager=name, made_ms=made_ms, versions=versions())
         with (
@@ -227,9 +215,7 @@ def backup(
         ):
             taking.take(source, writer)
         found = _examine_new(file)
-        for lost in _find_losses(
-            _ledger(name, bootstrap_servers, command_config, settings), movers
-        ):
+        for lost in _find_losses(_ledger(name, kafka), movers):
             failures.tell(f"warning: {lost.text}. The backup holds what the ledger still says")
     if as_json:
         _emit(name, file, found)
@@ -277,26 +263,16 @@ def _what(found: Contents) -> str:
 )  # fmt: skip
 @options.confirmation("Delete all topics of queue manager {name}?", "delete_topics")
 @options.json_output
-def restore(
-    name: str,
-    file: Path,
-    bootstrap_servers: str,
-    command_config: Path | None,
-    settings: dict[str, str],
-    delete_topics: bool,
-    as_json: bool,
-) -> None:
+def restore(name: str, file: Path, kafka: KafkaClient, delete_topics: bool, as_json: bool) -> None:
     """Write the backup FILE to a Kafka that holds nothing of queue manager NAME.
 
     The queue manager must not run. The whole file is checked before anything is written. A restore
     that did not come to its end is begun again by the same command.
     """
-    with _failures():
+    with failures.expect(*EXPECTED):
         found = _examine(file, name)
-        movers = _movers(name, bootstrap_servers, command_config, settings)
-        target = KafkaRestoreTarget(movers)
-        ledger = _ledger(name, bootstrap_servers, command_config, settings)
-        _clear(file, target, name, ledger, delete_topics)
+        target = KafkaRestoreTarget(_movers(name, kafka))
+        _clear(file, target, name, _ledger(name, kafka), delete_topics)
         with output.progress("restoring", found.messages + found.records) as step:
             restoring.restore(file, found, target, step)
         kept = target.inbound()
@@ -310,7 +286,7 @@ def restore(
             "receives them from where the backup stands"
         )
     click.echo(
-        f"start it with `mqk qmgr start {name} --bootstrap-server {bootstrap_servers}`; what the "
+        f"start it with `mqk qmgr start {name} --bootstrap-server {kafka.servers}`; what the "
         "ledger holds besides is copied to the topics then"
     )
 
@@ -335,7 +311,6 @@ def _clear(
 
 
 def _examine(file: Path, name: str) -> Contents:
-    """Read a whole backup of this queue manager."""
     header = files.read_header(file)
     if header.queue_manager != name:
         raise failures.Failed(
@@ -350,35 +325,16 @@ def versions() -> dict[str, str | int]:
     return {"mqk": metadata.version("mqk"), "envelope": ENVELOPE_VERSION, "entry": ENTRY_VERSION}
 
 
-def _ledger(
-    name: str, servers: str, command_config: Path | None, settings: dict[str, str]
-) -> LedgerSettings:
-    return LedgerSettings(
-        bootstrap_servers=servers,
-        topic=names.ledger_topic(name),
-        client=options.kafka_options(command_config, settings),
-    )
+def _ledger(name: str, kafka: KafkaClient) -> LedgerSettings:
+    topic = names.ledger_topic(name)
+    return LedgerSettings(bootstrap_servers=kafka.servers, topic=topic, client=kafka.options)
 
 
-def _movers(
-    name: str, servers: str, command_config: Path | None, settings: dict[str, str]
-) -> MoverSettings:
-    client = options.kafka_options(command_config, settings)
+def _movers(name: str, kafka: KafkaClient) -> MoverSettings:
+    servers, client = kafka.servers, kafka.options
     return MoverSettings(
         queue_manager=name,
         source=KafkaCluster(servers, client),
         destination=KafkaCluster(servers, client),
         topics=settings_for(servers, client, ANSWER_S),
     )
-
-
-EXPECTED = (LedgerError, TopicError, Doubtful, OwnedElsewhereError, LedgerUnreadableError)
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    """Whatever is expected to go wrong is one sentence."""
-    try:
-        yield
-    except EXPECTED as problem:
-        raise failures.Failed(str(problem)) from problem

@@ -9,24 +9,17 @@ import json
 import os
 import threading
 import urllib.request
+from operator import attrgetter
 from uuid import UUID
 
 import click
-import msgspec
 
-from adapter import launch
+from adapter import launch, servicebroker
 from adapter.cli import output
 from adapter.cli.trigger_monitor import environment, tell_all
 from adapter.command import failures, options, signals
 from adapter.core.attributes.broker import ROLLBACKS_MAX
 from adapter.core.contract.broker import EVENTS, QUEUE_DISABLED
-from adapter.servicebroker import (
-    ActivationService,
-    QueueActivation,
-    QueueEvent,
-    ServiceBroker,
-    connect,
-)
 from adapter.servicebroker.activation import as_argument
 
 WEBHOOK_TIMEOUT_S = 10.0
@@ -62,9 +55,9 @@ LISTS: dict[str, tuple[str, tuple[str, ...]]] = {
 """What `mqk broker list` shows: the view, and which of its columns are in the table."""
 
 
-def session(qmgr: str) -> ServiceBroker:
+def session(qmgr: str) -> servicebroker.ServiceBroker:
     """Open a session."""
-    return connect(qmgr, application="mqk broker")
+    return servicebroker.connect(qmgr, application="mqk broker")
 
 
 @click.group()
@@ -86,11 +79,7 @@ def show(kind: str, as_json: bool, qmgr: str) -> None:
     view, columns = LISTS[kind]
     with session(qmgr) as opened:
         rows = getattr(opened, view)()
-    if as_json:
-        for row in rows:
-            output.emit(msgspec.structs.asdict(row))
-    else:
-        output.table(columns, ([getattr(row, one) for one in columns] for row in rows))
+    output.listing(rows, as_json, columns, attrgetter(*columns))
 
 
 @broker.command()
@@ -154,8 +143,7 @@ def queue(name: str, status: bool | None, as_json: bool, qmgr: str) -> None:
         output.table(("attribute", "value"), rows.items())
 
 
-def _activation_rows(activation: QueueActivation | None) -> dict[str, object]:
-    """Show the activation of a queue."""
+def _activation_rows(activation: servicebroker.QueueActivation | None) -> dict[str, object]:
     if activation is None:
         return {"activation": "none"}
     return {
@@ -186,7 +174,7 @@ def alerts(program: str | None, webhook: str | None, event: str, qmgr: str) -> N
         raise click.UsageError("Give --run or --webhook.")
     stop = threading.Event()
 
-    def alert(one: QueueEvent) -> None:
+    def alert(one: servicebroker.QueueEvent) -> None:
         text = json.dumps(
             {
                 "event": one.event,
@@ -229,7 +217,9 @@ def activate(queues: tuple[str, ...], allow: tuple[str, ...], qmgr: str) -> None
     """
     tell_all("adapter.servicebroker")
     with session(qmgr) as opened:
-        service = ActivationService(opened, queues, allow=allow, environment=environment(qmgr))
+        service = servicebroker.ActivationService(
+            opened, queues, allow=allow, environment=environment(qmgr)
+        )
         with signals.ending(service.stop):
             service.start()
             which = (
@@ -240,7 +230,7 @@ def activate(queues: tuple[str, ...], allow: tuple[str, ...], qmgr: str) -> None
     failures.tell("activation has ended")
 
 
-def _run(program: str, one: QueueEvent, text: str) -> None:
+def _run(program: str, one: servicebroker.QueueEvent, text: str) -> None:
     """Start a program and wait for its end; what fails is said, and the alerts go on."""
     try:
         child = launch.start(

@@ -13,23 +13,10 @@ from typing import Any
 
 import click
 
+from adapter import config as configuration
 from adapter.cli import output, settings
 from adapter.command import failures, options
 from adapter.command.grouped import GroupedCommand
-from adapter.config import (
-    FILE,
-    FILE_VARIABLE,
-    OPTION_PREFIX,
-    OPTIONS,
-    OUR_OPTIONS,
-    RUNS_CODE,
-    SETTINGS,
-    WITH_PASSWORD,
-    ConfigError,
-    Setting,
-    SettingValue,
-    missing,
-)
 from adapter.server.listener import NotLoopbackError, check_loopback
 from adapter.topics.admin import TopicError, admin_client
 
@@ -52,24 +39,22 @@ def check(file: Path | None, as_json: bool, **given: Any) -> None:
     """
     options.not_both("FILE", file, "--config", given["config_file"])
     given["config_file"] = file or given["config_file"]
-    try:
+    with failures.expect(configuration.ConfigError, NotLoopbackError, TopicError):
         found = settings.load(None, given)
-        if found["remote_clients"] != WITH_PASSWORD:
+        if found["remote_clients"] != configuration.WITH_PASSWORD:
             check_loopback(found.address[0])
         admin_client(found["kafka.bootstrap_servers"], found.kafka_options)
-    except (ConfigError, NotLoopbackError, TopicError) as problem:
-        raise failures.Failed(str(problem)) from problem
     if as_json:
         for one in found.all():
             output.emit({"key": one.key, "value": shown(one), "from": one.source})
     else:
         rows = [(one.key, str(shown(one)), one.source) for one in found.all()]
         output.table(("setting", "value", "from"), rows)
-    for text in missing(found):
+    for text in configuration.missing(found):
         failures.tell(f"note: {text}")
 
 
-def shown(value: SettingValue) -> Any:
+def shown(value: configuration.SettingValue) -> Any:
     """A value as people may see it."""
     return HIDDEN if value.is_secret else value.value
 
@@ -108,14 +93,14 @@ def shipped_file(name: str) -> str:
 def page() -> Iterator[str]:
     """The lines of docs/operations/configuration.md."""
     yield from HEAD.format(
-        file=FILE,
-        variable=FILE_VARIABLE,
-        prefix=OPTION_PREFIX,
-        runs_code=", ".join(f"`{one}`" for one in sorted(RUNS_CODE)),
+        file=configuration.FILE,
+        variable=configuration.FILE_VARIABLE,
+        prefix=configuration.OPTION_PREFIX,
+        runs_code=", ".join(f"`{one}`" for one in sorted(configuration.RUNS_CODE)),
     ).splitlines()
     yield from ("", "| setting | takes | default | flag | environment | what it is |")
     yield "|---|---|---|---|---|---|"
-    for one in SETTINGS.values():
+    for one in configuration.SETTINGS.values():
         flag = "the argument `NAME`" if one.flag == "NAME" else f"`{one.flag}`"
         cells = (
             f"`{one.key}`", takes(one), default(one), flag, f"`{one.environment}`", one.meaning,
@@ -124,19 +109,19 @@ def page() -> Iterator[str]:
     yield from ("", "## An example", "", "```toml", *example(), "```", "")
     yield from ("## Options of the Kafka client that are refused", "")
     yield "mqk's guarantees depend on these options, or they have their own setting:"
-    yield ", ".join(f"`{name}`" for name in sorted(OUR_OPTIONS)) + "."
+    yield ", ".join(f"`{name}`" for name in sorted(configuration.OUR_OPTIONS)) + "."
 
 
-def takes(setting: Setting) -> str:
+def takes(setting: configuration.Setting) -> str:
     """Which values a setting takes."""
     if setting.choices:
         return ", ".join(f"`{one}`" for one in setting.choices)
     if setting.bounds:
         return "{} to {}".format(*setting.bounds)
-    return "a table of text" if setting.key == OPTIONS else "text"
+    return "a table of text" if setting.key == configuration.OPTIONS else "text"
 
 
-def default(setting: Setting) -> str:
+def default(setting: configuration.Setting) -> str:
     """Its default, as it is written in the file."""
     return written(setting.default) if setting.default not in ("", {}) else "none"
 
@@ -149,7 +134,7 @@ def written(value: object) -> str:
 def example() -> Iterator[str]:
     """Every setting in a file, those that need not be said as comments."""
     table = ""
-    for one in SETTINGS.values():
+    for one in configuration.SETTINGS.values():
         head, _, name = one.key.rpartition(".")
         if head != table:
             table = head

@@ -36,15 +36,12 @@ def show(units: bool, qmgr: str, as_json: bool) -> None:
     others = [one for one in found.values() if one.application != APPLICATION]
     if units:
         _show_units(flying, found, as_json)
-    elif as_json:
-        for one in others:
-            output.emit(msgspec.structs.asdict(one))
     else:
         headings = (
             "number", "application", "user", "address", "since", "handles", "waiting gets",
             "units", "messages", "oldest unit (s)",
         )  # fmt: skip
-        output.table(headings, [_row(one) for one in others])
+        output.listing(others, as_json, headings, _row)
 
 
 def _row(one: ConnectionStatus) -> tuple[object, ...]:
@@ -93,8 +90,6 @@ def end(number: int, qmgr: str, as_json: bool) -> None:
     """
     with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         count = qm.end_connection(number)
-    if as_json:
-        output.emit({"connection": number, "ended": True, "units_backed_out": count})
-    else:
-        units = "1 unit was" if count == 1 else f"{count} units were"
-        click.echo(f"connection {number} was ended; {units} backed out")
+    units = "1 unit was" if count == 1 else f"{count} units were"
+    text = f"connection {number} was ended; {units} backed out"
+    output.done(text, as_json, connection=number, ended=True, units_backed_out=count)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 from adapter.cli import completion, output
 from adapter.cli.connected import connect
@@ -27,16 +26,12 @@ def show(pattern: str, qmgr: str, as_json: bool) -> None:
     """Show the consumers of the queues that match PATTERN, and the messages assigned to them."""
     with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         found = qm.consumers(pattern)
-    if as_json:
-        for one in found:
-            output.emit(msgspec.structs.asdict(one))
-        return
     headings = (
         "queue", "consumer", "connection", "idle (s)", "timeout (s)", "consumed", "assigned",
         "messages",
         "deliveries",
     )  # fmt: skip
-    output.table(headings, [_row(one) for one in found])
+    output.listing(found, as_json, headings, _row)
 
 
 def _row(one: ConsumerStatus) -> tuple[object, ...]:
@@ -62,7 +57,5 @@ def delete(queue: str, name: str, qmgr: str, as_json: bool) -> None:
     """
     with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
         count = qm.delete_consumer(queue, name)
-    if as_json:
-        output.emit({"queue": queue, "consumer": name, "deleted": True, "messages_back": count})
-    else:
-        click.echo(f"consumer {name} of queue {queue} deleted; {count_of(count)} returned")
+    text = f"consumer {name} of queue {queue} deleted; {count_of(count)} returned"
+    output.done(text, as_json, queue=queue, consumer=name, deleted=True, messages_back=count)

@@ -55,20 +55,14 @@ class DoctorCheck(Struct):
 )
 @options.kafka_client_if_wanted
 @options.json_output
-def doctor(
-    qmgr: str | None,
-    bootstrap_servers: str | None,
-    command_config: Path | None,
-    settings: dict[str, str],
-    as_json: bool,
-) -> None:
+def doctor(qmgr: str | None, kafka: options.KafkaClient, as_json: bool) -> None:
     """Look for what is missing or wrong; exit status 1 if there is a problem."""
     checks: list[Callable[[], Iterator[DoctorCheck]]] = [machine, imports, free_ports]
     local = detached.status()
-    servers = bootstrap_servers or (local.bootstrap_servers if local.running else None)
+    servers = kafka.servers or (local.bootstrap_servers if local.running else None)
     if servers:
-        client = options.kafka_options(command_config, settings)
-        checks.append(lambda: kafka(servers, client))
+        client = kafka.options
+        checks.append(lambda: ask_kafka(servers, client))
     address = qmgr or _default_queue_manager()
     if address is not None:
         checks.append(lambda: queue_manager(address))
@@ -177,7 +171,7 @@ def _default_queue_manager() -> str | None:
     return address
 
 
-def kafka(servers: str, client: dict[str, str]) -> Iterator[DoctorCheck]:
+def ask_kafka(servers: str, client: dict[str, str]) -> Iterator[DoctorCheck]:
     """Whether Kafka answers, and what could lose messages there."""
     try:
         found = cluster.examine(servers, client)

@@ -92,14 +92,8 @@ def get(
                 show(message, as_json, raw)
             got += 1
     if got < wanted and not everything:
-        raise NothingCame(shortage(queue, got, wanted), queue)
-
-
-def shortage(queue: str, got: int, wanted: int) -> str:
-    """Say that too few messages were available."""
-    if wanted == 1:
-        return f"no message available on {queue}"
-    return f"only {got} of {wanted} messages were available on {queue}"
+        few = f"only {got} of {wanted} messages were available on {queue}"
+        raise NothingCame(few if wanted > 1 else f"no message available on {queue}", queue)
 
 
 def show(message: adapter.Message, as_json: bool, raw: bool) -> None:

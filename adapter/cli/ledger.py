@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import msgspec
@@ -48,33 +47,22 @@ ledger.add_command(backups.restore)
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of records to show.")
 @options.json_output
 def show(
-    name: str,
-    bootstrap_servers: str,
-    command_config: Path | None,
-    settings: dict[str, str],
-    first: int,
-    limit: int | None,
-    as_json: bool,
+    name: str, kafka: options.KafkaClient, first: int, limit: int | None, as_json: bool
 ) -> None:
     """Explain the ledger of queue manager NAME, entry by entry, up to its present end.
 
     Records that do not count (duplicates, void and corrupt ones) are shown and marked.
     """
-    found = LedgerSettings(
-        bootstrap_servers=bootstrap_servers,
-        topic=names.ledger_topic(name),
-        client=options.kafka_options(command_config, settings),
-    )
+    topic = names.ledger_topic(name)
+    found = LedgerSettings(bootstrap_servers=kafka.servers, topic=topic, client=kafka.options)
     wanted = (shown for shown in read(found) if shown.offset >= first)
-    try:
+    with failures.expect(LedgerError):
         for shown in itertools.islice(wanted, limit):
             if as_json:
                 fields = msgspec.structs.asdict(shown)
                 output.emit({key: value for key, value in fields.items() if key != "lines"})
             else:
                 click.echo(as_text(shown))
-    except LedgerError as problem:
-        raise failures.Failed(str(problem)) from problem
 
 
 def read(settings: LedgerSettings) -> Iterator[Shown]:

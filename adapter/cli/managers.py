@@ -32,10 +32,8 @@ class Manager(Struct):
 
 def found(servers: str, client: Mapping[str, str]) -> list[Manager]:
     """Look at every ledger of a Kafka; Failed if it does not answer."""
-    try:
+    with failures.expect(cluster.NotReachedError):
         topics = cluster.topics(servers, client)
-    except cluster.NotReachedError as problem:
-        raise failures.Failed(str(problem)) from problem
     owned = [(names.parse_ledger_topic(topic), topic) for topic in topics]
     return [
         _look(name, LedgerSettings(bootstrap_servers=servers, topic=topic, client=dict(client)))

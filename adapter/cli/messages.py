@@ -39,8 +39,11 @@ class MessageLine(Struct, forbid_unknown_fields=True):
     last_in_group: bool = False
     priority: int | None = None
     persistent: bool | None = None
+    backout_count: int = 0
+    put_time: str = ""
     expiry_s: float | None = None
     deliver_at: str = ""
+    destination: str = ""
     format: str = ""
     message_type: int = 8
     report: int = 0
@@ -51,25 +54,16 @@ class MessageLine(Struct, forbid_unknown_fields=True):
     reply_to_queue_manager: str = ""
     properties: dict[str, Any] = {}
     dead_letter: adapter.DeadLetter | None = None
-    backout_count: int = 0
-    put_time: str = ""
-    destination: str = ""
     unit_id: str = ""
     unit_index: int = 0
     unit_size: int = 0
 
 
 NOT_OF_A_PUT = frozenset(
-    [
-        "body_hex",
-        "deliver_at",
-        "backout_count",
-        "put_time",
-        "destination",
-        "unit_id",
-        "unit_index",
-        "unit_size",
-    ]
+    {
+        *("body_hex", "deliver_at", "backout_count", "put_time", "destination"),
+        *("unit_id", "unit_index", "unit_size"),
+    }
 )
 """Fields of MessageLine that adapter.Message lacks, or that are read otherwise."""
 
@@ -143,39 +137,16 @@ def as_json(message: adapter.Message) -> dict[str, Any]:
         body: dict[str, Any] = {"body": message.body.decode()}
     except UnicodeDecodeError:
         body = {"body_hex": message.body}
-    return body | {
-        "message_id": message.message_id,
-        "correlation_id": message.correlation_id,
-        "group_id": message.group_id,
-        "group_seq": message.group_seq,
-        "last_in_group": message.last_in_group,
-        "priority": message.priority,
-        "persistent": message.persistent,
-        "backout_count": message.backout_count,
-        "put_time": time_of(message.put_time),
-        "expiry_s": message.expiry_s,
-        "deliver_at": time_of(message.deliver_at),
-        "destination": message.destination,
-        "format": message.format,
-        "message_type": message.message_type,
-        "report": message.report,
-        "feedback": message.feedback,
-        "encoding": message.encoding,
-        "ccsid": message.ccsid,
-        "reply_to": message.reply_to,
-        "reply_to_queue_manager": message.reply_to_queue_manager,
-        "properties": message.properties or {},
-        "dead_letter": dead_letter(message),
-        "unit_id": message.unit_id,
-        "unit_index": message.unit_index,
-        "unit_size": message.unit_size,
-    }
-
-
-def dead_letter(message: adapter.Message) -> dict[str, Any] | None:
-    """The dead-letter header, if there is one."""
+    names = [name for name in MessageLine.__struct_fields__ if not name.startswith("body")]
     header = message.dead_letter
-    return None if header is None else msgspec.structs.asdict(header)
+    return {
+        **body,
+        **{name: getattr(message, name) for name in names},
+        "put_time": time_of(message.put_time),
+        "deliver_at": time_of(message.deliver_at),
+        "properties": message.properties or {},
+        "dead_letter": None if header is None else msgspec.structs.asdict(header),
+    }
 
 
 def as_line(message: adapter.Message) -> str:
@@ -196,5 +167,4 @@ def time_of(when: datetime | None) -> str:
     """A time as people write it, UTC."""
     if when is None:
         return ""
-    text = when.astimezone(UTC).isoformat(timespec="milliseconds")
-    return text.replace("+00:00", "Z")
+    return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

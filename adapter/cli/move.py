@@ -75,10 +75,8 @@ def move(
             raise failures.Failed(
                 f"{problem}; moved before: {messages.count_of(moved)}"
             ) from problem
-    if as_json:
-        output.emit({"source": source, "target": target, "moved": moved})
-    else:
-        click.echo(f"{messages.count_of(moved)} moved from {source} to {target}")
+    text = f"{messages.count_of(moved)} moved from {source} to {target}"
+    output.done(text, as_json, source=source, target=target, moved=moved)
 
 
 def move_unit(

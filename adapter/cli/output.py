@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -44,6 +44,28 @@ def emit(value: object) -> None:
     """Print one line of JSON, at once: the next one may take a while. Bytes: in hexadecimal."""
     click.echo(msgspec.json.encode(printable(value)))
     sys.stdout.flush()
+
+
+def done(text: str, as_json: bool, **figures: object) -> None:
+    """Report what a command has done: a sentence, or with --json the figures as one object."""
+    if as_json:
+        emit(figures)
+    else:
+        click.echo(text)
+
+
+def listing(
+    found: Iterable[msgspec.Struct],
+    as_json: bool,
+    headings: Sequence[str],
+    row: Callable[[Any], Sequence[object]] = msgspec.structs.astuple,
+) -> None:
+    """Print what was found: a table of a row each, or with --json all fields, an object a line."""
+    if as_json:
+        for one in found:
+            emit(msgspec.structs.asdict(one))
+    else:
+        table(headings, map(row, found))
 
 
 def printable(value: Any) -> Any:

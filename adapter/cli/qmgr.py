@@ -84,11 +84,9 @@ def start(
     come from flags, the environment and a file, in this order; see `mqk config check`.
     """
     wanted = msgspec.structs.replace(wanted_settings(name, given), take_over=take_over)
-    try:
-        if not wanted.remote_clients:
+    if not wanted.remote_clients:
+        with failures.expect(NotLoopbackError):
             check_loopback(wanted.host)
-    except NotLoopbackError as problem:
-        raise failures.Failed(str(problem)) from problem
     if in_background:
         log = log or background.log_file(wanted.queue_manager)
         ReadyLine(as_json).show(background.start(wanted, log))
@@ -141,10 +139,7 @@ def stop(name: str | None, immediate: bool, qmgr: str, as_json: bool) -> None:
         end = ManagerEnd(name, qmgr, qm.figures())
         qm.stop_queue_manager(immediate=immediate)
     end.wait(STOP_TIMEOUT_S)
-    if as_json:
-        output.emit({"queue_manager": name, "stopped": True})
-    else:
-        click.echo(f"queue manager {name} has stopped")
+    output.done(f"queue manager {name} has stopped", as_json, queue_manager=name, stopped=True)
 
 
 @qmgr.command()
@@ -210,15 +205,7 @@ def flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ob
 @qmgr.command("list")
 @options.kafka_client
 @options.json_output
-def list_(
-    bootstrap_servers: str, command_config: Path | None, settings: dict[str, str], as_json: bool
-) -> None:
+def list_(kafka: options.KafkaClient, as_json: bool) -> None:
     """List the queue managers of a Kafka, and their states."""
-    client = options.kafka_options(command_config, settings)
-    found = managers.found(bootstrap_servers, client)
-    if as_json:
-        for one in found:
-            output.emit(msgspec.structs.asdict(one))
-    else:
-        headings = ("queue manager", "state", "last entry (s ago)", "owner")
-        output.table(headings, [msgspec.structs.astuple(one) for one in found])
+    found = managers.found(kafka.servers, kafka.options)
+    output.listing(found, as_json, ("queue manager", "state", "last entry (s ago)", "owner"))

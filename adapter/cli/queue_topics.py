@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -35,13 +34,7 @@ class QueueTopic(Struct, frozen=True):
 @options.kafka_client_if_wanted
 @options.json_output
 def topics(
-    orphaned: bool,
-    delete: bool,
-    qmgr: str,
-    bootstrap_servers: str | None,
-    command_config: Path | None,
-    settings: dict[str, str],
-    as_json: bool,
+    orphaned: bool, delete: bool, qmgr: str, kafka: options.KafkaClient, as_json: bool
 ) -> None:
     """List the topics of the queue manager's queues.
 
@@ -51,23 +44,24 @@ def topics(
     """
     if delete and not orphaned:
         raise click.UsageError("--delete goes with --orphaned")
-    client = options.kafka_options(command_config, settings)
+    client = kafka.options
     with connect(qmgr, "mqk queue") as qm:
-        servers = bootstrap_servers or qm.bootstrap_servers
+        servers = kafka.servers or qm.bootstrap_servers
         if not servers:
             raise failures.Failed(f"queue manager {qm.name} runs in memory: it has no topics")
-        try:
+        with failures.expect(cluster.NotReachedError):
             # Before the queues: a topic that is there now is of a queue that was defined before.
             there = cluster.topics(servers, client, names.queue_topic(qm.name, ""))
-        except cluster.NotReachedError as problem:
-            raise failures.Failed(str(problem)) from problem
         living = {one.name: one.incarnation for one in qm.queues(system=True)}
         parked = qm.figures().get("movers_parked", {})
     found = examine(there, living, parked)
     if orphaned:
         found = [one for one in found if one.orphaned]
     if delete:
-        _delete(servers, client, [one.topic for one in found])
+        with failures.expect(TopicError):
+            TopicAdmin(servers, TopicSettings.for_brokers(1), client).delete(
+                [one.topic for one in found]
+            )
     _show(found, parked, delete, as_json)
 
 
@@ -84,13 +78,6 @@ def examine(
         orphaned = living.get(queue) != incarnation
         found.append(QueueTopic(topic, queue, incarnation, orphaned, topic in parked))
     return found
-
-
-def _delete(servers: str, client: dict[str, str], listed: list[str]) -> None:
-    try:
-        TopicAdmin(servers, TopicSettings.for_brokers(1), client).delete(listed)
-    except TopicError as problem:
-        raise failures.Failed(str(problem)) from problem
 
 
 def _show(found: list[QueueTopic], parked: Mapping[str, Any], deleted: bool, as_json: bool) -> None:

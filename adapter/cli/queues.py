@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+import msgspec
 
 import adapter
 from adapter.cli import completion, messages, output, queue_topics
@@ -70,10 +71,7 @@ def given(attributes: dict[str, Any]) -> dict[str, Any]:
 
 def done(name: str, what: str, as_json: bool) -> None:
     """Report what was done to a queue."""
-    if as_json:
-        output.emit({"queue": name, what: True})
-    else:
-        click.echo(f"queue {name} {what}")
+    output.done(f"queue {name} {what}", as_json, **{"queue": name, what: True})
 
 
 def warn_of_missing(qm: adapter.Connection, name: str, wanted: dict[str, Any]) -> None:
@@ -152,7 +150,8 @@ def show(pattern: str, attributes: bool, qmgr: str, as_json: bool) -> None:
             raise refusal(Reason.QUEUE_NOT_FOUND, pattern)
     if as_json:
         for name, status in statuses.items():
-            output.emit({**figures(status), "attributes": described.get(name, {})})
+            figures = msgspec.structs.asdict(status)
+            output.emit(figures | {"attributes": described.get(name, {})})
     elif attributes:
         rows = [
             (name, row.name, row.attribute.keyword, values[row.name])
@@ -177,11 +176,6 @@ COLUMNS = (
     ("waiting gets", "waiting_gets"),
     ("oldest age (s)", "oldest_message_age_s"),
 )
-
-
-def figures(status: Any) -> dict[str, Any]:
-    """All figures of a queue."""
-    return {name: getattr(status, name) for name in status.__struct_fields__}
 
 
 queue.add_command(show, "list")  # the word of the other groups
@@ -213,7 +207,5 @@ def purge(name: str, qmgr: str, as_json: bool) -> None:
     """Discard every message on the queue NAME that no unit holds."""
     with connect(qmgr, "mqk queue") as qm, qm.queue(name) as opened:
         count = opened.purge()
-    if as_json:
-        output.emit({"queue": name, "purged": count})
-    else:
-        click.echo(f"{messages.count_of(count)} purged from {name}")
+    text = f"{messages.count_of(count)} purged from {name}"
+    output.done(text, as_json, queue=name, purged=count)

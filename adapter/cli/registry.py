@@ -58,13 +58,6 @@ def at_registry(command: options.Command) -> options.Command:
     )(command)  # fmt: skip
 
 
-def of_subject(command: options.Command) -> options.Command:
-    """--subject: which one."""
-    return click.option(
-        "--subject", required=True, metavar="NAME", help="The subject, such as ORDERS-value."
-    )(command)  # fmt: skip
-
-
 @click.group()
 def registry() -> None:
     """Avro schemas: serve a registry on a topic, ask any registry, compare schemas."""
@@ -78,28 +71,17 @@ def registry() -> None:
     metavar="HOST:PORT", help="HOST:PORT on loopback; port 0: any free port.",
 )  # fmt: skip
 @options.json_output
-def serve(
-    bootstrap_servers: str,
-    command_config: Path | None,
-    settings: dict[str, str],
-    name: str,
-    listen: tuple[str, int],
-    as_json: bool,
-) -> None:
+def serve(kafka: options.KafkaClient, name: str, listen: tuple[str, int], as_json: bool) -> None:
     """Serve a schema registry on a topic, which is created if it does not exist, until SIGTERM.
 
     Several may serve the same topic: each answers with what any of them has registered.
     """
-    client = options.kafka_options(command_config, settings)
     told = threading.Event()
-    with closing(topic.on_kafka(bootstrap_servers, name, client)) as kept:
+    with closing(topic.on_kafka(kafka.servers, name, kafka.options)) as kept:
         kept.subjects()
         with http.RegistryServer(kept) as server, signals.ending(told.set):
             url = server.start(*listen)
-            if as_json:
-                output.emit({"url": url, "topic": name})
-            else:
-                click.echo(f"schema registry on topic {name}: {url}")
+            output.done(f"schema registry on topic {name}: {url}", as_json, url=url, topic=name)
             told.wait()
 
 
@@ -110,13 +92,12 @@ def list_(url: str, as_json: bool) -> None:
     """List the subjects: their versions, the latest one's id, the compatibility level."""
     with asking(url) as asked:
         rows = [row(asked, subject) for subject in asked.subjects()]
-    if as_json:
-        for one in rows:
-            output.emit(msgspec.to_builtins(one))
-        return
-    headings = ("subject", "versions", "latest id", "level")
-    shown = [(one.subject, len(one.versions), one.id, one.level) for one in rows]
-    output.table(headings, shown)
+    output.listing(
+        rows,
+        as_json,
+        ("subject", "versions", "latest id", "level"),
+        lambda one: (one.subject, len(one.versions), one.id, one.level),
+    )
 
 
 def row(asked: SchemaRegistry, subject: str) -> SubjectRow:
@@ -219,7 +200,7 @@ def same_record(one: str, other: str) -> bool:
 
 @registry.command()
 @click.argument("file", type=FILE)
-@of_subject
+@click.option("--subject", required=True, metavar="NAME", help="The subject, such as ORDERS-value.")
 @at_registry
 @options.json_output
 def register(file: Path, subject: str, url: str, as_json: bool) -> None:
@@ -228,10 +209,8 @@ def register(file: Path, subject: str, url: str, as_json: bool) -> None:
     with asking(url) as asked:
         schema_id = asked.register(subject, text)
         version = asked.lookup(subject, text).version
-    if as_json:
-        output.emit({"subject": subject, "version": version, "id": schema_id})
-    else:
-        click.echo(f"{subject} version {version} has id {schema_id}")
+    text = f"{subject} version {version} has id {schema_id}"
+    output.done(text, as_json, subject=subject, version=version, id=schema_id)
 
 
 @registry.command()

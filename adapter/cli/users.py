@@ -68,18 +68,12 @@ def remove(name: str, path: Path, as_json: bool) -> None:
 def show(path: Path, as_json: bool) -> None:
     """List the users."""
     for name in sorted(_users(path)):
-        if as_json:
-            output.emit({"user": name})
-        else:
-            click.echo(name)
+        output.done(name, as_json, user=name)
 
 
 def done(name: str, path: Path, what: str, as_json: bool) -> None:
     """Report what was done to a user."""
-    if as_json:
-        output.emit({"user": name, "file": str(path), "done": what})
-    else:
-        click.echo(f"user {name} of {path}: {what}")
+    output.done(f"user {name} of {path}: {what}", as_json, user=name, file=str(path), done=what)
 
 
 def _users(path: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ import errno
 import os
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
@@ -35,6 +35,15 @@ class Failed(click.ClickException):
 
     def show(self, file: object = None) -> None:  # noqa: ARG002 -- click's signature
         tell(self.message)
+
+
+@contextlib.contextmanager
+def expect(*kinds: type[Exception]) -> Iterator[None]:
+    """Report errors of these kinds by their own sentence."""
+    try:
+        yield
+    except kinds as problem:
+        raise Failed(str(problem)) from problem
 
 
 def tell(text: str) -> None:

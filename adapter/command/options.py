@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from adapter import config, texts
 from adapter.command import default_kafka, failures
@@ -95,8 +96,21 @@ def confirmation(question: str, if_given: str = "") -> Callable[[Command], Comma
     return wrap
 
 
+class KafkaClient(Struct, frozen=True):
+    """How a command reaches Kafka, as its options say. servers: "" if they name none."""
+
+    servers: str
+    command_config: Path | None
+    settings: dict[str, str]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The settings of the Kafka client; see kafka_options()."""
+        return kafka_options(self.command_config, self.settings)
+
+
 def kafka_client(command: Command) -> Command:
-    """--bootstrap-server, --command-config and -X: how Kafka is reached."""
+    """--bootstrap-server, --command-config and -X: how Kafka is reached, as argument kafka."""
     return _kafka_client(command, default=default_kafka.servers, show_default=default_kafka.MEANING)
 
 
@@ -120,9 +134,20 @@ def _kafka_client(command: Command, **more: Any) -> Command:
             help="One setting of the Kafka client; wins over the file's. May be repeated.",
         ),
     )  # fmt: skip
+
+    @functools.wraps(command)
+    def reaching(
+        bootstrap_servers: str | None,
+        command_config: Path | None,
+        settings: dict[str, str],
+        **arguments: Any,
+    ) -> Any:
+        kafka = KafkaClient(bootstrap_servers or "", command_config, settings)
+        return command(kafka=kafka, **arguments)
+
     for option in reversed(options):
-        command = option(command)
-    return command
+        reaching = option(reaching)
+    return reaching  # type: ignore[return-value]
 
 
 def not_both(name: str, value: object, other: str, other_value: object) -> None:

@@ -111,8 +111,7 @@ def _execute(qm: QueueManager, effects: Effects, request: c.Request, now_ms: int
         return  # it ended while the request was on its way; nobody hears the answer
     kept = _kept_answer(qm, request)
     if kept is not None:
-        reply = Reply(request.connection, request.request, kept, qm.entry_n)
-        effects.replies.append(reply)
+        effects.replies.append(Reply(request.connection, request.request, kept, qm.entry_n))
         return
     _in_turn(qm, effects, request, now_ms)
     _serve(qm, effects, now_ms)
@@ -275,7 +274,6 @@ def _know_queue_managers(
 
 
 def _arrive(qm: QueueManager, effects: Effects, given: inputs.Arrived, now_ms: int) -> None:
-    """Put a unit that arrived from outside."""
     _apply(qm, effects, arrivals.decide(qm, given.unit, now_ms))
     _serve(qm, effects, now_ms)
 

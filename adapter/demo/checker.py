@@ -128,7 +128,9 @@ class Check:
     def take(self, found: FoundRecord) -> None:
         """Look at one record by itself and beside the one before it in its lane."""
         self.taken[found.queue] += 1
-        index = self._index.get(self._line_of(found))
+        index = self._index.get(
+            found.body.rpartition(b",")[0] if found.queue == "DONE" else found.body
+        )
         if index is None:
             self._note("altered", found, f"no flight has this text: {found.body[:120]!r}")
         else:
@@ -155,9 +157,6 @@ class Check:
             **{kind: self.wrong[kind] for kind in KINDS},
             "examples": self.examples,
         }
-
-    def _line_of(self, found: FoundRecord) -> bytes:
-        return found.body.rpartition(b",")[0] if found.queue == "DONE" else found.body
 
     def _take_flight(self, found: FoundRecord, index: int) -> None:
         wanted = expect(self._lines[index])

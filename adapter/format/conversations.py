@@ -71,22 +71,10 @@ def _weigh_set(record: r.ConversationSet) -> int:
     return 256 + 4 * (names + len(record.queue) + len(record.far_queue_manager))
 
 
-def _weigh_gone(record: r.ConversationGone) -> int:
-    return 16 + len(record.handle)
-
-
-def _weigh_rows(record: r.RowsRestored) -> int:
-    return 64 + 10 * (len(record.rows) + len(record.retained))
-
-
-def _weigh_noted(record: r.ReceiveNoted) -> int:
-    return 64 + 4 * len(record.queue)
-
-
 WEIGHTS: dict[type, Callable[[Any], int]] = {
     r.ConversationSet: _weigh_set,
-    r.ConversationGone: _weigh_gone,
-    r.RowsRestored: _weigh_rows,
-    r.ReceiveNoted: _weigh_noted,
+    r.ConversationGone: lambda record: 16 + len(record.handle),
+    r.RowsRestored: lambda record: 64 + 10 * (len(record.rows) + len(record.retained)),
+    r.ReceiveNoted: lambda record: 64 + 4 * len(record.queue),
 }
 """By kind of record: bounds from above the bytes that it takes in an entry."""

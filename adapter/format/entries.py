@@ -168,7 +168,14 @@ def _seen_weight(outcome: r.OutcomeOf | None) -> int:
 
 def _written(record: r.Record) -> tuple[str, dict[str, Any]]:
     if isinstance(record, r.UnitCommitted):
-        value = _unit_value(record)
+        value = {
+            "unit": record.unit,
+            "size": record.size,
+            "puts": [_put_value(placed, record.unit, record.size) for placed in record.puts],
+            "gets": [_taken_value(taken) for taken in record.gets],
+            "verb": record.verb,
+            "outcome": _outcome_value(record.outcome),
+        }
     else:
         value = _plain_value(record)
     if isinstance(record, r.OutcomeRestored):
@@ -177,17 +184,6 @@ def _written(record: r.Record) -> tuple[str, dict[str, Any]]:
     elif isinstance(record, r.MessageRestored):
         value["put"] = _put_value(record.put, record.unit, record.unit_size)
     return f"mqk.{type(record).__name__}", value
-
-
-def _unit_value(record: r.UnitCommitted) -> dict[str, Any]:
-    return {
-        "unit": record.unit,
-        "size": record.size,
-        "puts": [_put_value(placed, record.unit, record.size) for placed in record.puts],
-        "gets": [_taken_value(taken) for taken in record.gets],
-        "verb": record.verb,
-        "outcome": _outcome_value(record.outcome),
-    }
 
 
 def _put_value(placed: r.Placed, unit: bytes, unit_size: int) -> dict[str, Any]:
@@ -301,14 +297,6 @@ def _read_message_restored(value: dict[str, Any]) -> r.MessageRestored:
     return r.MessageRestored(**value)
 
 
-def _read_consumed_restored(value: dict[str, Any]) -> r.ConsumedRestored:
-    return r.ConsumedRestored(value["time_ms"], [r.QueueNoted(**one) for one in value["queues"]])
-
-
-def _read_positions_restored(value: dict[str, Any]) -> r.PositionsRestored:
-    return r.PositionsRestored([r.PositionNoted(**one) for one in value["positions"]])
-
-
 def _read_batch_claimed(value: dict[str, Any]) -> r.BatchClaimed:
     value["spans"] = [Span(**one) for one in value["spans"]]
     value["counts"] = [Count(**one) for one in value["counts"]]
@@ -355,9 +343,13 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
 } | {
     "OutcomeRestored": _read_outcome_restored,
     "MessageRestored": _read_message_restored,
-    "ConsumedRestored": _read_consumed_restored,
+    "ConsumedRestored": lambda value: r.ConsumedRestored(
+        value["time_ms"], [r.QueueNoted(**one) for one in value["queues"]]
+    ),
     "BatchClaimed": _read_batch_claimed,
-    "PositionsRestored": _read_positions_restored,
+    "PositionsRestored": lambda value: r.PositionsRestored(
+        [r.PositionNoted(**one) for one in value["positions"]]
+    ),
 }
 
 

@@ -84,8 +84,7 @@ def _origin(queue_manager: str, ident: str, queue: str, incarnation: int) -> byt
 
 def decode_header(data: bytes) -> Transfer:
     """Read the header `mqtx`; UnreadableError if it is damaged."""
-    value = _codec.decode(data)
-    transfer = Transfer(**value)
+    transfer = Transfer(**_codec.decode(data))
     if not 0 <= transfer.part < transfer.parts or len(transfer.lowest) % 3:
         raise UnreadableError(
             f"header {HEADER}: part {transfer.part} of {transfer.parts}, "

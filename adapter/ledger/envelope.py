@@ -126,18 +126,14 @@ def decode(value: bytes | None) -> Envelope:
     if kind not in _KINDS[version]:
         raise CorruptRecord(f"unknown kind {kind} in version {version}: another program wrote it")
     if kind == PART:
-        return _decode_part(value, owner, n)
+        start = HEADER_BYTES + _PART.size
+        part, parts = _PART.unpack_from(value, HEADER_BYTES) if len(value) >= start else (0, 0)
+        if part >= parts:
+            raise CorruptRecord(f"part {part} of {parts}: another program wrote it")
+        return Envelope(ENTRY, owner, n, value[start:], part, parts)
     if version == CHANGE_VERSION:
         return _decode_change(value, owner, n)
     return Envelope(kind, owner, n, value[HEADER_BYTES:])
-
-
-def _decode_part(value: bytes, owner: bytes, n: int) -> Envelope:
-    start = HEADER_BYTES + _PART.size
-    part, parts = _PART.unpack_from(value, HEADER_BYTES) if len(value) >= start else (0, 0)
-    if part >= parts:
-        raise CorruptRecord(f"part {part} of {parts}: another program wrote it")
-    return Envelope(ENTRY, owner, n, value[start:], part, parts)
 
 
 def _decode_change(value: bytes, owner: bytes, n: int) -> Envelope:

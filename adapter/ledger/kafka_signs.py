@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from adapter.ledger import signs
 from adapter.ledger.envelope import OWNER_BYTES
 from adapter.ledger.failures import Failure, classify, describe
 from adapter.ledger.kafka_producers import await_reports
@@ -18,14 +19,6 @@ from adapter.ledger.kafka_reader import (
 )
 from adapter.ledger.kafka_settings import LedgerSettings, producer_settings
 from adapter.ledger.port import LastRecord
-from adapter.ledger.signs import (
-    ANNOUNCEMENT_RECORDS_MAX,
-    WINDOWS,
-    Seen,
-    announcement,
-    last_record,
-    probe,
-)
 
 PROBING = "asking for its time"
 
@@ -35,10 +28,10 @@ def find_last_record(settings: LedgerSettings) -> LastRecord | None:
     with LedgerSource(settings) as source:
         source.check_topic()
         first, end = source.bounds()
-        for window in WINDOWS:
+        for window in signs.WINDOWS:
             start = max(first, end - window)
-            whole = start == first or window == WINDOWS[-1]
-            sign = last_record(settings.topic, _read(source, start, end), whole=whole)
+            whole = start == first or window == signs.WINDOWS[-1]
+            sign = signs.last_record(settings.topic, _read(source, start, end), whole=whole)
             if sign is not None or start == first:
                 return sign
     return None
@@ -49,22 +42,22 @@ def find_announcement(settings: LedgerSettings, owner: bytes) -> str:
     with LedgerSource(settings) as source:
         first, end = source.bounds()
         until = end
-        while until > max(first, end - ANNOUNCEMENT_RECORDS_MAX):
-            start = max(first, until - WINDOWS[-1])
-            text = announcement(_read(source, start, until), owner)
+        while until > max(first, end - signs.ANNOUNCEMENT_RECORDS_MAX):
+            start = max(first, until - signs.WINDOWS[-1])
+            text = signs.announcement(_read(source, start, until), owner)
             if text:
                 return text
             until = start
     return ""
 
 
-def _read(source: LedgerSource, start: int, end: int) -> Iterator[Seen]:
+def _read(source: LedgerSource, start: int, end: int) -> Iterator[signs.Seen]:
     if start < end:
         source.start(start)
     while start < end:
         for message in source.take_some():
             if offset_of(message) < end:
-                yield Seen(offset_of(message), message.timestamp()[1], message.value())
+                yield signs.Seen(offset_of(message), message.timestamp()[1], message.value())
             start = offset_of(message) + 1
 
 
@@ -85,7 +78,7 @@ def time_ms(settings: LedgerSettings) -> int:
         producer.list_topics(settings.topic, settings.take_over_timeout_s)
         producer.produce(
             settings.topic,
-            probe(os.urandom(OWNER_BYTES)),
+            signs.probe(os.urandom(OWNER_BYTES)),
             partition=PARTITION,
             on_delivery=lambda error, message: reports.append((error, message)),
         )

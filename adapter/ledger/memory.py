@@ -21,33 +21,13 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from adapter.ledger import signs
-from adapter.ledger.envelope import (
-    HEADER_BYTES,
-    OWNER_BYTES,
-    PART_BYTES,
-    RecordNumber,
-    encode_change,
-    encode_entry,
-    step_of,
-)
-from adapter.ledger.port import (
-    Entry,
-    Known,
-    LastRecord,
-    LedgerClosed,
-    LedgerUnavailable,
-    Position,
-    TakenOver,
-    check_size,
-    ignore_doubt,
-    ignore_durable,
-)
+from adapter.ledger import envelope as envelopes
+from adapter.ledger import port, signs
 from adapter.ledger.scan import Scan, check_known, check_known_value
 from adapter.ledger.term import Term
 from adapter.ledger.validity import Verdict
 
-NOT_AN_OWNER = b"a probe of time".ljust(OWNER_BYTES)
+NOT_AN_OWNER = b"a probe of time".ljust(envelopes.OWNER_BYTES)
 READ_ENTRIES_MAX = 10_000  # one read() of a tailing reader; a mover's transaction is smaller
 
 
@@ -66,7 +46,7 @@ class LogRecord(Struct, gc=False):
 class DeliveryReport(Struct, gc=False):
     """What a producer says of one record: where it was written, or why it may not have been."""
 
-    step: RecordNumber
+    step: envelopes.RecordNumber
     offset: int = -1
     failure: str = ""
 
@@ -154,16 +134,16 @@ class MemoryLedger:
     """A Ledger on a MemoryLog; see the module's text for when reports come."""
 
     def __init__(
-        self, log: MemoryLog, *, pumped: bool = False, part_bytes: int = PART_BYTES
+        self, log: MemoryLog, *, pumped: bool = False, part_bytes: int = envelopes.PART_BYTES
     ) -> None:
         """part_bytes: longer payloads are written in parts."""
-        self.on_durable: Callable[[int], None] = ignore_durable
-        self.on_doubt: Callable[[str], None] = ignore_doubt
+        self.on_durable: Callable[[int], None] = port.ignore_durable
+        self.on_doubt: Callable[[str], None] = port.ignore_doubt
         self.log = log
         self._pumped = pumped
         self._part_bytes = part_bytes
         self._term: Term | None = None
-        self._confirmed: Position | None = None
+        self._confirmed: port.Position | None = None
         self._attempted: list[bytes] = []
         self._reports: deque[DeliveryReport] = deque()
         self._slow = False
@@ -182,15 +162,15 @@ class MemoryLedger:
         self,
         owner: bytes,
         who: str,
-        replay: Callable[[Entry], None],
-        after: Position | None = None,
+        replay: Callable[[port.Entry], None],
+        after: port.Position | None = None,
         *,
         again: bool = False,
-    ) -> TakenOver:
+    ) -> port.TakenOver:
         self.close()
         log = self.log
         if log.unavailable:
-            raise LedgerUnavailable(f"{log.topic} cannot be taken over: {log.unavailable}")
+            raise port.LedgerUnavailable(f"{log.topic} cannot be taken over: {log.unavailable}")
         scan = Scan(log.topic, after)
         scan.check_bounds(log.first, log.end)
         self._replay(scan, log.end, replay)
@@ -198,10 +178,10 @@ class MemoryLedger:
         if again:
             scan.require_ours(self._attempted)
         if self._given_up:
-            raise LedgerUnavailable(f"{log.topic} was not taken over: this was given up")
+            raise port.LedgerUnavailable(f"{log.topic} was not taken over: this was given up")
         replaced = scan.validity.owner
         self._attempted.append(owner)
-        offset = log.write(encode_change(owner, replaced, who.encode()))
+        offset = log.write(envelopes.encode_change(owner, replaced, who.encode()))
         self._replay(scan, offset, replay)
         scan.require_replaced(replaced, owner, self._attempted)
         self._term = Term(log.topic, owner, offset)
@@ -209,21 +189,20 @@ class MemoryLedger:
         self._counts["replayed"] += scan.met[Verdict.VALID]
         return scan.taken_over(offset)
 
-    def _replay(self, scan: Scan, end: int, replay: Callable[[Entry], None]) -> None:
-        """Take the records before an offset."""
+    def _replay(self, scan: Scan, end: int, replay: Callable[[port.Entry], None]) -> None:
         for at, record in enumerate(self.log.read(scan.next_offset, end), scan.next_offset):
             entry = scan.take(at, record.time_ms, record.value)
             if entry is not None:
                 replay(entry)
 
-    def check(self, known: Sequence[Known]) -> None:
+    def check(self, known: Sequence[port.Known]) -> None:
         log = self.log
         for one in known:
             offset = one.position.offset
             check_known(log.topic, one, log.first, log.end)
             check_known_value(log.topic, one, log.read(offset, offset + 1)[0].value)
 
-    def last_record(self) -> LastRecord | None:
+    def last_record(self) -> port.LastRecord | None:
         return signs.last_record(self.log.topic, self._seen())
 
     def time_ms(self) -> int:
@@ -241,12 +220,14 @@ class MemoryLedger:
     def append(self, payload: bytes) -> int:
         term = self._term
         if term is None:
-            raise LedgerClosed(f"{self.log.topic}: this owner's term has ended; take over first")
-        check_size(self.log.topic, payload)
+            raise port.LedgerClosed(
+                f"{self.log.topic}: this owner's term has ended; take over first"
+            )
+        port.check_size(self.log.topic, payload)
         n = term.next_n
         term.next_n = n + 1
         self._counts["appends"] += 1
-        for value in encode_entry(term.owner, n, payload, self._part_bytes):
+        for value in envelopes.encode_entry(term.owner, n, payload, self._part_bytes):
             self._late = False
             FAULTS[self.log.next_fault()](self, value)
         if not self._pumped and not self._late:
@@ -275,9 +256,9 @@ class MemoryLedger:
     def leave(self) -> None:
         pass
 
-    def durable(self) -> Position:
+    def durable(self) -> port.Position:
         if self._term is None:
-            raise LedgerClosed(f"{self.log.topic} is not ours: take over first")
+            raise port.LedgerClosed(f"{self.log.topic} is not ours: take over first")
         return self._term.at
 
     def bounds(self) -> tuple[int, int]:
@@ -300,12 +281,12 @@ class MemoryLedger:
 
     def written(self, value: bytes) -> None:
         """For faults: write the record, and queue the report that it was."""
-        self._reports.append(DeliveryReport(step_of(value), self.log.write(value)))
+        self._reports.append(DeliveryReport(envelopes.step_of(value), self.log.write(value)))
 
     def failed(self, value: bytes, *, late: bool = False) -> None:
         """For faults: queue a failure; late: not reported before the next append or pump."""
         self._late = late
-        step = step_of(value)
+        step = envelopes.step_of(value)
         text = f"{self.log.topic}: entry n {step.n} failed, or its confirmation was lost"
         self._reports.append(DeliveryReport(step, failure=text))
 
@@ -337,11 +318,11 @@ class MemoryLedger:
 class MemoryLedgerReader:
     """A LedgerReader: tails a MemoryLog from its start, or from the last entry that is done."""
 
-    def __init__(self, log: MemoryLog, position: Position | None = None) -> None:
+    def __init__(self, log: MemoryLog, position: port.Position | None = None) -> None:
         self._log = log
         self._scan = Scan(log.topic, position)
 
-    def read(self, timeout_s: float) -> list[Entry]:
+    def read(self, timeout_s: float) -> list[port.Entry]:
         log = self._log
         self._scan.check_bounds(log.first, log.end)
         deadline_s = time.monotonic() + timeout_s
@@ -356,7 +337,7 @@ class MemoryLedgerReader:
     def close(self) -> None:
         pass
 
-    def _take(self) -> list[Entry]:
+    def _take(self) -> list[port.Entry]:
         start = self._scan.next_offset
         records = self._log.read(start, start + READ_ENTRIES_MAX)
         taken = (
@@ -401,8 +382,8 @@ def meet_hole(ledger: MemoryLedger, value: bytes) -> None:
 
 def meet_rival(ledger: MemoryLedger, value: bytes) -> None:
     """A rival takes over just before the record is written."""
-    rival = f"rival-{ledger.log.end}".encode().ljust(OWNER_BYTES, b".")
-    ledger.log.write(encode_change(rival, ledger.durable().owner, b"a rival"))
+    rival = f"rival-{ledger.log.end}".encode().ljust(envelopes.OWNER_BYTES, b".")
+    ledger.log.write(envelopes.encode_change(rival, ledger.durable().owner, b"a rival"))
     ledger.written(value)
 
 
@@ -417,7 +398,7 @@ def meet_corrupt_tail(ledger: MemoryLedger, value: bytes) -> None:
 
     Torn inside the envelope: a topic's checksums see to it that no reader gets half a payload.
     """
-    ledger.log.write(value[: len(value) // 2][: HEADER_BYTES - 1])
+    ledger.log.write(value[: len(value) // 2][: envelopes.HEADER_BYTES - 1])
     ledger.failed(value)
 
 

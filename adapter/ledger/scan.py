@@ -5,17 +5,8 @@ It applies validity and insists that no record is missing. It must not know wher
 
 from collections.abc import Collection
 
+from adapter.ledger import port
 from adapter.ledger.envelope import NOBODY, OWNER_CHANGED, CorruptRecord, NewerVersion, decode
-from adapter.ledger.port import (
-    Entry,
-    Known,
-    LedgerError,
-    LedgerMismatch,
-    LedgerUnavailable,
-    OwnedByAnother,
-    Position,
-    TakenOver,
-)
 from adapter.ledger.validity import Assembly, Validity, Verdict
 
 RESTORE = (
@@ -24,36 +15,36 @@ RESTORE = (
 )
 
 
-def check_known(topic: str, known: Known, first: int, end: int) -> None:
+def check_known(topic: str, known: port.Known, first: int, end: int) -> None:
     """Refuse a log that cannot have a known entry; first, end: its offsets, end excluded."""
     offset = known.position.offset
     if offset >= end:
-        raise LedgerMismatch(
+        raise port.LedgerMismatch(
             f"{topic} ends at offset {end}, and {known.how}: entries that Kafka had confirmed are "
             f"lost. The topic was truncated or created again: {RESTORE}"
         )
     if offset < first:
-        raise LedgerMismatch(
+        raise port.LedgerMismatch(
             f"{topic} begins at offset {first}, and {known.how}: older records than may go were "
             "deleted. Check that its retention is off (retention.ms=-1, retention.bytes=-1), and "
             f"{RESTORE}"
         )
 
 
-def check_known_value(topic: str, known: Known, value: bytes | None) -> None:
+def check_known_value(topic: str, known: port.Known, value: bytes | None) -> None:
     """Refuse a log that has another record where a known entry was."""
     position = known.position
     try:
         found = decode(value)
     except NewerVersion as newer:
-        raise LedgerMismatch(f"{topic} at offset {position.offset}: {newer}") from newer
+        raise port.LedgerMismatch(f"{topic} at offset {position.offset}: {newer}") from newer
     except CorruptRecord as corrupt:
         has = str(corrupt)
     else:
         if (found.owner, found.n) == (position.owner, position.n):
             return
         has = f"it has owner {found.owner.hex()} n {found.n} there"
-    raise LedgerMismatch(
+    raise port.LedgerMismatch(
         f"{topic} is not the ledger that it was, for {known.how}, which was owner "
         f"{position.owner.hex()} n {position.n}: {has}. The topic was truncated or created again: "
         f"{RESTORE}"
@@ -63,7 +54,7 @@ def check_known_value(topic: str, known: Known, value: bytes | None) -> None:
 class Scan:
     """The state of one pass over a log: where it is, what is valid, what it has met."""
 
-    def __init__(self, topic: str, position: Position | None = None) -> None:
+    def __init__(self, topic: str, position: port.Position | None = None) -> None:
         self._topic = topic
         self._unconfirmed = position
         self.next_offset = 0 if position is None else position.offset
@@ -75,7 +66,7 @@ class Scan:
         self._announced = ""
         """Where the owner in force took over, and what it says of itself, if that was read."""
 
-    def take(self, offset: int, time_ms: int, value: bytes | None) -> Entry | None:
+    def take(self, offset: int, time_ms: int, value: bytes | None) -> port.Entry | None:
         """Take the log's next record; the entry, if a valid one is complete with it."""
         if offset != self.next_offset:
             raise self._missing(offset)
@@ -86,7 +77,7 @@ class Scan:
         try:
             verdict, envelope = self.validity.judge_value(value)
         except NewerVersion as newer:
-            raise LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
+            raise port.LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
         self.met[verdict] += 1
         if verdict is Verdict.OWNER_CHANGED and envelope is not None:
             self._last_n[self.validity.owner] = 0
@@ -95,7 +86,7 @@ class Scan:
         if payload is None or envelope is None:
             return None
         self._last_n[envelope.owner] = envelope.n
-        return Entry(offset, envelope.owner, envelope.n, time_ms, payload)
+        return port.Entry(offset, envelope.owner, envelope.n, time_ms, payload)
 
     def check_bounds(self, first: int, end: int) -> None:
         """Refuse a log that does not hold what comes next; first, end: its offsets, end excluded.
@@ -103,14 +94,14 @@ class Scan:
         Without a position the log must begin at 0: what was deleted would be skipped silently.
         """
         if self.next_offset < first:
-            raise LedgerMismatch(
+            raise port.LedgerMismatch(
                 f"{self._topic} begins at offset {first}, and offset {self.next_offset} is needed: "
                 "its older records were deleted. Restore the topic from a copy, and check that its "
                 "retention is off (retention.ms=-1, retention.bytes=-1)"
             )
         read_before = self.next_offset if self._unconfirmed is None else self.next_offset + 1
         if read_before > end:
-            raise LedgerMismatch(
+            raise port.LedgerMismatch(
                 f"{self._topic} ends at offset {end}, and was read up to offset {read_before} "
                 "before: it was truncated or created again. Restore the topic from a copy, or "
                 "remove the reader's saved position to read the new ledger from its start"
@@ -123,12 +114,12 @@ class Scan:
         except ValueError:
             found = None
         if found is None or (found.kind, found.owner) != (OWNER_CHANGED, owner):
-            raise LedgerMismatch(
+            raise port.LedgerMismatch(
                 f"{self._topic} does not hold at offset {offset} what was just written there: it "
                 "was created again meanwhile. Restore the topic from a copy, then start again"
             )
 
-    def require_confirmed(self, confirmed: Position | None) -> None:
+    def require_confirmed(self, confirmed: port.Position | None) -> None:
         """Refuse a log that has lost an entry that was confirmed: truncated, or another log.
 
         What lies before the position that it is read from need not be there.
@@ -138,7 +129,7 @@ class Scan:
         last_n = self._last_n.get(confirmed.owner, -1)
         if last_n < confirmed.n:
             has = f"n {last_n}" if last_n >= 0 else "no entry"
-            raise LedgerMismatch(
+            raise port.LedgerMismatch(
                 f"{self._topic} has lost entries that Kafka had confirmed: of owner "
                 f"{confirmed.owner.hex()} it has {has}, and n {confirmed.n} was at offset "
                 f"{confirmed.offset}. It was truncated or created again: {RESTORE}"
@@ -147,7 +138,7 @@ class Scan:
     def require_ours(self, ours: Collection[bytes]) -> None:
         """Refuse to replace an owner but one that we have been, or tried to be."""
         if self.validity.owner not in (NOBODY, *ours):
-            raise OwnedByAnother(self._took_over())
+            raise port.OwnedByAnother(self._took_over())
 
     def require_replaced(self, replaced: bytes, owner: bytes, ours: Collection[bytes]) -> None:
         """Refuse a take-over that is void: before it another one replaced the same owner.
@@ -159,13 +150,13 @@ class Scan:
             return
         raise self._came_first(found in ours)
 
-    def _came_first(self, is_ours: bool) -> LedgerError:
+    def _came_first(self, is_ours: bool) -> port.LedgerError:
         if is_ours:
-            return LedgerUnavailable(
+            return port.LedgerUnavailable(
                 f"{self._topic}: an earlier attempt of ours to take over, given up after a "
                 f"timeout, was written late{self._announced}; try again"
             )
-        return OwnedByAnother(
+        return port.OwnedByAnother(
             f"{self._took_over()}. It came first, and was not disturbed: stop it, or start again "
             "with --take-over"
         )
@@ -174,13 +165,13 @@ class Scan:
         owner = self.validity.owner.hex()
         return f"{self._topic}: another owner took over{self._announced} ({owner})"
 
-    def taken_over(self, offset: int) -> TakenOver:
+    def taken_over(self, offset: int) -> port.TakenOver:
         """What a take-over says when all before our own record at offset has been taken."""
         validity = self.validity
         last_n = max(0, validity.next_n - 1)
-        return TakenOver(offset, self.met[Verdict.VALID], validity.owner, last_n)
+        return port.TakenOver(offset, self.met[Verdict.VALID], validity.owner, last_n)
 
-    def _confirm(self, position: Position, value: bytes | None) -> None:
+    def _confirm(self, position: port.Position, value: bytes | None) -> None:
         self._unconfirmed = None
         try:
             found = decode(value)
@@ -189,16 +180,16 @@ class Scan:
         if (found.owner, found.n) != (position.owner, position.n):
             raise self._another_ledger(position, f"it holds {found.owner.hex()} n {found.n}")
 
-    def _another_ledger(self, position: Position, found: str) -> LedgerMismatch:
-        return LedgerMismatch(
+    def _another_ledger(self, position: port.Position, found: str) -> port.LedgerMismatch:
+        return port.LedgerMismatch(
             f"{self._topic} at offset {position.offset} is not what was read there before "
             f"(owner {position.owner.hex()} n {position.n}): {found}. The topic was truncated or "
             "created again: restore it from a copy, or remove the reader's saved position to read "
             "the new ledger from its start"
         )
 
-    def _missing(self, offset: int) -> LedgerMismatch:
-        return LedgerMismatch(
+    def _missing(self, offset: int) -> port.LedgerMismatch:
+        return port.LedgerMismatch(
             f"{self._topic} has no record at offset {self.next_offset}; the next is {offset}. "
             "Records were deleted or the topic was created again: restore it from a copy, and "
             "check that its retention is off and nothing but mqk deletes from it"

@@ -8,15 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from adapter.ledger.envelope import (
-    ENTRY,
-    NOBODY,
-    OWNER_CHANGED,
-    CorruptRecord,
-    NewerVersion,
-    decode,
-    encode,
-)
+from adapter.ledger import envelope as envelopes
 from adapter.ledger.port import LastRecord, LedgerMismatch
 
 PROBE_N = 0
@@ -37,7 +29,7 @@ class Seen(Struct, gc=False):
 
 def probe(owner: bytes) -> bytes:
     """Make a record from which its writer learns the ledger's time; it has no other effect."""
-    return encode(ENTRY, owner, PROBE_N, b"")
+    return envelopes.encode(envelopes.ENTRY, owner, PROBE_N, b"")
 
 
 def last_record(topic: str, records: Iterable[Seen], *, whole: bool = True) -> LastRecord | None:
@@ -47,23 +39,23 @@ def last_record(topic: str, records: Iterable[Seen], *, whole: bool = True) -> L
     to know whether the last change counts. Raises LedgerMismatch for what a later mqk wrote: this
     one must not take over from it.
     """
-    owner = NOBODY
+    owner = envelopes.NOBODY
     sign = None
     known = whole
     for record in records:
         try:
-            found = decode(record.value)
-        except NewerVersion as newer:
+            found = envelopes.decode(record.value)
+        except envelopes.NewerVersion as newer:
             raise LedgerMismatch(f"{topic} at offset {record.offset}: {newer}") from newer
-        except CorruptRecord:
+        except envelopes.CorruptRecord:
             continue
-        if found.kind == OWNER_CHANGED:
-            if found.replaces not in (None, owner) and owner != NOBODY:
+        if found.kind == envelopes.OWNER_CHANGED:
+            if found.replaces not in (None, owner) and owner != envelopes.NOBODY:
                 continue  # it is void: another owner had taken over
-            known = known or owner != NOBODY or found.replaces is None
+            known = known or owner != envelopes.NOBODY or found.replaces is None
             owner = found.owner
             sign = LastRecord(owner, record.time_ms, b"")
-        elif found.n != PROBE_N and owner in (NOBODY, found.owner):
+        elif found.n != PROBE_N and owner in (envelopes.NOBODY, found.owner):
             owner, known = found.owner, True  # two owners do not write without a change between
             payload = found.payload if found.parts == 1 else b""
             sign = LastRecord(owner, record.time_ms, payload)
@@ -75,9 +67,9 @@ def announcement(records: Iterable[Seen], owner: bytes) -> str:
     text = ""
     for record in records:
         try:
-            found = decode(record.value)
-        except CorruptRecord:
+            found = envelopes.decode(record.value)
+        except envelopes.CorruptRecord:
             continue
-        if found.kind == OWNER_CHANGED and found.owner == owner:
+        if found.kind == envelopes.OWNER_CHANGED and found.owner == owner:
             text = found.payload.decode(errors="replace")
     return text

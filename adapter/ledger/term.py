@@ -9,7 +9,7 @@ not know Kafka.
 
 from collections.abc import Iterable
 
-from adapter.ledger.envelope import Envelope, NewerVersion, RecordNumber
+from adapter.ledger.envelope import NewerVersion, RecordNumber
 from adapter.ledger.port import Deposed, Position
 from adapter.ledger.validity import Validity, Verdict
 
@@ -66,7 +66,10 @@ class Term:
             except NewerVersion as newer:
                 return f"{self.topic} at offset {at}: {newer}"
             if verdict is Verdict.OWNER_CHANGED and envelope is not None:
-                return self._ended_by(at, envelope)
+                owner, who = envelope.owner.hex(), envelope.payload.decode(errors="replace")
+                return Deposed(
+                    f"{self.topic}: another owner took over at offset {at}: {who} ({owner})"
+                )
         reached = (validity.next_n, validity.next_part) > (step.n, step.part)
         if offset < self.next_offset or validity.voided or not reached:
             return (
@@ -76,8 +79,3 @@ class Term:
             )
         self._reached(step, offset)
         return ""
-
-    def _ended_by(self, offset: int, change: Envelope) -> Deposed:
-        """Say whose OWNER_CHANGED ended the term."""
-        owner, who = change.owner.hex(), change.payload.decode(errors="replace")
-        return Deposed(f"{self.topic}: another owner took over at offset {offset}: {who} ({owner})")

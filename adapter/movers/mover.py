@@ -167,19 +167,15 @@ class Mover:
         self._figures.terms += 1
         with contextlib.closing(self._writer.producers):
             self._projection.open()
-            self._renew()
+            try:
+                self._writer.producers.renew()
+            except Doubtful as trouble:  # name the topics that may be the cause
+                blamed = self._parking.refused if self._parking else ""
+                hint = f"{ENDLESS}: correct the settings of topic {blamed or 'that does'}"
+                raise Doubtful(f"{trouble}; {hint}", late=trouble.late) from trouble
             self._reader = self._make_reader(self._resume())
             with contextlib.closing(self._reader):
                 self._copy_on()
-
-    def _renew(self) -> None:
-        """Begin with new producers; a failure names the topics that may be the cause."""
-        try:
-            self._writer.producers.renew()
-        except Doubtful as trouble:
-            blamed = self._parking.refused if self._parking else ""
-            hint = f"{ENDLESS}: correct the settings of topic {blamed or 'that does'}"
-            raise Doubtful(f"{trouble}; {hint}", late=trouble.late) from trouble
 
     def _resume(self) -> Position | None:
         """Go back to the committed progress; the position where reading goes on."""

@@ -6,7 +6,8 @@ that has lost them is not taken for whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from confluent_kafka import Message
 
@@ -22,6 +23,18 @@ from adapter.topics.decoder import RecordDecoder, is_no_message
 LISTED_MAX = 5
 
 
+@contextmanager
+def _reading(settings: MoverSettings) -> Iterator[Committed]:
+    """Read what is committed. Raises LedgerUnavailable."""
+    try:
+        with Committed(settings) as committed:
+            yield committed
+    except Doubtful as trouble:
+        raise LedgerUnavailable(
+            f"{trouble}; check that the brokers run, and try again"
+        ) from trouble
+
+
 def read_recorded(settings: MoverSettings) -> list[Known]:
     """Return the last entry that each mover has recorded as copied, if there is one.
 
@@ -30,7 +43,7 @@ def read_recorded(settings: MoverSettings) -> list[Known]:
     topic = settings.progress_topic
     known = []
     try:
-        with Committed(settings) as committed:
+        with _reading(settings) as committed:
             there = committed.partitions(topic)
             for mover, partition in PARTITIONS.items():
                 last = committed.last(topic, partition, mover) if there > partition else None
@@ -40,10 +53,6 @@ def read_recorded(settings: MoverSettings) -> list[Known]:
                 if at.offset != NOWHERE:
                     how = f"was copied up to offset {at.offset} by the {mover} mover"
                     known.append(Known(Position(at.offset, at.owner, at.n), how))
-    except Doubtful as trouble:
-        raise LedgerUnavailable(
-            f"{trouble}; check that the brokers run, and try again"
-        ) from trouble
     except UnreadableError as newer:
         raise LedgerMismatch(f"{topic}: {newer}") from newer
     return known
@@ -52,15 +61,10 @@ def read_recorded(settings: MoverSettings) -> list[Known]:
 def copied_messages(settings: MoverSettings) -> CopyProgress | None:
     """Return how far messages were copied, if anything was. Raises as read_recorded() does."""
     topic, partition = settings.progress_topic, PARTITIONS[STREAM]
-    try:
-        with Committed(settings) as committed:
-            if committed.partitions(topic) <= partition:
-                return None
-            last = committed.last(topic, partition, STREAM)
-    except Doubtful as trouble:
-        raise LedgerUnavailable(
-            f"{trouble}; check that the brokers run, and try again"
-        ) from trouble
+    with _reading(settings) as committed:
+        if committed.partitions(topic) <= partition:
+            return None
+        last = committed.last(topic, partition, STREAM)
     return None if last is None else progress_format.decode(last.value() or b"")
 
 
@@ -72,24 +76,19 @@ def lanes_behind(settings: MoverSettings, wanted: Mapping[tuple[str, int], int])
     """
     decoder = RecordDecoder()
     behind: list[str] = []
-    try:
-        with Committed(settings) as committed:
-            there = set(committed.topics())
-            for (topic, lane), seq in sorted(wanted.items()):
-                if topic not in there:
-                    continue
-                last = committed.last_that(topic, lane, lambda one: seq_of(decoder, one))
-                if last is None and not committed.is_untrimmed(topic, lane):
-                    continue
-                if (last or 0) < seq:
-                    behind.append(
-                        f"{topic}[{lane}] ends with message {last or 0}, and the stream mover has "
-                        f"recorded that {seq} was copied: copies are missing"
-                    )
-    except Doubtful as trouble:
-        raise LedgerUnavailable(
-            f"{trouble}; check that the brokers run, and try again"
-        ) from trouble
+    with _reading(settings) as committed:
+        there = set(committed.topics())
+        for (topic, lane), seq in sorted(wanted.items()):
+            if topic not in there:
+                continue
+            last = committed.last_that(topic, lane, lambda one: seq_of(decoder, one))
+            if last is None and not committed.is_untrimmed(topic, lane):
+                continue
+            if (last or 0) < seq:
+                behind.append(
+                    f"{topic}[{lane}] ends with message {last or 0}, and the stream mover has "
+                    f"recorded that {seq} was copied: copies are missing"
+                )
     return behind
 
 
@@ -110,16 +109,11 @@ def check_ledger_is_there(settings: MoverSettings) -> None:
     """
     ledger = settings.ledger.topic
     beginning = ledger.removesuffix("ledger")
-    try:
-        with Committed(settings) as committed:
-            ours = [topic for topic in committed.topics() if topic.startswith(beginning)]
-            if ledger in ours and not committed.is_new(ledger, 1):
-                return
-            others = [one for one in ours if one != ledger and not committed.is_new(one, 0)]
-    except Doubtful as trouble:
-        raise LedgerUnavailable(
-            f"{trouble}; check that the brokers run, and try again"
-        ) from trouble
+    with _reading(settings) as committed:
+        ours = [topic for topic in committed.topics() if topic.startswith(beginning)]
+        if ledger in ours and not committed.is_new(ledger, 1):
+            return
+        others = [one for one in ours if one != ledger and not committed.is_new(one, 0)]
     if others:
         state = "is empty" if ledger in ours else "does not exist"
         named = ", ".join(others[:LISTED_MAX]) + (", ..." if len(others) > LISTED_MAX else "")

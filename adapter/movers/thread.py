@@ -90,21 +90,17 @@ class MoverThread:
 
     @property
     def failures(self) -> dict[str, str]:
-        """Why movers have ended by themselves, by name, until they are started again."""
         return {one.mover.name: one.failure for one in self._running if one.failure}
 
     def failure(self) -> str | None:
-        """Why movers have ended by themselves, until they are started again; or None."""
         return "; ".join(self.failures.values()) or None
 
     @property
     def holding(self) -> str:
-        """The faults that keep movers from copying, or ""."""
         return "; ".join(mover.holding for mover in self._movers if mover.holding)
 
     @property
     def parked(self) -> dict[str, Held]:
-        """The topics that cannot be written, by name."""
         return {topic: held for mover in self._movers for topic, held in mover.parked.items()}
 
     @property

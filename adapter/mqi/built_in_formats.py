@@ -144,7 +144,6 @@ STRUC_LENGTH = 2
 
 
 def _header(layout: FormatLayout, data: memoryview, conversion: Conversion) -> LayoutPart:
-    """Convert a header of fixed length."""
     values = layout.read(data, conversion)
     follower = layout.follower(values, data, conversion)
     return LayoutPart(layout.write(values, conversion), layout.size, follower)

@@ -137,7 +137,6 @@ def _channel(
 
 
 def _of_definition(cd: dict[str, Any]) -> str:
-    """Return the connection name of an MQCD."""
     if cd["TransportType"] != TRANSPORT_TCP:
         raise MqiFailure(mq.MQRC_CD_ERROR)
     if unpadded(cd["SSLCipherSpec"]):

@@ -151,11 +151,6 @@ def _seen(session: MqiSession, delivered: Delivered, gmo: dict[str, Any], asked:
     return transmission.seen(session.channel.queue_manager, delivered, in_header)
 
 
-def shows(asked: int) -> bool:
-    """Whether a get with these options leaves its message where it is."""
-    return bool(asked & (permitted.BROWSING | sum(UNMARKING)))
-
-
 def _check_options(md: dict[str, Any], gmo: dict[str, Any]) -> tuple[int, int]:
     """Return the options of a get and what it matches, as far as its version has any."""
     structs.MQMD.confirm(md)
@@ -268,8 +263,7 @@ def _browse(
     command = _browsing(opened, handle.number, md, gmo, match, room)
     until_s = time.monotonic() + max(command.wait_ms, 0) / 1000
     while True:
-        request = Pending(command, FROM_START, handle=handle)
-        found = session.ask_held(request, Messages)
+        found = session.ask_held(Pending(command, FROM_START, handle=handle), Messages)
         if found is not None and (
             not found.messages
             or found.warning == Reason.MESSAGE_TRUNCATED

@@ -12,14 +12,7 @@ from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX, AttributeRow
 from adapter.core.attributes.unsupported import UNSUPPORTED
 from adapter.core.contract import commands as c
-from adapter.core.contract.results import (
-    Descriptions,
-    Done,
-    ObjectDescription,
-    Objects,
-    QueueDescription,
-    Statuses,
-)
+from adapter.core.contract import results
 from adapter.core.mq_layouts.blank_padded import pad, unpadded
 from adapter.mqi.reasons import MqiFailure
 from adapter.mqi.session import TOPIC, MqiSession, Object
@@ -131,7 +124,9 @@ def _values(session: MqiSession, opened: Object, numbers: list[int]) -> tuple[st
     return kind, values
 
 
-def _dates(kind: str, found: QueueDescription | ObjectDescription) -> dict[int, str]:
+def _dates(
+    kind: str, found: results.QueueDescription | results.ObjectDescription
+) -> dict[int, str]:
     """Return dates by their numbers. A queue manager has no creation date, and a blank alteration
     date until it is altered; objects of ledgers that did not note dates have none."""
     if kind != QUEUE_MANAGER and not found.altered_ms:
@@ -146,10 +141,10 @@ def _dates(kind: str, found: QueueDescription | ObjectDescription) -> dict[int, 
 
 def _description(
     session: MqiSession, opened: Object
-) -> tuple[str, QueueDescription | ObjectDescription]:
+) -> tuple[str, results.QueueDescription | results.ObjectDescription]:
     if opened.kind in ("queue", TOPIC):  # a topic can be inquired about by an alias only
         request = Pending(c.Inquire(opened.name, True))
-        for queue in session.ask([request], request, Descriptions).queues:
+        for queue in session.ask([request], request, results.Descriptions).queues:
             if queue.name == opened.name:
                 return "queue", queue
         kinds: tuple[str, ...] = ("alias", "remote", "model")
@@ -157,7 +152,7 @@ def _description(
         kinds = (opened.kind,)
     for kind in kinds:
         asked = Pending(c.InquireObjects(kind, opened.name, True))
-        for one in session.ask([asked], asked, Objects).objects:
+        for one in session.ask([asked], asked, results.Objects).objects:
             if one.name == opened.name:
                 return kind, one
     raise MqiFailure(mq.MQRC_OBJECT_CHANGED)
@@ -165,7 +160,7 @@ def _description(
 
 def _status(session: MqiSession, name: str) -> dict[int, int]:
     request = Pending(c.AskStatus(name, True))
-    found = session.ask([request], request, Statuses).queues
+    found = session.ask([request], request, results.Statuses).queues
     return {
         selector: getattr(status, field)
         for status in found
@@ -193,7 +188,7 @@ def set_attributes(
         else:
             attributes[row.name] = _take(row, left)
     request = Pending(c.SetAttributes(handle.number, attributes), handle=handle)
-    session.ask([request], request, Done)
+    session.ask([request], request, results.Done)
 
 
 def _take(row: AttributeRow, left: list[int]) -> Any:

@@ -1,14 +1,15 @@
 """The verbs of the MQI by connection and object handles: structures in, structures and codes out.
 
 What answers is a tuple whose last two items are the completion code and the reason code. A
-structure of a wrong size raises WrongSize; nothing else is raised. This module knows neither what
-Python package calls it nor what a verb means.
+structure of a wrong size raises WrongSize, and text in place of bytes TypeError; nothing else is
+raised. This module knows neither what Python package calls it nor what a verb means.
 """
 
 from __future__ import annotations
 
 from adapter import mq_constants as mq
 from adapter.mqi import inquiring, opening, pointers, putting, structs, subscribing
+from adapter.mqi.arguments import buffer
 from adapter.mqi.connections import ConnectionTable
 from adapter.mqi.consuming import Callback, CallbackConsumer
 from adapter.mqi.getting import get
@@ -37,7 +38,7 @@ class Interface:
 
     def open(self, hconn: int, od: bytes, options: int) -> tuple[int, bytes, int, int]:
         """MQOPEN: the object handle, the MQOD as it is afterwards, the codes."""
-        structs.MQOD.check(od)
+        od = structs.MQOD.check(od)
         try:
             with self._connections.call(hconn) as session:
                 return (*opening.open_object(session, od, options), *OK)
@@ -64,6 +65,7 @@ class Interface:
         self, hconn: int, hobj: int, selectors: list[int], ints: list[int], chars: bytes
     ) -> None:
         """MQSET."""
+        chars = buffer(chars)
         with self._connections.call(hconn) as session:
             inquiring.set_attributes(session, hobj, selectors, ints, chars)
 
@@ -71,8 +73,9 @@ class Interface:
 
     def put(self, hconn: int, hobj: int, md: bytes, pmo: bytes, body: bytes) -> putting.Put:
         """MQPUT: MQMD and MQPMO as they are afterwards, the codes."""
-        structs.MQMD.check(md)
-        structs.MQPMO.check(pmo)
+        md = structs.MQMD.check(md)
+        pmo = structs.MQPMO.check(pmo)
+        body = buffer(body)
         try:
             with self._connections.call(hconn) as session:
                 return putting.put(session, self._messages, hobj, md, pmo, body)
@@ -81,9 +84,10 @@ class Interface:
 
     def put1(self, hconn: int, od: bytes, md: bytes, pmo: bytes, body: bytes) -> putting.Put:
         """MQPUT1: MQMD and MQPMO as they are afterwards, the codes."""
-        structs.MQOD.check(od)
-        structs.MQMD.check(md)
-        structs.MQPMO.check(pmo)
+        od = structs.MQOD.check(od)
+        md = structs.MQMD.check(md)
+        pmo = structs.MQPMO.check(pmo)
+        body = buffer(body)
         try:
             with self._connections.call(hconn) as session:
                 return putting.put1(session, self._messages, od, md, pmo, body)
@@ -94,8 +98,8 @@ class Interface:
         self, hconn: int, hobj: int, md: bytes, gmo: bytes, room: int
     ) -> tuple[bytes, bytes, bytes, int, int, int]:
         """MQGET: the body as far as there is room, MQMD, MQGMO, the whole length, the codes."""
-        structs.MQMD.check(md)
-        structs.MQGMO.check(gmo)
+        md = structs.MQMD.check(md)
+        gmo = structs.MQGMO.check(gmo)
         try:
             with self._connections.call(hconn) as session:
                 return get(session, self._messages, hobj, md, gmo, room).pack()
@@ -126,6 +130,7 @@ class Interface:
 
     def status(self, hconn: int, kind: int, sts: bytes) -> tuple[bytes, int, int]:
         """MQSTAT: the outcome of asynchronous puts since the last MQSTAT."""
+        sts = structs.MQSTS.check(sts)
         fields = structs.MQSTS.read(sts)
         try:
             with self._connections.call(hconn) as session:
@@ -145,7 +150,7 @@ class Interface:
 
     def subscribe(self, hconn: int, sd: bytes, hobj: int) -> tuple[bytes, int, int, int, int]:
         """MQSUB: MQSD as it is afterwards, the handles of queue and subscription, the codes."""
-        structs.MQSD.check(sd)
+        sd = structs.MQSD.check(sd)
         try:
             with self._connections.call(hconn) as session:
                 return subscribing.subscribe(session, sd, hobj)
@@ -156,7 +161,7 @@ class Interface:
         self, hconn: int, hsub: int, action: int, sro: bytes
     ) -> tuple[bytes, int, int]:
         """MQSUBRQ: MQSRO as it is afterwards, the codes."""
-        structs.MQSRO.check(sro)
+        sro = structs.MQSRO.check(sro)
         try:
             with self._connections.call(hconn) as session:
                 return (subscribing.request_publications(session, hsub, action, sro), *OK)

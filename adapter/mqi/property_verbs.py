@@ -9,6 +9,7 @@ from typing import Any
 
 from adapter import mq_constants as mq
 from adapter.mqi import structs
+from adapter.mqi.arguments import buffer
 from adapter.mqi.connections import ConnectionTable
 from adapter.mqi.message_handles import MessageHandles, PropertyValue, convert, size_of
 from adapter.mqi.reasons import OK, MqiFailure, returns_codes
@@ -65,18 +66,18 @@ class PropertyVerbs:
             raise TypeError(f"the value of a text property is a str, not {value!r}")
         if length >= 0 and isinstance(value, (str, bytes)):
             value = value[:length]
-        self._messages.set(hmsg, name.decode("utf-8", "replace"), kind, value)
+        self._messages.set(hmsg, buffer(name).decode("utf-8", "replace"), kind, value)
 
     def inquire_property(
         self, hconn: int, hmsg: int, impo: int | bytes, name: bytes, kind: int, room: int
     ) -> tuple[Any, int, str, int, int]:
         """MQINQMP. impo: an MQIMPO or its options alone. Value, length, name, the codes."""
         if not isinstance(impo, int):
-            structs.MQIMPO.check(impo)
+            impo = structs.MQIMPO.check(impo)
         try:
             self._check_connection(hconn)
             asked = impo if isinstance(impo, int) else _options_of(impo)
-            found, held = self._messages.find(hmsg, name.decode("utf-8", "replace"), asked)
+            found, held = self._messages.find(hmsg, buffer(name).decode("utf-8", "replace"), asked)
             if kind not in (mq.MQTYPE_AS_SET, held.type):
                 if not asked & mq.MQIMPO_CONVERT_TYPE:
                     raise MqiFailure(mq.MQRC_PROPERTY_TYPE_ERROR)
@@ -92,7 +93,7 @@ class PropertyVerbs:
         self._check_connection(hconn)
         asked = structs.MQDMPO.confirm(fields)["Options"]
         under_cursor = bool(asked & mq.MQDMPO_DEL_PROP_UNDER_CURSOR)
-        self._messages.unset(hmsg, name.decode("utf-8", "replace"), under_cursor)
+        self._messages.unset(hmsg, buffer(name).decode("utf-8", "replace"), under_cursor)
 
 
 def _options_of(impo: bytes) -> int:

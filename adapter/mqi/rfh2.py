@@ -47,8 +47,7 @@ def with_properties(md: dict[str, Any], properties: Mapping[str, Property], body
     for name, value in properties.items():
         folder, _, rest = OF_PUBLICATIONS.get(name, name).rpartition(".")
         folders.setdefault(folder or "usr", []).append(_element(rest, value))
-    parts = [_folder(name, elements) for name, elements in folders.items()]
-    data = b"".join(parts)
+    data = b"".join([_folder(name, elements) for name, elements in folders.items()])
     head = FIXED.pack(
         b"RFH ",
         VERSION,

@@ -10,6 +10,7 @@ import struct
 from typing import Any
 
 from adapter import mq_constants as mq
+from adapter.mqi.arguments import buffer
 from adapter.mqi.reasons import MqiFailure
 
 Fields = dict[str, Any]
@@ -39,15 +40,16 @@ class Layout:
         self._struct = struct.Struct("@" + "".join(form for _, form in pairs))
         self.size = self._struct.size
 
-    def check(self, data: bytes) -> None:
-        """WrongSize if these are not the bytes of one such structure."""
-        if len(data) != self.size:
-            raise WrongSize(f"{self.name} wrong size. Given: {len(data)}, expected {self.size}")
+    def check(self, data: object) -> bytes:
+        """Take the bytes of one such structure. Raises TypeError for text, WrongSize."""
+        taken = buffer(data)
+        if len(taken) != self.size:
+            raise WrongSize(f"{self.name} wrong size. Given: {len(taken)}, expected {self.size}")
+        return taken
 
-    def read(self, data: bytes) -> Fields:
-        """Take apart. Raises WrongSize."""
-        self.check(data)
-        return dict(zip(self.fields, self._struct.unpack(data), strict=True))
+    def read(self, data: object) -> Fields:
+        """Take apart. Raises TypeError for text, WrongSize."""
+        return dict(zip(self.fields, self._struct.unpack(self.check(data)), strict=True))
 
     def confirm(self, fields: Fields) -> Fields:
         """Return the fields. MqiFailure if they are of another structure or version."""

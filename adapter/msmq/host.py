@@ -74,8 +74,7 @@ class Host(Closing):
         if label is not None:
             attributes["label"] = a.as_text("label", label)
         route = self.computers.to(name)
-        command = c.MsmqCreate(name, attributes, route.computer)
-        requests.ask(route.channel, command, Done, name)
+        requests.ask(route.channel, c.MsmqCreate(name, attributes, route.computer), Done, name)
         return self.open(name)
 
     def delete(self, path: str) -> None:
@@ -135,7 +134,6 @@ class Host(Closing):
         return here_as_dot(as_queue_name(path), self.computers.is_known)
 
     def _at(self, computer: str) -> QueueRoute:
-        """Return how queues of a computer are read."""
         name = a.as_name(computer, "computer")
         if means_here(name, self.computers.is_known):
             return self.computers.own

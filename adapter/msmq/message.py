@@ -71,10 +71,6 @@ class Property(ReadOnly[ValueT]):
         message.__dict__[self._name] = self._check(self._name, value)
 
 
-def _label(name: str, value: object) -> str:
-    return a.as_text(name, value, LABEL_LENGTH_MAX)
-
-
 def _priority(name: str, value: object) -> MessagePriority:
     return MessagePriority(a.as_whole(name, value, 0, identifiers.HIGHEST_PRIORITY))
 
@@ -102,10 +98,6 @@ def _time(name: str, value: object) -> timedelta | None:
     if not 0 <= seconds <= TIME_MAX_S:
         raise WrongArgument(f"{name} is 0 to {TIME_MAX_S} seconds, not {value!r}")
     return timedelta(milliseconds=math.ceil(seconds * 1000))
-
-
-def _correlation(name: str, value: object) -> str:
-    return identifiers.shown(identifiers.as_message_id(name, value))
 
 
 def _number(name: str, value: object) -> int:
@@ -137,10 +129,12 @@ class Message(KnownProperties):
     _what = "a message"
     _own_attributes = frozenset({"formatter", "unit_received_in"})
 
-    label = Property("", _label)
+    label = Property("", lambda name, value: a.as_text(name, value, LABEL_LENGTH_MAX))
     priority = Property(MessagePriority.NORMAL, _priority)
     recoverable = Property(False, a.as_flag)
-    correlation_id = Property("", _correlation)
+    correlation_id = Property(
+        "", lambda name, value: identifiers.shown(identifiers.as_message_id(name, value))
+    )
     response_queue = Property("", _queue)
     administration_queue = Property("", _queue)
     dead_letter_queue = Property("", _queue)

@@ -133,8 +133,7 @@ class OpenMessageQueue(QueueProperties, Closing):
         """Make a cursor before the first message."""
         handle = self._reading(peeks=True)
         number = next(self._cursor_numbers)
-        command = c.MsmqCursor(handle.number, number)
-        requests.ask(self._reads.channel, command, Done, self.path)
+        requests.ask(self._reads.channel, c.MsmqCursor(handle.number, number), Done, self.path)
         return MessageCursor(number, handle.number, self._close_cursor)
 
     def _close_cursor(self, cursor: MessageCursor) -> None:

@@ -69,8 +69,7 @@ class QueueReader(OpenMessageQueue):
 
         Raises InvalidOperationError if it is not there, MessageQueueTimeout if a timeout is given.
         """
-        command = c.MsmqReceive(0, message_id=same_id(id, "id"))
-        return self._find(command, timeout, transaction)
+        return self._find(c.MsmqReceive(0, message_id=same_id(id, "id")), timeout, transaction)
 
     def peek_by_id(
         self,
@@ -92,8 +91,7 @@ class QueueReader(OpenMessageQueue):
     ) -> Message:
         """Remove the first message of this correlation id, and return it; see receive_by_id()."""
         wanted = same_id(correlation_id, "correlation_id")
-        command = c.MsmqReceive(0, correlation_id=wanted)
-        return self._find(command, timeout, transaction)
+        return self._find(c.MsmqReceive(0, correlation_id=wanted), timeout, transaction)
 
     def peek_by_correlation_id(
         self,

@@ -53,8 +53,7 @@ def ask(channel: Channel, command: Any, kind: type[ResultT], name: str) -> Resul
 
 def inquire(route: QueueRoute, name: str) -> list[QueueDescription]:
     """Return the queues that a name or pattern names."""
-    command = c.MsmqInquire(name, route.computer)
-    return ask(route.channel, command, Descriptions, name).queues
+    return ask(route.channel, c.MsmqInquire(name, route.computer), Descriptions, name).queues
 
 
 def read_request(handle: Handle, command: c.MsmqReceive, unit: Unit | None) -> Pending:

@@ -189,8 +189,7 @@ def _fields(element: ET.Element, kind: type[msgspec.Struct]) -> dict[str, Any]:
         for field in msgspec.structs.fields(kind)
         if field.required and _may_be_none(field.type)
     }
-    found = {_local(item): _field(item, types.get(_local(item))) for item in element}
-    return left_out | found
+    return left_out | {_local(item): _field(item, types.get(_local(item))) for item in element}
 
 
 def _field(element: ET.Element, kind: Any) -> Any:

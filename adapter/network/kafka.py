@@ -9,20 +9,14 @@ fetches ahead is bounded for all topics together. This module knows no message.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
+from adapter.ledger import kafka_settings
 from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import (
-    ASSIGNED,
-    BATCH_BY_BATCH,
-    LOG,
-    RECONNECTS,
-    TIMINGS,
-    LastError,
-)
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost, TopicMissing
 from adapter.topics.admin import (
@@ -54,6 +48,18 @@ LOST = frozenset(
     }
 )
 """What reading a topic is answered with that was deleted, or lost the records to be read."""
+NOT_ACCEPTED = "the settings for Kafka at {!r} are not accepted"
+
+
+@contextmanager
+def _network_errors(doing: str = "") -> Iterator[None]:
+    """Raise NetworkError for what Kafka's clients raise. doing: what a client has failed in."""
+    try:
+        yield
+    except TopicError as error:
+        raise NetworkError(str(error)) from error
+    except KafkaException as error:
+        raise NetworkError(f"{doing}: {describe(error)}") from error
 
 
 class KafkaTransport:
@@ -80,22 +86,16 @@ class KafkaTransport:
         return self._open(directory_spec(topic))
 
     def identities(self, topics: Sequence[str]) -> dict[str, str]:
-        try:
+        with _network_errors():
             return self._admin().identities(topics) if topics else {}
-        except TopicError as error:
-            raise NetworkError(str(error)) from error
 
     def bounds(self, topic: str) -> tuple[int, int]:
-        try:
+        with _network_errors():
             return self._admin().bounds(topic)
-        except TopicError as error:
-            raise NetworkError(str(error)) from error
 
     def trim(self, offsets: Mapping[str, int]) -> None:
-        try:
+        with _network_errors():
             self._admin().trim(offsets)
-        except TopicError as error:
-            raise NetworkError(str(error)) from error
 
     def writer(self) -> KafkaTopicWriter:
         return KafkaTopicWriter(self._servers, self._options)
@@ -107,12 +107,10 @@ class KafkaTransport:
         self._made = None
 
     def _open(self, spec: TopicSpec) -> str:
-        try:
+        with _network_errors():
             admin = self._admin()
             admin.ensure([spec])
             found = admin.identities([spec.name])
-        except TopicError as error:
-            raise NetworkError(str(error)) from error
         if spec.name not in found:
             raise TopicMissing(f"{spec.name} was deleted as it was made")
         return found[spec.name]
@@ -131,7 +129,7 @@ class KafkaTopicWriter:
     def __init__(self, bootstrap_servers: str, options: Mapping[str, Any]) -> None:
         self._servers = bootstrap_servers
         self._failures: list[KafkaError] = []
-        self._error = LastError()
+        self._error = kafka_settings.LastError()
         failures = self._failures
 
         def report(error: KafkaError | None, _: Message) -> None:
@@ -140,7 +138,7 @@ class KafkaTopicWriter:
 
         self._report = report
         settings = {
-            **TIMINGS,
+            **kafka_settings.TIMINGS,
             "request.timeout.ms": 2500,
             "client.id": "mqk-sender",
             **options,
@@ -149,22 +147,17 @@ class KafkaTopicWriter:
             "topic.metadata.propagation.max.ms": 5000,
             "enable.idempotence": True,
             "acks": "all",
-            **BATCH_BY_BATCH,
+            **kafka_settings.BATCH_BY_BATCH,
             "linger.ms": 1,
             "batch.size": 512 * 1024,
             "message.max.bytes": RECORD_BYTES_MAX,
             "delivery.report.only.error": True,
             "enable.metrics.push": False,
             "error_cb": self._error,
-            "logger": LOG,
+            "logger": kafka_settings.LOG,
         }
-        try:
+        with _network_errors(NOT_ACCEPTED.format(bootstrap_servers)):
             self._producer: Producer | None = Producer(settings)
-        except KafkaException as error:
-            raise NetworkError(
-                f"the settings for Kafka at {bootstrap_servers!r} are not accepted: "
-                f"{describe(error)}"
-            ) from error
 
     def append(self, topic: str, records: Sequence[SentRecord]) -> None:
         producer = self._producer
@@ -216,10 +209,10 @@ class KafkaFollower:
     def __init__(self, bootstrap_servers: str, options: Mapping[str, Any]) -> None:
         self._servers = bootstrap_servers
         self._followed: set[str] = set()
-        self._error = LastError()
+        self._error = kafka_settings.LastError()
         settings = {
-            **TIMINGS,
-            **RECONNECTS,
+            **kafka_settings.TIMINGS,
+            **kafka_settings.RECONNECTS,
             "client.id": "mqk-receiver",
             "fetch.wait.max.ms": 100,
             "fetch.error.backoff.ms": 20,
@@ -229,27 +222,20 @@ class KafkaFollower:
             "fetch.message.max.bytes": RECORD_BYTES_MAX,
             "queued.max.messages.kbytes": AHEAD_KBYTES,
             "group.id": "mqk-receiver",  # asked for by the client, never used
-            **ASSIGNED,
+            **kafka_settings.ASSIGNED,
             "isolation.level": "read_committed",
             "check.crcs": True,
             "enable.metrics.push": False,
             "error_cb": self._error,
-            "logger": LOG,
+            "logger": kafka_settings.LOG,
         }
-        try:
+        with _network_errors(NOT_ACCEPTED.format(bootstrap_servers)):
             self._consumer = Consumer(settings)
-        except KafkaException as error:
-            raise NetworkError(
-                f"the settings for Kafka at {bootstrap_servers!r} are not accepted: "
-                f"{describe(error)}"
-            ) from error
 
     def follow(self, topic: str, offset: int) -> None:
         self.leave(topic)
-        try:
+        with _network_errors(f"reading {topic}"):
             self._consumer.incremental_assign([TopicPartition(topic, PARTITION, offset)])
-        except KafkaException as error:
-            raise NetworkError(f"reading {topic}: {describe(error)}") from error
         self._followed.add(topic)
 
     def leave(self, topic: str) -> None:
@@ -278,13 +264,11 @@ class KafkaFollower:
         return bounds[0], bounds[1]
 
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
-        try:
+        with _network_errors(f"reading on {self._servers}"):
             first = self._consumer.poll(timeout_s)  # consume() would wait until all are there
             if first is None:
                 return []
             rest = self._consumer.consume(READ_RECORDS, 0)
-        except KafkaException as error:
-            raise NetworkError(f"reading on {self._servers}: {describe(error)}") from error
         found = [self._read(one) for one in (first, *rest)]
         return [one for one in found if one is not None]
 

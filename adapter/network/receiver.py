@@ -21,17 +21,10 @@ from msgspec import Struct
 
 from adapter import logs, watched
 from adapter.format import names
+from adapter.network import port
 from adapter.network.collecting import InboundCollector, ReadyUnit
 from adapter.network.directory import Directory
 from adapter.network.figures import ReceiverFigures
-from adapter.network.port import (
-    NetworkError,
-    ReceivedRecord,
-    SentRecord,
-    TopicFollower,
-    TopicLost,
-    Transport,
-)
 
 READ_S = 0.2
 PAUSED_READ_S = 0.02
@@ -71,7 +64,7 @@ class NetworkReceiver:
     """Reads for one queue manager, term after term. Every method may be called from any thread."""
 
     def __init__(
-        self, queue_manager: str, transport: Transport, directory: Directory, deliver: Deliver
+        self, queue_manager: str, transport: port.Transport, directory: Directory, deliver: Deliver
     ) -> None:
         self._name = queue_manager
         self._transport = transport
@@ -80,7 +73,7 @@ class NetworkReceiver:
         self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._follower: TopicFollower | None = None
+        self._follower: port.TopicFollower | None = None
         self._term = 0
         self._positions: Mapping[str, ReadPosition] = {}
         self._followed: dict[str, FollowedTopic] = {}
@@ -88,7 +81,7 @@ class NetworkReceiver:
         """Source by topic, of those that are to be followed and are not."""
         self._problems: dict[str, str] = {}
         """Why a topic is not opened or written, until the next sweep."""
-        self._entry: Callable[[], SentRecord] | None = None
+        self._entry: Callable[[], port.SentRecord] | None = None
         """What is to be written to the directory."""
         self._held: dict[str, int] = {}
         self._holding = threading.Lock()
@@ -126,7 +119,6 @@ class NetworkReceiver:
         self._commands.put(begin)
 
     def note_taken(self, term: int, topic: str, size: int) -> None:
-        """So many bytes of what was handed on wait no more."""
         with self._holding:
             if term == self._term:
                 self._held[topic] = self._held.get(topic, 0) - size
@@ -140,12 +132,12 @@ class NetworkReceiver:
         def trim() -> None:
             try:
                 self._transport.trim(offsets)
-            except NetworkError as error:
+            except port.NetworkError as error:
                 log.warning("received records are not deleted", reason=str(error))
 
         self._commands.put(trim)
 
-    def enter(self, entry: Callable[[], SentRecord]) -> None:
+    def enter(self, entry: Callable[[], port.SentRecord]) -> None:
         """Write a record to the directory, as soon as that can be done. entry: may ask Kafka."""
 
         def enter() -> None:
@@ -174,7 +166,7 @@ class NetworkReceiver:
         while not self._stopping.is_set():
             try:
                 self._read_on()
-            except NetworkError as error:
+            except port.NetworkError as error:
                 self._failures += 1
                 self.trouble = str(error)
                 repetitions.warn(log, "not receiving", queue_manager=self._name, reason=str(error))
@@ -229,22 +221,22 @@ class NetworkReceiver:
         try:
             writer.append(names.DIRECTORY_TOPIC, [self._entry()])
             self._entry = None
-        except NetworkError as error:
+        except port.NetworkError as error:
             self._note_problem(names.DIRECTORY_TOPIC, error)
         finally:
             writer.close()
 
-    def _note_problem(self, topic: str, error: NetworkError) -> None:
+    def _note_problem(self, topic: str, error: port.NetworkError) -> None:
         """Note what cannot be done before the next sweep."""
         self._failures += 1
         self._problems[topic] = str(error)
         repetitions.warn(log, "a topic cannot be used yet", topic=topic, reason=str(error))
 
-    def _take(self, records: list[ReceivedRecord | TopicLost]) -> None:
+    def _take(self, records: list[port.ReceivedRecord | port.TopicLost]) -> None:
         ready: list[ReadyUnit] = []
         for record in records:
             followed = self._followed.get(record.topic)
-            if isinstance(record, TopicLost):
+            if isinstance(record, port.TopicLost):
                 self._lose(record)
             elif record.topic == names.DIRECTORY_TOPIC:
                 self._directory.take(record.key, record.value)
@@ -258,7 +250,7 @@ class NetworkReceiver:
                 self._held[one.given.topic] = self._held.get(one.given.topic, 0) + one.size
         self._deliver(self._term, ready)
 
-    def _lose(self, lost: TopicLost) -> None:
+    def _lose(self, lost: port.TopicLost) -> None:
         """A topic cannot be read on: it is opened again, if it is to be read."""
         log.warning("a topic is lost", topic=lost.topic, why=lost.why)
         if lost.topic == names.DIRECTORY_TOPIC:
@@ -285,16 +277,15 @@ class NetworkReceiver:
             if topic not in self._followed and known is not None:
                 self._wanted[topic] = known
 
-    def _open_wanted(self, follower: TopicFollower) -> None:
+    def _open_wanted(self, follower: port.TopicFollower) -> None:
         for topic, source in list(self._wanted.items()):
             if topic not in self._problems:
                 try:
                     self._open(follower, topic, source)
-                except NetworkError as error:
+                except port.NetworkError as error:
                     self._note_problem(topic, error)
 
-    def _open(self, follower: TopicFollower, topic: str, source: str) -> None:
-        """Begin to read a topic."""
+    def _open(self, follower: port.TopicFollower, topic: str, source: str) -> None:
         if topic == names.DIRECTORY_TOPIC:
             self._transport.open_directory(topic)
             follower.follow(topic, follower.bounds(topic)[0])
@@ -306,7 +297,7 @@ class NetworkReceiver:
         collector = InboundCollector(self._name, topic, identity, source)
         collector.next = offset = first_to_read(self._positions, topic, identity, first)
         if offset > end:
-            raise NetworkError(
+            raise port.NetworkError(
                 f"{topic} ends at offset {end}, and was read up to {offset}: Kafka has lost "
                 "records; delete the topic, so that it is made again, and send what is missing"
             )
@@ -316,7 +307,7 @@ class NetworkReceiver:
 
     # How much of it.
 
-    def _look_at_room(self, follower: TopicFollower) -> None:
+    def _look_at_room(self, follower: port.TopicFollower) -> None:
         with self._holding:
             held = dict(self._held)
         for topic, followed in self._followed.items():
@@ -336,7 +327,7 @@ class NetworkReceiver:
             if identities.get(topic) != followed.collector.topic_id:
                 if self._follower is not None:
                     self._follower.leave(topic)
-                self._lose(TopicLost(topic, "it was deleted"))
+                self._lose(port.TopicLost(topic, "it was deleted"))
             elif not followed.is_paused:
                 followed.collector.give_up(now_ms)
 

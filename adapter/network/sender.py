@@ -54,18 +54,11 @@ from adapter.core.contract.results import Descriptions, LowestPlaces, Messages
 from adapter.errors import Error
 from adapter.format import names, transfer
 from adapter.format.transfer import Transfer
+from adapter.network import port
 from adapter.network.backlog import AWAY_S, Backlog
 from adapter.network.dead_letters import NoDestinationError, has_destination, put_dead_letter
 from adapter.network.directory import Directory, route_record
 from adapter.network.figures import SenderFigures
-from adapter.network.port import (
-    DestinationUnknown,
-    NetworkError,
-    SentRecord,
-    TopicMissing,
-    TopicWriter,
-    Transport,
-)
 
 GET_MESSAGES = 500
 """At a time, and then what the last unit lacks."""
@@ -121,7 +114,7 @@ class SenderParts(Struct, kw_only=True):
 
     queue_manager: str
     ident: Callable[[], str]
-    transport: Transport
+    transport: port.Transport
     directory: Directory
     dial: Callable[[], Channel]
     next_session: Callable[[], bytes]
@@ -153,7 +146,7 @@ class SenderProgress(Struct):
 class DueUnits(Struct):
     """Whole units that are to be appended together. records: by topic. bytes: of their values."""
 
-    records: dict[str, list[SentRecord]] = {}
+    records: dict[str, list[port.SentRecord]] = {}
     bytes: int = 0
     units: int = 0
 
@@ -170,7 +163,7 @@ class SenderSession:
         self._figures = figures
         self._session = b""
         self._ident = parts.ident()
-        self._writer: TopicWriter | None = None
+        self._writer: port.TopicWriter | None = None
         self._handle: Handle | None = None
         self._incarnation = 0
         self._open_topics: set[str] = set()
@@ -213,8 +206,7 @@ class SenderSession:
         self._set(WAITING)
 
     def _get(self, handle: Handle, unit: AnyUnit, wait_ms: int, limit: int) -> list[Delivered]:
-        command = c.Get(0, wait_ms=wait_ms, limit=limit)
-        request = get_request(handle, command, unit)
+        request = get_request(handle, c.Get(0, wait_ms=wait_ms, limit=limit), unit)
         return perform(self._channel, unit, [request], request, Messages).messages
 
     def _get_rest(self, handle: Handle, unit: AnyUnit, got: list[Delivered]) -> list[Lowest]:
@@ -233,7 +225,7 @@ class SenderSession:
             lacks = last.queue_unit_size - last.queue_unit_index - 1
             more = self._get(handle, unit, 0, min(max(lacks, 1), GET_MESSAGES))
             if not more:
-                raise NetworkError(f"the rest of a unit on {self._queue} was not available")
+                raise port.NetworkError(f"the rest of a unit on {self._queue} was not available")
             got += more
 
     # To the topics.
@@ -264,7 +256,7 @@ class SenderSession:
         by_destination: dict[str, list[Delivered]] = {}
         for message in unit:
             by_destination.setdefault(self._destination(message), []).append(message)
-        by_topic: dict[str, list[SentRecord]] = {}
+        by_topic: dict[str, list[port.SentRecord]] = {}
         for destination, messages in by_destination.items():
             self._figures.destination = destination
             by_topic[self._topic_to(destination)] = list(self._records(messages, lowest))
@@ -280,11 +272,11 @@ class SenderSession:
         self._figures.bytes += due.bytes
         self._figures.units += due.units
 
-    def _append(self, topic: str, records: list[SentRecord]) -> None:
+    def _append(self, topic: str, records: list[port.SentRecord]) -> None:
         assert self._writer is not None
         try:
             self._writer.append(topic, records)
-        except TopicMissing:
+        except port.TopicMissing:
             self._open_topics.discard(topic)
             raise
 
@@ -305,7 +297,7 @@ class SenderSession:
         found = to.queue_manager or self._parts.directory.of_computer(to.computer)
         if not found:
             text = f"no queue manager in the directory has the computer {to.computer}"
-            raise DestinationUnknown(text)
+            raise port.DestinationUnknown(text)
         return found
 
     def _topic_to(self, destination: str) -> str:
@@ -315,7 +307,7 @@ class SenderSession:
         if topic not in self._open_topics:
             if topic not in parts.transport.identities([topic]):
                 self._announce(destination)
-                raise TopicMissing(
+                raise port.TopicMissing(
                     f"queue manager {destination} has not made the topic {topic}: is it running, "
                     "and on the same Kafka?"
                 )
@@ -331,7 +323,7 @@ class SenderSession:
             record = route_record(parts.queue_manager, destination)
             self._writer.append(names.DIRECTORY_TOPIC, [record])
 
-    def _records(self, unit: list[Delivered], lowest: list[Lowest]) -> Iterator[SentRecord]:
+    def _records(self, unit: list[Delivered], lowest: list[Lowest]) -> Iterator[port.SentRecord]:
         lanes = {message.lane for message in unit}
         known = [x for one in lowest if one.lane in lanes for x in (one.lane, one.seq, one.n)]
         last = len(unit) - 1
@@ -349,7 +341,7 @@ class SenderSession:
                 parts=len(unit),
             )
             for headers, value in transfer.encode(message, header):
-                yield SentRecord(value, headers)
+                yield port.SentRecord(value, headers)
 
     def _set(self, state: str) -> None:
         self._figures.state, self._figures.since_s = state, time.monotonic()
@@ -466,7 +458,7 @@ class TransmissionSender:
             sent = self._figures.messages
             try:
                 self._session()
-            except (Error, NetworkError) as error:
+            except (Error, port.NetworkError) as error:
                 if self._stopping.is_set():
                     break
                 self._take_failure(error)
@@ -490,8 +482,8 @@ class TransmissionSender:
                 self._channel = None
             channel.close()  # backs out what it holds
 
-    def _take_failure(self, error: Error | NetworkError) -> None:
-        state = MISSING if isinstance(error, TopicMissing) else RETRYING
+    def _take_failure(self, error: Error | port.NetworkError) -> None:
+        state = MISSING if isinstance(error, port.TopicMissing) else RETRYING
         text = str(error)
         self._alike = self._alike + 1 if text == self._figures.error else 1
         if self._alike == (MISSING_ATTEMPTS if state == MISSING else 1):
@@ -499,7 +491,7 @@ class TransmissionSender:
         self._note(state, text)
         self._figures.failures += 1
         self._longest_s = MISSING_S_MAX if state == MISSING else PAUSE_S_MAX
-        if isinstance(error, DestinationUnknown):
+        if isinstance(error, port.DestinationUnknown):
             self._longest_s = UNKNOWN_S_MAX
         # Its own unit may have been too large: then the next one has one unit of the queue.
         # And what comes before a message that no queue takes is sent without it.

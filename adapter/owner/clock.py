@@ -29,11 +29,9 @@ class SystemClock:
     """The machine's clocks."""
 
     def now_ms(self) -> int:
-        """Return the machine's time of day."""
         return time.time_ns() // 1_000_000
 
     def elapsed_ms(self) -> int:
-        """Return what the machine's monotonic clock says."""
         return time.monotonic_ns() // 1_000_000
 
 

@@ -35,28 +35,12 @@ class OwnerState(Enum):
     STOPPED = "stopped"
 
 
+LOST = frozenset({OwnerState.DOUBTFUL, OwnerState.DEPOSED, OwnerState.FAILED, OwnerState.STOPPING})
+"""What may follow on any state in which the ledger is read or written."""
 NEXT: dict[OwnerState, frozenset[OwnerState]] = {
-    OwnerState.TAKING_OVER: frozenset(
-        {
-            OwnerState.RUNNING,
-            OwnerState.DOUBTFUL,
-            OwnerState.DEPOSED,
-            OwnerState.FAILED,
-            OwnerState.STOPPING,
-        }
-    ),
-    OwnerState.RUNNING: frozenset(
-        {
-            OwnerState.QUIESCING,
-            OwnerState.DOUBTFUL,
-            OwnerState.DEPOSED,
-            OwnerState.STOPPING,
-            OwnerState.FAILED,
-        }
-    ),
-    OwnerState.QUIESCING: frozenset(
-        {OwnerState.DOUBTFUL, OwnerState.DEPOSED, OwnerState.STOPPING, OwnerState.FAILED}
-    ),
+    OwnerState.TAKING_OVER: LOST | {OwnerState.RUNNING},
+    OwnerState.RUNNING: LOST | {OwnerState.QUIESCING},
+    OwnerState.QUIESCING: LOST,
     OwnerState.DOUBTFUL: frozenset(
         {OwnerState.TAKING_OVER, OwnerState.STOPPING, OwnerState.FAILED}
     ),

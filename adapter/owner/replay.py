@@ -20,15 +20,7 @@ from adapter.core.model.tally import Tally
 from adapter.core.rules.messages.unit import unit_number
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
-from adapter.ledger.port import (
-    Entry,
-    Known,
-    Ledger,
-    LedgerMismatch,
-    LedgerUnavailable,
-    Position,
-    TakenOver,
-)
+from adapter.ledger import port
 from adapter.ledger.snapshots import Snapshot, covers
 from adapter.owner.promises import Collected
 from adapter.owner.storage import Storage
@@ -50,9 +42,9 @@ class Replayed(Struct):
     """
 
     qm: QueueManager
-    taken: TakenOver
+    taken: port.TakenOver
     last_n_of: dict[bytes, int]
-    snapshot: Position | None = None
+    snapshot: port.Position | None = None
     entries: int = 0
     bytes: int = 0
 
@@ -61,7 +53,7 @@ def take_over(
     name: str,
     owner: bytes,
     who: str,
-    ledger: Ledger,
+    ledger: port.Ledger,
     limits: Limits | None,
     storage: Storage | None = None,
     *,
@@ -84,7 +76,7 @@ def take_over(
             replayed = _replay(qm, owner, who, ledger, snapshot, again=again)
             if storage is not None:
                 _complete(replayed.qm, storage.pages)
-        except (LedgerMismatch, LedgerUnavailable):
+        except (port.LedgerMismatch, port.LedgerUnavailable):
             if storage is None:
                 raise
             newest = storage.snapshots.newest()
@@ -95,12 +87,12 @@ def take_over(
         return replayed
 
 
-def known_entries(copied: list[Known], snapshot: Snapshot | None) -> list[Known]:
+def known_entries(copied: list[port.Known], snapshot: Snapshot | None) -> list[port.Known]:
     """Say which entries a ledger must have: those that movers copied, and its newest snapshot's."""
     if snapshot is None:
         return copied
     how = f"its newest snapshot is as of offset {snapshot.after.offset}"
-    return [*copied, Known(snapshot.after, how)]
+    return [*copied, port.Known(snapshot.after, how)]
 
 
 def _complete(qm: QueueManager, pages: PageReader) -> None:
@@ -117,7 +109,7 @@ def _complete(qm: QueueManager, pages: PageReader) -> None:
             ]
         except PagesUnavailableError as error:
             text = f"an outcome that a client may ask for cannot be completed: {error}"
-            raise LedgerUnavailable(text) from error
+            raise port.LedgerUnavailable(text) from error
         dispatch.load_outcome(qm, session, number, read)
 
 
@@ -125,7 +117,7 @@ def _replay(
     qm: QueueManager,
     owner: bytes,
     who: str,
-    ledger: Ledger,
+    ledger: port.Ledger,
     snapshot: Snapshot | None,
     *,
     again: bool,
@@ -136,7 +128,7 @@ def _replay(
         last_n_of[snapshot.after.owner] = snapshot.cut_n
         restore(qm, snapshot, reader)
 
-    def replay(entry: Entry) -> None:
+    def replay(entry: port.Entry) -> None:
         if snapshot is not None and covers(snapshot, entry.owner, entry.n):
             return
         last_n_of[entry.owner] = entry.n
@@ -153,7 +145,7 @@ def _replay(
             ) from error
 
     after = snapshot.after if snapshot else None
-    replayed = Replayed(qm, TakenOver(0, 0, b"", 0), last_n_of, after)
+    replayed = Replayed(qm, port.TakenOver(0, 0, b"", 0), last_n_of, after)
     replayed.taken = ledger.take_over(owner, who, replay, after, again=again)
     dispatch.begin_term(qm, replayed.taken.offset)
     return replayed
@@ -181,7 +173,12 @@ def carry_over(old: QueueManager, new: QueueManager, void: Collected) -> int:
     Returns how many messages were brought.
     """
     _give_up_unseen(old)
-    never_put = _never_put(void.records)
+    never_put = {  # non-persistent messages
+        (put.queue, -put.lane, put.seq, put.n)
+        for record in void.records
+        if isinstance(record, UnitCommitted) and not record.logged
+        for put in record.puts
+    }
     got_back: dict[str, list[Stored]] = {}
     for name, stored in void.removed:
         got_back.setdefault(name, []).append(stored)
@@ -209,16 +206,6 @@ def _give_up_unseen(old: QueueManager) -> None:
         for handle in connection.handles.values():
             if isinstance(handle, QueueHandle) and handle.locked is not None:
                 handle.locked.locked = False
-
-
-def _never_put(void: list[Record]) -> set[tuple[str, int, int, int]]:
-    """Return where non-persistent messages were never put."""
-    return {
-        (put.queue, -put.lane, put.seq, put.n)
-        for record in void
-        if isinstance(record, UnitCommitted) and not record.logged
-        for put in record.puts
-    }
 
 
 def _bring(new: QueueManager, queue: LocalQueue, stored: Stored) -> None:

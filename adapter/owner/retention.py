@@ -16,15 +16,8 @@ from collections.abc import Iterable, Iterator
 import structlog
 from msgspec import Struct
 
+from adapter.core.contract import records as r
 from adapter.core.contract.lanes import LANES
-from adapter.core.contract.records import (
-    ConsumedRestored,
-    LaneRestored,
-    NamesRestored,
-    QueueNoted,
-    QueueRestored,
-    Record,
-)
 from adapter.topics.port import ALL, LaneKey, Trimmed
 
 NOTES = 12
@@ -54,13 +47,13 @@ class TrimMarks(Struct):
 class Retention:
     """Notes of one term, and what is to be trimmed. notes: those of the snapshot it began with."""
 
-    def __init__(self, keep_ms: int, notes: Iterable[ConsumedRestored]) -> None:
+    def __init__(self, keep_ms: int, notes: Iterable[r.ConsumedRestored]) -> None:
         self._keep_ms = keep_ms
         self._notes = list(notes) if keep_ms >= 0 else []
         self._marks = TrimMarks()
         """As of the last durable note, so far as this term knows; what is not known is noted
         again."""
-        self._new: tuple[TrimMarks, list[ConsumedRestored]] | None = None
+        self._new: tuple[TrimMarks, list[r.ConsumedRestored]] | None = None
         self._over: list[str] = []
         """The names of queues that were gone by the snapshot, and noted to be."""
         self._due: dict[LaneKey, int] = {}
@@ -71,7 +64,7 @@ class Retention:
         self.topics = 0
         self.failures = 0
 
-    def note(self, records: list[Record], now_ms: int) -> list[Record]:
+    def note(self, records: list[r.Record], now_ms: int) -> list[r.Record]:
         """Return what is to be written with these records of a snapshot, which was cut just now."""
         self._new = None
         self._over = []
@@ -82,7 +75,7 @@ class Retention:
             marks = marks_of(records)
             queues = list(_changes(self._marks, marks))
             ends = range(0, len(queues), QUEUES_PER_RECORD)
-            new = [ConsumedRestored(now_ms, queues[at : at + QUEUES_PER_RECORD]) for at in ends]
+            new = [r.ConsumedRestored(now_ms, queues[at : at + QUEUES_PER_RECORD]) for at in ends]
             self._new = marks, new
             self._over = _over(marks)
             return [*self._notes, *new]
@@ -158,7 +151,7 @@ class Retention:
             note.queues = [one for one in note.queues if one.name not in parked]
         self._marks.first = {lane: seq for lane, seq in first.items() if lane[0] not in parked}
 
-    def _take(self, note: ConsumedRestored) -> None:
+    def _take(self, note: r.ConsumedRestored) -> None:
         """Let what a note says be done."""
         for one in note.queues:
             for number, seq in enumerate(one.seqs or [ALL] * LANES):
@@ -166,7 +159,7 @@ class Retention:
                     self._due[one.name, one.incarnation, number] = seq
 
 
-def marks_of(records: Iterable[Record]) -> TrimMarks:
+def marks_of(records: Iterable[r.Record]) -> TrimMarks:
     """Read from a snapshot's records what is still needed.
 
     Messages that units hold are on the queue. An outcome that is kept holds its message by itself.
@@ -174,11 +167,11 @@ def marks_of(records: Iterable[Record]) -> TrimMarks:
     marks = TrimMarks()
     living: dict[str, int] = {}
     for record in records:
-        if isinstance(record, NamesRestored):
+        if isinstance(record, r.NamesRestored):
             marks.ended = dict(record.incarnations)
-        elif isinstance(record, QueueRestored):
+        elif isinstance(record, r.QueueRestored):
             living[record.name] = marks.ended[record.name] = record.incarnation
-        elif isinstance(record, LaneRestored):
+        elif isinstance(record, r.LaneRestored):
             first = record.spans[0] if record.spans else record.next_seq
             # A lane with many gaps comes in several records; its first message is in the first.
             marks.first.setdefault((record.queue, living[record.queue], record.lane), first)
@@ -189,13 +182,13 @@ def _over(marks: TrimMarks) -> list[str]:
     return [name for name, count in marks.ended.items() if count]
 
 
-def _changes(old: TrimMarks, new: TrimMarks) -> Iterator[QueueNoted]:
+def _changes(old: TrimMarks, new: TrimMarks) -> Iterator[r.QueueNoted]:
     for name, count in new.ended.items():
         for incarnation in range(max(old.ended.get(name, 0), count - ENDED_MAX), count):
-            yield QueueNoted(name, incarnation, [])
+            yield r.QueueNoted(name, incarnation, [])
     queues: dict[tuple[str, int], list[int]] = {}
     for lane, first in new.first.items():
         if first > old.first.get(lane, 1):
             queues.setdefault(lane[:2], [0] * LANES)[lane[2]] = first
     for (name, incarnation), seqs in queues.items():
-        yield QueueNoted(name, incarnation, seqs)
+        yield r.QueueNoted(name, incarnation, seqs)

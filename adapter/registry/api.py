@@ -174,29 +174,14 @@ def page_of(found: list[Any], asked: ApiRequest) -> list[Any]:
     return found[start:] if limit < 0 else found[start : start + limit]
 
 
-def greet(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
-    """Answer a health check."""
-    return {}
+def constant(value: object) -> Answer:
+    """Make what answers the same to all."""
+    return lambda _registry, _asked: value
 
 
 def release(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
     """Say which release this is."""
     return {"version": metadata.version("mqk"), "commitId": ""}
-
-
-def cluster(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
-    """Say which registry this is."""
-    return {"scope": {"path": [], "clusters": {"schema-registry-cluster": "mqk"}}, "id": ""}
-
-
-def types(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
-    """Say which kinds of schemas are kept."""
-    return [AVRO]
-
-
-def contexts(_registry: TopicRegistry, _asked: ApiRequest) -> Any:
-    """There is one context."""
-    return ["."]
 
 
 def schema_by_id(registry: TopicRegistry, asked: ApiRequest) -> Any:
@@ -256,11 +241,6 @@ def version_asked(registry: TopicRegistry, asked: ApiRequest) -> Version:
     """The version that the path names."""
     wanted, deleted = asked.parts["version"], asked.flag("deleted")
     return registry.ask(lambda known: rules.version(known, asked.subject, wanted, deleted=deleted))
-
-
-def version(registry: TopicRegistry, asked: ApiRequest) -> Any:
-    """One version of a subject."""
-    return shown(version_asked(registry, asked))
 
 
 def version_text(registry: TopicRegistry, asked: ApiRequest) -> Any:
@@ -368,17 +348,19 @@ def take_mode(registry: TopicRegistry, asked: ApiRequest) -> Any:
     return {"mode": registry.change(lambda known: rules.take_mode(known, asked.subject))}
 
 
+CLUSTER = {"scope": {"path": [], "clusters": {"schema-registry-cluster": "mqk"}}, "id": ""}
+"""Which registry this is."""
 _SUBJECT = "/subjects/{subject}"
 _VERSION = _SUBJECT + "/versions/{version}"
 _CHECK = "/compatibility/subjects/{subject}/versions"
 
 ROUTES = (
-    Route("GET", "/", greet),
+    Route("GET", "/", constant({})),
     Route("GET", "/v1/metadata/version", release),
-    Route("GET", "/v1/metadata/id", cluster),
-    Route("GET", "/contexts", contexts),
+    Route("GET", "/v1/metadata/id", constant(CLUSTER)),
+    Route("GET", "/contexts", constant(["."])),
     Route("GET", "/schemas", schemas),
-    Route("GET", "/schemas/types", types),
+    Route("GET", "/schemas/types", constant([AVRO])),
     Route("GET", "/schemas/ids/{id}", schema_by_id),
     Route("GET", "/schemas/ids/{id}/schema", schema_text),
     Route("GET", "/schemas/ids/{id}/subjects", subjects_of_id),
@@ -388,7 +370,7 @@ ROUTES = (
     Route("DELETE", _SUBJECT, delete_subject),
     Route("GET", _SUBJECT + "/versions", versions),
     Route("POST", _SUBJECT + "/versions", register),
-    Route("GET", _VERSION, version),
+    Route("GET", _VERSION, lambda registry, asked: shown(version_asked(registry, asked))),
     Route("DELETE", _VERSION, delete_version),
     Route("GET", _VERSION + "/schema", version_text),
     Route("GET", _VERSION + "/referencedby", referenced_by),

@@ -7,13 +7,7 @@ is not in it, from a registry that has more of them, is a SchemaError.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from adapter.errors import (
-    InvalidSchema,
-    RegistryNotAvailable,
-    SchemaError,
-    SchemaIncompatible,
-    SchemaNotFound,
-)
+from adapter import errors
 
 BAD_REQUEST = 400
 NOT_FOUND = 404
@@ -39,31 +33,31 @@ STORE_FAILED = 50001
 STORE_TIMED_OUT = 50002
 FORWARDING_FAILED = 50003
 
-ERRORS: Mapping[int, type[SchemaError]] = MappingProxyType(
+ERRORS: Mapping[int, type[errors.SchemaError]] = MappingProxyType(
     {
-        BAD_REQUEST: SchemaError,
-        NOT_FOUND: SchemaNotFound,
-        METHOD_NOT_ALLOWED: SchemaError,
-        INCOMPATIBLE: SchemaIncompatible,
-        UNPROCESSABLE: SchemaError,
-        NO_SUBJECT: SchemaNotFound,
-        NO_VERSION: SchemaNotFound,
-        NO_SCHEMA: SchemaNotFound,
-        SUBJECT_DELETED: SchemaNotFound,
-        SUBJECT_NOT_DELETED: SchemaError,
-        VERSION_DELETED: SchemaNotFound,
-        VERSION_NOT_DELETED: SchemaError,
-        NO_LEVEL: SchemaNotFound,
-        NO_MODE: SchemaNotFound,
-        INVALID_SCHEMA: InvalidSchema,
-        INVALID_VERSION: SchemaError,
-        INVALID_LEVEL: SchemaError,
-        INVALID_MODE: SchemaError,
-        NOT_PERMITTED: SchemaError,
-        SCHEMA_TOO_LARGE: InvalidSchema,
-        STORE_FAILED: RegistryNotAvailable,
-        STORE_TIMED_OUT: RegistryNotAvailable,
-        FORWARDING_FAILED: RegistryNotAvailable,
+        BAD_REQUEST: errors.SchemaError,
+        NOT_FOUND: errors.SchemaNotFound,
+        METHOD_NOT_ALLOWED: errors.SchemaError,
+        INCOMPATIBLE: errors.SchemaIncompatible,
+        UNPROCESSABLE: errors.SchemaError,
+        NO_SUBJECT: errors.SchemaNotFound,
+        NO_VERSION: errors.SchemaNotFound,
+        NO_SCHEMA: errors.SchemaNotFound,
+        SUBJECT_DELETED: errors.SchemaNotFound,
+        SUBJECT_NOT_DELETED: errors.SchemaError,
+        VERSION_DELETED: errors.SchemaNotFound,
+        VERSION_NOT_DELETED: errors.SchemaError,
+        NO_LEVEL: errors.SchemaNotFound,
+        NO_MODE: errors.SchemaNotFound,
+        INVALID_SCHEMA: errors.InvalidSchema,
+        INVALID_VERSION: errors.SchemaError,
+        INVALID_LEVEL: errors.SchemaError,
+        INVALID_MODE: errors.SchemaError,
+        NOT_PERMITTED: errors.SchemaError,
+        SCHEMA_TOO_LARGE: errors.InvalidSchema,
+        STORE_FAILED: errors.RegistryNotAvailable,
+        STORE_TIMED_OUT: errors.RegistryNotAvailable,
+        FORWARDING_FAILED: errors.RegistryNotAvailable,
     }
 )
 SERVER_ERRORS = 500
@@ -75,10 +69,10 @@ def status_of(code: int) -> int:
     return code if code < SERVER_ERRORS + CODES_PER_STATUS else code // CODES_PER_STATUS
 
 
-def refusal(code: int, text: str, subject: str = "") -> SchemaError:
+def refusal(code: int, text: str, subject: str = "") -> errors.SchemaError:
     """Make the error of a code. text: what the registry says."""
     error = ERRORS.get(code)
     if error is None:
         down = status_of(code) >= SERVER_ERRORS
-        error = RegistryNotAvailable if down else SchemaError
+        error = errors.RegistryNotAvailable if down else errors.SchemaError
     return error(text, subject, code)

@@ -47,10 +47,6 @@ def _whole(bits: int) -> Callable[[Any, Any], bool]:
     return lambda _schema, value: type(value) is int and -most <= value < most
 
 
-def _fixed(schema: Any, value: Any) -> bool:
-    return _bytes(schema, value) and len(value) == schema.size
-
-
 def _bytes(_schema: Any, value: Any) -> bool:
     return isinstance(value, str) and all(ord(one) < 256 for one in value)
 
@@ -75,7 +71,7 @@ CHECKS: Mapping[str, Callable[[Any, Any], bool]] = {
     "float": _number,
     "double": _number,
     "bytes": _bytes,
-    "fixed": _fixed,
+    "fixed": lambda schema, value: _bytes(schema, value) and len(value) == schema.size,
     "string": lambda _schema, value: isinstance(value, str),
     "enum": lambda schema, value: value in schema.symbols,
     "array": lambda schema, value: (

@@ -13,21 +13,10 @@ from msgspec import Struct
 
 from adapter.errors import InvalidSchema
 from adapter.registry import avro_schema, codes
+from adapter.registry import state as s
 from adapter.registry.avro_schema import RULES
 from adapter.registry.codes import refusal
 from adapter.registry.port import LATEST
-from adapter.registry.state import (
-    GLOBAL,
-    MODES,
-    Change,
-    LevelSet,
-    ModeSet,
-    RegistryState,
-    SchemaDeleted,
-    SchemaKept,
-    SchemaPurged,
-    Version,
-)
 
 SOFT_DELETED = "was soft deleted.Set permanent=true to delete permanently"
 NOT_DELETED = "was not deleted first before being permanently deleted"
@@ -43,11 +32,11 @@ class RegistryDecision(Struct, Generic[Answer], frozen=True):
     """What changes, and what is answered when it has."""
 
     answer: Answer
-    changes: Sequence[Change] = ()
+    changes: Sequence[s.Change] = ()
 
 
 def register(
-    state: RegistryState, subject: str, schema: str, version: int = 0, schema_id: int = 0
+    state: s.RegistryState, subject: str, schema: str, version: int = 0, schema_id: int = 0
 ) -> RegistryDecision[int]:
     """Make a schema the latest version, if the subject has it not yet.
 
@@ -74,8 +63,8 @@ def register(
 
 
 def numbered_schema(
-    state: RegistryState, subject: str, text: str, version: int, schema_id: int
-) -> SchemaKept:
+    state: s.RegistryState, subject: str, text: str, version: int, schema_id: int
+) -> s.SchemaKept:
     """Give a schema its numbers: those asked for, or the next ones."""
     used = state.versions(subject, deleted=True)
     there = next((one for one in used if one.version == version), None)
@@ -85,17 +74,21 @@ def numbered_schema(
     if schema_id and of_id is not None and of_id != text:
         raise refusal(codes.NOT_PERMITTED, f"Id {schema_id} is another schema", subject)
     number = version or (used[-1].version + 1 if used else 1)
-    return SchemaKept(subject, number, schema_id or state.id_of(text) or state.next_id, text)
+    return s.SchemaKept(subject, number, schema_id or state.id_of(text) or state.next_id, text)
 
 
-def find(state: RegistryState, subject: str, text: str, *, deleted: bool = False) -> Version | None:
+def find(
+    state: s.RegistryState, subject: str, text: str, *, deleted: bool = False
+) -> s.Version | None:
     """The newest version of a subject that is this canonical schema."""
     wanted = avro_schema.identity(text)
     found = reversed(state.versions(subject, deleted=deleted))
     return next((one for one in found if avro_schema.identity(one.schema) == wanted), None)
 
 
-def lookup(state: RegistryState, subject: str, schema: str, *, deleted: bool = False) -> Version:
+def lookup(
+    state: s.RegistryState, subject: str, schema: str, *, deleted: bool = False
+) -> s.Version:
     """Which version of a subject a schema is."""
     text = canonical(schema, subject)
     existing(state, subject, deleted=deleted)
@@ -105,7 +98,7 @@ def lookup(state: RegistryState, subject: str, schema: str, *, deleted: bool = F
     return found
 
 
-def schema(state: RegistryState, schema_id: int) -> str:
+def schema(state: s.RegistryState, schema_id: int) -> str:
     """The schema of an id."""
     found = state.text(schema_id)
     if found is None:
@@ -113,13 +106,13 @@ def schema(state: RegistryState, schema_id: int) -> str:
     return found
 
 
-def uses(state: RegistryState, schema_id: int, *, deleted: bool = False) -> list[Version]:
+def uses(state: s.RegistryState, schema_id: int, *, deleted: bool = False) -> list[s.Version]:
     """The versions that have an id."""
     schema(state, schema_id)
     return [one for one in state.everything(deleted=deleted) if one.id == schema_id]
 
 
-def existing(state: RegistryState, subject: str, *, deleted: bool = False) -> list[Version]:
+def existing(state: s.RegistryState, subject: str, *, deleted: bool = False) -> list[s.Version]:
     """The versions of a subject that must be there."""
     found = state.versions(subject, deleted=deleted)
     if not found:
@@ -128,8 +121,8 @@ def existing(state: RegistryState, subject: str, *, deleted: bool = False) -> li
 
 
 def version(
-    state: RegistryState, subject: str, wanted: int | str, *, deleted: bool = False
-) -> Version:
+    state: s.RegistryState, subject: str, wanted: int | str, *, deleted: bool = False
+) -> s.Version:
     """One version of a subject; wanted: its number, or "latest" (also -1)."""
     number = as_version(wanted, subject)
     found = existing(state, subject, deleted=deleted)
@@ -155,7 +148,7 @@ def as_version(wanted: int | str, subject: str) -> int | str:
     )
 
 
-def against(state: RegistryState, subject: str, schema: str, wanted: int | str) -> list[str]:
+def against(state: s.RegistryState, subject: str, schema: str, wanted: int | str) -> list[str]:
     """What speaks against a schema behind one version, by the subject's level."""
     text = canonical(schema, subject)
     number = as_version(wanted, subject)
@@ -165,14 +158,14 @@ def against(state: RegistryState, subject: str, schema: str, wanted: int | str) 
     return avro_schema.problems(state.level(subject), text, [(old.version, old.schema)])
 
 
-def against_all(state: RegistryState, subject: str, schema: str) -> list[str]:
+def against_all(state: s.RegistryState, subject: str, schema: str) -> list[str]:
     """What speaks against a schema as the subject's next version, by the subject's level."""
     text = canonical(schema, subject)
     earlier = [(one.version, one.schema) for one in state.versions(subject)]
     return avro_schema.problems(state.level(subject), text, earlier)
 
 
-def require_compatible(state: RegistryState, subject: str, text: str) -> None:
+def require_compatible(state: s.RegistryState, subject: str, text: str) -> None:
     """Refuse a schema that the subject's level forbids."""
     if why := against_all(state, subject, text):
         raise refusal(
@@ -184,7 +177,7 @@ def require_compatible(state: RegistryState, subject: str, text: str) -> None:
 
 
 def delete_version(
-    state: RegistryState, subject: str, wanted: int | str, *, permanent: bool
+    state: s.RegistryState, subject: str, wanted: int | str, *, permanent: bool
 ) -> RegistryDecision[int]:
     """Delete a version; permanent: one that was deleted before."""
     number = as_version(wanted, subject)
@@ -200,92 +193,91 @@ def delete_version(
 
 
 def delete_subject(
-    state: RegistryState, subject: str, *, permanent: bool
+    state: s.RegistryState, subject: str, *, permanent: bool
 ) -> RegistryDecision[list[int]]:
     """Delete all versions of a subject, with its level and mode."""
     require_writable(state, subject)
     everything = existing(state, subject, deleted=True)
     living = state.versions(subject)
     if permanent and living:
-        text = f"Subject '{subject}' {NOT_DELETED}"
-        raise refusal(codes.SUBJECT_NOT_DELETED, text, subject)
+        raise refusal(codes.SUBJECT_NOT_DELETED, f"Subject '{subject}' {NOT_DELETED}", subject)
     if not permanent and not living:
         raise refusal(codes.SUBJECT_DELETED, f"Subject '{subject}' {SOFT_DELETED}", subject)
     going = everything if permanent else living
-    changes: list[Change] = [deletion(one, permanent=permanent) for one in going]
+    changes: list[s.Change] = [deletion(one, permanent=permanent) for one in going]
     if subject in state.levels:
-        changes.append(LevelSet(subject, ""))
+        changes.append(s.LevelSet(subject, ""))
     if subject in state.modes:
-        changes.append(ModeSet(subject, ""))
+        changes.append(s.ModeSet(subject, ""))
     return RegistryDecision([one.version for one in going], tuple(changes))
 
 
-def deletion(one: Version, *, permanent: bool) -> Change:
+def deletion(one: s.Version, *, permanent: bool) -> s.Change:
     """What is true of a version that is deleted."""
     if permanent:
-        return SchemaPurged(one.subject, one.version)
-    return SchemaDeleted(one.subject, one.version)
+        return s.SchemaPurged(one.subject, one.version)
+    return s.SchemaDeleted(one.subject, one.version)
 
 
-def level(state: RegistryState, subject: str, *, default: bool) -> str:
+def level(state: s.RegistryState, subject: str, *, default: bool) -> str:
     """The level of a subject; default: or the one in force, if it has none of its own."""
-    if subject == GLOBAL or default or subject in state.levels:
+    if subject == s.GLOBAL or default or subject in state.levels:
         return state.level(subject)
     text = f"Subject '{subject}' does not have subject-level compatibility configured"
     raise refusal(codes.NO_LEVEL, text, subject)
 
 
-def set_level(state: RegistryState, subject: str, wanted: str) -> RegistryDecision[str]:
+def set_level(state: s.RegistryState, subject: str, wanted: str) -> RegistryDecision[str]:
     """Set the level of a subject, or of all that have none of their own."""
     named = wanted.upper()
     if named not in RULES:
         text = f"Invalid compatibility level. Valid values are {', '.join(RULES)}"
         raise refusal(codes.INVALID_LEVEL, text, subject)
     require_writable(state, subject)
-    return RegistryDecision(named, (LevelSet(subject, named),))
+    return RegistryDecision(named, (s.LevelSet(subject, named),))
 
 
-def take_level(state: RegistryState, subject: str) -> RegistryDecision[str]:
+def take_level(state: s.RegistryState, subject: str) -> RegistryDecision[str]:
     """Take away a subject's own level, or set that of all to BACKWARD again."""
     require_writable(state, subject)
-    if subject != GLOBAL and subject not in state.levels:
+    if subject != s.GLOBAL and subject not in state.levels:
         raise refusal(codes.NO_SUBJECT, f"Subject '{subject}' not found.", subject)
-    return RegistryDecision(state.level(subject), (LevelSet(subject, ""),))
+    return RegistryDecision(state.level(subject), (s.LevelSet(subject, ""),))
 
 
-def mode(state: RegistryState, subject: str, *, default: bool) -> str:
+def mode(state: s.RegistryState, subject: str, *, default: bool) -> str:
     """The mode of a subject; default: or the one in force, if it has none of its own."""
-    if subject == GLOBAL or default or subject in state.modes:
+    if subject == s.GLOBAL or default or subject in state.modes:
         return state.mode(subject)
     text = f"Subject '{subject}' does not have subject-level mode configured"
     raise refusal(codes.NO_MODE, text, subject)
 
 
 def set_mode(
-    state: RegistryState, subject: str, wanted: str, *, force: bool
+    state: s.RegistryState, subject: str, wanted: str, *, force: bool
 ) -> RegistryDecision[str]:
     """Set what a subject allows. IMPORT: only where there is no schema yet, unless forced."""
     named = wanted.upper()
-    if named not in MODES:
-        text = f"Invalid mode. Valid values are {', '.join(MODES)}"
+    if named not in s.MODES:
+        text = f"Invalid mode. Valid values are {', '.join(s.MODES)}"
         raise refusal(codes.INVALID_MODE, text, subject)
-    there = state.subjects() if subject == GLOBAL else state.versions(subject)
+    there = state.subjects() if subject == s.GLOBAL else state.versions(subject)
     if named == "IMPORT" and there and not force:
         text = (
             "Cannot import since found existing subjects"
-            if subject == GLOBAL
+            if subject == s.GLOBAL
             else (f"Cannot import since subject '{subject}' has versions")
         )
         raise refusal(codes.NOT_PERMITTED, text, subject)
-    return RegistryDecision(named, (ModeSet(subject, named),))
+    return RegistryDecision(named, (s.ModeSet(subject, named),))
 
 
-def take_mode(state: RegistryState, subject: str) -> RegistryDecision[str]:
+def take_mode(state: s.RegistryState, subject: str) -> RegistryDecision[str]:
     """Take away a subject's own mode."""
-    return RegistryDecision(mode(state, subject, default=False), (ModeSet(subject, ""),))
+    return RegistryDecision(mode(state, subject, default=False), (s.ModeSet(subject, ""),))
 
 
-def require_writable(state: RegistryState, subject: str) -> None:
+def require_writable(state: s.RegistryState, subject: str) -> None:
     """Refuse changes where only reading is allowed."""
     if state.mode(subject) in ("READONLY", "READONLY_OVERRIDE"):
         text = f"Subject '{subject}' is in read-only mode" if subject else "It is read-only"

@@ -167,7 +167,13 @@ def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> 
     if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
         allowed = f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
         raise StartError(f"{name!r} is not a name for a queue manager: {allowed}", name)
-    topics = _topic_settings(settings)
+    found = settings_for(settings.bootstrap_servers, settings.options, ANSWER_S)
+    copies = settings.replication or found.replication
+    topics = TopicSettings(
+        replication=copies,
+        min_insync_replicas=settings.min_insync_replicas or max(1, copies - 1),
+        events_retention_ms=settings.events_retention_ms,
+    )
     wired = Wired(name, settings, topics, log or LogSettings())
     check_ledger_is_there(wired.mover_settings())
     TopicAdmin(settings.bootstrap_servers, topics, settings.options).ensure(own_specs(name))
@@ -177,13 +183,3 @@ def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> 
 def own_specs(name: str) -> list[TopicSpec]:
     """Return what the topics of the ledger and of the snapshots must be."""
     return [ledger_spec(names.ledger_topic(name)), snapshots_spec(names.snapshots_topic(name))]
-
-
-def _topic_settings(settings: KafkaSettings) -> TopicSettings:
-    found = settings_for(settings.bootstrap_servers, settings.options, ANSWER_S)
-    copies = settings.replication or found.replication
-    return TopicSettings(
-        replication=copies,
-        min_insync_replicas=settings.min_insync_replicas or max(1, copies - 1),
-        events_retention_ms=settings.events_retention_ms,
-    )

@@ -91,26 +91,21 @@ class NoMovers:
         """Nothing to stop."""
 
     def failure(self) -> str | None:
-        """It never ends."""
         return None
 
     @property
     def failures(self) -> dict[str, str]:
-        """Nothing fails."""
         return {}
 
     @property
     def holding(self) -> str:
-        """Nothing needs repair."""
         return ""
 
     @property
     def parked(self) -> dict[str, Held]:
-        """There are no topics."""
         return {}
 
     def statistics(self) -> dict[str, dict[str, int]]:
-        """There are no movers."""
         return {}
 
 

@@ -136,7 +136,6 @@ class Server:
         self.owner.note_parked(parked)
 
     def need_commands(self) -> None:
-        """Let the command queue be served."""
         self._commands.need(self.name, self.accept)
 
     async def run(self) -> str:
@@ -205,22 +204,18 @@ class Server:
 
     @property
     def state(self) -> OwnerState:
-        """State of the owner."""
         return self.owner.lifecycle.state
 
     @property
     def failure(self) -> str:
-        """Why the owner has ended, or nothing."""
         return self.owner.failure
 
     @property
     def trouble(self) -> str:
-        """What keeps clients waiting, or endangers what is stored, or nothing."""
         return self.owner.trouble
 
     @property
     def movers_hold(self) -> str:
-        """Why something is not copied to the topics, or ""."""
         return self.mover_watch.trouble
 
     @property
@@ -229,7 +224,6 @@ class Server:
         return self._network.directory if self._network is not None else Directory()
 
     def figures(self) -> ServerFigures:
-        """Return what `mqk qmgr status` shows."""
         return ServerFigures(
             queue_manager=self.name,
             connections=self.connections.count,
@@ -250,5 +244,4 @@ class Server:
         )
 
     def queue_statuses(self) -> list[QueueStatus]:
-        """Return the figures of every queue."""
         return self.owner.queue_statuses()

@@ -383,7 +383,6 @@ def _number(found: list[QueueDescription]) -> int:
 
 
 def _queues(session: ServiceBroker) -> list[QueueDescription]:
-    """Return all queues."""
     found: list[QueueDescription] = []
     command = b.BrokerInquire(kinds.QUEUE)
     while True:

@@ -93,8 +93,7 @@ class Catalog(ABC):
         self._ask(command, Done, numbers=numbers)
 
     def _alter(self, kind: str, name: str, attributes: dict[str, Any]) -> None:
-        command = b.BrokerAlter(kind, _check_name(kind, name), attributes)
-        self._ask(command, Done)
+        self._ask(b.BrokerAlter(kind, _check_name(kind, name), attributes), Done)
 
     def _drop(self, kind: str, name: str) -> None:
         self._ask(b.BrokerDrop(kind, _check_name(kind, name)), Done)

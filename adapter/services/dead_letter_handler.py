@@ -15,18 +15,10 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from adapter import errors
 from adapter.client.browse import BrowsedMessage
 from adapter.client.connection import Connection
 from adapter.client.message import Message
-from adapter.errors import (
-    BackedOut,
-    ConnectionBroken,
-    ConnectionClosed,
-    Error,
-    InDoubt,
-    InvalidValue,
-    WrongQueueManager,
-)
 from adapter.services.dead_letter_header import copy_of, dead_letter_queue
 from adapter.services.dead_letter_rules import DeadLetterRule, RulesTable
 
@@ -39,7 +31,7 @@ Report = Callable[[str], None]
 Key = tuple[tuple[int, int, int] | None, bytes]
 
 
-class CannotForward(Error):  # noqa: N818 -- it says what happened
+class CannotForward(errors.Error):
     """A rule cannot be applied to this message."""
 
 
@@ -73,7 +65,7 @@ class DeadLetterHandler:
     ) -> None:
         control = table.control
         if control.input_queue_manager not in ("", qm.name):
-            raise WrongQueueManager(
+            raise errors.WrongQueueManager(
                 f"the rules are for queue manager {control.input_queue_manager}, and this is "
                 f"{qm.name}: connect to that one, or leave INPUTQM out",
                 qm.name,
@@ -108,10 +100,10 @@ class DeadLetterHandler:
                     idle_since_s = self._now_s()
                 elif not self._await_work(idle_since_s):
                     return
-            except (ConnectionBroken, BackedOut, InDoubt) as problem:
+            except (errors.ConnectionBroken, errors.BackedOut, errors.InDoubt) as problem:
                 if self._stopping.is_set():
                     return
-                if isinstance(problem, ConnectionClosed):
+                if isinstance(problem, errors.ConnectionClosed):
                     raise
                 self._report(f"waiting for queue {self.queue}: {problem}")
                 self._wait(PAUSE_S)
@@ -182,9 +174,9 @@ class DeadLetterHandler:
                 return False
             try:
                 return self._apply(rule, message)
-            except (ConnectionBroken, BackedOut, InDoubt):
+            except (errors.ConnectionBroken, errors.BackedOut, errors.InDoubt):
                 raise
-            except Error as problem:
+            except errors.Error as problem:
                 if self._failed(rule, message, progress, problem):
                     return False
 
@@ -198,7 +190,7 @@ class DeadLetterHandler:
         return None
 
     def _failed(
-        self, rule: DeadLetterRule, message: Message, progress: RetryProgress, problem: Error
+        self, rule: DeadLetterRule, message: Message, progress: RetryProgress, problem: errors.Error
     ) -> bool:
         """Note that an attempt failed; whether it is to be made again later."""
         progress.attempts += 1
@@ -267,7 +259,7 @@ class DeadLetterHandler:
 def _check_no_circle(table: RulesTable, name: str) -> None:
     for rule in table.rules:
         if rule.forward_queue == name:
-            raise InvalidValue(
+            raise errors.InvalidValue(
                 f"the rule of line {rule.line} forwards from queue {name} to {name}: "
                 "name another queue",
                 name,

@@ -252,8 +252,7 @@ def _control(values: dict[str, RuleValue]) -> Control:
         "RETRYINT": ("retry_interval_s", lambda value: _whole("RETRYINT", value, 1)),
         "WAIT": ("wait_s", _wait),
     }
-    told = {readers[key][0]: readers[key][1](value) for key, value in values.items()}
-    return Control(**told)
+    return Control(**{readers[key][0]: readers[key][1](value) for key, value in values.items()})
 
 
 def _rule(line: int, values: dict[str, RuleValue]) -> DeadLetterRule:

@@ -16,20 +16,11 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 
+from adapter import errors
 from adapter.channel.arguments import as_whole
 from adapter.channel.unit import NO_UNIT, Unit
 from adapter.client.connection import Connection
 from adapter.client.message import Message
-from adapter.errors import (
-    BackedOut,
-    ConnectionBroken,
-    ConnectionClosed,
-    Error,
-    GetInhibited,
-    InDoubt,
-    InvalidValue,
-    NotOpen,
-)
 from adapter.services.dead_letter_header import dead_letter_queue, with_header
 from adapter.services.programs import PROGRAMS_MAX, STOP_GRACE_S, Programs
 from adapter.services.trigger_message import TriggerMessage
@@ -103,10 +94,15 @@ class TriggerMonitor:
             while not self._stopping.is_set():
                 try:
                     self.run_once()
-                except (ConnectionBroken, GetInhibited, InDoubt, NotOpen) as problem:
+                except (
+                    errors.ConnectionBroken,
+                    errors.GetInhibited,
+                    errors.InDoubt,
+                    errors.NotOpen,
+                ) as problem:
                     if self._stopping.is_set():
                         return
-                    if isinstance(problem, ConnectionClosed):
+                    if isinstance(problem, errors.ConnectionClosed):
                         raise
                     log.warning("waiting for queue %s: %s", self._queue.name, problem)
                     self._stopping.wait(self._pause_s)
@@ -173,10 +169,10 @@ class TriggerMonitor:
                 return None  # it stays for the next monitor
             try:
                 unit.commit()
-            except InDoubt as doubt:
+            except errors.InDoubt as doubt:
                 if self._qm.outcome(doubt.unit_id) != "committed":
                     raise
-        except BackedOut:
+        except errors.BackedOut:
             return None  # the connection was lost: it stays on the queue, if the queue still has it
         finally:
             if unit.is_open:
@@ -187,7 +183,7 @@ class TriggerMonitor:
         """Return what a message asks for, or why it cannot be done: feedback and text."""
         try:
             trigger = TriggerMessage.from_bytes(message.body)
-        except InvalidValue as error:
+        except errors.InvalidValue as error:
             return None, (TM_ERROR, error.text)
         number = trigger.appl_type
         if number not in APPL_TYPES and number < USER_APPL_TYPE_FIRST:
@@ -223,8 +219,7 @@ class TriggerMonitor:
 
     def _start_failed(self, trigger: TriggerMessage, problem: str) -> None:
         """A program in the background was none."""
-        message = Message(trigger.to_bytes(), format="MQTRIG", persistent=False)
-        self._bury_soon(message, problem)
+        self._bury_soon(Message(trigger.to_bytes(), format="MQTRIG", persistent=False), problem)
 
     def _bury_soon(self, message: Message, problem: str) -> None:
         """Put on the dead-letter queue what has been got for good, also if that takes a while."""
@@ -233,7 +228,7 @@ class TriggerMonitor:
             try:
                 self._bury(message, APPL_CANNOT_BE_STARTED, problem, None)
                 return
-            except ConnectionBroken as broken:
+            except errors.ConnectionBroken as broken:
                 if time.monotonic() > until_s or self._stopping.is_set():
                     self._lose(problem, broken)
                     return
@@ -254,15 +249,15 @@ class TriggerMonitor:
         try:
             name = self._dead_letter_queue or dead_letter_queue(self._qm)
             self._qm.put(name, dead, unit=unit or NO_UNIT)
-        except (ConnectionBroken, BackedOut):
+        except (errors.ConnectionBroken, errors.BackedOut):
             raise
-        except Error as refused:
+        except errors.Error as refused:
             self._lose(problem, refused)
             return
         self._buried += 1
         log.error("a trigger message is on queue %s (feedback %d): %s", name, feedback, problem)
 
-    def _lose(self, problem: str, why: Error) -> None:
+    def _lose(self, problem: str, why: errors.Error) -> None:
         self._lost += 1
         log.error(
             "a trigger message was discarded: %s. It was not put on the dead-letter queue: %s",

@@ -263,14 +263,8 @@ class TopicAdmin:
         asked = self._admin.describe_topics(
             TopicCollection(listed), request_timeout=self._settings.timeout_s
         )
-        found = {}
-        for name, future in asked.items():
-            try:
-                found[name] = str(self._result(future).topic_id)
-            except KafkaException as error:
-                if error_of(error).code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise self._failure(f"asking for {name}", error) from error
-        return found
+        found = self._answers(asked, "asking for", KafkaError.UNKNOWN_TOPIC_OR_PART)
+        return {name: str(one.topic_id) for name, one in found.items()}
 
     def bounds(self, name: str) -> tuple[int, int]:
         """Return the offsets of the first record of partition 0, and behind the last."""
@@ -292,23 +286,14 @@ class TopicAdmin:
         """Delete the records of partition 0 before an offset; those that are gone are no error."""
         wanted = [TopicPartition(name, 0, offset) for name, offset in offsets.items()]
         futures = self._admin.delete_records(wanted, **self._timeouts()) if wanted else {}
-        for place, future in futures.items():
-            try:
-                self._result(future)
-            except KafkaException as error:
-                if error_of(error).code() not in GONE:
-                    raise self._failure(f"deleting records of {place.topic}", error) from error
+        by_name = {place.topic: future for place, future in futures.items()}
+        self._answers(by_name, "deleting records of", *GONE)
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics with all they hold; those that do not exist are no error."""
         listed = list(names)
         futures = self._admin.delete_topics(listed, **self._timeouts()) if listed else {}
-        for name, future in futures.items():
-            try:
-                self._result(future)
-            except KafkaException as error:
-                if error_of(error).code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    raise self._failure(f"deleting {name}", error) from error
+        self._answers(futures, "deleting", KafkaError.UNKNOWN_TOPIC_OR_PART)
 
     def _complete(self, spec: TopicSpec) -> dict[str, str]:
         """All settings of a topic: its kind's, and those of every topic."""
@@ -328,27 +313,16 @@ class TopicAdmin:
             )
             for spec in specs
         ]
-        created = []
-        for name, future in self._admin.create_topics(new, **self._timeouts()).items():
-            try:
-                self._result(future)
-                created.append(name)
-            except KafkaException as error:
-                if error_of(error).code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise self._failure(f"creating {name}", error) from error
-        return created
+        futures = self._admin.create_topics(new, **self._timeouts())
+        return list(self._answers(futures, "creating", KafkaError.TOPIC_ALREADY_EXISTS))
 
     def _grow(self, specs: Sequence[TopicSpec]) -> dict[str, int]:
         """Add the partitions that existing topics lack; how many those have then."""
         few = [spec for spec in specs if 0 < len(self._metadata(spec.name)) < spec.partitions]
         wanted = [NewPartitions(spec.name, spec.partitions) for spec in few]
         futures = self._admin.create_partitions(wanted, **self._timeouts()) if wanted else {}
-        for name, future in futures.items():
-            try:
-                self._result(future)
-            except KafkaException as error:
-                if error_of(error).code() != KafkaError.INVALID_PARTITIONS:  # another was faster
-                    raise self._failure(f"adding partitions to {name}", error) from error
+        was_faster = KafkaError.INVALID_PARTITIONS  # another process
+        self._answers(futures, "adding partitions to", was_faster)
         return {spec.name: spec.partitions for spec in few}
 
     def _await_leaders(self, least: Mapping[str, int]) -> None:
@@ -394,15 +368,26 @@ class TopicAdmin:
     def _describe(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         """The settings in force of some topics."""
         asked = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+        futures = self._admin.describe_configs(asked, request_timeout=self._settings.timeout_s)
+        by_name = {resource.name: future for resource, future in futures.items()}
+        return {
+            name: {entry.name: str(entry.value) for entry in entries.values()}
+            for name, entries in self._answers(by_name, "asking for the settings of").items()
+        }
+
+    def _answers(
+        self, futures: Mapping[str, Future[Any]], doing: str, *passed_over: int
+    ) -> dict[str, Any]:
+        """Wait for answers about topics, by their names. passed_over: codes of errors of topics
+        that are left out. Raises TopicError for others; doing: what it says, before the name.
+        """
         found = {}
-        for resource, future in self._admin.describe_configs(
-            asked, request_timeout=self._settings.timeout_s
-        ).items():
+        for name, future in futures.items():
             try:
-                entries = self._result(future)
+                found[name] = self._result(future)
             except KafkaException as error:
-                raise self._failure(f"asking for the settings of {resource.name}", error) from error
-            found[resource.name] = {entry.name: str(entry.value) for entry in entries.values()}
+                if error_of(error).code() not in passed_over:
+                    raise self._failure(f"{doing} {name}", error) from error
         return found
 
     def _result(self, future: Future[Any]) -> Any:

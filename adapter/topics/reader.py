@@ -143,7 +143,6 @@ class Cursor:
         self._is_late = False
 
     def read(self, place: Partition, seq: int, count: int) -> Page:
-        """Read some messages from seq on."""
         try:
             return self._read_as_trimmed(place, seq, count)
         except KafkaException as error:
@@ -167,7 +166,6 @@ class Cursor:
             self._next = 0
 
     def close(self) -> None:
-        """Let go of the connections."""
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None

@@ -13,7 +13,6 @@ from typing import Any
 from adapter import mq_constants as mq
 from adapter.mqi import structs
 from adapter.mqi.arguments import as_list, buffer, integers, name_of
-from adapter.mqi.functions import Functions
 from adapter.mqi.interface import Interface
 from adapter.mqi.structs import WrongSize as error  # noqa: N813 -- the name it is known by
 
@@ -56,21 +55,26 @@ __strucversions__ = {
 }
 
 _mqi = Interface()
-_alike = Functions(_mqi)
 globals()["ibmmqc.error"] = error  # under this name the extension module has it
 
-MQDISC = _alike.disconnect
-MQOPEN = _alike.open
-MQCLOSE = _alike.close
-MQPUT = _alike.put
-MQPUT1 = _alike.put1
-MQGET = _alike.get
-MQBEGIN = _alike.begin
-MQCMIT = _alike.commit
-MQBACK = _alike.backout
-MQSUB = _alike.subscribe
-MQCRTMH = _alike.create_handle
-MQSETMP = _alike.set_property
+MQDISC = _mqi.disconnect
+MQOPEN = _mqi.open
+MQCLOSE = _mqi.close
+MQPUT = _mqi.put
+MQPUT1 = _mqi.put1
+MQGET = _mqi.get
+MQBEGIN = _mqi.begin
+MQCMIT = _mqi.commit
+MQBACK = _mqi.backout
+MQSUB = _mqi.subscribe
+MQCRTMH = _mqi.properties.create_handle
+MQSETMP = _mqi.properties.set_property
+MQDLTMP = _mqi.properties.delete_property
+MQDLTMH = _mqi.properties.delete_handle
+MQSUBRQ = _mqi.request_publications
+MQSTAT = _mqi.status
+MQCB = _mqi.callback
+MQCTL = _mqi.control
 
 
 def MQLOGCF(opts: int, filename: str = "") -> tuple[int]:
@@ -93,7 +97,7 @@ def MQCONNX(
 ) -> tuple[int, int, int]:
     """Connect with options: (hconn, code, reason)."""
     if bno is not None:
-        structs.MQBNO.check(buffer(bno))
+        structs.MQBNO.check(bno)
     return _mqi.connect(name_of(buffer(name)), cno, cd, csp, sco)
 
 
@@ -127,18 +131,8 @@ def MQSET(
         hobj,
         integers(as_list(selectors, error)),
         integers(as_list(ints, error)),
-        buffer(chars),
+        chars,
     )
-
-
-def MQSUBRQ(hconn: int, hsub: int, action: int, sro: bytes) -> tuple[bytes, int, int]:
-    """Ask for retained publications: (MQSRO, code, reason)."""
-    return _mqi.request_publications(hconn, hsub, action, buffer(sro))
-
-
-def MQSTAT(hconn: int, kind: int, sts: bytes) -> tuple[bytes, int, int]:
-    """Ask what became of asynchronous puts: (MQSTS, code, reason)."""
-    return _mqi.status(hconn, kind, buffer(sts))
 
 
 def MQCBINIT(function: Callable[..., object]) -> None:
@@ -148,34 +142,12 @@ def MQCBINIT(function: Callable[..., object]) -> None:
     _mqi.proxy = function
 
 
-def MQCB(
-    hconn: int, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
-) -> tuple[int, int]:
-    """Register a callback, or take it back: (code, reason)."""
-    return _mqi.callback(hconn, operation, buffer(cbd), hobj, buffer(md), buffer(gmo))
-
-
-def MQCTL(hconn: int, operation: int, ctlo: bytes) -> tuple[int, int]:
-    """Start or stop callbacks: (code, reason)."""
-    return _mqi.control(hconn, operation, buffer(ctlo))
-
-
-def MQDLTMH(hconn: int, hmsg: int, dmho: bytes) -> tuple[int, int]:
-    """Delete a message handle: (code, reason)."""
-    return _mqi.properties.delete_handle(hconn, hmsg, buffer(dmho))
-
-
 def MQINQMP(
     hconn: int, hmsg: int, impo: bytes, name: bytes, pd: bytes, kind: int, room: int
 ) -> tuple[Any, int, str | None, int, int]:
     """Inquire about a property: (value, length, its name if a wildcard asked, code, reason)."""
-    structs.MQPD.check(buffer(pd))
+    structs.MQPD.check(pd)
     value, length, found, code, reason = _mqi.properties.inquire_property(
-        hconn, hmsg, buffer(impo), buffer(name), kind, room
+        hconn, hmsg, buffer(impo), name, kind, room
     )
     return value, length, found if b"%" in name else None, code, reason
-
-
-def MQDLTMP(hconn: int, hmsg: int, dmpo: bytes, name: bytes) -> tuple[int, int]:
-    """Delete a property: (code, reason)."""
-    return _mqi.properties.delete_property(hconn, hmsg, buffer(dmpo), buffer(name))

@@ -13,7 +13,6 @@ from typing import Any
 from adapter import mq_constants as mq
 from adapter.mqi import structs
 from adapter.mqi.arguments import buffer, name_of
-from adapter.mqi.functions import Functions
 from adapter.mqi.interface import Interface
 from adapter.mqi.structs import WrongSize as error  # noqa: N813 -- the name it is known by
 
@@ -28,21 +27,20 @@ TEXT_LENGTH_MAX = 256
 """No attribute is longer; the extension module has a buffer of this size."""
 
 _mqi = Interface()
-_alike = Functions(_mqi)
 globals()["pymqe.error"] = error  # under this name the extension module has it
 
-MQDISC = _alike.disconnect
-MQOPEN = _alike.open
-MQCLOSE = _alike.close
-MQPUT = _alike.put
-MQPUT1 = _alike.put1
-MQGET = _alike.get
-MQBEGIN = _alike.begin
-MQCMIT = _alike.commit
-MQBACK = _alike.backout
-MQSUB = _alike.subscribe
-MQCRTMH = _alike.create_handle
-MQSETMP = _alike.set_property
+MQDISC = _mqi.disconnect
+MQOPEN = _mqi.open
+MQCLOSE = _mqi.close
+MQPUT = _mqi.put
+MQPUT1 = _mqi.put1
+MQGET = _mqi.get
+MQBEGIN = _mqi.begin
+MQCMIT = _mqi.commit
+MQBACK = _mqi.backout
+MQSUB = _mqi.subscribe
+MQCRTMH = _mqi.properties.create_handle
+MQSETMP = _mqi.properties.set_property
 
 
 def MQCONN(name: bytes | str) -> tuple[int, int, int]:
@@ -97,7 +95,7 @@ def MQINQMP(
 ) -> tuple[Any, int, int, int]:
     """Inquire about a property: (value, length, code, reason)."""
     value, length, _, code, reason = _mqi.properties.inquire_property(
-        hconn, hmsg, impo_options, buffer(name), kind, room
+        hconn, hmsg, impo_options, name, kind, room
     )
     return value, length, code, reason
 

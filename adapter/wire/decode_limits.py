@@ -114,7 +114,7 @@ class _Messages:
         self._command = command
         self._name = content.value
         self._has_many = content is Content.MESSAGES
-        of = _list_of if self._has_many else _itself
+        of = _list_of if self._has_many else (lambda kind: kind)
         self._with_bodies = _with(command, self._name, of(_Body))
         self._with_messages = _with(command, self._name, of(Raw))
 
@@ -133,10 +133,6 @@ class _Messages:
     def _found(self, looked_at: Any) -> list[Any]:
         found = getattr(looked_at, self._name)
         return found if self._has_many else [found]
-
-
-def _itself(kind: Any) -> Any:
-    return kind
 
 
 def _message_shape() -> Any:

@@ -16,36 +16,21 @@ from adapter.errors import Error
 
 COLUMN = 40
 """Two columns of this width, behind three blanks."""
+_OF_OBJECTS = {
+    "QUEUE": (8006, 8008, 8007, 8409),
+    "PROCESS": (8010, 8012, 8011, 8407),
+    "NAMELIST": (8552, 8551, 8553, 8550),
+    "TOPIC": (8690, 8691, 8692, 8633),
+    "SUB": (8094, 8097, 8095, 8096),
+    "CHANNEL": (8014, 8016, 8015, 8414),
+    "AUTHINFO": (8563, 8567, 8564, 8566),
+}
 NUMBERS = {
-    ("DEFINE", "QUEUE"): 8006,
-    ("DEFINE", "PROCESS"): 8010,
-    ("DEFINE", "NAMELIST"): 8552,
-    ("DEFINE", "TOPIC"): 8690,
-    ("DEFINE", "SUB"): 8094,
-    ("DEFINE", "CHANNEL"): 8014,
-    ("DEFINE", "AUTHINFO"): 8563,
-    ("ALTER", "QUEUE"): 8008,
-    ("ALTER", "PROCESS"): 8012,
-    ("ALTER", "NAMELIST"): 8551,
-    ("ALTER", "TOPIC"): 8691,
-    ("ALTER", "SUB"): 8097,
-    ("ALTER", "CHANNEL"): 8016,
-    ("ALTER", "AUTHINFO"): 8567,
+    (verb, kind): number
+    for kind, numbers in _OF_OBJECTS.items()
+    for verb, number in zip(("DEFINE", "ALTER", "DELETE", "DISPLAY"), numbers, strict=True)
+} | {
     ("ALTER", "QMGR"): 8005,
-    ("DELETE", "QUEUE"): 8007,
-    ("DELETE", "PROCESS"): 8011,
-    ("DELETE", "NAMELIST"): 8553,
-    ("DELETE", "TOPIC"): 8692,
-    ("DELETE", "SUB"): 8095,
-    ("DELETE", "CHANNEL"): 8015,
-    ("DELETE", "AUTHINFO"): 8564,
-    ("DISPLAY", "QUEUE"): 8409,
-    ("DISPLAY", "PROCESS"): 8407,
-    ("DISPLAY", "NAMELIST"): 8550,
-    ("DISPLAY", "TOPIC"): 8633,
-    ("DISPLAY", "SUB"): 8096,
-    ("DISPLAY", "CHANNEL"): 8414,
-    ("DISPLAY", "AUTHINFO"): 8566,
     ("DISPLAY", "QMGR"): 8408,
     ("DISPLAY", "QSTATUS"): 8450,
     ("DISPLAY", "QMSTATUS"): 8705,

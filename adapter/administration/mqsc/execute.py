@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 
-from adapter.administration import objects, senders
+from adapter.administration import objects, senders, without_effect
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc import answers, meaning
 from adapter.administration.mqsc.statement import GUESSES_MAX, Statement, parse
@@ -20,18 +20,6 @@ from adapter.administration.status_kinds import (
     CONNECTION_HANDLES,
     QUEUE_HANDLES,
     STATUS_KINDS,
-)
-from adapter.administration.without_effect import (
-    ACCEPTED,
-    IGNORE_STATE,
-    MOVER,
-    NONE_EXIST,
-    NOT_STOPPED,
-    STOPPING,
-    UNAVAILABLE,
-    UNAVAILABLE_COMMANDS,
-    UnsupportedError,
-    missing,
 )
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import QUEUE_MANAGER
@@ -92,7 +80,7 @@ class Script:
         except NotMqscError as problem:
             self.wrong.append(number)
             yield from answers.not_mqsc(problem.text, problem.near)
-        except UnsupportedError as problem:
+        except without_effect.UnsupportedError as problem:
             self.failed.append(number)
             what = f"{statement.kind} {statement.name}".rstrip()
             yield answers.unsupported(statement.verb, what, problem.text)
@@ -153,13 +141,15 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
     Raises NotMqscError, RefusedError, and the errors of the SDK.
     """
     verb, word = statement.verb, statement.kind
-    why = UNAVAILABLE_COMMANDS.get((verb, word), UNAVAILABLE.get(word, ""))
+    why = without_effect.UNAVAILABLE_COMMANDS.get(
+        (verb, word), without_effect.UNAVAILABLE.get(word, "")
+    )
     if why:
         raise RefusedError(answers.unavailable(f"{verb} {word}", why))
-    if (verb, word) in NONE_EXIST:
-        noun, held = NONE_EXIST[verb, word]
+    if (verb, word) in without_effect.NONE_EXIST:
+        noun, held = without_effect.NONE_EXIST[verb, word]
         raise RefusedError(answers.none_exist(noun, held))
-    if (verb, word) in ACCEPTED:
+    if (verb, word) in without_effect.ACCEPTED:
         yield from _accept(statement)
     elif verb == "DISPLAY":
         yield from display(qm, statement)
@@ -173,8 +163,8 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
             by_id = any(one.keyword == "SUBID" for one in statement.parameters)
             if statement.verb == "DEFINE" or not by_id:
                 raise NotMqscError("SUB takes a name, such as SUB(A)", "SUB")
-        if word == "CHANNEL" and verb in MOVER and meaning.is_of_mover(statement):
-            yield answers.acceptance_of(MOVER[verb], statement.name)
+        if word == "CHANNEL" and verb in without_effect.MOVER and meaning.is_of_mover(statement):
+            yield answers.acceptance_of(without_effect.MOVER[verb], statement.name)
             return
         try:
             yield from WITH_KIND[verb](qm, kind, statement)
@@ -200,17 +190,16 @@ def _family(kind: Kind) -> str:
 
 def _accept(statement: Statement) -> Iterator[str]:
     """Check a command that has no effect here, and say so."""
-    found = ACCEPTED[statement.verb, statement.kind]
+    found = without_effect.ACCEPTED[statement.verb, statement.kind]
     given = meaning.check_without_effect(found.rows, statement)
     if (statement.verb, statement.kind) == ("REFRESH", "SECURITY") and given.get("TYPE") == [
         "CONNAUTH"
     ]:
         yield answers.message(found.number, "I", "security is up to date: changes apply at once.")
         return
-    lacking = missing(statement.verb, statement.kind, given)
+    lacking = without_effect.missing(statement.verb, statement.kind, given)
     if lacking:
-        text = f"{statement.verb} {statement.kind} needs {lacking}"
-        raise NotMqscError(text, statement.kind)
+        raise NotMqscError(f"{statement.verb} {statement.kind} needs {lacking}", statement.kind)
     yield answers.acceptance_of(found, statement.name or " ".join(given.get("PROFILE", [])))
 
 
@@ -297,7 +286,7 @@ def _reset_totals(qm: Connection, statement: Statement) -> Iterator[str]:
 def _start_channel(qm: Connection, statement: Statement) -> Iterator[str]:
     """START CHANNEL: of a sender; channels for clients need no start."""
     kind = SHOWN["CHANNEL"]
-    meaning.check_without_effect(IGNORE_STATE, statement)
+    meaning.check_without_effect(without_effect.IGNORE_STATE, statement)
     if senders.switch(qm, statement.name, stopped=False):
         yield answers.message(8018, "I", f"channel {statement.name} is started: it sends.")
         return
@@ -308,9 +297,9 @@ def _start_channel(qm: Connection, statement: Statement) -> Iterator[str]:
 
 def _stop_channel(qm: Connection, statement: Statement) -> Iterator[str]:
     """STOP CHANNEL: of a sender, until it is started."""
-    meaning.check_without_effect(STOPPING, statement)
+    meaning.check_without_effect(without_effect.STOPPING, statement)
     if not senders.switch(qm, statement.name, stopped=True):
-        raise RefusedError(answers.unavailable("STOP CHANNEL", NOT_STOPPED))
+        raise RefusedError(answers.unavailable("STOP CHANNEL", without_effect.NOT_STOPPED))
     yield answers.message(8019, "I", f"channel {statement.name} is stopped until START CHANNEL.")
 
 

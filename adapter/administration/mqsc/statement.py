@@ -15,31 +15,18 @@ from msgspec import Struct
 
 from adapter.administration.mqsc.text import NotMqscError, Token, tokens_of
 
-VERBS = {
-    "DEFINE": "DEFINE",
+FULL_VERBS = (
+    *("DEFINE", "ALTER", "DISPLAY", "DELETE", "CLEAR", "SET", "START", "STOP", "PING", "REFRESH"),
+    *("RESET", "RESOLVE", "RESUME", "SUSPEND", "MOVE", "PURGE", "END"),
+)
+VERBS = {word: word for word in FULL_VERBS} | {
     "DEF": "DEFINE",
-    "ALTER": "ALTER",
     "ALT": "ALTER",
-    "DISPLAY": "DISPLAY",
     "DISP": "DISPLAY",
     "DIS": "DISPLAY",
-    "DELETE": "DELETE",
     "DEL": "DELETE",
-    "CLEAR": "CLEAR",
-    "SET": "SET",
-    "START": "START",
     "STA": "START",
-    "STOP": "STOP",
-    "PING": "PING",
-    "REFRESH": "REFRESH",
     "REF": "REFRESH",
-    "RESET": "RESET",
-    "RESOLVE": "RESOLVE",
-    "RESUME": "RESUME",
-    "SUSPEND": "SUSPEND",
-    "MOVE": "MOVE",
-    "PURGE": "PURGE",
-    "END": "END",
     "QUIT": "END",
 }
 ALONE = frozenset({"END"})

@@ -8,17 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from adapter.administration.kinds import FoundObject, Kind
-from adapter.administration.pcf.structures import (
-    Bytes,
-    FilterParameter,
-    GroupParameter,
-    Integer,
-    Integers,
-    Parameter,
-    PcfError,
-    String,
-    Strings,
-)
+from adapter.administration.pcf import structures as pcf
 from adapter.administration.status_kinds import CONNECTION
 from adapter.administration.values import Filter, NoSuchValueError, filter_on, from_plain, plain
 from adapter.administration.values import text as shown_text
@@ -53,17 +43,17 @@ TOO_MANY_FILTERS = 3248
 class Arguments:
     """What came with a request."""
 
-    def __init__(self, parameters: list[Parameter]) -> None:
-        self._given: dict[int, Parameter] = {}
-        self._conditions: list[FilterParameter] = []
+    def __init__(self, parameters: list[pcf.Parameter]) -> None:
+        self._given: dict[int, pcf.Parameter] = {}
+        self._conditions: list[pcf.FilterParameter] = []
         self.without_effect: list[str] = []
         """What was given and has no effect here, as MQSC writes it."""
         for one in parameters:
-            if isinstance(one, FilterParameter):
+            if isinstance(one, pcf.FilterParameter):
                 self._conditions.append(one)
             elif one.number in self._given:
-                reason = DUPLICATE_STRING if isinstance(one, String) else DUPLICATE_INTEGER
-                raise PcfError(reason, f"parameter {one.number} comes twice", one.number)
+                reason = DUPLICATE_STRING if isinstance(one, pcf.String) else DUPLICATE_INTEGER
+                raise pcf.PcfError(reason, f"parameter {one.number} comes twice", one.number)
             else:
                 self._given[one.number] = one
 
@@ -72,8 +62,8 @@ class Arguments:
         found = self._take(number, default is None)
         if found is None:
             return default or ""
-        if not isinstance(found, String):
-            raise PcfError(WRONG_STRUCTURE, f"parameter {number} is a string", number)
+        if not isinstance(found, pcf.String):
+            raise pcf.PcfError(WRONG_STRUCTURE, f"parameter {number} is a string", number)
         return found.value
 
     def whole(self, number: int, default: int | None = None) -> int:
@@ -81,8 +71,8 @@ class Arguments:
         found = self._take(number, default is None)
         if found is None:
             return default or 0
-        if not isinstance(found, Integer):
-            raise PcfError(WRONG_STRUCTURE, f"parameter {number} is an integer", number)
+        if not isinstance(found, pcf.Integer):
+            raise pcf.PcfError(WRONG_STRUCTURE, f"parameter {number} is an integer", number)
         return found.value
 
     def data(self, number: int) -> bytes:
@@ -90,8 +80,8 @@ class Arguments:
         found = self._take(number, needed=False)
         if found is None:
             return b""
-        if not isinstance(found, Bytes):
-            raise PcfError(WRONG_STRUCTURE, f"parameter {number} is a byte string", number)
+        if not isinstance(found, pcf.Bytes):
+            raise pcf.PcfError(WRONG_STRUCTURE, f"parameter {number} is a byte string", number)
         return found.value
 
     def selectors(self, number: int) -> frozenset[int] | None:
@@ -99,7 +89,9 @@ class Arguments:
         found = self._take(number, needed=False)
         if found is None:
             return None
-        values = found.values if isinstance(found, Integers) else (getattr(found, "value", ALL),)
+        values = (
+            found.values if isinstance(found, pcf.Integers) else (getattr(found, "value", ALL),)
+        )
         return None if ALL in values else frozenset(values)
 
     def attributes(self, kind: Kind) -> dict[str, Any]:
@@ -134,24 +126,24 @@ class Arguments:
     def _pass_over(self, row: AttributeRow, value: Any, number: int) -> None:
         wrong = None if row.attribute.fixed else problem(row, value)
         if wrong is not None:
-            raise PcfError(WRONG_VALUE, wrong, number)
+            raise pcf.PcfError(WRONG_VALUE, wrong, number)
         try:
             if is_noted(row, value):
                 self.without_effect.append(f"{row.attribute.keyword}({shown_text(row, value)})")
         except UnsupportedError as refused:
-            raise PcfError(WRONG_VALUE, refused.text, number) from refused
+            raise pcf.PcfError(WRONG_VALUE, refused.text, number) from refused
 
     def filters(self, kind: Kind) -> list[Filter]:
         """Take the filters, and what else selects objects by the value of an attribute."""
         found = [_filter(kind, one) for one in self._conditions]
         if len(found) > 1:
-            raise PcfError(TOO_MANY_FILTERS, "a request has one filter at most")
+            raise pcf.PcfError(TOO_MANY_FILTERS, "a request has one filter at most")
         for number in list(self._given):
             row, one = kind.by_number(number), self._given[number]
-            is_condition = isinstance(one, Integer) or number in CHANNEL_CONDITIONS
-            if row is not None and is_condition and isinstance(one, Integer | String):
+            is_condition = isinstance(one, pcf.Integer) or number in CHANNEL_CONDITIONS
+            if row is not None and is_condition and isinstance(one, pcf.Integer | pcf.String):
                 del self._given[number]
-                want = one.value if isinstance(one, Integer) else one.value.rstrip()
+                want = one.value if isinstance(one, pcf.Integer) else one.value.rstrip()
                 found.append(Filter(row, 2, want))
         self._conditions = []
         return found
@@ -160,24 +152,24 @@ class Arguments:
         """Refuse parameters that were not taken."""
         if self._conditions:
             number = self._conditions[0].number
-            raise PcfError(FILTER_UNKNOWN, "this command takes no filter", number)
+            raise pcf.PcfError(FILTER_UNKNOWN, "this command takes no filter", number)
         for number, one in self._given.items():
-            raise PcfError(_unknown(one), f"this command has no parameter {number}", number)
+            raise pcf.PcfError(_unknown(one), f"this command has no parameter {number}", number)
 
     def drop(self, *numbers: int) -> None:
         """Pass over what makes no difference here."""
         for number in numbers:
             self._given.pop(number, None)
 
-    def _take(self, number: int, needed: bool) -> Parameter | None:
+    def _take(self, number: int, needed: bool) -> pcf.Parameter | None:
         found = self._given.pop(number, None)
         if found is None and needed:
-            raise PcfError(TOO_FEW, f"parameter {number} is missing", number)
+            raise pcf.PcfError(TOO_FEW, f"parameter {number} is missing", number)
         return found
 
 
-def _values(one: Parameter) -> list[Any]:
-    if isinstance(one, Integers | Strings):
+def _values(one: pcf.Parameter) -> list[Any]:
+    if isinstance(one, pcf.Integers | pcf.Strings):
         return list(one.values)
     return [getattr(one, "value", None)]
 
@@ -188,53 +180,53 @@ def _check_value(row: AttributeRow, given: Any, number: int) -> Any:
     try:
         value = from_plain(row, given)
     except NoSuchValueError as wrong:
-        raise PcfError(WRONG_VALUE, str(wrong), number) from wrong
+        raise pcf.PcfError(WRONG_VALUE, str(wrong), number) from wrong
     wrong_text = problem(row, value)
     if wrong_text is not None:
-        raise PcfError(WRONG_VALUE, wrong_text, number)
+        raise pcf.PcfError(WRONG_VALUE, wrong_text, number)
     return value
 
 
-def _unknown(one: Parameter) -> int:
-    if isinstance(one, Integer):
+def _unknown(one: pcf.Parameter) -> int:
+    if isinstance(one, pcf.Integer):
         return INTEGER_UNKNOWN
-    if isinstance(one, String):
+    if isinstance(one, pcf.String):
         return STRING_UNKNOWN
-    if isinstance(one, Bytes):
+    if isinstance(one, pcf.Bytes):
         return BYTES_UNKNOWN
-    return GROUP_UNKNOWN if isinstance(one, GroupParameter) else LIST_UNKNOWN
+    return GROUP_UNKNOWN if isinstance(one, pcf.GroupParameter) else LIST_UNKNOWN
 
 
-def _value(row: AttributeRow, one: Parameter) -> Any:
-    if isinstance(one, Strings):
+def _value(row: AttributeRow, one: pcf.Parameter) -> Any:
+    if isinstance(one, pcf.Strings):
         given: Any = list(one.values)
-    elif isinstance(one, Bytes) and row.attribute.number in BYTE_STRINGS:
+    elif isinstance(one, pcf.Bytes) and row.attribute.number in BYTE_STRINGS:
         given = "" if one.value == NO_ID else one.value.hex()
     else:
         given = getattr(one, "value", None)
     try:
         return from_plain(row, given)
     except NoSuchValueError as problem:
-        raise PcfError(WRONG_VALUE, str(problem), one.number) from problem
+        raise pcf.PcfError(WRONG_VALUE, str(problem), one.number) from problem
 
 
-def _filter(kind: Kind, one: FilterParameter) -> Filter:
+def _filter(kind: Kind, one: pcf.FilterParameter) -> Filter:
     row = kind.by_number(one.number)
     if row is None:
         text = f"a {kind.noun} has no attribute {one.number}"
-        raise PcfError(FILTER_UNKNOWN, text, one.number)
+        raise pcf.PcfError(FILTER_UNKNOWN, text, one.number)
     if isinstance(one.value, bytes):
-        raise PcfError(3265, f"attribute {one.number} is not a byte string", one.number)
+        raise pcf.PcfError(3265, f"attribute {one.number} is not a byte string", one.number)
     try:
         return filter_on(row, one.operator, one.value)
     except NoSuchValueError as problem:
         reason = 3242 if isinstance(one.value, int) else 3246
-        raise PcfError(reason, str(problem), one.number) from problem
+        raise pcf.PcfError(reason, str(problem), one.number) from problem
 
 
 def reply_of(
     found: FoundObject, wanted: frozenset[int] | None, filters: list[Filter] | None = None
-) -> list[Parameter]:
+) -> list[pcf.Parameter]:
     """Describe an object: its name and type, and the attributes asked for or filtered by."""
     kind = found.kind
     always = {row.attribute.number for row in kind.always}
@@ -247,20 +239,20 @@ def reply_of(
     return parameters
 
 
-def _name(found: FoundObject) -> Parameter:
+def _name(found: FoundObject) -> pcf.Parameter:
     if found.kind.word == CONNECTION.word:
         ident = str(found.values["extended_id"]) + found.name
-        return Bytes(found.kind.name_number, bytes.fromhex(ident))
-    return String(found.kind.name_number, found.name, found.kind.name_length)
+        return pcf.Bytes(found.kind.name_number, bytes.fromhex(ident))
+    return pcf.String(found.kind.name_number, found.name, found.kind.name_length)
 
 
-def _parameters(row: AttributeRow, value: Any) -> list[Parameter]:
+def _parameters(row: AttributeRow, value: Any) -> list[pcf.Parameter]:
     number, shown = row.attribute.number, plain(row, value)
     if isinstance(shown, int):
-        return [Integer(number, shown)]
+        return [pcf.Integer(number, shown)]
     if isinstance(shown, list):
-        return [Integer(NAME_COUNT, len(shown)), Strings(number, tuple(shown), 48)]
+        return [pcf.Integer(NAME_COUNT, len(shown)), pcf.Strings(number, tuple(shown), 48)]
     if number in BYTE_STRINGS:
-        return [Bytes(number, bytes.fromhex(shown) or NO_ID)]
+        return [pcf.Bytes(number, bytes.fromhex(shown) or NO_ID)]
     length = row.attribute.length or 0
-    return [String(number, shown, length if length <= PADDED_MAX else 0)]
+    return [pcf.String(number, shown, length if length <= PADDED_MAX else 0)]

@@ -24,22 +24,8 @@ from typing import Any, Unpack
 import structlog
 
 from adapter import watched
+from adapter.administration.pcf import structures as pcf
 from adapter.administration.pcf.commands import ASKS, COMMAND_FAILED, Commands
-from adapter.administration.pcf.structures import (
-    BIG_ENCODING,
-    LAST,
-    LITTLE_ENCODING,
-    NOT_LAST,
-    CommandHeader,
-    Integer,
-    Parameter,
-    PcfError,
-    String,
-    byte_order,
-    check_request,
-    decode,
-    encode,
-)
 from adapter.administration.status import COMMAND_SERVER
 from adapter.character_sets import Order
 from adapter.client.connection import ClientOptions, Connection, connect_in_process
@@ -77,30 +63,32 @@ def replies_to(commands: Commands, request: Message) -> tuple[list[bytes], int]:
     command = 0
     try:
         if request.format.strip() != FORMAT:
-            raise PcfError(FORMAT_ERROR, f"the format is {FORMAT}, not {request.format!r}")
-        order = byte_order(request.body)
-        asked = decode(request.body, request.ccsid)
+            raise pcf.PcfError(FORMAT_ERROR, f"the format is {FORMAT}, not {request.format!r}")
+        order = pcf.byte_order(request.body)
+        asked = pcf.decode(request.body, request.ccsid)
         command = asked.header.command
-        check_request(asked.header)
+        pcf.check_request(asked.header)
         if command not in ASKS:
             who = {"user": request.user, "application": request.application}
             log.info("command taken from the command queue", command=command, **who)
         replies = commands.execute(command, asked.parameters)
         told = _reply_messages(command, replies, order)
-    except PcfError as problem:
+    except pcf.PcfError as problem:
         told = _refusal_messages(command, problem, order)
     except Exception as problem:
         log.exception("a command failed", command=command)
-        told = _refusal_messages(command, PcfError(UNEXPECTED, str(problem)), order)
-    return told, LITTLE_ENCODING if order == "<" else BIG_ENCODING
+        told = _refusal_messages(command, pcf.PcfError(UNEXPECTED, str(problem)), order)
+    return told, pcf.LITTLE_ENCODING if order == "<" else pcf.BIG_ENCODING
 
 
-def _reply_messages(command: int, replies: list[list[Parameter]], order: Order) -> list[bytes]:
+def _reply_messages(command: int, replies: list[list[pcf.Parameter]], order: Order) -> list[bytes]:
     """One message each, numbered, the last one marked."""
     last = len(replies)
     return [
-        encode(
-            CommandHeader(command=command, sequence=at, control=LAST if at == last else NOT_LAST),
+        pcf.encode(
+            pcf.CommandHeader(
+                command=command, sequence=at, control=pcf.LAST if at == last else pcf.NOT_LAST
+            ),
             parameters,
             order,
         )
@@ -108,16 +96,18 @@ def _reply_messages(command: int, replies: list[list[Parameter]], order: Order) 
     ]
 
 
-def _refusal_messages(command: int, problem: PcfError, order: Order) -> list[bytes]:
+def _refusal_messages(command: int, problem: pcf.PcfError, order: Order) -> list[bytes]:
     """What is wrong, with the parameter if it is one; and that the command failed."""
     log.info("command refused", command=command, reason=problem.reason, why=problem.text)
-    more = [] if problem.parameter is None else [Integer(PARAMETER_ID, problem.parameter)]
-    summary = CommandHeader(command=command, comp_code=FAILED, reason=COMMAND_FAILED)
+    more = [] if problem.parameter is None else [pcf.Integer(PARAMETER_ID, problem.parameter)]
+    summary = pcf.CommandHeader(command=command, comp_code=FAILED, reason=COMMAND_FAILED)
     if problem.reason == COMMAND_FAILED:
-        return [encode(summary, [], order)]
-    what = CommandHeader(command=command, control=NOT_LAST, comp_code=FAILED, reason=problem.reason)
+        return [pcf.encode(summary, [], order)]
+    what = pcf.CommandHeader(
+        command=command, control=pcf.NOT_LAST, comp_code=FAILED, reason=problem.reason
+    )
     summary.sequence = 2
-    return [encode(what, more, order), encode(summary, [], order)]
+    return [pcf.encode(what, more, order), pcf.encode(summary, [], order)]
 
 
 class CommandServer:
@@ -208,8 +198,8 @@ class CommandServer:
         if self._is_announced:
             return
         self._is_announced = True
-        event = CommandHeader(type=EVENT, command=QMGR_EVENT, reason=QMGR_ACTIVE)
-        body = encode(event, [String(QMGR_NAME, qm.name, NAME_LENGTH_MAX)])
+        event = pcf.CommandHeader(type=EVENT, command=QMGR_EVENT, reason=QMGR_ACTIVE)
+        body = pcf.encode(event, [pcf.String(QMGR_NAME, qm.name, NAME_LENGTH_MAX)])
         try:
             qm.put(EVENT_QUEUE, Message(body, format=EVENT_FORMAT, persistent=False))
         except ConnectionBroken:

@@ -139,6 +139,8 @@ FAMILIES = (
     Family("CHANNEL", 21, 22, 23, 24, 25, 20, 1015, 3512, 3007, 3008),
     Family("AUTHINFO", 79, 80, 81, 82, 83, 84, 1019, 3048, 3009, 3010),
 )
+OF_CHANNELS = range(20, 26)
+"""The commands of the family CHANNEL."""
 SUBSCRIPTIONS = Family("SUB", 178, 181, 177, 179, 176, 0, 1287, 0, 3163, 3164)
 """Nothing lists their names; and their descriptions have none."""
 CHANGE_QMGR, INQUIRE_QMGR, PING_QMGR = 1, 2, 40
@@ -199,9 +201,9 @@ class Commands:
         self._qm = qm
         self._table: dict[int, Callable[[Arguments], Replies]] = {
             CHANGE_QMGR: self._change_qmgr,
-            INQUIRE_QMGR: self._inquire_qmgr,
+            INQUIRE_QMGR: partial(self._inquire_own, QMGR, QMGR_SELECTOR),
             PING_QMGR: self._ping,
-            INQUIRE_QMGR_STATUS: self._inquire_qmgr_status,
+            INQUIRE_QMGR_STATUS: partial(self._inquire_own, QMGR_STATUS, QMGR_STATUS_SELECTOR),
             CLEAR_QUEUE: self._clear,
             CLEAR_TOPIC: self._clear_topics,
             RESET_TOTALS: self._reset_totals,
@@ -226,7 +228,6 @@ class Commands:
         work = self._table.get(command)
         if work is None:
             raise PcfError(COMMAND_ERROR, f"unknown command {command}")
-        channel = any(command in _numbers(one) for one in FAMILIES if one.word == "CHANNEL")
         given = Arguments(parameters)
         try:
             replies = work(given)
@@ -236,7 +237,7 @@ class Commands:
             return replies
         except Error as error:
             reason = REASONS.get(error.reason, error.reason)
-            if channel:
+            if command in OF_CHANNELS:
                 reason = CHANNEL_REASONS.get(error.reason, reason)
             raise PcfError(reason, error.text) from error
 
@@ -355,15 +356,10 @@ class Commands:
         objects.alter(self._qm, QMGR, self._qm.name, given.attributes(QMGR))
         return [[]]
 
-    def _inquire_qmgr(self, given: Arguments) -> Replies:
-        wanted = given.selectors(QMGR_SELECTOR)
+    def _inquire_own(self, kind: Kind, selector: int, given: Arguments) -> Replies:
+        wanted = given.selectors(selector)
         given.finish()
-        return [reply_of(one, wanted) for one in objects.find(self._qm, QMGR, self._qm.name)]
-
-    def _inquire_qmgr_status(self, given: Arguments) -> Replies:
-        wanted = given.selectors(QMGR_STATUS_SELECTOR)
-        given.finish()
-        return [reply_of(one, wanted) for one in objects.find(self._qm, QMGR_STATUS, "*")]
+        return [reply_of(one, wanted) for one in objects.find(self._qm, kind, self._qm.name)]
 
     def _ping(self, given: Arguments) -> Replies:
         given.finish()
@@ -515,17 +511,6 @@ def _accept(verb: str, kind: str, given: Arguments) -> Replies:
     if values.get("TYPE") != ["CONNAUTH"]:
         log.warning(f"{found.noun} accepted without effect", name=name, why=found.why)
     return [[]]
-
-
-def _numbers(family: Family) -> tuple[int, ...]:
-    return (
-        family.change,
-        family.copy,
-        family.create,
-        family.delete,
-        family.inquire,
-        family.inquire_names,
-    )
 
 
 def _plain_word(family: Family) -> str:

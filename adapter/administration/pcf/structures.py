@@ -190,7 +190,6 @@ class _Reader:
         self._end = 0
 
     def parameter(self, nested: bool = False) -> Parameter:
-        """Take the next parameter."""
         if len(self._data) - self.at < 12:
             raise PcfError(COUNT_ERROR, "the message ends before its parameters do")
         self._kind, length, number = struct.unpack_from(f"{self._order}3i", self._data, self.at)

@@ -23,6 +23,7 @@ from adapter.core.attributes.table import (
     PropertyControl,
     Table,
     description,
+    object_name,
     rows_of,
 )
 
@@ -56,9 +57,7 @@ class AliasAttributes(Dated, kw_only=True):
     """An alias: another name for a queue, with inhibitions and defaults of its own."""
 
     description: Description = ""
-    target: Annotated[
-        str, Attribute("TARGET", 2002, "the queue it stands for", length=NAME_LENGTH_MAX)
-    ] = ""
+    target: Annotated[str, object_name("TARGET", 2002, "the queue it stands for")] = ""
     target_type: Annotated[
         Literal["QUEUE", "TOPIC"],
         Attribute("TARGTYPE", 193, "what its target is", numbers=(1, 8)),
@@ -83,23 +82,17 @@ class RemoteAttributes(Dated, kw_only=True):
     description: Description = ""
     remote_name: Annotated[
         str,
-        Attribute(
-            "RNAME",
-            2018,
-            "the queue's name there; empty: an alias of RQMNAME",
-            length=NAME_LENGTH_MAX,
-        ),
+        object_name("RNAME", 2018, "the queue's name there; empty: an alias of RQMNAME"),
     ] = ""
     remote_queue_manager: Annotated[
-        str, Attribute("RQMNAME", 2017, "the other queue manager", length=NAME_LENGTH_MAX)
+        str, object_name("RQMNAME", 2017, "the other queue manager")
     ] = ""
     transmission_queue: Annotated[
         str,
-        Attribute(
+        object_name(
             "XMITQ",
             2024,
             "the transmission queue; empty: the one named as the queue manager, or DEFXMITQ",
-            length=NAME_LENGTH_MAX,
         ),
     ] = ""
     inhibit_put: Annotated[
@@ -191,24 +184,15 @@ class SubscriptionAttributes(Struct, kw_only=True):
             length=TOPIC_STRING_LENGTH_MAX,
         ),
     ] = ""
-    topic_object: Annotated[
-        str, Attribute("TOPICOBJ", 2092, "the topic object above it", length=NAME_LENGTH_MAX)
-    ] = ""
+    topic_object: Annotated[str, object_name("TOPICOBJ", 2092, "the topic object above it")] = ""
     destination_class: Annotated[
         Literal["PROVIDED", "MANAGED"],
         Attribute("DESTCLAS", 1273, "whose queue it is", numbers=(2, 1)),
     ] = "PROVIDED"
-    destination: Annotated[
-        str, Attribute("DEST", 3154, "the queue that they go to", length=NAME_LENGTH_MAX)
-    ] = ""
+    destination: Annotated[str, object_name("DEST", 3154, "the queue that they go to")] = ""
     destination_queue_manager: Annotated[
         str,
-        Attribute(
-            "DESTQMGR",
-            3153,
-            "the queue manager of that queue; empty: this one",
-            length=NAME_LENGTH_MAX,
-        ),
+        object_name("DESTQMGR", 3153, "the queue manager of that queue; empty: this one"),
     ] = ""
     correlation_id: Annotated[
         str,
@@ -337,15 +321,12 @@ class QueueManagerAttributes(Dated, kw_only=True):
     ] = 0
     dead_letter_queue: Annotated[
         str,
-        Attribute("DEADQ", 2006, "where messages go that cannot be put", length=NAME_LENGTH_MAX),
+        object_name("DEADQ", 2006, "where messages go that cannot be put"),
     ] = ""
     default_transmission_queue: Annotated[
         str,
-        Attribute(
-            "DEFXMITQ",
-            2025,
-            "the transmission queue for queue managers that have no other one",
-            length=NAME_LENGTH_MAX,
+        object_name(
+            "DEFXMITQ", 2025, "the transmission queue for queue managers that have no other one"
         ),
     ] = ""
     mark_interval_ms: Annotated[
@@ -372,11 +353,10 @@ class QueueManagerAttributes(Dated, kw_only=True):
     ] = 3
     msmq_computer: Annotated[
         str,
-        Attribute(
+        object_name(
             "MSMQCOMP",
             900_004,
             "its computer in names of MSMQ queues; empty: the name of the queue manager",
-            length=NAME_LENGTH_MAX,
         ),
     ] = ""
     msmq_quota_kb: Annotated[
@@ -401,15 +381,11 @@ class QueueManagerAttributes(Dated, kw_only=True):
     ] = COMPUTER_QUOTA_UNLIMITED_KB
     command_queue: Annotated[
         str,
-        Attribute(
-            "COMMANDQ", 2003, "where PCF commands are put", length=NAME_LENGTH_MAX, fixed=True
-        ),
+        object_name("COMMANDQ", 2003, "where PCF commands are put", fixed=True),
     ] = "SYSTEM.ADMIN.COMMAND.QUEUE"
     connection_auth: Annotated[
         str,
-        Attribute(
-            "CONNAUTH", 2125, "the authentication information in force", length=NAME_LENGTH_MAX
-        ),
+        object_name("CONNAUTH", 2125, "the authentication information in force"),
     ] = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
     max_handles: Annotated[
         int, Attribute("MAXHANDS", 11, "handles of a connection", fixed=True)

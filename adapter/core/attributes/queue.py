@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from adapter.core.attributes.table import (
     DEPTH_MAX,
-    NAME_LENGTH_MAX,
     OWN_NUMBERS,
     Attribute,
     Dated,
@@ -19,6 +18,7 @@ from adapter.core.attributes.table import (
     Description,
     ExpiryCap,
     PropertyControl,
+    object_name,
     rows_of,
 )
 
@@ -95,7 +95,7 @@ class QueueAttributes(Dated, kw_only=True):
         ),
     ] = 0
     backout_requeue_queue: Annotated[
-        str, Attribute("BOQNAME", 2019, "where it is set aside to", length=NAME_LENGTH_MAX)
+        str, object_name("BOQNAME", 2019, "where it is set aside to")
     ] = ""
     backout_action: Annotated[
         Literal["PROGRAM", "MOVE"],
@@ -176,13 +176,11 @@ class QueueAttributes(Dated, kw_only=True):
     ] = ""
     initiation_queue: Annotated[
         str,
-        Attribute("INITQ", 2008, "where trigger messages are put to", length=NAME_LENGTH_MAX),
+        object_name("INITQ", 2008, "where trigger messages are put to"),
     ] = ""
     process: Annotated[
         str,
-        Attribute(
-            "PROCESS", 2012, "the process that trigger messages name", length=NAME_LENGTH_MAX
-        ),
+        object_name("PROCESS", 2012, "the process that trigger messages name"),
     ] = ""
     expiry_cap: ExpiryCap = -1
     property_control: PropertyControl = "COMPAT"

@@ -96,7 +96,7 @@ def without_dates(attributes: Struct) -> dict[str, Any]:
     return found
 
 
-def problem_with(table: Table, what: str, name: str, value: object) -> str | None:
+def problem_with(table: Table, what: str, name: str, value: Any) -> str | None:
     """Say what is wrong with one attribute that is given, or None if it is fine.
 
     what: the kind of object, for the sentence: "a queue".
@@ -110,10 +110,6 @@ def problem_with(table: Table, what: str, name: str, value: object) -> str | Non
         return f"{name} takes {row.type.__name__}, not {value!r}"
     if row.choices and value not in row.choices:
         return f"{name} takes one of {', '.join(row.choices)}, not {value!r}"
-    return _out_of_bounds(row, value)
-
-
-def _out_of_bounds(row: AttributeRow, value: Any) -> str | None:
     bound = row.attribute
     if bound.low is not None and bound.high is not None and not bound.low <= value <= bound.high:
         return f"{row.name} takes {bound.low} to {bound.high}, not {value}"
@@ -125,6 +121,11 @@ def _out_of_bounds(row: AttributeRow, value: Any) -> str | None:
 def description(number: int) -> Attribute:
     """Say what a free text about an object is, under the PCF number that its kind has for it."""
     return Attribute("DESCR", number, "free text", length=DESCRIPTION_LENGTH_MAX)
+
+
+def object_name(keyword: str, number: int, meaning: str, *, fixed: bool = False) -> Attribute:
+    """Say what names another object: a text of the length that names of objects have."""
+    return Attribute(keyword, number, meaning, length=NAME_LENGTH_MAX, fixed=fixed)
 
 
 # Rows that several kinds of object have alike.

@@ -136,11 +136,6 @@ class BrokerReceive(Struct, array_like=True, tag=107):
     wait_ms: int = 0
     lock_ms: int = -1
 
-    @property
-    def options(self) -> int:
-        """The options of gets and browses that it has: none."""
-        return 0
-
 
 class BrokerGetGroup(Struct, array_like=True, tag=108):
     """GET CONVERSATION GROUP: lock the next group that has messages. The answer is Descriptions:
@@ -150,11 +145,6 @@ class BrokerGetGroup(Struct, array_like=True, tag=108):
     unit: bytes
     queue: str
     wait_ms: int = 0
-
-    @property
-    def options(self) -> int:
-        """The options of gets and browses that it has: none."""
-        return 0
 
 
 class BrokerMove(Struct, array_like=True, tag=109):
@@ -210,32 +200,3 @@ class BrokerAwaitEvent(Struct, array_like=True, tag=114):
     event: str
     after: int = -1
     wait_ms: int = 0
-
-    @property
-    def options(self) -> int:
-        """The options of gets and browses that it has: none."""
-        return 0
-
-
-BrokerVerb = (
-    BrokerBegin
-    | BrokerSend
-    | BrokerReceive
-    | BrokerGetGroup
-    | BrokerMove
-    | BrokerTimer
-    | BrokerEnd
-    | BrokerSave
-    | BrokerRollbackTo
-)
-"""What is part of a unit."""
-
-BrokerCommand = (
-    BrokerCreate
-    | BrokerAlter
-    | BrokerDrop
-    | BrokerInquire
-    | BrokerBrowse
-    | BrokerVerb
-    | BrokerAwaitEvent
-)

@@ -174,19 +174,3 @@ class MsmqLocate(Struct, array_like=True, tag=60):
     """
 
     computer: str = ""
-
-
-MsmqCommand = (
-    MsmqOpen
-    | MsmqSend
-    | MsmqReceive
-    | MsmqCursor
-    | MsmqMove
-    | MsmqReject
-    | MsmqCreate
-    | MsmqAlter
-    | MsmqDelete
-    | MsmqPurge
-    | MsmqInquire
-    | MsmqLocate
-)

@@ -80,12 +80,10 @@ class BrokerQueue(LocalQueue):
         return seq in self.lanes[LANE].paged if stored is None else not stored.locked
 
     def add(self, stored: Stored) -> None:
-        """Store a message; see Store.add."""
         LocalQueue.add(self, stored)
         self._note_row(stored)
 
     def lock(self, stored: Stored) -> None:
-        """Hide a message for a unit; see Store.lock."""
         LocalQueue.lock(self, stored)
         header = stored.message.broker
         if header is not None:
@@ -93,13 +91,11 @@ class BrokerQueue(LocalQueue):
             self.locked_rows.setdefault(header.handle, set()).add(row)
 
     def unlock(self, stored: Stored) -> None:
-        """Make a message available again; see Store.unlock."""
         LocalQueue.unlock(self, stored)
         self._forget_lock(stored)
         self._note_row(stored)
 
     def take(self, place: Place, priority: int) -> Stored | None:
-        """Remove a message for good; see Store.take."""
         stored = LocalQueue.take(self, place, priority)
         if stored is not None and stored.locked:
             self._forget_lock(stored)

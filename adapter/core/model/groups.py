@@ -93,7 +93,6 @@ class Groups(Watch):
         self.whole = View()
 
     def views(self) -> Iterable[View]:
-        """Return its views."""
         return self.heads, self.messages, self.whole
 
     def is_whole_message(self, message: MessageData) -> bool:
@@ -112,7 +111,6 @@ class Groups(Watch):
         return group is not None and group.whole_at is not None
 
     def added(self, stored: Stored) -> None:
-        """Count a message that is available now."""
         message, place = stored.message, stored.place
         if message.group_id == NO_ID:
             for view in self.views():
@@ -159,7 +157,6 @@ class Groups(Watch):
             group.come(number)
 
     def removed(self, stored: Stored) -> None:
-        """Count a message no more that is not available now."""
         message, place = stored.message, stored.place
         if message.group_id == NO_ID:
             for view in self.views():

@@ -84,16 +84,13 @@ class MsmqQueue(LocalQueue):
         return self.kept_bytes + self.uncommitted_bytes
 
     def describe(self) -> dict[str, Any]:
-        """Describe it for a snapshot."""
         return super().describe() | {"kept_bytes": self.kept_bytes}
 
     def add(self, stored: Stored) -> None:
-        """Store a message; see Store.add."""
         LocalQueue.add(self, stored)
         self.kept_bytes += len(stored.message.body)
 
     def take(self, place: Place, priority: int) -> Stored | None:
-        """Remove a message for good; see Store.take."""
         count = self._count()
         stored = LocalQueue.take(self, place, priority)
         size = len(stored.message.body) if stored is not None else self.kept_bytes // max(count, 1)
@@ -102,18 +99,15 @@ class MsmqQueue(LocalQueue):
         return stored
 
     def clear(self, kept: list[tuple[Place, int]]) -> None:
-        """Remove all but some messages; see Store.clear."""
         count = self._count()
         LocalQueue.clear(self, kept)
         self.kept_bytes = self.kept_bytes * self._count() // max(count, 1)
 
     def hold_put(self, message: MessageData) -> None:
-        """Count an uncommitted put."""
         LocalQueue.hold_put(self, message)
         self.uncommitted_bytes += len(message.body)
 
     def drop_put(self, message: MessageData) -> None:
-        """Stop counting an uncommitted put: its unit has ended."""
         LocalQueue.drop_put(self, message)
         self.uncommitted_bytes -= len(message.body)
 

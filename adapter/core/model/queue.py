@@ -150,7 +150,6 @@ class LocalQueue(Store):
             self.fifo_lane = self.attributes.def_priority
 
     def add(self, stored: Stored) -> None:
-        """Store a message; see Store.add."""
         Store.add(self, stored)
         depth = self.available_count + self.uncommitted_puts - self.uncommitted_delayed
         if depth > self.high_depth:

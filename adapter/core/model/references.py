@@ -10,14 +10,6 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.core.attributes import broker as kinds
-from adapter.core.attributes.broker import (
-    ContractAttributes,
-    NotificationAttributes,
-    PriorityAttributes,
-    RouteAttributes,
-    ServiceAttributes,
-    names,
-)
 from adapter.core.model.broker_queue import key_of
 
 Reference = tuple[str, ...]
@@ -60,15 +52,17 @@ class References:
 def _keys(attributes: Struct) -> set[Reference]:
     """Return the keys of an object."""
     match attributes:
-        case ContractAttributes(by_initiator=own, by_target=far, by_any=both):
-            return {(kinds.MESSAGE_TYPE, one) for text in (own, far, both) for one in names(text)}
-        case ServiceAttributes(queue=queue, contracts=contracts):
-            accepted = {(kinds.CONTRACT, one) for one in names(contracts)}
+        case kinds.ContractAttributes(by_initiator=own, by_target=far, by_any=both):
+            return {
+                (kinds.MESSAGE_TYPE, one) for text in (own, far, both) for one in kinds.names(text)
+            }
+        case kinds.ServiceAttributes(queue=queue, contracts=contracts):
+            accepted = {(kinds.CONTRACT, one) for one in kinds.names(contracts)}
             return accepted | {(kinds.QUEUE, key_of(queue))}
-        case RouteAttributes(service=service):
+        case kinds.RouteAttributes(service=service):
             return {(kinds.ROUTE, service)}
-        case PriorityAttributes(contract=by, local_service=local, remote_service=remote):
+        case kinds.PriorityAttributes(contract=by, local_service=local, remote_service=remote):
             return {(kinds.PRIORITY, by, local, remote)}
-        case NotificationAttributes(event=event, object=queue):
+        case kinds.NotificationAttributes(event=event, object=queue):
             return {(kinds.NOTIFICATION, event, key_of(queue) if queue else "")}
     return set()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from operator import not_
 from typing import Any
 
 from msgspec import Struct
@@ -102,16 +103,15 @@ class _Parser:
             raise SelectorError(f"{self._tokens[self._at][1]!r} stands where nothing more may")
 
     def either(self) -> Node:
-        """Read conditions joined by OR."""
         node = self._both()
         while self._take("word", "OR"):
-            node = self._node(_TRUTH, _or(_condition(node), _condition(self._both())))
+            node = self._node(_TRUTH, _join(_condition(node), _condition(self._both()), True))
         return node
 
     def _both(self) -> Node:
         node = self._negation()
         while self._take("word", "AND"):
-            node = self._node(_TRUTH, _and(_condition(node), _condition(self._negation())))
+            node = self._node(_TRUTH, _join(_condition(node), _condition(self._negation()), False))
         return node
 
     def _negation(self) -> Node:
@@ -120,7 +120,7 @@ class _Parser:
         self._deeper(1)
         node = _condition(self._negation())
         self._deeper(-1)
-        return self._node(_TRUTH, _not(node.evaluate))
+        return self._node(_TRUTH, _of_known(node.evaluate, not_))
 
     def _read_comparison(self) -> Node:
         left = self._sum()
@@ -130,12 +130,14 @@ class _Parser:
         if self._take("word", "IS"):
             negated = self._take("word", "NOT")
             self._expect("word", "NULL")
-            return self._node(_TRUTH, _is_null(left.evaluate, negated))
+            return self._node(
+                _TRUTH, lambda message: (left.evaluate(message) is None) is not negated
+            )
         negated = self._take("word", "NOT")
         for word, read in (("BETWEEN", self._between), ("IN", self._in), ("LIKE", self._like)):
             if self._take("word", word):
                 node = read(left)
-                return self._node(_TRUTH, _not(node.evaluate)) if negated else node
+                return self._node(_TRUTH, _of_known(node.evaluate, not_)) if negated else node
         if negated:
             raise SelectorError("behind NOT stands BETWEEN, IN or LIKE")
         return left
@@ -145,7 +147,8 @@ class _Parser:
         self._expect("word", "AND")
         high = self._sum()
         from_low = Node(_TRUTH, _comparison(">=", node, low))
-        return self._node(_TRUTH, _and(from_low, Node(_TRUTH, _comparison("<=", node, high))))
+        to_high = Node(_TRUTH, _comparison("<=", node, high))
+        return self._node(_TRUTH, _join(from_low, to_high, False))
 
     def _in(self, node: Node) -> Node:
         self._expect("sign", "(")
@@ -153,7 +156,7 @@ class _Parser:
         while self._take("sign", ","):
             values.add(self._literal_text())
         self._expect("sign", ")")
-        return self._node(_TRUTH, _one_of(_of_kind(node, _TEXT), frozenset(values)))
+        return self._node(_TRUTH, _of_known(_of_kind(node, _TEXT), frozenset(values).__contains__))
 
     def _like(self, node: Node) -> Node:
         pattern = self._literal_text()
@@ -164,7 +167,7 @@ class _Parser:
             matches = like(pattern, escape)
         except ValueError as error:
             raise SelectorError(str(error)) from error
-        return self._node(_TRUTH, _matching(_of_kind(node, _TEXT), matches))
+        return self._node(_TRUTH, _of_known(_of_kind(node, _TEXT), matches))
 
     def _sum(self) -> Node:
         node = self._product()
@@ -310,62 +313,30 @@ def _value_of(name: str) -> Evaluate:
     return property_of
 
 
-def _not(evaluate: Evaluate) -> Evaluate:
-    def negated(message: MessageData) -> Value:
-        value = evaluate(message)
-        return None if value is None else not value
-
-    return negated
-
-
-def _and(left: Node, right: Node) -> Evaluate:
+def _join(left: Node, right: Node, decisive: bool) -> Evaluate:
+    """Join two conditions. decisive: what one of them alone decides: False by AND, True by OR."""
     first, second = left.evaluate, right.evaluate
 
-    def both(message: MessageData) -> Value:
+    def joined(message: MessageData) -> Value:
         one = first(message)
-        if one is False:
-            return False
+        if one is decisive:
+            return decisive
         other = second(message)
-        if other is False:
-            return False
-        return None if one is None or other is None else True
+        if other is decisive:
+            return decisive
+        return None if one is None or other is None else not decisive
 
-    return both
-
-
-def _or(left: Node, right: Node) -> Evaluate:
-    first, second = left.evaluate, right.evaluate
-
-    def either(message: MessageData) -> Value:
-        one = first(message)
-        if one is True:
-            return True
-        other = second(message)
-        if other is True:
-            return True
-        return None if one is None or other is None else False
-
-    return either
+    return joined
 
 
-def _is_null(evaluate: Evaluate, negated: bool) -> Evaluate:
-    return lambda message: (evaluate(message) is None) is not negated
+def _of_known(evaluate: Evaluate, judge: Callable[[Any], bool]) -> Evaluate:
+    """Judge a value; of one that is unknown nothing is known."""
 
-
-def _one_of(evaluate: Evaluate, values: frozenset[str]) -> Evaluate:
-    def one_of(message: MessageData) -> Value:
+    def judged(message: MessageData) -> Value:
         value = evaluate(message)
-        return None if value is None else value in values
+        return None if value is None else judge(value)
 
-    return one_of
-
-
-def _matching(evaluate: Evaluate, matches: Callable[[str], bool]) -> Evaluate:
-    def matching(message: MessageData) -> Value:
-        value = evaluate(message)
-        return None if value is None else matches(value)
-
-    return matching
+    return judged
 
 
 _COMPARE: dict[str, Callable[[Value, Value], bool]] = {

@@ -6,6 +6,7 @@ then found not to have become durable stays counted: a total never goes back.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -69,22 +70,16 @@ class Tally:
         self.started_ms = 0
         self.now_ms = 0
         """When what is counted now happens."""
-        self._queues: dict[str, QueueTally] = {}
-        self._times: dict[str, QueueTimes] = {}
+        self._queues: defaultdict[str, QueueTally] = defaultdict(QueueTally)
+        self._times: defaultdict[str, QueueTimes] = defaultdict(QueueTimes)
 
     def of(self, queue: str) -> QueueTally:
         """Return the totals of a queue."""
-        found = self._queues.get(queue)
-        if found is None:
-            found = self._queues[queue] = QueueTally()
-        return found
+        return self._queues[queue]
 
     def times_of(self, queue: str) -> QueueTimes:
         """Return when things last happened to a queue."""
-        found = self._times.get(queue)
-        if found is None:
-            found = self._times[queue] = QueueTimes()
-        return found
+        return self._times[queue]
 
     def reset(self, queue: str, now_ms: int) -> None:
         """Count puts and gets of a queue from now on."""

@@ -169,14 +169,11 @@ class Selected(Watch):
         self.view = View()
 
     def views(self) -> Iterable[View]:
-        """Return its views."""
         return (self.view,)
 
     def added(self, stored: Stored) -> None:
-        """Take in a message that is available now, if it fits."""
         if self._fits(stored.message):
             self.view.add(stored)
 
     def removed(self, stored: Stored) -> None:
-        """Take out a message that is not available any more."""
         self.view.discard(stored.place)

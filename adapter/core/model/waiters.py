@@ -96,7 +96,7 @@ class Waiters:
         if len(keys) == 1:
             return iter(self._lines.get(keys[0], _NOBODY).values())
         lines = [self._lines[key] for key in keys if key in self._lines]
-        return heapq.merge(*(line.values() for line in lines), key=_arrival)
+        return heapq.merge(*(line.values() for line in lines), key=lambda waiter: waiter.arrival)
 
     def wake(self, key: Hashable) -> None:
         """Note that those who wait for a key may be served now."""
@@ -110,7 +110,3 @@ class Waiters:
     def woken(self) -> list[Hashable]:
         """Return the keys that have been woken and not been taken out."""
         return list(self._woken)
-
-
-def _arrival(waiter: Waiter) -> int:
-    return waiter.arrival

@@ -23,10 +23,6 @@ def _detail(name: str) -> Field:
     return lambda message: getattr(message.details or _NONE, name)
 
 
-def _expiry(message: MessageData) -> int:
-    return -1 if message.expiry_ms < 0 else -(-message.expiry_ms // 100)
-
-
 def given_date_time(put_date: bytes, put_time: bytes) -> str:
     """Return the two fields as Details keeps them: 16 characters, never empty."""
     return f"{unpadded(put_date):8}{unpadded(put_time):8}"
@@ -47,7 +43,7 @@ def _put_date_time(part: int) -> Field:
 FIELDS: dict[str, Field] = {
     "Report": attrgetter("report"),
     "MsgType": attrgetter("message_type"),
-    "Expiry": _expiry,
+    "Expiry": lambda message: -1 if message.expiry_ms < 0 else -(-message.expiry_ms // 100),
     "Feedback": attrgetter("feedback"),
     "Encoding": attrgetter("encoding"),
     "CodedCharSetId": attrgetter("ccsid"),

@@ -167,8 +167,7 @@ class QueueMonitor:
         command = c.MsmqReceive(
             cursor.handle, wait_ms=-1, peek=True, start=c.REWINDING, cursor=cursor.number
         )
-        request = queue.peek_ahead(command)
-        self._pending = request, peek
+        self._pending = queue.peek_ahead(command), peek
         self._journal.peeked(peek)
 
     def _next(self) -> Message | None:

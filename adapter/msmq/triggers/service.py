@@ -252,7 +252,6 @@ class TriggerService:
         log.error("%s; its triggers are out of order until the service is started again", text)
 
     def _activate(self, queue: MessageQueue, trigger: Trigger, message: Message) -> None:
-        """Apply the rules of a trigger to a message."""
         if not self._repeats_too_often(trigger, message):
             self._rules.apply(queue, trigger, message)
 

@@ -57,7 +57,6 @@ class MqkHandler:
         return ClientConnection(self._connections, self, number, principal)
 
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
-        """Answer a client's first frame, when it is known whether it may come in."""
 
         def decided(principal: Principal | Refused) -> None:
             if isinstance(principal, Refused):
@@ -101,13 +100,11 @@ class MqkHandler:
         client.let_in()
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
-        """A client has seen these outcomes."""
         term = self._connections.term
         if term is not None:
             term.acknowledge(client.number, numbers)
 
     def operation(self, client: ClientConnection, operation: Incoming) -> None:
-        """Have one operation executed, or answer it here."""
         command = operation.command
         term = self._connections.term
         if not operation.request and not _is_one_way(command, operation.number):

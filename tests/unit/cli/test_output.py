@@ -4,6 +4,7 @@ import json
 import threading
 
 import pytest
+from msgspec import Struct
 
 from adapter.cli import output
 from adapter.command import failures
@@ -74,3 +75,29 @@ def test_finding_users_21_names_and_values_have_no_heading_row(
 def test_numbers_of_things() -> None:
     said = [output.number(count, "queue") for count in (0, 1, 2000)]
     assert said == ["0 queues", "1 queue", "2,000 queues"]
+
+
+def test_what_was_done_is_a_sentence_or_an_object(capsys: pytest.CaptureFixture[str]) -> None:
+    output.done("queue Q purged", False, queue="Q", purged=2)
+    output.done("queue Q purged", True, queue="Q", purged=2)
+    said, emitted = capsys.readouterr().out.splitlines()
+    assert said == "queue Q purged"
+    assert json.loads(emitted) == {"queue": "Q", "purged": 2}
+
+
+class Found(Struct):
+    name: str
+    size: int
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_list_is_a_table_or_an_object_a_line(
+    capsys: pytest.CaptureFixture[str], count: int
+) -> None:
+    found = [Found("A", 1), Found("B", 22)][:count]
+    output.listing(found, False, ("name", "twice"), lambda one: (one.name, 2 * one.size))
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [["name", "twice"], ["A", "2"], ["B", "44"]][: count + 1]
+    output.listing(found, True, ("name", "size"))
+    emitted = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert emitted == [{"name": "A", "size": 1}, {"name": "B", "size": 22}][:count]

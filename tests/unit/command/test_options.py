@@ -85,3 +85,23 @@ def test_a_line_that_is_none_is_named(tmp_path: Path) -> None:
     path.write_text("a=b\nnonsense\n")
     with pytest.raises(click.UsageError, match="line 2: not key=value"):
         options.read_properties(path)
+
+
+def test_a_command_is_given_how_kafka_is_reached(tmp_path: Path) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("client.id=me\n")
+    reached: list[options.KafkaClient] = []
+
+    @click.command()
+    @options.kafka_client_if_wanted
+    @click.argument("name")
+    def command(kafka: options.KafkaClient, name: str) -> None:
+        assert name == "N"
+        reached.append(kafka)
+
+    given = ["--command-config", str(path), "-X", "acks=all", "N"]
+    command.main(["--bootstrap-server", "k:1", *given], standalone_mode=False)
+    command.main(["N"], standalone_mode=False)
+    one, none = reached
+    assert (one.servers, one.options) == ("k:1", {"client.id": "me", "acks": "all"})
+    assert (none.servers, none.options) == ("", {})

@@ -13,49 +13,13 @@ from typing import Any
 from msgspec import Struct, structs
 
 from adapter.core.attributes import broker as kinds
-from adapter.core.attributes.broker import (
-    CONTRACT,
-    MESSAGE_TYPE,
-    NOTIFICATION,
-    PRIORITY,
-    QUEUE,
-    ROUTE,
-    SERVICE,
-    TABLES,
-    ContractAttributes,
-    MessageTypeAttributes,
-    NotificationAttributes,
-    PriorityAttributes,
-    RouteAttributes,
-    ServiceAttributes,
-    names,
-)
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
-from adapter.core.contract.broker import (
-    DEFAULT,
-    EVENT_NOTIFICATION,
-    EVENTS,
-    NOTIFICATION_CONTRACT,
-    QUEUE_ACTIVATION,
-    SYSTEM_TYPES,
-    BrokerAlter,
-    BrokerCreate,
-    BrokerDrop,
-)
+from adapter.core.contract import broker as b
+from adapter.core.contract import records as r
 from adapter.core.contract.broker_header import RETAINED_SENT
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import MessageData, weight
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import (
-    ConversationSet,
-    ObjectAltered,
-    ObjectDefined,
-    ObjectDeleted,
-    QueueAltered,
-    QueueDefined,
-    QueueDeleted,
-    Record,
-)
 from adapter.core.model.broker_events import ActivationCheck, HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue, key_of
 from adapter.core.model.manager import QueueManager
@@ -72,10 +36,14 @@ CONVERSATIONS_MAX = 1_000_000
 ACTIVATION = {"activation_procedure", "activation_status", "max_queue_readers"}
 
 SYSTEM: dict[tuple[str, str], Struct] = {
-    (MESSAGE_TYPE, DEFAULT): MessageTypeAttributes(),
-    (MESSAGE_TYPE, EVENT_NOTIFICATION): MessageTypeAttributes(validation="WELL_FORMED_XML"),
-    (CONTRACT, DEFAULT): ContractAttributes(by_any=DEFAULT),
-    (CONTRACT, NOTIFICATION_CONTRACT): ContractAttributes(by_initiator=EVENT_NOTIFICATION),
+    (kinds.MESSAGE_TYPE, b.DEFAULT): kinds.MessageTypeAttributes(),
+    (kinds.MESSAGE_TYPE, b.EVENT_NOTIFICATION): kinds.MessageTypeAttributes(
+        validation="WELL_FORMED_XML"
+    ),
+    (kinds.CONTRACT, b.DEFAULT): kinds.ContractAttributes(by_any=b.DEFAULT),
+    (kinds.CONTRACT, b.NOTIFICATION_CONTRACT): kinds.ContractAttributes(
+        by_initiator=b.EVENT_NOTIFICATION
+    ),
 }
 """What every queue manager has; not in its ledger."""
 
@@ -97,30 +65,32 @@ def _a(kind: str) -> str:
     return f"an {word}" if word[0] in "aeiou" else f"a {word}"
 
 
-def service(qm: QueueManager, name: str) -> ServiceAttributes:
+def service(qm: QueueManager, name: str) -> kinds.ServiceAttributes:
     """Return a service of this queue manager, or refuse."""
-    found: ServiceAttributes = _require(qm, SERVICE, name)
+    found: kinds.ServiceAttributes = _require(qm, kinds.SERVICE, name)
     return found
 
 
-def contract(qm: QueueManager, name: str) -> ContractAttributes:
+def contract(qm: QueueManager, name: str) -> kinds.ContractAttributes:
     """Return a contract, or refuse."""
-    found: ContractAttributes = _require(qm, CONTRACT, name)
+    found: kinds.ContractAttributes = _require(qm, kinds.CONTRACT, name)
     return found
 
 
 def check_type(qm: QueueManager, name: str) -> str:
     """Return the letter of how a message type is validated, or refuse."""
-    if name in SYSTEM_TYPES:
+    if name in b.SYSTEM_TYPES:
         return "N"
-    found: MessageTypeAttributes = _require(qm, MESSAGE_TYPE, name)
+    found: kinds.MessageTypeAttributes = _require(qm, kinds.MESSAGE_TYPE, name)
     return VALIDATIONS[found.validation]
 
 
-def is_sendable(found: ContractAttributes, message_type: str, *, from_initiator: bool) -> bool:
+def is_sendable(
+    found: kinds.ContractAttributes, message_type: str, *, from_initiator: bool
+) -> bool:
     """Whether a side sends messages of a type by a contract."""
     own = found.by_initiator if from_initiator else found.by_target
-    return message_type in names(own) or message_type in names(found.by_any)
+    return message_type in kinds.names(own) or message_type in kinds.names(found.by_any)
 
 
 def check_sendable(qm: QueueManager, name: str, message_type: str, *, from_initiator: bool) -> None:
@@ -179,7 +149,7 @@ def retain_sent(
     queue: BrokerQueue,
     unit: UnitOfWork,
     message: MessageData,
-    state: ConversationSet,
+    state: r.ConversationSet,
 ) -> None:
     """Keep a copy of what is sent, until the conversation ends."""
     assert message.broker is not None, "it was made with one"
@@ -196,16 +166,16 @@ def queue_manager_of(qm: QueueManager, name: str) -> str:
     """
     address = _address(qm, name)
     if address is None:
-        address = "" if lookup(qm, SERVICE, name) is not None else _address(qm, "")
+        address = "" if lookup(qm, kinds.SERVICE, name) is not None else _address(qm, "")
     return "" if address is None or address == qm.name else address
 
 
 def _address(qm: QueueManager, service: str) -> str | None:
     """Return where a route leads; None if there is no route."""
-    name = qm.references.first((ROUTE, service))
+    name = qm.references.first((kinds.ROUTE, service))
     if name is None:
         return None
-    route: RouteAttributes = _require(qm, ROUTE, name)
+    route: kinds.RouteAttributes = _require(qm, kinds.ROUTE, name)
     return route.address
 
 
@@ -214,25 +184,25 @@ def priority(qm: QueueManager, by: str, local: str, remote: str) -> int:
     before remote service.
     """
     for parties in product((by, ""), (local, ""), (remote, "")):
-        name = qm.references.first((PRIORITY, *parties))
+        name = qm.references.first((kinds.PRIORITY, *parties))
         if name is not None:
-            found: PriorityAttributes = _require(qm, PRIORITY, name)
+            found: kinds.PriorityAttributes = _require(qm, kinds.PRIORITY, name)
             return found.level
     return kinds.PRIORITY_DEFAULT
 
 
-def decide_create(qm: QueueManager, request: Request, command: BrokerCreate) -> Decision:
+def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -> Decision:
     """CREATE QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, BROKER PRIORITY, EVENT NOTIFICATION."""
     kind, name = command.kind, command.name
     _check_name(kind, name)
-    if kind == QUEUE:
+    if kind == kinds.QUEUE:
         return done(qm, request, _new_queue(qm, request, command))
     if lookup(qm, kind, name) is not None:
         raise Refusal(Reason.OBJECT_EXISTS, name, f"{_a(kind)} of this name exists")
     attributes = command.attributes
     _check_attributes(qm, kind, name, attributes, {})
     dates = {"created_ms": request.now_ms, "altered_ms": request.now_ms}
-    record = ObjectDefined(kinds.PREFIX + kind, name, attributes | dates)
+    record = r.ObjectDefined(kinds.PREFIX + kind, name, attributes | dates)
     _note_changed(qm, kind, name, request, attributes)
     return done(qm, request, [record])
 
@@ -241,57 +211,59 @@ def _note_changed(
     qm: QueueManager, kind: str, name: str, request: Request, *attributes: dict[str, Any]
 ) -> None:
     """Note what may be delivered, or activated, when an object has these attributes, or had."""
-    if kind == SERVICE:
+    if kind == kinds.SERVICE:
         note_release(qm, name, request.now_ms)
     for one in attributes:
-        if kind == ROUTE:
+        if kind == kinds.ROUTE:
             note_release(qm, one.get("service", ""), request.now_ms)
-        elif kind == NOTIFICATION:
+        elif kind == kinds.NOTIFICATION:
             key = key_of(one["object"]) if one.get("object") else ""
             qm.step.broker_due.append(ActivationCheck(key, request.now_ms, is_altered=True))
 
 
 def _check_name(kind: str, name: str) -> None:
-    if kind not in TABLES:
+    if kind not in kinds.TABLES:
         raise Refusal(Reason.OBJECT_TYPE_ERROR, name, f"{kind!r} is a kind that does not exist")
-    bad = any(c < " " or c == "\x7f" for c in name) or (kind == QUEUE and set(name) & set(";\\"))
+    bad = any(c < " " or c == "\x7f" for c in name) or (
+        kind == kinds.QUEUE and set(name) & set(";\\")
+    )
     if not 0 < len(name) <= kinds.NAME_LENGTH_MAX or bad:
         text = (
             f"a name has 1 to {kinds.NAME_LENGTH_MAX} characters, none of them a control character"
         )
         raise Refusal(Reason.NAME_ERROR, name, text)
-    if name in SYSTEM_TYPES and kind == MESSAGE_TYPE:
+    if name in b.SYSTEM_TYPES and kind == kinds.MESSAGE_TYPE:
         raise Refusal(Reason.OBJECT_EXISTS, name, "a message type of this name exists")
 
 
-def _new_queue(qm: QueueManager, request: Request, command: BrokerCreate) -> list[Record]:
+def _new_queue(qm: QueueManager, request: Request, command: b.BrokerCreate) -> list[r.Record]:
     name = command.name
     key = key_of(name)
     if key in qm.queues:
         raise Refusal(Reason.OBJECT_EXISTS, name, "a queue of this name exists")
     if len(qm.queues) + 2 > qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
-    naming.check_attributes(TABLES[QUEUE], "a queue", name, command.attributes)
+    naming.check_attributes(kinds.TABLES[kinds.QUEUE], "a queue", name, command.attributes)
     attributes = command.attributes | {
         "kind": kinds.KIND,
         "display_name": name.removeprefix("dbo."),
         "created_ms": request.now_ms,
         "altered_ms": request.now_ms,
     }
-    records: list[Record] = [QueueDefined(key, naming.incarnation_of(qm, key), attributes)]
+    records: list[r.Record] = [r.QueueDefined(key, naming.incarnation_of(qm, key), attributes)]
     if command.attributes.get("retention"):
         records.append(part(qm, key, RETAINED, name))
     return records
 
 
-def notifications(qm: QueueManager, event: str, key: str) -> Iterator[NotificationAttributes]:
+def notifications(qm: QueueManager, event: str, key: str) -> Iterator[kinds.NotificationAttributes]:
     """Iterate over the notifications of an event of a queue. One of QUEUE_ACTIVATION is not about
     the queue that it is put to, which each of its own messages would activate again.
     """
     for about in (key, ""):
-        for one in qm.references.find((NOTIFICATION, event, about)).values():
-            assert isinstance(one, NotificationAttributes), "the key is theirs"
-            if event != QUEUE_ACTIVATION or key_of(one.queue) != key:
+        for one in qm.references.find((kinds.NOTIFICATION, event, about)).values():
+            assert isinstance(one, kinds.NotificationAttributes), "the key is theirs"
+            if event != b.QUEUE_ACTIVATION or key_of(one.queue) != key:
                 yield one
 
 
@@ -306,40 +278,40 @@ def note_release(qm: QueueManager, name: str, now_ms: int) -> None:
         qm.step.broker_due.append(HeldRelease(key, now_ms))
 
 
-def part(qm: QueueManager, key: str, which: str, name: str) -> QueueDefined:
+def part(qm: QueueManager, key: str, which: str, name: str) -> r.QueueDefined:
     """Define a queue that belongs to another one."""
     whole = key + which
     attributes = {"kind": kinds.KIND, "display_name": name}
-    return QueueDefined(whole, naming.incarnation_of(qm, whole), attributes)
+    return r.QueueDefined(whole, naming.incarnation_of(qm, whole), attributes)
 
 
 def _check_attributes(
     qm: QueueManager, kind: str, name: str, given: dict[str, Any], before: dict[str, Any]
 ) -> None:
-    naming.check_attributes(TABLES[kind], _a(kind), name, given)
+    naming.check_attributes(kinds.TABLES[kind], _a(kind), name, given)
     attributes = before | given
-    if kind == MESSAGE_TYPE:
+    if kind == kinds.MESSAGE_TYPE:
         _check_message_type(qm, name, attributes)
-    elif kind == CONTRACT:
+    elif kind == kinds.CONTRACT:
         _check_contract(qm, name, attributes)
-    elif kind == SERVICE:
+    elif kind == kinds.SERVICE:
         queue_named(qm, attributes.get("queue", ""))
-        for one in names(attributes.get("contracts", "")):
+        for one in kinds.names(attributes.get("contracts", "")):
             contract(qm, one)
-    elif kind == NOTIFICATION:
+    elif kind == kinds.NOTIFICATION:
         queue_named(qm, attributes.get("queue", ""))
-        if attributes.get("event") not in EVENTS:
-            text = f"an event is one of {', '.join(EVENTS)}"
+        if attributes.get("event") not in b.EVENTS:
+            text = f"an event is one of {', '.join(b.EVENTS)}"
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
-    elif kind == ROUTE and attributes.get("address"):
+    elif kind == kinds.ROUTE and attributes.get("address"):
         naming.check_name(attributes["address"], ADDRESS)
-    elif kind == PRIORITY:
+    elif kind == kinds.PRIORITY:
         _check_priority(qm, name, attributes)
 
 
 def _check_priority(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
     parties = (attributes.get(one, "") for one in ("contract", "local_service", "remote_service"))
-    others = qm.references.find((PRIORITY, *parties)).keys() - {name}
+    others = qm.references.find((kinds.PRIORITY, *parties)).keys() - {name}
     if others:
         text = f"broker priority {min(others)} is for the same contract and services"
         raise Refusal(Reason.OBJECT_EXISTS, name, text)
@@ -359,7 +331,9 @@ def _check_message_type(qm: QueueManager, name: str, attributes: dict[str, Any])
 
 
 def _check_contract(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
-    listed = {by: names(attributes.get(by, "")) for by in ("by_initiator", "by_target", "by_any")}
+    listed = {
+        by: kinds.names(attributes.get(by, "")) for by in ("by_initiator", "by_target", "by_any")
+    }
     every = [one for found in listed.values() for one in found]
     for one in every:
         check_type(qm, one)
@@ -370,34 +344,34 @@ def _check_contract(qm: QueueManager, name: str, attributes: dict[str, Any]) -> 
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
 
 
-def decide_alter(qm: QueueManager, request: Request, command: BrokerAlter) -> Decision:
+def decide_alter(qm: QueueManager, request: Request, command: b.BrokerAlter) -> Decision:
     """ALTER QUEUE, SERVICE, MESSAGE TYPE, ROUTE, BROKER PRIORITY."""
     kind, name = command.kind, command.name
     _check_name(kind, name)
     dates = {"altered_ms": request.now_ms}
-    if kind == QUEUE:
+    if kind == kinds.QUEUE:
         return _alter_queue(qm, request, command, dates)
-    if kind == CONTRACT or (kind, name) in SYSTEM:
+    if kind == kinds.CONTRACT or (kind, name) in SYSTEM:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, f"{_a(kind)} of this name is not altered")
     before = structs.asdict(_require(qm, kind, name))
     _check_attributes(qm, kind, name, command.attributes, before)
-    record = ObjectAltered(kinds.PREFIX + kind, name, command.attributes | dates)
+    record = r.ObjectAltered(kinds.PREFIX + kind, name, command.attributes | dates)
     _note_changed(qm, kind, name, request, before, before | command.attributes)
     return done(qm, request, [record])
 
 
 def _alter_queue(
-    qm: QueueManager, request: Request, command: BrokerAlter, dates: dict[str, Any]
+    qm: QueueManager, request: Request, command: b.BrokerAlter, dates: dict[str, Any]
 ) -> Decision:
     """Alter a queue. That it is turned on resets its count; that it is turned off ends waits."""
     queue = queue_named(qm, command.name)
     given = command.attributes
-    naming.check_attributes(TABLES[QUEUE], "a queue", command.name, given)
+    naming.check_attributes(kinds.TABLES[kinds.QUEUE], "a queue", command.name, given)
     reset: dict[str, Any] = {"rollback_count": 0} if given.get("status") else {}
-    records: list[Record] = []
+    records: list[r.Record] = []
     if given.get("retention") and queue.name + RETAINED not in qm.queues:
         records.append(part(qm, queue.name, RETAINED, queue.attributes.display_name))
-    records.append(QueueAltered(queue.name, given | reset | dates))
+    records.append(r.QueueAltered(queue.name, given | reset | dates))
     if given.get("status"):
         note_release(qm, queue.name, request.now_ms)
     if "status" in given or given.keys() & ACTIVATION:
@@ -408,13 +382,13 @@ def _alter_queue(
     return decision
 
 
-def decide_drop(qm: QueueManager, request: Request, command: BrokerDrop) -> Decision:
+def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> Decision:
     """DROP ...: not while another object needs it, or a conversation uses it. What a dropped
     service causes, see broker_drop.
     """
     kind, name = command.kind, command.name
     _check_name(kind, name)
-    if kind == QUEUE:
+    if kind == kinds.QUEUE:
         return done(qm, request, _drop_queue(qm, name))
     if (kind, name) in SYSTEM:
         raise Refusal(Reason.OBJECT_IN_USE, name, "it belongs to the queue manager")
@@ -422,30 +396,32 @@ def decide_drop(qm: QueueManager, request: Request, command: BrokerDrop) -> Deci
     user = _user_of(qm, kind, name)
     if user:
         raise Refusal(Reason.OBJECT_IN_USE, name, user)
-    if kind in (NOTIFICATION, ROUTE):
+    if kind in (kinds.NOTIFICATION, kinds.ROUTE):
         _note_changed(qm, kind, name, request, structs.asdict(found))
-    return done(qm, request, [ObjectDeleted(kinds.PREFIX + kind, name)])
+    return done(qm, request, [r.ObjectDeleted(kinds.PREFIX + kind, name)])
 
 
-def _drop_queue(qm: QueueManager, name: str) -> list[Record]:
+def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
     queue = queue_named(qm, name)
-    user = qm.references.first((QUEUE, queue.name))
+    user = qm.references.first((kinds.QUEUE, queue.name))
     if user is not None:
         raise Refusal(Reason.OBJECT_IN_USE, name, f"service {user} uses it: drop that first")
     if any(group.endpoints or group.locked_by for group in queue.groups):
         raise Refusal(Reason.OBJECT_IN_USE, name, "conversations are on it: end them first")
     keys = [queue.name, queue.name + HELD, queue.name + RETAINED]
     qm.wake(queue)
-    return [QueueDeleted(key) for key in keys if key in qm.queues]
+    return [r.QueueDeleted(key) for key in keys if key in qm.queues]
 
 
 def _user_of(qm: QueueManager, kind: str, name: str) -> str:
     """Say what needs an object; empty: nothing does."""
-    user = qm.references.first((kind, name)) if kind in (MESSAGE_TYPE, CONTRACT) else None
+    user = (
+        qm.references.first((kind, name)) if kind in (kinds.MESSAGE_TYPE, kinds.CONTRACT) else None
+    )
     if user is not None:
-        if kind == MESSAGE_TYPE:
+        if kind == kinds.MESSAGE_TYPE:
             return f"contract {user} has this message type: drop that first"
         return f"service {user} has this contract: drop that first"
-    if kind == CONTRACT and qm.conversations.of_contract[name]:
+    if kind == kinds.CONTRACT and qm.conversations.of_contract[name]:
         return "conversations by it have not ended: end them first"
     return ""

@@ -11,14 +11,10 @@ from collections.abc import Callable
 
 from msgspec import structs
 
+from adapter.core.contract import records as r
 from adapter.core.contract.broker import DIALOG_TIMER
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.message import Stored
-from adapter.core.contract.records import (
-    ConversationSet,
-    Record,
-    Taken,
-)
 from adapter.core.model.broker_queue import HELD, RETAINED, BrokerQueue, place_of
 from adapter.core.model.broker_unit import BrokerWork
 from adapter.core.model.conversations import OPEN, Endpoint, seq_of
@@ -41,7 +37,7 @@ DUE_PER_TICK = 500
 
 def on_commit(
     qm: QueueManager, work: BrokerWork, unit: UnitOfWork, now_ms: int
-) -> tuple[list[Record], Callable[[], list[Record]]]:
+) -> tuple[list[r.Record], Callable[[], list[r.Record]]]:
     """Have what a unit did to conversations take effect with what it put and got.
 
     Returns what is recorded before the unit, and what ends the unit's work and returns what is
@@ -60,16 +56,16 @@ def on_commit(
     _drop_puts_of_ended(d, work)
     d.set_endpoints()
 
-    def end() -> list[Record]:
+    def end() -> list[r.Record]:
         received = {name for name, _ in gets}
         return d.removals(discarded) + end_committed(qm, work, unit.ident, received, now_ms)
 
     return d.plan.hold(unit, is_event=False), end
 
 
-def _end(d: ConversationPlan, work: BrokerWork) -> list[Taken]:
+def _end(d: ConversationPlan, work: BrokerWork) -> list[r.Taken]:
     """Remove the messages of the endpoints that a unit has ended, and endpoints that are over."""
-    gone: list[Taken] = []
+    gone: list[r.Taken] = []
     for handle, changed in work.states.items():
         state = d.gone.get(handle) or d.states.get(handle)
         if state is None or not changed.is_ended:
@@ -81,7 +77,7 @@ def _end(d: ConversationPlan, work: BrokerWork) -> list[Taken]:
     return gone
 
 
-def rows_of(qm: QueueManager, state: ConversationSet) -> list[Taken]:
+def rows_of(qm: QueueManager, state: r.ConversationSet) -> list[r.Taken]:
     """Name the messages of an endpoint, on its queue and on that of what is retained."""
     endpoint = qm.conversations.endpoints.get(state.handle)
     if endpoint is None:
@@ -89,19 +85,19 @@ def rows_of(qm: QueueManager, state: ConversationSet) -> list[Taken]:
     queue = catalog.that_queue(qm, state.queue)
     rows = {seq_of(row) for row in endpoint.rows}
     found = [
-        Taken(queue.name, 0, seq, 0, state.priority - 1) for seq in rows if queue.is_there(seq)
+        r.Taken(queue.name, 0, seq, 0, state.priority - 1) for seq in rows if queue.is_there(seq)
     ]
     retained = qm.queues.get(state.queue + RETAINED)
     if isinstance(retained, BrokerQueue):
         found += [
-            Taken(retained.name, 0, seq, 0, _priority(retained, seq, state))
+            r.Taken(retained.name, 0, seq, 0, _priority(retained, seq, state))
             for seq in endpoint.retained
             if retained.is_there(seq)
         ]
     return found
 
 
-def _priority(queue: BrokerQueue, seq: int, state: ConversationSet) -> int:
+def _priority(queue: BrokerQueue, seq: int, state: r.ConversationSet) -> int:
     stored: Stored | None = queue.stored.get(place_of(seq))
     return stored.message.priority if stored is not None else state.priority - 1
 
@@ -120,7 +116,7 @@ def _drop_puts_of_ended(d: ConversationPlan, work: BrokerWork) -> None:
         ]
 
 
-def pass_time(qm: QueueManager, now_ms: int) -> list[Record] | None:
+def pass_time(qm: QueueManager, now_ms: int) -> list[r.Record] | None:
     """Put what the next timer or lifetime that is over puts; None if there is no other.
 
     One at a time: what it changes of the far side must be applied before the next one is looked at.
@@ -132,7 +128,7 @@ def pass_time(qm: QueueManager, now_ms: int) -> list[Record] | None:
     return _due(qm, endpoint, now_ms) if endpoint is not None else []
 
 
-def _due(qm: QueueManager, endpoint: Endpoint, now_ms: int) -> list[Record]:
+def _due(qm: QueueManager, endpoint: Endpoint, now_ms: int) -> list[r.Record]:
     """Put what an endpoint's lifetime and timer put, if they are over."""
     d = ConversationPlan(Plan(qm, now_ms))
     state = d.side(endpoint.state.conversation, endpoint.state.is_initiator)
@@ -155,7 +151,7 @@ def _due(qm: QueueManager, endpoint: Endpoint, now_ms: int) -> list[Record]:
     return d.record()
 
 
-def put_timer(d: ConversationPlan, state: ConversationSet) -> None:
+def put_timer(d: ConversationPlan, state: r.ConversationSet) -> None:
     """Put a DialogTimer message to an endpoint's own queue."""
     message = message_of(structs.replace(state), DIALOG_TIMER, b"", "E")
     assert message.broker is not None, "it was made with one"

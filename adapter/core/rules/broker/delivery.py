@@ -15,15 +15,10 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from adapter.core.attributes import broker as kinds
+from adapter.core.contract import records as r
 from adapter.core.contract.broker import END_DIALOG, ERROR, SCHEMA_PREFIX, SYSTEM_TYPES
 from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader
 from adapter.core.contract.message import GUID_LENGTH, MessageData
-from adapter.core.contract.records import (
-    ConversationGone,
-    ConversationSet,
-    Record,
-    Taken,
-)
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, key_of
 from adapter.core.model.conversations import BROKEN, ENDED, OPEN
@@ -65,15 +60,15 @@ class ConversationPlan:
         self.plan = plan
         self.qm = plan.qm
         self.now_ms = plan.now_ms
-        self.states: dict[bytes, ConversationSet] = {}
-        self.gone: dict[bytes, ConversationSet] = {}
+        self.states: dict[bytes, r.ConversationSet] = {}
+        self.gone: dict[bytes, r.ConversationSet] = {}
         self.new: dict[tuple[bytes, bool], bytes] = {}
         self.releasing = releasing
         self.taken: set[int] = set()
         self.held: set[str] = set()
         self.waiting: set[bytes] = set()
 
-    def side(self, conversation: bytes, is_initiator: bool) -> ConversationSet | None:
+    def side(self, conversation: bytes, is_initiator: bool) -> r.ConversationSet | None:
         """Return one side of a conversation as it will be, to be changed; None: it is not here."""
         handle = self.new.get((conversation, is_initiator))
         if handle is None:
@@ -94,7 +89,7 @@ class ConversationPlan:
         queue = self.qm.queues.get(name)
         return name in self.held or (queue is not None and queue.available_count > 0)
 
-    def waits(self, state: ConversationSet) -> bool:
+    def waits(self, state: r.ConversationSet) -> bool:
         """Whether messages of an endpoint wait for its far service, or will."""
         endpoint = self.qm.conversations.endpoints.get(state.handle)
         queue = self.qm.queues.get(waiting_queue(state.far_service))
@@ -105,17 +100,17 @@ class ConversationPlan:
         )
         return has_rows or state.handle in self.waiting
 
-    def set(self, state: ConversationSet) -> None:
+    def set(self, state: r.ConversationSet) -> None:
         """Note what becomes of an endpoint."""
         self.states[state.handle] = state
         self.new[state.conversation, state.is_initiator] = state.handle
 
-    def remove(self, state: ConversationSet) -> None:
+    def remove(self, state: r.ConversationSet) -> None:
         """Let an endpoint cease to be."""
         self.states.pop(state.handle, None)
         self.gone[state.handle] = state
 
-    def record(self, gets: Gets | None = None, removed: Sequence[Taken] = ()) -> list[Record]:
+    def record(self, gets: Gets | None = None, removed: Sequence[r.Taken] = ()) -> list[r.Record]:
         """End the plan outside any unit of a program: endpoints are recorded before the puts, and
         after them what is removed. Triggers take no notice.
         """
@@ -132,7 +127,7 @@ class ConversationPlan:
             if handle not in known or known[handle].state != state
         ]
 
-    def removals(self, removed: Sequence[Taken] = ()) -> list[Record]:
+    def removals(self, removed: Sequence[r.Taken] = ()) -> list[r.Record]:
         """Return what is recorded behind the puts: messages are removed, and endpoints that are
         gone, with all that waits for their far service.
         """
@@ -142,16 +137,16 @@ class ConversationPlan:
         return [
             *discard_records(list(removed), "purged"),
             *discard_records(places, "purged"),
-            *(ConversationGone(state.handle) for state in gone),
+            *(r.ConversationGone(state.handle) for state in gone),
         ]
 
-    def _waiting_rows(self, state: ConversationSet) -> list[Taken]:
+    def _waiting_rows(self, state: r.ConversationSet) -> list[r.Taken]:
         queue = self.qm.queues.get(waiting_queue(state.far_service))
         if not isinstance(queue, BrokerQueue):
             return []
         taken = self.taken if self.releasing == queue.name else set()
         return [
-            Taken(queue.name, 0, seq, 0, state.priority - 1)
+            r.Taken(queue.name, 0, seq, 0, state.priority - 1)
             for seq in self.qm.conversations.endpoints[state.handle].waiting
             if seq not in taken and queue.is_there(seq)
         ]
@@ -313,7 +308,7 @@ def _answer_for_gone(d: ConversationPlan, header: BrokerHeader) -> None:
 
 
 def _held_at(
-    d: ConversationPlan, header: BrokerHeader, state: ConversationSet | None
+    d: ConversationPlan, header: BrokerHeader, state: r.ConversationSet | None
 ) -> str | None:
     """Say on which queue a message is held; None: it can be delivered.
 
@@ -386,7 +381,7 @@ def acknowledge(d: ConversationPlan, header: BrokerHeader) -> None:
 
 
 def _why_not(
-    d: ConversationPlan, header: BrokerHeader, state: ConversationSet | None, body: bytes
+    d: ConversationPlan, header: BrokerHeader, state: r.ConversationSet | None, body: bytes
 ) -> tuple[int, str]:
     """Say why a message must not be delivered: an error code of the system, and its text."""
     qm = d.qm
@@ -419,7 +414,7 @@ def _why_not(
 def _answer(
     d: ConversationPlan,
     header: BrokerHeader,
-    state: ConversationSet | None,
+    state: r.ConversationSet | None,
     code: int,
     text: str,
 ) -> None:
@@ -441,7 +436,7 @@ def _answer(
     reply(d, message, "" if far == d.qm.name else far)
 
 
-def put_error(d: ConversationPlan, state: ConversationSet, code: int, text: str) -> None:
+def put_error(d: ConversationPlan, state: r.ConversationSet, code: int, text: str) -> None:
     """Put an Error of the system to an endpoint's own queue, or where messages for it wait."""
     message = message_of(structs.replace(state), ERROR, error_body(code, text), "X")
     header = structs.replace(
@@ -453,11 +448,11 @@ def put_error(d: ConversationPlan, state: ConversationSet, code: int, text: str)
     deliver(d, structs.replace(message, broker=header))
 
 
-def _new_endpoint(d: ConversationPlan, header: BrokerHeader) -> ConversationSet:
+def _new_endpoint(d: ConversationPlan, header: BrokerHeader) -> r.ConversationSet:
     """Make the target's side of a conversation, in a group of its own."""
     qm = d.qm
     handle, group = qm.numbers.new_guid(), qm.numbers.new_guid()
-    state = ConversationSet(
+    state = r.ConversationSet(
         handle,
         header.conversation,
         group,
@@ -474,7 +469,7 @@ def _new_endpoint(d: ConversationPlan, header: BrokerHeader) -> ConversationSet:
     return state
 
 
-def _put(d: ConversationPlan, state: ConversationSet, message: MessageData) -> None:
+def _put(d: ConversationPlan, state: r.ConversationSet, message: MessageData) -> None:
     header = _header_of(message)
     validation = header.validation
     if header.message_type not in SYSTEM_TYPES:

@@ -9,13 +9,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from adapter.core.attributes import broker as kinds
-from adapter.core.contract.broker import (
-    SYSTEM_TYPES,
-    BrokerBegin,
-    BrokerMove,
-    BrokerSend,
-    BrokerTimer,
-)
+from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import GUID_LENGTH, MessageData, weight
 from adapter.core.contract.reasons import Reason, Refusal
@@ -44,7 +38,7 @@ def check_guid(value: bytes, what: str) -> None:
         raise Refusal(Reason.IDENTIFIER_ERROR, detail=f"{what} is {len(value)} bytes, and not 16")
 
 
-def begin(qm: QueueManager, request: Request, command: BrokerBegin, unit: UnitOfWork) -> Decision:
+def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: UnitOfWork) -> Decision:
     """BEGIN DIALOG CONVERSATION: the far side learns of it with the first message."""
     check_guid(command.handle, "the conversation handle")
     service = catalog.service(qm, command.from_service)
@@ -84,9 +78,8 @@ def begin(qm: QueueManager, request: Request, command: BrokerBegin, unit: UnitOf
 
 
 def _group_of(
-    qm: QueueManager, queue: BrokerQueue, command: BrokerBegin, unit: UnitOfWork
+    qm: QueueManager, queue: BrokerQueue, command: b.BrokerBegin, unit: UnitOfWork
 ) -> bytes:
-    """Return the group that a new conversation joins."""
     if not command.related:
         return command.group
     related = state_of(qm, command.related, unit)
@@ -143,7 +136,7 @@ def far_of(qm: QueueManager, handle: bytes) -> int:
     return endpoint.state.far if endpoint is not None else 0
 
 
-def send(qm: QueueManager, request: Request, command: BrokerSend, unit: UnitOfWork) -> Decision:
+def send(qm: QueueManager, request: Request, command: b.BrokerSend, unit: UnitOfWork) -> Decision:
     """SEND ON CONVERSATION: on all of the handles, or on none."""
     handles = command.handles
     if not 0 < len(handles) <= CONVERSATIONS_PER_SEND or len(set(handles)) < len(handles):
@@ -174,7 +167,7 @@ def _check_send(qm: QueueManager, handle: bytes, message_type: str, unit: UnitOf
         how = "has ended it" if far == ENDED else "has ended with an error"
         text = f"the far side of the conversation {how}: no message can be sent"
         raise Refusal(Reason.CONVERSATION_STATE_ERROR, shown(handle), text)
-    if message_type in SYSTEM_TYPES:
+    if message_type in b.SYSTEM_TYPES:
         text = f"{message_type} is a type of system messages, which programs do not send"
         raise Refusal(Reason.MESSAGE_TYPE_ERROR, message_type, text)
     catalog.check_sendable(qm, state.contract, message_type, from_initiator=state.is_initiator)
@@ -199,7 +192,7 @@ def hold(unit: UnitOfWork, message: MessageData) -> None:
     unit.hold_send(message, weight(message))
 
 
-def move(qm: QueueManager, request: Request, command: BrokerMove, unit: UnitOfWork) -> Decision:
+def move(qm: QueueManager, request: Request, command: b.BrokerMove, unit: UnitOfWork) -> Decision:
     """MOVE CONVERSATION: both groups are locked."""
     check_guid(command.group, "the conversation group")
     check_lock(qm, command.handle, unit)
@@ -219,7 +212,7 @@ def move(qm: QueueManager, request: Request, command: BrokerMove, unit: UnitOfWo
 
 
 def set_timer(
-    qm: QueueManager, request: Request, command: BrokerTimer, unit: UnitOfWork
+    qm: QueueManager, request: Request, command: b.BrokerTimer, unit: UnitOfWork
 ) -> Decision:
     """BEGIN CONVERSATION TIMER: one a conversation; setting it again sets it anew."""
     if not 1_000 <= command.timeout_ms <= TIMEOUT_MAX_MS:

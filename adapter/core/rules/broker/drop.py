@@ -34,7 +34,6 @@ def decide(qm: QueueManager, request: Request, command: BrokerDrop) -> Decision:
 
 
 def _end_all(qm: QueueManager, service: str, now_ms: int) -> list[Record]:
-    """End every conversation of a service."""
     count = qm.conversations.of_service[service]
     if count > CONVERSATIONS_PER_DROP:
         text = f"it has {count} conversations, of {CONVERSATIONS_PER_DROP}: end some of them first"

@@ -7,13 +7,7 @@ yet. This module does not know how a message reaches the far side.
 
 from __future__ import annotations
 
-from adapter.core.contract.broker import (
-    END_DIALOG,
-    ERROR,
-    BrokerEnd,
-    BrokerRollbackTo,
-    BrokerSave,
-)
+from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
@@ -48,7 +42,7 @@ def _send(qm: QueueManager, request: Request, unit: UnitOfWork, message: Message
     hold(unit, message)
 
 
-def end(qm: QueueManager, request: Request, command: BrokerEnd, unit: UnitOfWork) -> Decision:
+def end(qm: QueueManager, request: Request, command: b.BrokerEnd, unit: UnitOfWork) -> Decision:
     """END CONVERSATION."""
     _check(command)
     check_lock(qm, command.handle, unit, may_be_ended=command.cleanup)
@@ -60,12 +54,12 @@ def end(qm: QueueManager, request: Request, command: BrokerEnd, unit: UnitOfWork
     )
     state = endpoint_to_change(qm, command.handle, unit, may_be_ended=command.cleanup)
     if tells and command.error is None:
-        _send(qm, request, unit, message_of(state, END_DIALOG, b"", "E"))
+        _send(qm, request, unit, message_of(state, b.END_DIALOG, b"", "E"))
     elif tells:
         work = work_of(unit)
         work.sends = [one for one in work.sends if not _is_sent_by(one, state)]
         body = error_body(command.error or 0, command.description)
-        _send(qm, request, unit, message_of(state, ERROR, body, "X"))
+        _send(qm, request, unit, message_of(state, b.ERROR, body, "X"))
     state.is_ended, state.timer_ms = True, 0
     if command.cleanup:
         work_of(unit).cleaned.add(command.handle)
@@ -84,7 +78,7 @@ def _is_sent_by(message: MessageData, state: ConversationSet) -> bool:
     return side == (state.conversation, state.is_initiator)
 
 
-def _check(command: BrokerEnd) -> None:
+def _check(command: b.BrokerEnd) -> None:
     handle = shown(command.handle)
     if command.error is not None and not 0 < command.error <= ERROR_MAX:
         text = f"error {command.error}: it is 1 to {ERROR_MAX}; negative ones are the system's own"
@@ -96,7 +90,7 @@ def _check(command: BrokerEnd) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, handle, "an error does not go with cleanup")
 
 
-def decide_save(qm: QueueManager, request: Request, command: BrokerSave) -> Decision:
+def decide_save(qm: QueueManager, request: Request, command: b.BrokerSave) -> Decision:
     """SAVE TRANSACTION."""
     unit = unit_of(qm, request, command.unit)
     work = work_of(unit)
@@ -109,7 +103,7 @@ def decide_save(qm: QueueManager, request: Request, command: BrokerSave) -> Deci
     return Decision([], Done(), qm.entry_n)
 
 
-def decide_rollback_to(qm: QueueManager, request: Request, command: BrokerRollbackTo) -> Decision:
+def decide_rollback_to(qm: QueueManager, request: Request, command: b.BrokerRollbackTo) -> Decision:
     """ROLLBACK TRANSACTION to a savepoint: messages come back, and groups stay locked.
 
     It counts as no rollback of the transaction.

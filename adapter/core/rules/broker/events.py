@@ -7,25 +7,14 @@ from __future__ import annotations
 
 from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.broker import NotificationAttributes
+from adapter.core.contract import broker as b
 from adapter.core.contract.bounds import WAIT_MAX_MS
-from adapter.core.contract.broker import (
-    EVENT_NOTIFICATION,
-    EVENTS,
-    NOTIFICATION_CONTRACT,
-    BrokerAwaitEvent,
-)
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet, Record
 from adapter.core.contract.results import Descriptions, QueueDescription
-from adapter.core.model.broker_events import (
-    ActivationCheck,
-    BrokerDue,
-    BrokerEvent,
-    HeldRelease,
-    LostUnit,
-)
+from adapter.core.model import broker_events
 from adapter.core.model.broker_queue import BrokerQueue, key_of
 from adapter.core.model.conversations import ENDED
 from adapter.core.model.manager import QueueManager
@@ -45,10 +34,10 @@ KEY = ("events of Service Broker", b"")
 """What those wait for who wait for events."""
 
 
-def decide_await(qm: QueueManager, request: Request, command: BrokerAwaitEvent) -> Decision:
+def decide_await(qm: QueueManager, request: Request, command: b.BrokerAwaitEvent) -> Decision:
     """Return the events since a number, or wait for the next one."""
-    if command.event not in EVENTS:
-        text = f"an event is one of {', '.join(EVENTS)}"
+    if command.event not in b.EVENTS:
+        text = f"an event is one of {', '.join(b.EVENTS)}"
         raise Refusal(Reason.OPTIONS_ERROR, command.event, text)
     if not -1 <= command.wait_ms <= WAIT_MAX_MS:
         raise Refusal(Reason.WAIT_INTERVAL_ERROR, command.event, f"{command.wait_ms} ms")
@@ -64,18 +53,18 @@ def decide_await(qm: QueueManager, request: Request, command: BrokerAwaitEvent) 
 def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
     """Give who waits what has happened, if anything has."""
     command = waiter.request.command
-    assert isinstance(command, BrokerAwaitEvent), "a wait for events"
+    assert isinstance(command, b.BrokerAwaitEvent), "a wait for events"
     found = _found(qm, command)
     return Decision([], _shown(qm, found), qm.entry_n) if found else None
 
 
-def _found(qm: QueueManager, command: BrokerAwaitEvent) -> list[BrokerEvent]:
+def _found(qm: QueueManager, command: b.BrokerAwaitEvent) -> list[broker_events.BrokerEvent]:
     if command.after < 0:
         return []
     return qm.broker_events.after(command.after, command.event)
 
 
-def _shown(qm: QueueManager, found: list[BrokerEvent]) -> Descriptions:
+def _shown(qm: QueueManager, found: list[broker_events.BrokerEvent]) -> Descriptions:
     """Describe events; without any, a description of none says the number to go on from."""
     described = [
         QueueDescription(
@@ -90,17 +79,17 @@ def _shown(qm: QueueManager, found: list[BrokerEvent]) -> Descriptions:
     return Descriptions(described or [QueueDescription("", 0, latest)])
 
 
-def decide_due(qm: QueueManager, due: BrokerDue) -> list[Record]:
+def decide_due(qm: QueueManager, due: broker_events.BrokerDue) -> list[Record]:
     """Do what follows from an event, count a unit that was lost, deliver what was held, or check
     whether a queue needs activation.
     """
-    if isinstance(due, HeldRelease):
+    if isinstance(due, broker_events.HeldRelease):
         held = qm.queues.get(due.queue)
         return release(qm, held, due.time_ms) if isinstance(held, BrokerQueue) else []
-    if isinstance(due, ActivationCheck):
+    if isinstance(due, broker_events.ActivationCheck):
         check(qm, due)
         return []
-    if isinstance(due, LostUnit):
+    if isinstance(due, broker_events.LostUnit):
         queue = qm.queues.get(due.queue)
         return count(qm, queue, due.unit, due.time_ms) if isinstance(queue, BrokerQueue) else []
     qm.broker_events.add(due)
@@ -111,7 +100,9 @@ def decide_due(qm: QueueManager, due: BrokerDue) -> list[Record]:
     return d.record() if d.states else []
 
 
-def _notify(d: ConversationPlan, one: NotificationAttributes, event: BrokerEvent) -> None:
+def _notify(
+    d: ConversationPlan, one: NotificationAttributes, event: broker_events.BrokerEvent
+) -> None:
     """Put a message about an event to a queue, in a conversation that has only this message."""
     qm = d.qm
     queue = qm.queues.get(key_of(one.queue))
@@ -127,7 +118,7 @@ def _notify(d: ConversationPlan, one: NotificationAttributes, event: BrokerEvent
             "",
             "",
             "",
-            NOTIFICATION_CONTRACT,
+            b.NOTIFICATION_CONTRACT,
             False,
             kinds.PRIORITY_DEFAULT,
             far=ENDED,
@@ -135,9 +126,9 @@ def _notify(d: ConversationPlan, one: NotificationAttributes, event: BrokerEvent
     )
     header = BrokerHeader(
         conversation=conversation,
-        message_type=EVENT_NOTIFICATION,
+        message_type=b.EVENT_NOTIFICATION,
         validation="X",
-        contract=NOTIFICATION_CONTRACT,
+        contract=b.NOTIFICATION_CONTRACT,
         from_initiator=True,
     )
     deliver(d, message_with(header, event_body(qm.name, event)))

@@ -177,5 +177,4 @@ def get_group(
         return None
     lock(queue, group, unit)
     note_received(qm, queue)
-    shown = QueueDescription(group.ident.hex(), 0, {})
-    return Decision([], Descriptions([shown]), qm.entry_n)
+    return Decision([], Descriptions([QueueDescription(group.ident.hex(), 0, {})]), qm.entry_n)

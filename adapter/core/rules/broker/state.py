@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adapter.core.contract.records import (
-    ConversationGone,
-    ConversationSet,
-    ReceiveNoted,
-    Record,
-    RowsRestored,
-)
+from adapter.core.contract import records as r
 from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue, place_of
 from adapter.core.model.conversations import Endpoint, seq_of
 from adapter.core.model.manager import QueueManager
@@ -20,7 +14,7 @@ ROWS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
 
 
-def describe(qm: QueueManager) -> Iterator[Record]:
+def describe(qm: QueueManager) -> Iterator[r.Record]:
     """Describe the endpoints with what they have on queues, and who receives.
 
     States of endpoints are never changed, only replaced: they are yielded as they are.
@@ -34,10 +28,10 @@ def describe(qm: QueueManager) -> Iterator[Record]:
     for one in qm.queues.values():
         if isinstance(one, BrokerQueue):
             for unit in sorted(one.receiving):
-                yield ReceiveNoted(one.name, unit, has_ended=False)
+                yield r.ReceiveNoted(one.name, unit, has_ended=False)
 
 
-def _rows(qm: QueueManager, queue: BrokerQueue, endpoint: Endpoint) -> Iterator[Record]:
+def _rows(qm: QueueManager, queue: BrokerQueue, endpoint: Endpoint) -> Iterator[r.Record]:
     kept = qm.queues.get(queue.name + RETAINED)
     rows = sorted(
         {row for row in endpoint.rows if is_on(queue, seq_of(row))}
@@ -54,7 +48,7 @@ def _rows(qm: QueueManager, queue: BrokerQueue, endpoint: Endpoint) -> Iterator[
     ]
     for at in range(0, max(len(rows), len(retained)), ROWS_PER_RECORD):
         end = at + ROWS_PER_RECORD
-        yield RowsRestored(endpoint.state.handle, rows[at:end], retained[at:end])
+        yield r.RowsRestored(endpoint.state.handle, rows[at:end], retained[at:end])
 
 
 def is_on(queue: BrokerQueue, seq: int) -> bool:
@@ -62,7 +56,7 @@ def is_on(queue: BrokerQueue, seq: int) -> bool:
     return place_of(seq) in queue.stored or queue.is_there(seq)
 
 
-def apply_conversation_set(qm: QueueManager, record: ConversationSet) -> None:
+def apply_conversation_set(qm: QueueManager, record: r.ConversationSet) -> None:
     """Make an endpoint, or let it be as the record says."""
     queue = that_queue(qm, record.queue)
     endpoint = qm.conversations.endpoints.get(record.handle)
@@ -88,14 +82,14 @@ def _is_ahead(qm: QueueManager, time_ms: int, handle: bytes) -> bool:
     return state is not None and time_ms in (state.lifetime_ms, state.timer_ms)
 
 
-def apply_conversation_gone(qm: QueueManager, record: ConversationGone) -> None:
+def apply_conversation_gone(qm: QueueManager, record: r.ConversationGone) -> None:
     """Forget an endpoint."""
     endpoint = qm.conversations.endpoints[record.handle]
     that_queue(qm, endpoint.state.queue).groups.remove(endpoint)
     qm.conversations.remove(endpoint)
 
 
-def apply_conversation_rows(qm: QueueManager, record: RowsRestored) -> None:
+def apply_conversation_rows(qm: QueueManager, record: r.RowsRestored) -> None:
     """Know which messages an endpoint has."""
     endpoint = qm.conversations.endpoints[record.handle]
     groups = that_queue(qm, endpoint.state.queue).groups
@@ -105,7 +99,7 @@ def apply_conversation_rows(qm: QueueManager, record: RowsRestored) -> None:
     endpoint.waiting += [-seq - 1 for seq in record.retained if seq < 0]
 
 
-def apply_receive_noted(qm: QueueManager, record: ReceiveNoted) -> None:
+def apply_receive_noted(qm: QueueManager, record: r.ReceiveNoted) -> None:
     """Know which units have received from a queue."""
     queue = that_queue(qm, record.queue)
     if record.has_ended:

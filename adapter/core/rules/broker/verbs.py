@@ -67,8 +67,7 @@ def _wait_for_lock(
         check_circle(qm, unit, needed)
     except Refusal as refusal:
         refused = Refused(refusal.reason, refusal.name, refusal.detail)
-        records = backout_records(qm, unit, None, request.now_ms)
-        return Decision(records, refused, qm.entry_n)
+        return Decision(backout_records(qm, unit, None, request.now_ms), refused, qm.entry_n)
     if isinstance(command, b.BrokerReceive) and command.wait_ms:
         note_wait(unit, waiting.begin_for(qm, request, needed.queue, command.wait_ms))
     elif command.lock_ms == 0:

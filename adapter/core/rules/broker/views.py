@@ -15,15 +15,7 @@ from msgspec import structs
 
 from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.table import without_dates
-from adapter.core.contract.broker import (
-    ENDPOINTS,
-    GROUPS,
-    ROWS_BYTES_MAX,
-    SIDES,
-    TRANSMISSION,
-    BrokerBrowse,
-    BrokerInquire,
-)
+from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import Delivered, Place, Stored, delivered, weight
 from adapter.core.contract.pages import PageNeeded
@@ -42,7 +34,7 @@ from adapter.core.rules.primitives.decision import Decision
 COUNT_MAX = 10_000
 
 
-def decide_inquire(qm: QueueManager, request: Request, command: BrokerInquire) -> Decision:
+def decide_inquire(qm: QueueManager, request: Request, command: b.BrokerInquire) -> Decision:
     """Show objects of the catalog, endpoints, groups, or what is in transmission, in order."""
     del request
     if not 0 < command.count <= COUNT_MAX:
@@ -50,13 +42,13 @@ def decide_inquire(qm: QueueManager, request: Request, command: BrokerInquire) -
             Reason.OPTIONS_ERROR, command.kind, f"count {command.count}: 1 to {COUNT_MAX}"
         )
     found: Iterator[QueueDescription]
-    if command.kind == ENDPOINTS:
+    if command.kind == b.ENDPOINTS:
         found = _endpoints(qm, command)
-    elif command.kind == SIDES:
+    elif command.kind == b.SIDES:
         found = _sides(qm, command)
-    elif command.kind == GROUPS:
+    elif command.kind == b.GROUPS:
         found = _groups(qm, command)
-    elif command.kind == TRANSMISSION:
+    elif command.kind == b.TRANSMISSION:
         found = _transmission(qm, command)
     elif command.kind == kinds.QUEUE:
         found = _queues(qm, command)
@@ -64,16 +56,15 @@ def decide_inquire(qm: QueueManager, request: Request, command: BrokerInquire) -
         found = _objects(qm, command)
     else:
         raise Refusal(Reason.OBJECT_TYPE_ERROR, command.kind, "there is no such kind of object")
-    shown = _limit(islice(found, command.count), _weight_of)
+    shown = _limit(
+        islice(found, command.count),
+        lambda shown: len(shown.attributes.get("body", "")) if shown.attributes else 0,
+    )
     return Decision([], Descriptions(shown), qm.entry_n)
 
 
-def _weight_of(shown: QueueDescription) -> int:
-    return len(shown.attributes.get("body", "")) if shown.attributes else 0
-
-
 def _keys_for(
-    qm: QueueManager, command: BrokerInquire, after: Any, every: Callable[[], Iterable[Any]]
+    qm: QueueManager, command: b.BrokerInquire, after: Any, every: Callable[[], Iterable[Any]]
 ) -> Iterator[Any]:
     """Iterate over the keys of a list behind one; some may be of what is gone by now.
 
@@ -87,7 +78,7 @@ def _keys_for(
     listings.pop(command.kind, None)
 
 
-def _objects(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
+def _objects(qm: QueueManager, command: b.BrokerInquire) -> Iterator[QueueDescription]:
     def every() -> set[str]:
         names = {name for kind, name in qm.objects if kind == kinds.PREFIX + command.kind}
         return names | {name for kind, name in catalog.SYSTEM if kind == command.kind}
@@ -99,7 +90,7 @@ def _objects(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescript
             yield QueueDescription(name, 0, shown, found.created_ms, found.altered_ms)
 
 
-def _queues(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
+def _queues(qm: QueueManager, command: b.BrokerInquire) -> Iterator[QueueDescription]:
     def every() -> Iterator[str]:
         for queue in qm.queues.values():
             if isinstance(queue, BrokerQueue) and not queue.is_part:
@@ -139,7 +130,7 @@ def state_word(state: ConversationSet) -> str:
     return "SO" if state.is_initiator and not state.sent else "CO"
 
 
-def _endpoints(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
+def _endpoints(qm: QueueManager, command: b.BrokerInquire) -> Iterator[QueueDescription]:
     endpoints = qm.conversations.endpoints
     after = _bytes(command.after)
     one = [_bytes(command.name)] if command.name else None
@@ -149,7 +140,7 @@ def _endpoints(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescri
             yield _endpoint(qm, found.state)
 
 
-def _sides(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
+def _sides(qm: QueueManager, command: b.BrokerInquire) -> Iterator[QueueDescription]:
     for is_initiator in (True, False):
         found = qm.conversations.at(_bytes(command.name), is_initiator)
         if found is not None:
@@ -174,7 +165,7 @@ def _endpoint(qm: QueueManager, state: ConversationSet) -> QueueDescription:
     return QueueDescription(state.handle.hex(), 0, shown)
 
 
-def _groups(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
+def _groups(qm: QueueManager, command: b.BrokerInquire) -> Iterator[QueueDescription]:
     def every() -> Iterator[str]:
         for queue in qm.queues.values():
             if isinstance(queue, BrokerQueue):
@@ -194,7 +185,7 @@ def _groups(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescripti
             yield QueueDescription(ident, 0, shown)
 
 
-def _transmission(qm: QueueManager, command: BrokerInquire) -> Iterator[QueueDescription]:
+def _transmission(qm: QueueManager, command: b.BrokerInquire) -> Iterator[QueueDescription]:
     """Show what waits for a queue or a service, and what leaves for other queue managers.
 
     May raise PageNeeded.
@@ -279,7 +270,7 @@ def _waiting(stored: Stored, why: str) -> dict[str, Any]:
     }
 
 
-def decide_browse(qm: QueueManager, request: Request, command: BrokerBrowse) -> Decision:
+def decide_browse(qm: QueueManager, request: Request, command: b.BrokerBrowse) -> Decision:
     """SELECT: the rows of a queue in queuing order, those that units have received among them;
     then what it retains.
     """
@@ -306,7 +297,7 @@ def _limit(rows: Iterator[RowT], weigh: Callable[[RowT], int]) -> list[RowT]:
     try:
         for row in rows:
             size += weigh(row)
-            if found and size > ROWS_BYTES_MAX:
+            if found and size > b.ROWS_BYTES_MAX:
                 break
             found.append(row)
     except PageNeeded:
@@ -315,7 +306,7 @@ def _limit(rows: Iterator[RowT], weigh: Callable[[RowT], int]) -> list[RowT]:
     return found
 
 
-def _rows(qm: QueueManager, queue: BrokerQueue, command: BrokerBrowse) -> Iterator[Stored]:
+def _rows(qm: QueueManager, queue: BrokerQueue, command: b.BrokerBrowse) -> Iterator[Stored]:
     """Iterate over the messages of a queue behind a row; may raise PageNeeded."""
     kept = qm.queues.get(queue.name + RETAINED)
     if command.after >= 0:
@@ -325,7 +316,7 @@ def _rows(qm: QueueManager, queue: BrokerQueue, command: BrokerBrowse) -> Iterat
 
 
 def _rows_of(
-    qm: QueueManager, queue: BrokerQueue, command: BrokerBrowse, after: int
+    qm: QueueManager, queue: BrokerQueue, command: b.BrokerBrowse, after: int
 ) -> Iterator[Stored]:
     if not command.conversation:
         yield from _in_order(queue, (-LANE, after, 0))

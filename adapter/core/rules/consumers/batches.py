@@ -26,26 +26,11 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
+from adapter.core.contract import results
 from adapter.core.contract.message import Stored
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import (
-    BatchClaimed,
-    BatchDelivered,
-    BatchesConsumed,
-    BatchReturned,
-    ConsumerDeleted,
-    ConsumerSet,
-    EventRaised,
-    Record,
-)
-from adapter.core.contract.results import (
-    BatchDescription,
-    Batches,
-    Consumers,
-    ConsumerState,
-    ConsumerStatus,
-)
 from adapter.core.contract.spans import Count, Span
 from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.handles import ConsumerHandle
@@ -113,7 +98,7 @@ def decide_open_consumer(qm: QueueManager, request: c.Request, command: c.OpenCo
 
 def _known(
     qm: QueueManager, queue: LocalQueue, command: c.OpenConsumer
-) -> tuple[list[Record], ConsumerState]:
+) -> tuple[list[r.Record], results.ConsumerState]:
     """Say what is to be recorded of a consumer that is opened, if anything, and where it stands."""
     known = queue.consumers.get(command.consumer)
     if known is None:
@@ -121,8 +106,8 @@ def _known(
             text = f"a queue has at most {CONSUMERS_MAX} consumers"
             raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
         claim = qm.numbers.new_message_id()
-        made = ConsumerSet(queue.name, command.consumer, claim, command.timeout_ms, 0, 0)
-        return [made], ConsumerState(claim, 0, 0)
+        made = r.ConsumerSet(queue.name, command.consumer, claim, command.timeout_ms, 0, 0)
+        return [made], results.ConsumerState(claim, 0, 0)
     _check_free(queue, command.consumer)
     if known.timeout_ms == command.timeout_ms:
         return [], _state(known)
@@ -147,7 +132,7 @@ def decide_claim(qm: QueueManager, request: c.Request, command: c.ClaimBatch) ->
         return Decision(records, _state(consumer), qm.entry_n)
     if not command.only_ask:
         records.append(_claim_of(handle.queue, consumer, batch))
-    state = ConsumerState(consumer.claim, consumer.consumed, consumer.last + 1)
+    state = results.ConsumerState(consumer.claim, consumer.consumed, consumer.last + 1)
     return Decision(records, state, qm.entry_n)
 
 
@@ -162,7 +147,7 @@ def _check_limit(queue: LocalQueue, limit: int, least: int) -> None:
 
 def _next_batch(
     qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer, limit: int, now_ms: int
-) -> tuple[Batch, list[Record]]:
+) -> tuple[Batch, list[r.Record]]:
     """Make up a consumer's next batch; with what is to be recorded of messages that are set aside.
 
     Raises PageNeeded.
@@ -179,8 +164,8 @@ def _next_batch(
     return Batch(list(_spans(found.messages)), counts), records
 
 
-def _claim_of(queue: LocalQueue, consumer: DurableConsumer, batch: Batch) -> BatchClaimed:
-    return BatchClaimed(queue.name, consumer.name, batch.spans, batch.counts)
+def _claim_of(queue: LocalQueue, consumer: DurableConsumer, batch: Batch) -> r.BatchClaimed:
+    return r.BatchClaimed(queue.name, consumer.name, batch.spans, batch.counts)
 
 
 def _waits_for_its_end(consumer: DurableConsumer) -> bool:
@@ -250,7 +235,7 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
     _check(consumer, command.claim, command.after, command.through - is_next)
     queue = handle.queue
     batches = dict(consumer.batches)
-    records: list[Record] = []
+    records: list[r.Record] = []
     if is_next:
         batch, records = _claim_to_read(qm, queue, consumer, command.limit, request.now_ms)
         batches[command.through] = batch
@@ -264,17 +249,17 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
             found = _broken_up(queue, consumer, number, batch)
             if found is not None:
                 qm.note_backouts(queue, [], request.now_ms, and_paged=True)
-            records.append(found or BatchDelivered(queue.name, consumer.name, number))
+            records.append(found or r.BatchDelivered(queue.name, consumer.name, number))
         handle.batches.add(number)
         shown.append(
-            _describe(number, Batch([], []) if isinstance(found, BatchReturned) else batch)
+            _describe(number, Batch([], []) if isinstance(found, r.BatchReturned) else batch)
         )
-    return Decision(records, Batches(queue.incarnation, shown), qm.entry_n)
+    return Decision(records, results.Batches(queue.incarnation, shown), qm.entry_n)
 
 
 def _claim_to_read(
     qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer, limit: int, now_ms: int
-) -> tuple[Batch, list[Record]]:
+) -> tuple[Batch, list[r.Record]]:
     """Claim the batch that a program is about to read, in the same step."""
     if qm.quiescing:
         raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
@@ -283,15 +268,15 @@ def _claim_to_read(
     return batch, [*records, _claim_of(queue, consumer, batch)]
 
 
-def _describe(number: int, batch: Batch) -> BatchDescription:
+def _describe(number: int, batch: Batch) -> results.BatchDescription:
     spans = [part for one in batch.spans for part in (one.lane, one.first, one.last)]
     counts = [part for one in batch.counts for part in (one.lane, one.seq, one.count)]
-    return BatchDescription(number, spans, counts)
+    return results.BatchDescription(number, spans, counts)
 
 
 def _broken_up(
     queue: LocalQueue, consumer: DurableConsumer, number: int, batch: Batch
-) -> BatchReturned | None:
+) -> r.BatchReturned | None:
     """Return the messages of a batch that failed too often; None if it has not.
 
     Of several it is not known which is to blame: the next batches are smaller, until it is alone.
@@ -303,7 +288,7 @@ def _broken_up(
     size = batch.size
     raised = batch.deliveries if size == 1 else 0
     size_max = max(1, size // SMALLER)
-    return BatchReturned(queue.name, consumer.name, number, size, raised, size_max)
+    return r.BatchReturned(queue.name, consumer.name, number, size, raised, size_max)
 
 
 def decide_consume(qm: QueueManager, request: c.Request, command: c.ConsumeBatches) -> Decision:
@@ -312,18 +297,18 @@ def decide_consume(qm: QueueManager, request: c.Request, command: c.ConsumeBatch
     if command.through <= consumer.consumed and command.claim == consumer.claim:
         return Decision([], _state(consumer), qm.entry_n)
     _check(consumer, command.claim, consumer.consumed, command.through)
-    state = ConsumerState(consumer.claim, command.through, consumer.last)
+    state = results.ConsumerState(consumer.claim, command.through, consumer.last)
     return Decision([_consume(handle.queue, consumer, command.through)], state, qm.entry_n)
 
 
-def _consume(queue: LocalQueue, consumer: DurableConsumer, through: int) -> BatchesConsumed:
+def _consume(queue: LocalQueue, consumer: DurableConsumer, through: int) -> r.BatchesConsumed:
     """Say that batches are consumed; after one that went well the next may be larger again."""
     numbers = range(consumer.consumed + 1, through + 1)
     count = sum(consumer.batches[number].size for number in numbers)
     size_max = consumer.size_max
     if size_max and count:
         size_max = 0 if size_max * SMALLER >= BATCH_MAX else size_max * SMALLER
-    return BatchesConsumed(queue.name, consumer.name, through, count, size_max)
+    return r.BatchesConsumed(queue.name, consumer.name, through, count, size_max)
 
 
 def _check(consumer: DurableConsumer, claim: bytes, after: int, through: int) -> None:
@@ -341,7 +326,6 @@ def _check(consumer: DurableConsumer, claim: bytes, after: int, through: int) ->
 def _handle_of(
     qm: QueueManager, request: c.Request, number: int
 ) -> tuple[ConsumerHandle, DurableConsumer]:
-    """Return a handle that is a consumer's, and the consumer."""
     handle = connection_of(qm, request).handles.get(number)
     if not isinstance(handle, ConsumerHandle):
         raise Refusal(Reason.HANDLE_NOT_OPEN, detail=f"handle {number} is not a consumer's")
@@ -350,11 +334,11 @@ def _handle_of(
     return handle, handle.queue.consumers[handle.consumer]
 
 
-def _state(consumer: DurableConsumer) -> ConsumerState:
-    return ConsumerState(consumer.claim, consumer.consumed, consumer.last)
+def _state(consumer: DurableConsumer) -> results.ConsumerState:
+    return results.ConsumerState(consumer.claim, consumer.consumed, consumer.last)
 
 
-def end_lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
+def end_lost_claims(qm: QueueManager, now_ms: int) -> list[r.Record]:
     """Take from consumers that have been away too long what they were given."""
     return [
         record
@@ -366,19 +350,19 @@ def end_lost_claims(qm: QueueManager, now_ms: int) -> list[Record]:
 
 def _take_over(
     qm: QueueManager, queue: LocalQueue, consumer: DurableConsumer, now_ms: int
-) -> list[Record]:
+) -> list[r.Record]:
     """Return all that a consumer holds; its program finds the claim lost."""
     count = consumer.held
     records = _return_batches(queue, consumer)
     fenced = _set(queue, consumer, claim=qm.numbers.new_message_id(), consumed=consumer.last)
     details = {"consumer": consumer.name, "messages": str(count)}
     qm.note_backouts(queue, [], now_ms, and_paged=True)
-    return [*records, fenced, EventRaised(CLAIM_LOST, queue.name, now_ms, details)]
+    return [*records, fenced, r.EventRaised(CLAIM_LOST, queue.name, now_ms, details)]
 
 
-def _return_batches(queue: LocalQueue, consumer: DurableConsumer) -> list[Record]:
+def _return_batches(queue: LocalQueue, consumer: DurableConsumer) -> list[r.Record]:
     return [
-        BatchReturned(
+        r.BatchReturned(
             queue.name,
             consumer.name,
             number,
@@ -408,9 +392,9 @@ def _set(
     claim: bytes | None = None,
     timeout_ms: int = 0,
     consumed: int | None = None,
-) -> ConsumerSet:
+) -> r.ConsumerSet:
     """Say what a consumer's figures are from now on: those that are given, and the others."""
-    return ConsumerSet(
+    return r.ConsumerSet(
         queue.name,
         consumer.name,
         claim or consumer.claim,
@@ -428,13 +412,15 @@ def decide_ask_consumers(qm: QueueManager, request: c.Request, command: c.AskCon
         for queue in map(qm.queues.__getitem__, names)
         for name in sorted(queue.consumers)
     ]
-    return Decision([], Consumers(found), qm.entry_n)
+    return Decision([], results.Consumers(found), qm.entry_n)
 
 
-def _status(queue: LocalQueue, consumer: DurableConsumer, elapsed_ms: int) -> ConsumerStatus:
+def _status(
+    queue: LocalQueue, consumer: DurableConsumer, elapsed_ms: int
+) -> results.ConsumerStatus:
     connection = queue.consuming.get(consumer.name, 0)
     first = next(iter(consumer.batches.values()), None)
-    return ConsumerStatus(
+    return results.ConsumerStatus(
         queue.name,
         consumer.name,
         consumer.claim,
@@ -460,20 +446,22 @@ def decide_delete_consumer(
     _check_free(queue, command.consumer)
     records = _return_batches(queue, consumer)
     qm.note_backouts(queue, [], request.now_ms, and_paged=True)
-    return done(qm, request, [*records, ConsumerDeleted(queue.name, consumer.name)], consumer.held)
+    return done(
+        qm, request, [*records, r.ConsumerDeleted(queue.name, consumer.name)], consumer.held
+    )
 
 
-def describe(queue: LocalQueue) -> Iterator[Record]:
+def describe(queue: LocalQueue) -> Iterator[r.Record]:
     """Describe a queue's consumers for a snapshot, behind its lanes, which count their messages."""
     for consumer in queue.consumers.values():
         yield _set(queue, consumer)
         for batch in consumer.batches.values():
-            yield BatchClaimed(
+            yield r.BatchClaimed(
                 queue.name, consumer.name, batch.spans, batch.counts, batch.deliveries
             )
 
 
-def apply_consumer_set(qm: QueueManager, record: ConsumerSet) -> None:
+def apply_consumer_set(qm: QueueManager, record: r.ConsumerSet) -> None:
     """Make the consumer, or give it these figures. What it was given and lost is forgotten."""
     queue = qm.queues[record.queue]
     consumer = queue.consumers.get(record.consumer)
@@ -486,7 +474,7 @@ def apply_consumer_set(qm: QueueManager, record: ConsumerSet) -> None:
     consumer.consumed, consumer.size_max = record.consumed, record.size_max
 
 
-def apply_batch_claimed(qm: QueueManager, record: BatchClaimed) -> None:
+def apply_batch_claimed(qm: QueueManager, record: r.BatchClaimed) -> None:
     """Hide the messages of the batch."""
     queue = qm.queues[record.queue]
     consumer = queue.consumers[record.consumer]
@@ -495,12 +483,12 @@ def apply_batch_claimed(qm: QueueManager, record: BatchClaimed) -> None:
     consumer.batches[consumer.last + 1] = batch
 
 
-def apply_batch_delivered(qm: QueueManager, record: BatchDelivered) -> None:
+def apply_batch_delivered(qm: QueueManager, record: r.BatchDelivered) -> None:
     """Count it."""
     qm.queues[record.queue].consumers[record.consumer].batches[record.batch].deliveries += 1
 
 
-def apply_batches_consumed(qm: QueueManager, record: BatchesConsumed) -> None:
+def apply_batches_consumed(qm: QueueManager, record: r.BatchesConsumed) -> None:
     """Forget the batches: their messages are neither available nor held any more."""
     consumer = qm.queues[record.queue].consumers[record.consumer]
     for number in range(consumer.consumed + 1, record.through + 1):
@@ -508,7 +496,7 @@ def apply_batches_consumed(qm: QueueManager, record: BatchesConsumed) -> None:
     consumer.consumed, consumer.size_max = record.through, record.size_max
 
 
-def apply_batch_returned(qm: QueueManager, record: BatchReturned) -> None:
+def apply_batch_returned(qm: QueueManager, record: r.BatchReturned) -> None:
     """Make the messages available again; the batch's number stays, without messages."""
     queue = qm.queues[record.queue]
     consumer = queue.consumers[record.consumer]
@@ -520,6 +508,6 @@ def apply_batch_returned(qm: QueueManager, record: BatchReturned) -> None:
     qm.wake(queue)
 
 
-def apply_consumer_deleted(qm: QueueManager, record: ConsumerDeleted) -> None:
+def apply_consumer_deleted(qm: QueueManager, record: r.ConsumerDeleted) -> None:
     """Forget it."""
     del qm.queues[record.queue].consumers[record.consumer]

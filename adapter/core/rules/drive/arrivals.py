@@ -13,19 +13,12 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from adapter.core.contract import records as r
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
 from adapter.core.contract.commands import AskLowest, Request
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import (
-    ArrivalsRestored,
-    EventRaised,
-    PositionNoted,
-    PositionsRestored,
-    Record,
-    UnitArrived,
-)
 from adapter.core.contract.results import LowestPlaces
 from adapter.core.model.arrivals import LaneArrivals
 from adapter.core.model.handles import QueueHandle
@@ -74,19 +67,17 @@ def _of_msmq(arriving: Arriving, arrival: Arrival) -> str:
     return ""
 
 
-def _of_mq(arriving: Arriving, arrival: Arrival) -> str:
-    return arrival_of_mq.arrive(arriving.plan, arrival, arriving.source, arriving.delivered)
-
-
 ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {
     "conversation": _of_conversation,
     "msmq": _of_msmq,
-    "mq": _of_mq,
+    "mq": lambda arriving, arrival: arrival_of_mq.arrive(
+        arriving.plan, arrival, arriving.source, arriving.delivered
+    ),
 }
 """By kind of message: plans its put; returns the name of the queue that has no room, else ""."""
 
 
-def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
+def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
     """Put what of a unit is new, and note that it came; or say that there is no room for it."""
     plan = Plan(qm, now_ms)
     arriving = Arriving(plan, ConversationPlan(plan), unit.source)
@@ -97,7 +88,11 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[Record]:
             break
     blocked = blocked or _first_parked(qm, plan.puts + plan.reports)
     if blocked:
-        return _report_blocked(qm, unit, blocked, now_ms)
+        was_blocked = unit.topic in qm.arrivals.blocked
+        qm.arrivals.blocked[unit.topic] = blocked
+        if was_blocked:
+            return []  # the event is raised once
+        return [r.EventRaised(BLOCKED, blocked, now_ms, {"topic": unit.topic, "from": unit.source})]
     qm.arrivals.blocked.pop(unit.topic, None)
     for message in arriving.delivered:
         plan.report(message, CONFIRM_ON_ARRIVAL)
@@ -140,17 +135,8 @@ def _new(qm: QueueManager, unit: ArrivedUnit) -> list[Arrival]:
     return list(met.values())
 
 
-def _report_blocked(qm: QueueManager, unit: ArrivedUnit, name: str, now_ms: int) -> list[Record]:
-    """Note that there is no room for a unit; the event is raised once."""
-    was_blocked = unit.topic in qm.arrivals.blocked
-    qm.arrivals.blocked[unit.topic] = name
-    if was_blocked:
-        return []
-    return [EventRaised(BLOCKED, name, now_ms, {"topic": unit.topic, "from": unit.source})]
-
-
-def _arrived(unit: ArrivedUnit) -> UnitArrived:
-    return UnitArrived(
+def _arrived(unit: ArrivedUnit) -> r.UnitArrived:
+    return r.UnitArrived(
         unit.topic,
         unit.topic_id,
         unit.offset,
@@ -183,7 +169,7 @@ def _following(qm: QueueManager, queue: LocalQueue, now_ms: int) -> bytes:
     return next((one.unit for one in queue.in_order() if not is_over(one, now_ms)), b"")
 
 
-def apply_unit_arrived(qm: QueueManager, record: UnitArrived) -> None:
+def apply_unit_arrived(qm: QueueManager, record: r.UnitArrived) -> None:
     """Note what came, and from where its topic is read next."""
     arrivals = qm.arrivals
     origin = Origin(record.queue_manager, record.queue, record.incarnation)
@@ -195,29 +181,29 @@ def apply_unit_arrived(qm: QueueManager, record: UnitArrived) -> None:
     arrivals.move(record.topic, record.topic_id, record.offset)
 
 
-def describe(qm: QueueManager) -> Iterator[Record]:
+def describe(qm: QueueManager) -> Iterator[r.Record]:
     """Describe for a snapshot what has arrived."""
     for origin, lanes in qm.arrivals.origins.items():
         known = [part for n, lane in lanes.items() for part in (n, lane.below_seq, lane.below_n)]
-        yield ArrivalsRestored(
+        yield r.ArrivalsRestored(
             origin.queue_manager, origin.queue, origin.incarnation, known, [], []
         )
         for n, lane in lanes.items():
             yield from _spans(origin, n, lane)
     noted = [
-        PositionNoted(topic, one.topic_id, one.offset)
+        r.PositionNoted(topic, one.topic_id, one.offset)
         for topic, one in qm.arrivals.positions.items()
     ]
     for at in range(0, len(noted), POSITIONS_PER_RECORD):
-        yield PositionsRestored(noted[at : at + POSITIONS_PER_RECORD])
+        yield r.PositionsRestored(noted[at : at + POSITIONS_PER_RECORD])
 
 
-def _spans(origin: Origin, number: int, lane: LaneArrivals) -> Iterator[ArrivalsRestored]:
+def _spans(origin: Origin, number: int, lane: LaneArrivals) -> Iterator[r.ArrivalsRestored]:
     """Describe what came of a lane beside what all came."""
     seqs, others = lane.seqs.spans(), lane.others.spans()
     for at in range(0, max(len(seqs), len(others)), SPANS_PER_RECORD):
         end = at + SPANS_PER_RECORD
-        yield ArrivalsRestored(
+        yield r.ArrivalsRestored(
             origin.queue_manager,
             origin.queue,
             origin.incarnation,
@@ -227,7 +213,7 @@ def _spans(origin: Origin, number: int, lane: LaneArrivals) -> Iterator[Arrivals
         )
 
 
-def apply_arrivals_restored(qm: QueueManager, record: ArrivalsRestored) -> None:
+def apply_arrivals_restored(qm: QueueManager, record: r.ArrivalsRestored) -> None:
     """Note what had arrived of an origin."""
     origin = Origin(record.queue_manager, record.queue, record.incarnation)
     for at in range(0, len(record.lanes), 3):
@@ -244,7 +230,7 @@ def _add_spans(qm: QueueManager, origin: Origin, flat: list[int], name: str) -> 
         ranges.add_span(first, last)
 
 
-def apply_positions_restored(qm: QueueManager, record: PositionsRestored) -> None:
+def apply_positions_restored(qm: QueueManager, record: r.PositionsRestored) -> None:
     """Note from where topics are read next."""
     for one in record.positions:
         qm.arrivals.move(one.topic, one.topic_id, one.offset)

@@ -12,23 +12,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
+from adapter.core.contract import records as r
 from adapter.core.contract.message import Delivered, Stored, delivered
 from adapter.core.contract.pages import Paged
 from adapter.core.contract.ranges import Ranges
-from adapter.core.contract.records import (
-    ConsumedRestored,
-    HeadsRestored,
-    LaneRestored,
-    MessageRestored,
-    NamesRestored,
-    ObjectAltered,
-    ObjectDefined,
-    OutcomeRestored,
-    Placed,
-    QueueRestored,
-    Record,
-    SessionRestored,
-)
 from adapter.core.contract.results import Done, Messages, PutDone, Result
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
@@ -53,9 +40,9 @@ Unmoved = dict[str, list[Stored]]
 """Messages by queue."""
 
 
-def snapshot(qm: QueueManager) -> Iterator[Record]:
+def snapshot(qm: QueueManager) -> Iterator[r.Record]:
     """Describe the hard state as it is now; to be used up before anything changes."""
-    yield NamesRestored(dict(qm.numbers.incarnations))
+    yield r.NamesRestored(dict(qm.numbers.incarnations))
     yield from _objects(qm)
     for queue in qm.queues.values():
         if queue.is_temporary:
@@ -72,7 +59,7 @@ def snapshot(qm: QueueManager) -> Iterator[Record]:
         yield from _session(session)
 
 
-def _lanes(queue: LocalQueue) -> Iterator[Record]:
+def _lanes(queue: LocalQueue) -> Iterator[r.Record]:
     """Describe what is on a queue, also what consumers have been given: that is taken out again."""
     held: dict[int, list[int]] = {}
     counts: dict[int, list[int]] = {}
@@ -89,7 +76,9 @@ def _lanes(queue: LocalQueue) -> Iterator[Record]:
         if stored.message.expires_at_ms:
             bucket = bucket_of(stored.message.expires_at_ms)
             ends.setdefault(-lane_number, {}).setdefault(bucket, Ranges()).add(seq)
-    claimed = _claims(queue)
+    claimed: dict[int, list[tuple[int, int]]] = {}
+    for span in queue.claimed_spans():
+        claimed.setdefault(span.lane, []).append((span.first, span.last))
     for lane in queue.lanes:
         if lane.next_seq > 1:
             number = lane.number
@@ -99,18 +88,10 @@ def _lanes(queue: LocalQueue) -> Iterator[Record]:
             yield from _lane(queue, lane, live, counted, ends.get(number, {}))
             heads += _head(queue, lane, mine)
     if heads:
-        yield HeadsRestored(queue.name, heads)
+        yield r.HeadsRestored(queue.name, heads)
 
 
-def _claims(queue: LocalQueue) -> dict[int, list[tuple[int, int]]]:
-    """Return the first and last seqs of what consumers have been given, by lane."""
-    found: dict[int, list[tuple[int, int]]] = {}
-    for span in queue.claimed_spans():
-        found.setdefault(span.lane, []).append((span.first, span.last))
-    return found
-
-
-def _objects(qm: QueueManager) -> Iterator[Record]:
+def _objects(qm: QueueManager) -> Iterator[r.Record]:
     """Describe what is not a local queue; of the queue manager what differs from its defaults."""
     usual = qm.usual_attributes()
     altered = {
@@ -122,9 +103,9 @@ def _objects(qm: QueueManager) -> Iterator[Record]:
     if qm.attributes.altered_ms:
         altered["altered_ms"] = qm.attributes.altered_ms
     if altered:
-        yield ObjectAltered(QUEUE_MANAGER, qm.name, altered)
+        yield r.ObjectAltered(QUEUE_MANAGER, qm.name, altered)
     for (kind, name), attributes in qm.objects.items():
-        yield ObjectDefined(kind, name, msgspec.structs.asdict(attributes))
+        yield r.ObjectDefined(kind, name, msgspec.structs.asdict(attributes))
 
 
 def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> Unmoved:
@@ -154,17 +135,17 @@ def _unmoved(stored: Iterable[Stored], moved_n: int) -> list[Stored]:
     return [one for one in stored if one.entry_n > moved_n and not one.place[2]]
 
 
-def whole(messages: Unmoved) -> Iterator[MessageRestored]:
+def whole(messages: Unmoved) -> Iterator[r.MessageRestored]:
     """Describe messages with all that they say; from any thread, whatever becomes of them."""
     for queue, found in messages.items():
         for one in found:
             index, size = one.queue_unit_index, one.queue_unit_size
             lane, seq, n = one.place
-            put = Placed(queue, -lane, seq, n, one.unit_index, index, size, one.message)
-            yield MessageRestored(one.unit, one.unit_size, put)
+            put = r.Placed(queue, -lane, seq, n, one.unit_index, index, size, one.message)
+            yield r.MessageRestored(one.unit, one.unit_size, put)
 
 
-def _queue(queue: LocalQueue) -> QueueRestored:
+def _queue(queue: LocalQueue) -> r.QueueRestored:
     priorities = [
         available - soft
         for available, soft in zip(queue.available_by_priority, queue.soft_by_priority, strict=True)
@@ -174,7 +155,7 @@ def _queue(queue: LocalQueue) -> QueueRestored:
             priorities[stored.message.priority] += 1
     for span in queue.claimed_spans():
         priorities[span.priority] += span.count
-    return QueueRestored(
+    return r.QueueRestored(
         queue.name,
         queue.incarnation,
         queue.describe(),
@@ -190,7 +171,7 @@ def _lane(
     live: list[tuple[int, int]],
     counted: list[int],
     ends: Ends,
-) -> Iterator[LaneRestored]:
+) -> Iterator[r.LaneRestored]:
     """live: the spans of all persistent messages. counted, ends: of the messages in memory."""
     spans = _flat(live)
     counts = _flat(lane.counts.items()) + counted
@@ -205,7 +186,7 @@ def _lane(
     size = SPANS_PER_RECORD
     for at in range(0, max(1, len(spans) // 2, len(counts) // 2, len(expiries) // 3), size):
         end = at + size
-        yield LaneRestored(
+        yield r.LaneRestored(
             queue.name,
             lane.number,
             lane.next_seq,
@@ -226,8 +207,8 @@ def _head(queue: LocalQueue, lane: Lane, held: list[int]) -> list[int]:
     return [lane.number, *lane.put_mark] if gap is not None and lane.put_mark[1] else []
 
 
-def _session(session: Session) -> Iterator[Record]:
-    yield SessionRestored(
+def _session(session: Session) -> Iterator[r.Record]:
+    yield r.SessionRestored(
         session.ident,
         session.last_seen_ms,
         session.issued,
@@ -240,8 +221,8 @@ def _session(session: Session) -> Iterator[Record]:
             yield _outcome(session.ident, number, result)
 
 
-def _outcome(session: bytes, number: int, result: Result) -> OutcomeRestored:
-    kept = OutcomeRestored(session, number, "done", 0, bytes(24), 0, bytes(24), 0, [], [])
+def _outcome(session: bytes, number: int, result: Result) -> r.OutcomeRestored:
+    kept = r.OutcomeRestored(session, number, "done", 0, bytes(24), 0, bytes(24), 0, [], [])
     if isinstance(result, PutDone):
         kept.kind = "put"
         kept.message_id, kept.put_time_ms = result.message_ids[0], result.put_time_ms
@@ -256,8 +237,8 @@ def _outcome(session: bytes, number: int, result: Result) -> OutcomeRestored:
     return kept
 
 
-def _placed(one: Delivered) -> Placed:
-    return Placed(
+def _placed(one: Delivered) -> r.Placed:
+    return r.Placed(
         "",
         one.lane,
         one.seq,
@@ -277,12 +258,12 @@ def _pairs(flat: list[int]) -> list[tuple[int, int]]:
     return list(zip(flat[::2], flat[1::2], strict=True))
 
 
-def apply_names_restored(qm: QueueManager, record: NamesRestored) -> None:
+def apply_names_restored(qm: QueueManager, record: r.NamesRestored) -> None:
     """Remember how many queues of each name there have been."""
     qm.numbers.incarnations.update(record.incarnations)
 
 
-def apply_queue_restored(qm: QueueManager, record: QueueRestored) -> None:
+def apply_queue_restored(qm: QueueManager, record: r.QueueRestored) -> None:
     """Make the queue as it was."""
     queue = made_of(record.name, record.incarnation, record.attributes)
     queue.fifo_lane = record.fifo_lane
@@ -295,7 +276,7 @@ def apply_queue_restored(qm: QueueManager, record: QueueRestored) -> None:
     qm.note_usage(queue)
 
 
-def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:
+def apply_lane_restored(qm: QueueManager, record: r.LaneRestored) -> None:
     """Say which messages a lane holds; a lane with many gaps comes in several records."""
     queue = qm.queues[record.queue]
     lane = queue.lanes[record.lane]
@@ -311,7 +292,7 @@ def apply_lane_restored(qm: QueueManager, record: LaneRestored) -> None:
             qm.add_paged_end(queue, lane.number, end)
 
 
-def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:
+def apply_message_restored(qm: QueueManager, record: r.MessageRestored) -> None:
     """Bring a message of a lane into memory, where it stays until it is on its topic."""
     queue = qm.queues[record.put.queue]
     stored = stored_as(record.put, record.unit, record.unit_size, entry_n=qm.entry_n)
@@ -320,7 +301,7 @@ def apply_message_restored(qm: QueueManager, record: MessageRestored) -> None:
     qm.add_expiry(queue, stored)
 
 
-def apply_heads_restored(qm: QueueManager, record: HeadsRestored) -> None:
+def apply_heads_restored(qm: QueueManager, record: r.HeadsRestored) -> None:
     """Remember how old the lanes' first messages are: it may be long before they are read."""
     lanes = qm.queues[record.queue].lanes
     for at in range(0, len(record.heads), 3):
@@ -328,12 +309,12 @@ def apply_heads_restored(qm: QueueManager, record: HeadsRestored) -> None:
         lanes[number].mark_put(*mark)
 
 
-def apply_consumed_restored(qm: QueueManager, record: ConsumedRestored) -> None:
+def apply_consumed_restored(qm: QueueManager, record: r.ConsumedRestored) -> None:
     """Keep it for the owner: no rule asks what is still on a topic."""
     qm.noted.append(record)
 
 
-def apply_session_restored(qm: QueueManager, record: SessionRestored) -> None:
+def apply_session_restored(qm: QueueManager, record: r.SessionRestored) -> None:
     """Make the session as the ledger knew it."""
     session = qm.sessions[record.session] = Session(record.session, record.time_ms)
     session.issued = record.issued
@@ -342,7 +323,7 @@ def apply_session_restored(qm: QueueManager, record: SessionRestored) -> None:
     session.forgotten = record.forgotten
 
 
-def apply_outcome_restored(qm: QueueManager, record: OutcomeRestored) -> None:
+def apply_outcome_restored(qm: QueueManager, record: r.OutcomeRestored) -> None:
     """Keep an outcome that may be asked for."""
     result: Result
     if record.kind == "put":

@@ -56,7 +56,9 @@ def _give(
     qm: QueueManager, waiter: Waiter, handle: QueueHandle | None, expired: list[Record]
 ) -> Decision | None:
     if handle is None:
-        return _try_again(qm, waiter)
+        if isinstance(waiter.command, BrokerAwaitEvent):
+            return broker_events.serve(qm, waiter)
+        return broker_verbs.serve(qm, waiter)
     if isinstance(waiter.command, MsmqReceive):
         return msmq_receive.serve(qm, waiter, expired)
     if isinstance(waiter.command, Get):
@@ -65,10 +67,3 @@ def _give(
         return get.give(qm, request, command, handle, unit, expired)
     assert isinstance(waiter.command, Browse), "a get or a browse waits with a handle"
     return browse.look(qm, waiter.request, waiter.command, handle)
-
-
-def _try_again(qm: QueueManager, waiter: Waiter) -> Decision | None:
-    """Try a verb of Service Broker again, or look for events."""
-    if isinstance(waiter.command, BrokerAwaitEvent):
-        return broker_events.serve(qm, waiter)
-    return broker_verbs.serve(qm, waiter)

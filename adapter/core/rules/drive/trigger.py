@@ -121,16 +121,11 @@ def _put(qm: QueueManager, trigger: TriggerPut) -> list[Record]:
     if reason is not None:
         code, is_own = code_of(reason), dead_letter_queue(qm) is trigger.queue
         if is_own or plan.bury([message], to, code) is not None:
-            return _report_loss(trigger, code, qm.attributes.dead_letter_queue)
+            if trigger.queue.loss_reported:
+                return []  # one event, until a trigger message for the queue can be put again
+            trigger.queue.loss_reported = True
+            details = {"initiation_queue": trigger.initiation, "reason": str(code)}
+            details["dead_letter_queue"] = qm.attributes.dead_letter_queue
+            return [EventRaised(LOST, trigger.queue.name, trigger.now_ms, details)]
     trigger.queue.loss_reported = False
     return plan.record(NO_ID, is_event=reason is not None)
-
-
-def _report_loss(trigger: TriggerPut, code: int, dead_letter_queue: str) -> list[Record]:
-    """Say that a trigger message is lost: once, until one for the queue can be put again."""
-    if trigger.queue.loss_reported:
-        return []
-    trigger.queue.loss_reported = True
-    details = {"initiation_queue": trigger.initiation, "reason": str(code)}
-    details["dead_letter_queue"] = dead_letter_queue
-    return [EventRaised(LOST, trigger.queue.name, trigger.now_ms, details)]

@@ -51,10 +51,6 @@ def _is_put(s: Situation) -> bool:
     return s.event.kind == "put"
 
 
-def _has_priority(s: Situation) -> bool:
-    return s.event.priority >= s.queue.attributes.trigger_msg_priority
-
-
 def _reaches_the_number(s: Situation) -> bool:
     before, stored = s.event.before, s.event.stored
     match s.queue.attributes.trigger_type:
@@ -66,14 +62,6 @@ def _reaches_the_number(s: Situation) -> bool:
             return True
 
 
-def _nobody_serves(s: Situation) -> bool:
-    return s.queue.attributes.trigger_type == "EVERY" or s.queue.opens.input == 0
-
-
-def _has_something_to_start(s: Situation) -> bool:
-    return s.has_process if s.queue.attributes.process else s.queue.is_transmission
-
-
 def _initiation_queue_takes(s: Situation) -> bool:
     queue = s.initiation
     if queue is None:
@@ -82,32 +70,16 @@ def _initiation_queue_takes(s: Situation) -> bool:
     return not (attributes.inhibit_get or attributes.inhibit_put) and attributes.usage == "NORMAL"
 
 
-def _is_monitored(s: Situation) -> bool:
-    return s.initiation is not None and s.initiation.opens.input > 0
-
-
-def _is_on(s: Situation) -> bool:
-    return s.queue.attributes.trigger_control
-
-
-def _has_a_type(s: Situation) -> bool:
-    return s.queue.attributes.trigger_type != "NONE"
-
-
 def _is_one_more(s: Situation) -> bool:
     if not _is_put(s):
         return False
     match s.queue.attributes.trigger_type:
         case "FIRST":
-            return s.event.before > 0 and _interval_is_over(s)
+            return s.event.before > 0 and (s.since_ms is None or s.since_ms >= s.interval_ms)
         case "DEPTH":
             return s.event.before >= s.queue.attributes.trigger_depth
         case _:
             return False
-
-
-def _interval_is_over(s: Situation) -> bool:
-    return s.since_ms is None or s.since_ms >= s.interval_ms
 
 
 def _was_served(s: Situation) -> bool:
@@ -131,35 +103,31 @@ def _criteria_changed(s: Situation) -> bool:
     return not relevant.isdisjoint(event.was)
 
 
-def _puts_allowed_again(s: Situation) -> bool:
-    return _lifted(s.event, "inhibit_put") and s.event.queue is s.initiation
-
-
-def _gets_allowed_again(s: Situation) -> bool:
-    return _lifted(s.event, "inhibit_get")
-
-
 def _lifted(event: TriggerEvent, inhibition: str) -> bool:
     return event.kind == "alter" and event.was.get(inhibition) is True
 
 
-def _monitor_begins(s: Situation) -> bool:
-    return s.event.kind == "open" and s.event.inputs == 1
-
-
 C1 = Condition("1", "a message is put on the queue", _is_put)
-C2 = Condition("2", "its priority is TriggerMsgPriority or higher", _has_priority)
+C2 = Condition(
+    "2",
+    "its priority is TriggerMsgPriority or higher",
+    lambda s: s.event.priority >= s.queue.attributes.trigger_msg_priority,
+)
 C3 = Condition(
     "3",
     "messages of such a priority that were on the queue before: FIRST: none; EVERY: any number; "
     "DEPTH: TriggerDepth - 1",
     _reaches_the_number,
 )
-C4 = Condition("4", "FIRST, DEPTH: the queue is not open for input", _nobody_serves)
+C4 = Condition(
+    "4",
+    "FIRST, DEPTH: the queue is not open for input",
+    lambda s: s.queue.attributes.trigger_type == "EVERY" or s.queue.opens.input == 0,
+)
 C5 = Condition(
     "5",
     "the queue names a process that exists, or it is a transmission queue and names none",
-    _has_something_to_start,
+    lambda s: s.has_process if s.queue.attributes.process else s.queue.is_transmission,
 )
 C6 = Condition(
     "6",
@@ -167,9 +135,13 @@ C6 = Condition(
     "NORMAL, it is not deleted",
     _initiation_queue_takes,
 )
-C7 = Condition("7", "the initiation queue is open for input", _is_monitored)
-C8 = Condition("8", "TriggerControl is ON", _is_on)
-C9 = Condition("9", "TriggerType is not NONE", _has_a_type)
+C7 = Condition(
+    "7",
+    "the initiation queue is open for input",
+    lambda s: s.initiation is not None and s.initiation.opens.input > 0,
+)
+C8 = Condition("8", "TriggerControl is ON", lambda s: s.queue.attributes.trigger_control)
+C9 = Condition("9", "TriggerType is not NONE", lambda s: s.queue.attributes.trigger_type != "NONE")
 C10 = Condition(
     "10",
     "a message is put on the queue; messages of such a priority that were there before: FIRST: 1 "
@@ -192,16 +164,20 @@ C12A = Condition(
     "TriggerDepth changes",
     _criteria_changed,
 )
-C12B = Condition("12b", "puts to the initiation queue are allowed again", _puts_allowed_again)
+C12B = Condition(
+    "12b",
+    "puts to the initiation queue are allowed again",
+    lambda s: _lifted(s.event, "inhibit_put") and s.event.queue is s.initiation,
+)
 C12C = Condition(
     "12c",
     "gets from the initiation queue, or from the queue itself, are allowed again",
-    _gets_allowed_again,
+    lambda s: _lifted(s.event, "inhibit_get"),
 )
 C12D = Condition(
     "12d",
     "a program opens the initiation queue for input, and it is not open for input already",
-    _monitor_begins,
+    lambda s: s.event.kind == "open" and s.event.inputs == 1,
 )
 
 CONDITIONS = (C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, CN, C12A, C12B, C12C, C12D)

@@ -95,7 +95,6 @@ def _settle_asked(
 
 
 def _saved_by(connection: ConnectionState, number: int) -> MessageContext:
-    """Return the context that a handle has saved."""
     handle = connection.handles.get(number)
     if not isinstance(handle, QueueHandle) or not handle.modes & SAVE_CONTEXT:
         raise Refusal(Reason.CONTEXT_HANDLE_ERROR, f"handle {number}")

@@ -55,7 +55,6 @@ class _Step:
         return self.count <= 0 or self.bytes <= 0
 
     def take(self, message: MessageData) -> None:
-        """Count a message."""
         self.count -= 1
         self.bytes -= weight(message)
 

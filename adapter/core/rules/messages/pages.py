@@ -156,23 +156,18 @@ def load(
             continue
         come.append(paged.stored(lane_number))
     if come:
-        _page_in(qm, queue, come, now_ms)
+        queue.page_in(come)
+        for stored in come:
+            qm.add_expiry(queue, stored)
+        returned = [stored.place for stored in come if stored.backout_count]
+        if returned:
+            qm.note_backouts(queue, returned, now_ms, and_paged=True)
     if len(page) > 1:
         lane.last_page = page[0].seq, page[-1].seq
     if page:
         lane.mark_put(page[-1].seq, page[-1].message.available_ms)
     qm.wake(queue)
     return [MessagesDiscarded(expired, "expired")] if expired else []
-
-
-def _page_in(qm: QueueManager, queue: LocalQueue, come: list[Stored], now_ms: int) -> None:
-    """Make the messages of a page available, and note what is due because of them."""
-    queue.page_in(come)
-    for stored in come:
-        qm.add_expiry(queue, stored)
-    returned = [stored.place for stored in come if stored.backout_count]
-    if returned:
-        qm.note_backouts(queue, returned, now_ms, and_paged=True)
 
 
 def index(queue: LocalQueue, field: str, lane_number: int, through: int, page: list[Paged]) -> None:

@@ -206,17 +206,13 @@ def check(queue: Destination, message: MessageData) -> bool:
     if message.expiry_ms != -1 and not 0 < message.expiry_ms <= EXPIRY_MAX_MS:
         raise Refusal(Reason.EXPIRY_ERROR, queue.name, f"{message.expiry_ms} ms")
     if message.message_id or message.correlation_id or message.group_id:
-        _check_ids(queue, message)
+        for name in ("message_id", "correlation_id", "group_id"):
+            if len(getattr(message, name)) not in (0, ID_LENGTH):
+                raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{name} is not 24 bytes")
     if not 1 <= message.group_seq <= GROUP_SEQ_MAX:
         raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"group_seq {message.group_seq}")
     _check_rest(queue, message)
     return is_cut
-
-
-def _check_ids(queue: Destination, message: MessageData) -> None:
-    for name in ("message_id", "correlation_id", "group_id"):
-        if len(getattr(message, name)) not in (0, ID_LENGTH):
-            raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{name} is not 24 bytes")
 
 
 def _check_cut(queue: Destination, message: MessageData) -> None:
@@ -236,7 +232,10 @@ def _check_rest(queue: Destination, message: MessageData) -> None:
     m = message
     longest = max(len(m.user), len(m.application))  # most messages have both, and no other text
     if m.format or m.reply_to or m.reply_to_queue_manager or longest > ORIGIN_LENGTH_MAX:
-        _check_texts(queue, message)
+        for name, length in TEXT_LENGTHS:
+            if len(getattr(message, name)) > length:
+                text = f"{name} has more than {length} characters"
+                raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
     if m.report or m.feedback or m.encoding != NATIVE or m.ccsid != UTF_8:
         _check_numbers(queue, message)
     if message.report or kind == REQUEST:
@@ -245,13 +244,6 @@ def _check_rest(queue: Destination, message: MessageData) -> None:
         _check_properties(queue, message.properties)
     if message.details is not None:
         details.check(queue, message, message.details)
-
-
-def _check_texts(queue: Destination, message: MessageData) -> None:
-    for name, length in TEXT_LENGTHS:
-        if len(getattr(message, name)) > length:
-            text = f"{name} has more than {length} characters"
-            raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
 
 
 def _check_numbers(queue: Destination, message: MessageData) -> None:
@@ -281,21 +273,17 @@ def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: 
     message.group_id = message.group_id or NO_ID
     message.properties = message.properties or None
     if message.reply_to and not message.reply_to_queue_manager:
-        _resolve_reply_to(qm, message)
+        # As a local definition of a remote queue says, or to this queue manager.
+        definition = qm.objects.get(("remote", message.reply_to))
+        message.reply_to_queue_manager = qm.name
+        if isinstance(definition, RemoteAttributes) and definition.remote_queue_manager:
+            message.reply_to = definition.remote_name or message.reply_to
+            message.reply_to_queue_manager = definition.remote_queue_manager
     message.put_time_ms = now_ms
     cap_expiry(message, queue.attributes)
     message.expires_at_ms = now_ms + message.expiry_ms if message.expiry_ms > 0 else 0
     if message.delay_ms or message.deliver_at_ms or message.destination:
         staging.resolve(queue, message, now_ms)
-
-
-def _resolve_reply_to(qm: QueueManager, message: MessageData) -> None:
-    """Say where replies go: as a local definition of a remote queue says, or to this one."""
-    definition = qm.objects.get(("remote", message.reply_to))
-    message.reply_to_queue_manager = qm.name
-    if isinstance(definition, RemoteAttributes) and definition.remote_queue_manager:
-        message.reply_to = definition.remote_name or message.reply_to
-        message.reply_to_queue_manager = definition.remote_queue_manager
 
 
 def _put(

@@ -203,7 +203,10 @@ def _outcome(qm: QueueManager, request: Request, ident: bytes) -> UnitState:
 def _own_outcome(session: Session, number: int) -> UnitState | None:
     """Say what became of the unit that a put or get outside a unit is; None: it was not met."""
     result = session.outcomes.get(number)
-    if isinstance(result, PutDone) or (isinstance(result, Messages) and _took_any(result)):
+    if isinstance(result, PutDone) or (
+        isinstance(result, Messages)
+        and (bool(result.messages) and result.warning != Reason.MESSAGE_TRUNCATED)
+    ):
         return "committed"
     if result is not None:
         return "backed out"
@@ -212,10 +215,6 @@ def _own_outcome(session: Session, number: int) -> UnitState | None:
     if number > session.issued or number in session.expected:
         return None
     return "unknown"  # it has been seen, or was lost while it waited
-
-
-def _took_any(result: Messages) -> bool:
-    return bool(result.messages) and result.warning != Reason.MESSAGE_TRUNCATED
 
 
 def commit_records(

@@ -2,26 +2,9 @@
 
 from __future__ import annotations
 
+from adapter.core.contract import format_names
+from adapter.core.contract import msmq as m
 from adapter.core.contract.commands import Request
-from adapter.core.contract.format_names import (
-    JOURNAL,
-    NAME_LENGTH_MAX,
-    SYSTEM_QUEUES,
-    FormatName,
-    is_computer,
-    parse_all,
-    same_computer,
-)
-from adapter.core.contract.msmq import (
-    LEVEL_LATEST,
-    MOVE_ACCESS,
-    PEEK_ACCESS,
-    RECEIVE_ACCESS,
-    SEND_ACCESS,
-    MsmqCursor,
-    MsmqOpen,
-    MsmqReceive,
-)
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done
 from adapter.core.model.manager import QueueManager
@@ -34,21 +17,22 @@ from adapter.core.rules.network import opening
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
-EVERY_ACCESS = RECEIVE_ACCESS | SEND_ACCESS | MOVE_ACCESS | PEEK_ACCESS
+EVERY_ACCESS = m.RECEIVE_ACCESS | m.SEND_ACCESS | m.MOVE_ACCESS | m.PEEK_ACCESS
 CURSORS_MAX = 1_000
 
 
-def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decision:
+def decide_open(qm: QueueManager, request: Request, command: m.MsmqOpen) -> Decision:
     """MQOpenQueue. A queue of another computer is opened for sending only."""
     connection = connection_of(qm, request)
     computer = command.computer or computers.computer_of(qm)
-    if not is_computer(computer):
-        text = f"the program's computer needs a name of 1 to {NAME_LENGTH_MAX} plain characters"
+    if not format_names.is_computer(computer):
+        most = format_names.NAME_LENGTH_MAX
+        text = f"the program's computer needs a name of 1 to {most} plain characters"
         raise Refusal(Reason.ILLEGAL_QUEUE_PATH, command.name, text)
-    names = parse_all(command.name, computer)
+    names = format_names.parse_all(command.name, computer)
     _check_access(command, names)
     opening.check_numbers(qm, connection, command.name, command.handle)
-    if command.access == SEND_ACCESS:
+    if command.access == m.SEND_ACCESS:
         for name in names:
             _check_target(qm, name)
         sender = MsmqSender(command.handle, command.name, names, computer)
@@ -63,8 +47,8 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
         command.access,
         names[0],
         computer,
-        is_remote=not same_computer(computer, names[0].computer),
-        level=command.level or LEVEL_LATEST,
+        is_remote=not format_names.same_computer(computer, names[0].computer),
+        level=command.level or m.LEVEL_LATEST,
         deny_receive=command.deny_receive,
     )
     handle.count(1)
@@ -72,19 +56,19 @@ def decide_open(qm: QueueManager, request: Request, command: MsmqOpen) -> Decisi
     return Decision(plan.record(), Done(), qm.entry_n)
 
 
-def _check_access(command: MsmqOpen, names: list[FormatName]) -> None:
+def _check_access(command: m.MsmqOpen, names: list[format_names.FormatName]) -> None:
     if not command.access or command.access & ~EVERY_ACCESS:
         text = f"access {command.access}"
         raise Refusal(Reason.UNSUPPORTED_ACCESS_MODE, command.name, text)
-    if command.deny_receive and (len(names) > 1 or command.access == SEND_ACCESS):
+    if command.deny_receive and (len(names) > 1 or command.access == m.SEND_ACCESS):
         text = "only a queue that is read is kept from other receivers"
         raise Refusal(Reason.UNSUPPORTED_ACCESS_MODE, command.name, text)
-    if len(names) > 1 and command.access != SEND_ACCESS:
+    if len(names) > 1 and command.access != m.SEND_ACCESS:
         text = "several names are opened for sending only"
         raise Refusal(Reason.UNSUPPORTED_FORMAT_NAME, command.name, text)
 
 
-def _check_target(qm: QueueManager, name: FormatName) -> None:
+def _check_target(qm: QueueManager, name: format_names.FormatName) -> None:
     """Refuse to send to what is not sent to, or is not here."""
     if name.part:
         text = "programs do not send to journals, subqueues and system queues"
@@ -93,14 +77,14 @@ def _check_target(qm: QueueManager, name: FormatName) -> None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name.text)
 
 
-def _opened_queue(plan: Plan, command: MsmqOpen, name: FormatName) -> MsmqQueue:
+def _opened_queue(plan: Plan, command: m.MsmqOpen, name: format_names.FormatName) -> MsmqQueue:
     """Find the queue to be read, or make it: subqueues, journals and system queues."""
     qm = plan.qm
-    if name.queue in SYSTEM_QUEUES:
+    if name.queue in format_names.SYSTEM_QUEUES:
         return _system_queue(plan, command, name)
     if not computers.is_here(qm, name):
         raise computers.not_here(qm, name, command.name)
-    if command.access & SEND_ACCESS:
+    if command.access & m.SEND_ACCESS:
         _check_target(qm, name)
     queue = queues.find(qm, name.queue)
     if queue is None:
@@ -108,21 +92,21 @@ def _opened_queue(plan: Plan, command: MsmqOpen, name: FormatName) -> MsmqQueue:
         if base is None or not name.part:
             raise Refusal(Reason.QUEUE_NOT_FOUND, command.name)
         check_room(qm, command.name, 1)
-        if name.part == JOURNAL:
+        if name.part == format_names.JOURNAL:
             return queues.ensure_journal(plan, base.name, base.attributes)
         return queues.ensure_subqueue(plan, name.queue, base)
     return queue
 
 
-def _system_queue(plan: Plan, command: MsmqOpen, name: FormatName) -> MsmqQueue:
+def _system_queue(plan: Plan, command: m.MsmqOpen, name: format_names.FormatName) -> MsmqQueue:
     """Return a system queue of this computer, or of one that depends on this queue manager."""
     qm = plan.qm
-    if command.access & SEND_ACCESS:
+    if command.access & m.SEND_ACCESS:
         _check_target(qm, name)
     if computers.is_here(qm, name):
         queues.ensure_system(plan)
         return queues.ensure_system_queue(plan, name.queue)
-    is_own = bool(command.computer) and same_computer(name.computer, command.computer)
+    is_own = bool(command.computer) and format_names.same_computer(name.computer, command.computer)
     if not computers.is_kept_here(qm, name):
         if not is_own or not computers.depends_on(qm, name.computer):
             raise computers.not_here(qm, name, command.name)
@@ -136,9 +120,9 @@ def check_room(qm: QueueManager, name: str, made: int) -> None:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.queues} queues at most")
 
 
-def _check_sharing(queue: MsmqQueue, command: MsmqOpen) -> None:
+def _check_sharing(queue: MsmqQueue, command: m.MsmqOpen) -> None:
     """Refuse to open a queue for receiving beside a handle that shares it with no other."""
-    if command.access & RECEIVE_ACCESS and queue.denials:
+    if command.access & m.RECEIVE_ACCESS and queue.denials:
         text = "it is open with deny_receive"
         raise Refusal(Reason.SHARING_VIOLATION, command.name, text)
     if command.deny_receive and queue.opens.input:
@@ -163,19 +147,19 @@ def sender_of(qm: QueueManager, request: Request, number: int) -> MsmqSender | M
     handle = connection_of(qm, request).handles.get(number)
     if isinstance(handle, MsmqSender):
         return handle
-    return reader_of(qm, request, number, SEND_ACCESS)
+    return reader_of(qm, request, number, m.SEND_ACCESS)
 
 
-def _waits_with(waiter: Waiter, command: MsmqCursor) -> bool:
+def _waits_with(waiter: Waiter, command: m.MsmqCursor) -> bool:
     waits = waiter.command
-    if not isinstance(waits, MsmqReceive):
+    if not isinstance(waits, m.MsmqReceive):
         return False
     return (waits.handle, waits.cursor) == (command.handle, command.cursor)
 
 
-def decide_cursor(qm: QueueManager, request: Request, command: MsmqCursor) -> Decision:
+def decide_cursor(qm: QueueManager, request: Request, command: m.MsmqCursor) -> Decision:
     """MQCreateCursor, MQCloseCursor."""
-    handle = reader_of(qm, request, command.handle, RECEIVE_ACCESS | PEEK_ACCESS)
+    handle = reader_of(qm, request, command.handle, m.RECEIVE_ACCESS | m.PEEK_ACCESS)
     known = handle.cursors.get(command.cursor)
     if command.close:
         if known is None:

@@ -13,15 +13,8 @@ from typing import Any
 from adapter.core.attributes.msmq import KIND, MSMQ_ATTRIBUTES, MsmqAttributes
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.core.attributes.table import DESCRIPTION_LENGTH_MAX, without_dates
+from adapter.core.contract import format_names
 from adapter.core.contract.commands import Request
-from adapter.core.contract.format_names import (
-    JOURNAL,
-    SYSTEM,
-    SYSTEM_QUEUES,
-    TRANSACTIONAL_DEAD_LETTERS,
-    FormatName,
-    parse,
-)
 from adapter.core.contract.msmq import MsmqAlter, MsmqCreate, MsmqInquire
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueAltered, QueueDeleted, Record
@@ -32,14 +25,7 @@ from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import made_of
 from adapter.core.rules.messages.plan import Plan
-from adapter.core.rules.msmq.computers import (
-    computer_of,
-    depends_on,
-    is_here,
-    is_kept_here,
-    key_of,
-    not_here,
-)
+from adapter.core.rules.msmq import computers
 from adapter.core.rules.primitives import naming
 from adapter.core.rules.primitives.decision import Decision, done
 
@@ -49,16 +35,16 @@ OUTGOING = "outgoing$;"
 """Begins the name of the transmission queue of another computer."""
 
 
-def parse_name(qm: QueueManager, text: str, computer: str) -> FormatName:
+def parse_name(qm: QueueManager, text: str, computer: str) -> format_names.FormatName:
     """Parse the name of one queue. computer: the caller's; empty: this one."""
-    return parse(text, computer or computer_of(qm))
+    return format_names.parse(text, computer or computers.computer_of(qm))
 
 
-def here(qm: QueueManager, text: str, computer: str) -> FormatName:
+def here(qm: QueueManager, text: str, computer: str) -> format_names.FormatName:
     """Parse the name of a queue of this queue manager, or refuse."""
     name = parse_name(qm, text, computer)
-    if not is_here(qm, name):
-        raise not_here(qm, name, text)
+    if not computers.is_here(qm, name):
+        raise computers.not_here(qm, name, text)
     return name
 
 
@@ -90,22 +76,22 @@ def ensure(plan: Plan, key: str, **attributes: Any) -> MsmqQueue:
 
 def ensure_system(plan: Plan) -> None:
     """Have the queues that every computer has."""
-    for queue in SYSTEM_QUEUES:
+    for queue in format_names.SYSTEM_QUEUES:
         ensure_system_queue(plan, queue)
 
 
 def ensure_system_queue(plan: Plan, queue: str, computer: str = "") -> MsmqQueue:
     """Return a system queue. computer: one that depends on this queue manager; empty: its own."""
-    name = FormatName(computer or computer_of(plan.qm), queue)
-    transactional = queue == TRANSACTIONAL_DEAD_LETTERS
-    return ensure(plan, key_of(plan.qm, name), transactional=transactional)
+    name = format_names.FormatName(computer or computers.computer_of(plan.qm), queue)
+    transactional = queue == format_names.TRANSACTIONAL_DEAD_LETTERS
+    return ensure(plan, computers.key_of(plan.qm, name), transactional=transactional)
 
 
 def kept_for(plan: Plan, queue: str, computer: str) -> MsmqQueue | None:
     """Return a system queue of a computer that depends on this queue manager, if there is one."""
-    if not depends_on(plan.qm, computer):
+    if not computers.depends_on(plan.qm, computer):
         return None
-    key = key_of(plan.qm, FormatName(computer, queue))
+    key = computers.key_of(plan.qm, format_names.FormatName(computer, queue))
     found = plan.new_queues.queues.get(key) or plan.qm.queues.get(key)
     return found if isinstance(found, MsmqQueue) else None
 
@@ -135,8 +121,8 @@ def ensure_outgoing(plan: Plan, computer: str) -> LocalQueue | None:
 
 def ensure_journal(plan: Plan, base: str, attributes: MsmqAttributes) -> MsmqQueue:
     """Return the journal of a queue."""
-    path = f"{attributes.path_name};{JOURNAL}"
-    return ensure(plan, f"{base};{JOURNAL}", path_name=path)
+    path = f"{attributes.path_name};{format_names.JOURNAL}"
+    return ensure(plan, f"{base};{format_names.JOURNAL}", path_name=path)
 
 
 def ensure_subqueue(plan: Plan, key: str, base: MsmqQueue) -> MsmqQueue:
@@ -154,7 +140,7 @@ def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> De
     if name.queue in qm.queues:
         raise Refusal(Reason.QUEUE_EXISTS, command.path)
     naming.check_attributes(MSMQ_ATTRIBUTES, A_QUEUE, command.path, command.attributes)
-    if len(qm.queues) + len(SYSTEM_QUEUES) + 2 > qm.limits.queues:
+    if len(qm.queues) + len(format_names.SYSTEM_QUEUES) + 2 > qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, command.path, f"{qm.limits.queues} queues at most")
     plan = Plan(qm, request.now_ms)
     ensure_system(plan)
@@ -197,7 +183,7 @@ def decide_inquire(qm: QueueManager, request: Request, command: MsmqInquire) -> 
         ]
     else:
         name = parse_name(qm, command.name, command.computer)
-        queue = find(qm, key_of(qm, name)) if is_kept_here(qm, name) else None
+        queue = find(qm, computers.key_of(qm, name)) if computers.is_kept_here(qm, name) else None
         found = [queue] if queue is not None else []
     return Decision([], Descriptions([_describe(qm, queue) for queue in found]), qm.entry_n)
 
@@ -206,8 +192,8 @@ def _describe(qm: QueueManager, queue: MsmqQueue) -> QueueDescription:
     every = without_dates(queue.attributes)
     shown = {name: every[name] for name in MSMQ_ATTRIBUTES}
     path = queue.attributes.path_name
-    is_own = queue.base == SYSTEM or not queue.is_system_queue
-    shown["path_name"] = f"{computer_of(qm)}\\{path}" if is_own else path
+    is_own = queue.base == format_names.SYSTEM or not queue.is_system_queue
+    shown["path_name"] = f"{computers.computer_of(qm)}\\{path}" if is_own else path
     shown["message_count"] = queue.available_count
     created, altered = queue.attributes.created_ms, queue.attributes.altered_ms
     return QueueDescription(queue.name, queue.incarnation, shown, created, altered)

@@ -119,14 +119,12 @@ def _forget_in_units(plan: Plan, queue: MsmqQueue) -> None:
                 if of is queue:
                     unit.drop_put(of, message)
                     _return_undelivered(undelivered, message)
-                elif message.correlation_id in lost and _reports_arrival(message):
+                elif message.correlation_id in lost and (
+                    msmq_delivery.header_of(message).message_class == msmq_delivery.REACHED_QUEUE
+                ):
                     unit.drop_put(of, message)
             undelivered.hold(unit)  # the plan of the step records the queues that are made
             unit.forget(queue)
-
-
-def _reports_arrival(message: MessageData) -> bool:
-    return msmq_delivery.header_of(message).message_class == msmq_delivery.REACHED_QUEUE
 
 
 def _return_undelivered(plan: Plan, message: MessageData) -> None:

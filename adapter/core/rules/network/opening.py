@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from adapter.core.attributes.objects import AliasAttributes
-from adapter.core.contract.commands import (
-    BROWSE,
-    CO_OP,
-    CONTEXT_MODES,
-    EXCLUSIVE,
-    INPUT,
-    INQUIRE,
-    OUTPUT,
-    SET,
-    Open,
-    Request,
-)
+from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done, Opened, Result
 from adapter.core.model.connection import ConnectionState
@@ -25,12 +14,12 @@ from adapter.core.rules.network import resolve, topic_strings
 from adapter.core.rules.primitives import access, matching, staging, trigger_events
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
-ACCESS = INPUT | EXCLUSIVE | OUTPUT | BROWSE | INQUIRE | SET | CO_OP
-MODES = ACCESS | CONTEXT_MODES
+ACCESS = c.INPUT | c.EXCLUSIVE | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET | c.CO_OP
+MODES = ACCESS | c.CONTEXT_MODES
 HANDLE_MAX = 2**31 - 1
 
 
-def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
+def decide_open(qm: QueueManager, request: c.Request, command: c.Open) -> Decision:
     """MQOPEN: existence, sharing and the number of handles are checked here, once."""
     alias = qm.objects.get(("alias", command.queue))
     if isinstance(alias, AliasAttributes) and alias.target_type == "TOPIC":
@@ -38,7 +27,7 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
     connection = connection_of(qm, request)
     if not command.modes & ACCESS or command.modes & ~MODES:
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, f"modes {command.modes}")
-    if command.modes & CO_OP and not command.modes & BROWSE:
+    if command.modes & c.CO_OP and not command.modes & c.BROWSE:
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, "CO_OP goes with BROWSE")
     access.check_context(connection.party.principal, command.queue, command.modes)
     check_numbers(qm, connection, command.queue, command.handle)
@@ -61,7 +50,7 @@ def decide_open(qm: QueueManager, request: Request, command: Open) -> Decision:
 
 
 def _open_topic(
-    qm: QueueManager, request: Request, command: Open, alias: AliasAttributes
+    qm: QueueManager, request: c.Request, command: c.Open, alias: AliasAttributes
 ) -> Decision:
     """Open a topic by an alias of it: puts are publications."""
     name, connection = command.queue, connection_of(qm, request)
@@ -69,7 +58,7 @@ def _open_topic(
     if ("topic", alias.target) not in qm.objects:
         text = f"its target topic {alias.target!r} does not exist"
         raise Refusal(Reason.UNKNOWN_ALIAS_BASE, name, text)
-    if not command.modes & OUTPUT or command.modes & ~(OUTPUT | INQUIRE | CONTEXT_MODES):
+    if not command.modes & c.OUTPUT or command.modes & ~(c.OUTPUT | c.INQUIRE | c.CONTEXT_MODES):
         text = f"it stands for topic {alias.target}, which is opened for output"
         raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
     topic = topic_strings.full_string(qm, alias.target, "")
@@ -93,25 +82,25 @@ def open_queue(
 ) -> None:
     """Open a queue by a handle, or refuse for the sake of others who have it open."""
     queue = handle.queue
-    if handle.modes & ~(BROWSE | INQUIRE | CO_OP | CONTEXT_MODES):
+    if handle.modes & ~(c.BROWSE | c.INQUIRE | c.CO_OP | c.CONTEXT_MODES):
         staging.check_own(queue.name)
     handle.modes = _input_modes(queue, handle.modes)
     count(queue, handle.modes, 1)
-    if handle.modes & INPUT:
+    if handle.modes & c.INPUT:
         trigger_events.note_open(qm, queue, now_ms)
     connection.handles[handle.number] = handle
 
 
 def _input_modes(queue: LocalQueue, modes: int) -> int:
     """Settle shared or exclusive input, or refuse (MQRC_OBJECT_IN_USE)."""
-    if modes & EXCLUSIVE:
-        modes |= INPUT
-    if not modes & INPUT:
+    if modes & c.EXCLUSIVE:
+        modes |= c.INPUT
+    if not modes & c.INPUT:
         return modes
     attributes = queue.attributes
     if not attributes.share or attributes.def_input_open_option == "EXCLUSIVE":
-        modes |= EXCLUSIVE  # as the queue says (MQOO_INPUT_AS_Q_DEF)
-    if queue.opens.exclusive or (modes & EXCLUSIVE and queue.opens.input):
+        modes |= c.EXCLUSIVE  # as the queue says (MQOO_INPUT_AS_Q_DEF)
+    if queue.opens.exclusive or (modes & c.EXCLUSIVE and queue.opens.input):
         raise Refusal(
             Reason.QUEUE_IN_USE,
             queue.name,
@@ -124,11 +113,11 @@ def _input_modes(queue: LocalQueue, modes: int) -> int:
 def count(queue: LocalQueue, modes: int, step: int) -> None:
     """Count a handle of a queue by what it is open for. step: 1, or -1 when it is closed."""
     opens = queue.opens
-    if modes & INPUT:
+    if modes & c.INPUT:
         opens.input += step
-        opens.exclusive = bool(modes & EXCLUSIVE) and step > 0
-    if modes & OUTPUT:
+        opens.exclusive = bool(modes & c.EXCLUSIVE) and step > 0
+    if modes & c.OUTPUT:
         opens.output += step
-    if modes & CO_OP:
+    if modes & c.CO_OP:
         opens.cooperating += step
     opens.handles += step

@@ -10,25 +10,13 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from adapter.core.contract.commands import (
-    DELETE,
-    INPUT,
-    PURGE,
-    Close,
-    CloseSubscription,
-    Request,
-)
+from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueDeleted, Record
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done
+from adapter.core.model import handles
 from adapter.core.model.connection import ConnectionState
-from adapter.core.model.handles import (
-    ConsumerHandle,
-    Handle,
-    QueueHandle,
-    SubscriptionHandle,
-)
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.rules.consumers import timeouts as consumer_timeouts
@@ -48,7 +36,7 @@ from adapter.core.rules.primitives.decision import Decision, connection_of
 from adapter.core.rules.pubsub import managed, subscriptions
 
 
-def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision:
+def decide_close(qm: QueueManager, request: c.Request, command: c.Close) -> Decision:
     """MQCLOSE. A get that waits under the handle is answered with no message."""
     connection = connection_of(qm, request)
     handle = connection.handles.get(command.handle)
@@ -60,7 +48,7 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
     replies = [waiting.answer(qm, waiter, waiting.cancellation(waiter)) for waiter in waiters]
     records = _close(HandleClose(qm, connection, request.now_ms, replies), handle)
     warning = 0
-    if isinstance(handle, QueueHandle):
+    if isinstance(handle, handles.QueueHandle):
         if command.delete and not handle.queue.is_temporary:
             records.append(QueueDeleted(handle.queue.name))
         warning = groups.unfinished(handle.put_group) or groups.unfinished(handle.get_group)
@@ -68,11 +56,11 @@ def decide_close(qm: QueueManager, request: Request, command: Close) -> Decision
     return Decision(records, Done(), after, replies=replies, warning=warning)
 
 
-def _check_deletion(handle: Handle | MsmqSender, delete: int) -> None:
+def _check_deletion(handle: handles.Handle | MsmqSender, delete: int) -> None:
     """Refuse a deletion at the close: of dynamic queues only, that no other handle uses."""
-    queue = handle.queue if isinstance(handle, QueueHandle) else None
+    queue = handle.queue if isinstance(handle, handles.QueueHandle) else None
     definition = queue.attributes.definition_type if queue is not None else "PREDEFINED"
-    if queue is None or definition == "PREDEFINED" or delete not in (DELETE, PURGE):
+    if queue is None or definition == "PREDEFINED" or delete not in (c.DELETE, c.PURGE):
         raise Refusal(Reason.OPTIONS_ERROR, handle.name, "only a dynamic queue goes with its close")
     if definition == "TEMPDYN":
         return
@@ -80,7 +68,7 @@ def _check_deletion(handle: Handle | MsmqSender, delete: int) -> None:
         text = "others have it open, or units in flight hold it"
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, text)
     count = queue.available_count + queue.claimed_count + queue.delayed
-    if count and delete == DELETE:
+    if count and delete == c.DELETE:
         text = f"{naming.on_it(count)}; PURGE deletes {'it' if count == 1 else 'them'} too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
 
@@ -98,14 +86,13 @@ class HandleClose(Struct):
     broke_off: bool = False
 
 
-def _close(closing: HandleClose, handle: Handle | MsmqSender) -> list[Record]:
-    """Close a handle of any kind."""
+def _close(closing: HandleClose, handle: handles.Handle | MsmqSender) -> list[Record]:
     del closing.connection.handles[handle.number]
     rule = CLOSE.get(type(handle))
     return rule(closing, handle) if rule is not None else []
 
 
-def _close_queue(closing: HandleClose, handle: QueueHandle) -> list[Record]:
+def _close_queue(closing: HandleClose, handle: handles.QueueHandle) -> list[Record]:
     """Close a queue; a temporary one is deleted with the handle that made it."""
     qm, queue = closing.qm, handle.queue
     cursor.release(qm, handle, closing.now_ms)
@@ -113,42 +100,38 @@ def _close_queue(closing: HandleClose, handle: QueueHandle) -> list[Record]:
         matching.deselect(handle)
     opening.count(queue, handle.modes, -1)
     marks.forget_handle(handle)
-    if handle.modes & INPUT:
+    if handle.modes & c.INPUT:
         trigger_events.note_close(qm, queue, closing.now_ms)
     if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
         return []
     return [managed.removal(qm, queue, closing.replies)]
 
 
-def _close_consumer(closing: HandleClose, handle: ConsumerHandle) -> list[Record]:
+def _close_consumer(closing: HandleClose, handle: handles.ConsumerHandle) -> list[Record]:
     consumer_timeouts.note_close(closing.qm, handle, closing.broke_off)
     return _close_queue(closing, handle)
 
 
-def _close_reader(_: HandleClose, handle: MsmqReader) -> list[Record]:
-    return msmq_queues.close(handle)
-
-
-def _end_subscription(closing: HandleClose, handle: SubscriptionHandle) -> list[Record]:
+def _end_subscription(closing: HandleClose, handle: handles.SubscriptionHandle) -> list[Record]:
     found = handle.subscription
     return managed.end_subscription(closing.qm, closing.connection, found, closing.replies)
 
 
 CLOSE: Final[dict[type, Callable[[HandleClose, Any], list[Record]]]] = {
-    QueueHandle: _close_queue,
-    ConsumerHandle: _close_consumer,
-    SubscriptionHandle: _end_subscription,
-    MsmqReader: _close_reader,
+    handles.QueueHandle: _close_queue,
+    handles.ConsumerHandle: _close_consumer,
+    handles.SubscriptionHandle: _end_subscription,
+    MsmqReader: lambda _, handle: msmq_queues.close(handle),
 }
 """What a close does to what a handle holds; handles of other kinds hold nothing."""
 
 
 def decide_close_subscription(
-    qm: QueueManager, request: Request, command: CloseSubscription
+    qm: QueueManager, request: c.Request, command: c.CloseSubscription
 ) -> Decision:
     """MQCLOSE of a subscription; a durable one stays, unless it is to be removed."""
     subscription = subscriptions.of_handle(qm, request, command.handle)
-    decision = decide_close(qm, request, Close(command.handle))
+    decision = decide_close(qm, request, c.Close(command.handle))
     if command.remove and subscription.is_durable:
         decision.records += subscriptions.removal(qm, subscription, decision.replies)
         decision.after = qm.entry_n

@@ -16,13 +16,7 @@ from adapter.core.attributes.objects import (
     WITH_QUEUE_NAMES,
 )
 from adapter.core.attributes.table import Dated, without_dates
-from adapter.core.contract.commands import (
-    AlterObject,
-    DefineObject,
-    DeleteObject,
-    InquireObjects,
-    Request,
-)
+from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted
 from adapter.core.contract.results import ObjectDescription, Objects
@@ -39,14 +33,14 @@ DEFINED = tuple(kind for kind in KINDS if kind not in (LOCAL_QUEUE, QUEUE_MANAGE
 """The kinds of which there may be many here."""
 
 
-def decide_define_object(qm: QueueManager, request: Request, command: DefineObject) -> Decision:
+def decide_define_object(qm: QueueManager, request: c.Request, command: c.DefineObject) -> Decision:
     """DEFINE QALIAS, QREMOTE, QMODEL, PROCESS, ...; with replace an existing one is altered."""
     kind, name = command.kind, command.name
     _check_kind(kind, name, DEFINED)
     if kind == SUBSCRIPTION:
         return subscriptions.decide_define(qm, request, command)
     if (kind, name) in qm.objects and command.replace:
-        altering = AlterObject(kind, name, command.attributes)
+        altering = c.AlterObject(kind, name, command.attributes)
         return decide_alter_object(qm, request, altering)
     taken = naming.kind_of(qm, name) if kind in WITH_QUEUE_NAMES else None
     if taken or (kind, name) in qm.objects:
@@ -62,7 +56,7 @@ def decide_define_object(qm: QueueManager, request: Request, command: DefineObje
     return done(qm, request, [ObjectDefined(kind, name, attributes)])
 
 
-def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject) -> Decision:
+def decide_alter_object(qm: QueueManager, request: c.Request, command: c.AlterObject) -> Decision:
     """ALTER QALIAS, ..., and ALTER QMGR: programs that have it open see it at once."""
     kind, name = command.kind, command.name
     _check_kind(kind, name, (*DEFINED, QUEUE_MANAGER))
@@ -80,7 +74,7 @@ def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject
     return done(qm, request, [ObjectAltered(kind, name, attributes)])
 
 
-def decide_delete_object(qm: QueueManager, request: Request, command: DeleteObject) -> Decision:
+def decide_delete_object(qm: QueueManager, request: c.Request, command: c.DeleteObject) -> Decision:
     """DELETE QALIAS, ...: what is open by it stays open."""
     _check_kind(command.kind, command.name, DEFINED)
     _check_there(qm, command.kind, command.name)
@@ -89,7 +83,9 @@ def decide_delete_object(qm: QueueManager, request: Request, command: DeleteObje
     return done(qm, request, [ObjectDeleted(command.kind, command.name)])
 
 
-def decide_inquire_objects(qm: QueueManager, request: Request, command: InquireObjects) -> Decision:
+def decide_inquire_objects(
+    qm: QueueManager, request: c.Request, command: c.InquireObjects
+) -> Decision:
     """INQUIRE_PROCESS, INQUIRE_Q_MGR, ...: the objects of a kind that fit the pattern."""
     kind = command.kind
     _check_kind(kind, command.pattern, (*DEFINED, QUEUE_MANAGER))

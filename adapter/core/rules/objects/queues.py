@@ -3,40 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import without_dates
-from adapter.core.contract.commands import (
-    SET,
-    AlterQueue,
-    AskStatus,
-    DefineQueue,
-    DeleteQueue,
-    Inquire,
-    PurgeQueue,
-    Request,
-    SetAttributes,
-)
+from adapter.core.contract import commands as c
+from adapter.core.contract import records as r
+from adapter.core.contract import results
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import (
-    EventRaised,
-    MessagesDiscarded,
-    OutcomeRecorded,
-    QueueAltered,
-    QueueDefined,
-    QueueDeleted,
-    QueuePurged,
-    Record,
-)
-from adapter.core.contract.replies import Reply
-from adapter.core.contract.results import (
-    Descriptions,
-    Done,
-    QueueDescription,
-    QueueStatus,
-    Statuses,
-)
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import made_of
@@ -51,10 +24,10 @@ SET_ATTRIBUTES = frozenset(name for name, row in QUEUE_ATTRIBUTES.items() if row
 A_QUEUE = "a queue"
 
 
-def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> Decision:
+def decide_define(qm: QueueManager, request: c.Request, command: c.DefineQueue) -> Decision:
     """DEFINE QLOCAL; with replace an existing queue is altered, its messages stay."""
     if command.name in qm.queues and command.replace:
-        return decide_alter(qm, request, AlterQueue(command.name, command.attributes))
+        return decide_alter(qm, request, c.AlterQueue(command.name, command.attributes))
     if command.name in qm.queues:
         raise Refusal(Reason.QUEUE_EXISTS, command.name)
     kind = naming.kind_of(qm, command.name)
@@ -67,25 +40,29 @@ def decide_define(qm: QueueManager, request: Request, command: DefineQueue) -> D
     incarnation = naming.incarnation_of(qm, command.name)
     attributes = defaults.with_defaults(qm, "queue", command.attributes)
     attributes |= {"created_ms": request.now_ms, "altered_ms": request.now_ms}
-    record = QueueDefined(command.name, incarnation, attributes)
+    record = r.QueueDefined(command.name, incarnation, attributes)
     return done(qm, request, [record], 0)
 
 
-def decide_alter(qm: QueueManager, request: Request, command: AlterQueue) -> Decision:
+def decide_alter(qm: QueueManager, request: c.Request, command: c.AlterQueue) -> Decision:
     """ALTER QLOCAL. Altering PRIORITY/FIFO moves no message that is on the queue."""
     queue = queue_of(qm, command.name)
     staging.check_own(queue.name)
     naming.check_attributes(QUEUE_ATTRIBUTES, A_QUEUE, command.name, command.attributes)
-    replies = _inhibit(qm, queue, command.attributes)
+    replies = (
+        waiting.refuse_all(qm, queue, Reason.GET_INHIBITED)
+        if command.attributes.get("inhibit_get")
+        else []
+    )
     trigger_events.note_change(qm, queue, command.attributes, request.now_ms)
     attributes = command.attributes | {"altered_ms": request.now_ms}
-    record = QueueAltered(command.name, attributes, logged=not queue.is_temporary)
+    record = r.QueueAltered(command.name, attributes, logged=not queue.is_temporary)
     return done(qm, request, [record], 0, replies)
 
 
-def decide_set(qm: QueueManager, request: Request, command: SetAttributes) -> Decision:
+def decide_set(qm: QueueManager, request: c.Request, command: c.SetAttributes) -> Decision:
     """MQSET through a handle."""
-    handle = handle_of(qm, request, command.handle, SET, Reason.NOT_OPEN_FOR_SET)
+    handle = handle_of(qm, request, command.handle, c.SET, Reason.NOT_OPEN_FOR_SET)
     other = sorted(set(command.attributes) - SET_ATTRIBUTES)
     if other:
         raise Refusal(
@@ -93,10 +70,10 @@ def decide_set(qm: QueueManager, request: Request, command: SetAttributes) -> De
             handle.queue.name,
             f"{other[0]} is not changed by set; alter the queue",
         )
-    return decide_alter(qm, request, AlterQueue(handle.queue.name, command.attributes))
+    return decide_alter(qm, request, c.AlterQueue(handle.queue.name, command.attributes))
 
 
-def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> Decision:
+def decide_delete(qm: QueueManager, request: c.Request, command: c.DeleteQueue) -> Decision:
     """DELETE QLOCAL: not while it is open or units hold messages of it."""
     queue = queue_of(qm, command.name)
     staging.check_own(queue.name)
@@ -107,10 +84,10 @@ def decide_delete(qm: QueueManager, request: Request, command: DeleteQueue) -> D
         text = f"{naming.on_it(count)}; purge deletes {'it' if count == 1 else 'them'} too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
     soft = discard_records(delays.soft_places(qm, queue), "purged")
-    return done(qm, request, [*soft, QueueDeleted(queue.name)], count)
+    return done(qm, request, [*soft, r.QueueDeleted(queue.name)], count)
 
 
-def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Decision:
+def decide_purge(qm: QueueManager, request: c.Request, command: c.PurgeQueue) -> Decision:
     """CLEAR QLOCAL: discard every message that no unit holds; the answer says how many.
 
     Delayed messages go with them.
@@ -121,17 +98,17 @@ def decide_purge(qm: QueueManager, request: Request, command: PurgeQueue) -> Dec
     held = [one for one in queue.stored.values() if one.locked and not one.place[2]]
     soft += delays.soft_places(qm, queue)
     count = queue.available_count + queue.delayed
-    records: list[Record] = discard_records(soft, "purged")
+    records: list[r.Record] = discard_records(soft, "purged")
     if count > len(soft):
         kept = [taken_from(queue, stored) for stored in held]
-        records.append(QueuePurged(queue.name, kept, count - len(soft)))
+        records.append(r.QueuePurged(queue.name, kept, count - len(soft)))
     return done(qm, request, records, count)
 
 
-def decide_inquire(qm: QueueManager, request: Request, command: Inquire) -> Decision:
+def decide_inquire(qm: QueueManager, request: c.Request, command: c.Inquire) -> Decision:
     """INQUIRE_Q: attributes of the queues that fit the pattern."""
     found = [
-        QueueDescription(
+        results.QueueDescription(
             queue.name,
             queue.incarnation,
             without_dates(queue.attributes),
@@ -140,29 +117,31 @@ def decide_inquire(qm: QueueManager, request: Request, command: Inquire) -> Deci
         )
         for queue in naming.fitting_queues(qm, command.pattern, command.system)
     ]
-    return Decision([], Descriptions(found), qm.entry_n)
+    return Decision([], results.Descriptions(found), qm.entry_n)
 
 
-def decide_status(qm: QueueManager, request: Request, command: AskStatus) -> Decision:
+def decide_status(qm: QueueManager, request: c.Request, command: c.AskStatus) -> Decision:
     """INQUIRE_Q_STATUS: figures of the queues that fit the pattern."""
     fitting = naming.fitting_queues(qm, command.pattern, command.system)
     found = statuses(qm, fitting, request.now_ms)
     for queue in fitting if command.reset else ():
         qm.tally.reset(queue.name, request.now_ms)
         queue.high_depth = queue.depth
-    return Decision([], Statuses(found), qm.entry_n)
+    return Decision([], results.Statuses(found), qm.entry_n)
 
 
-def statuses(qm: QueueManager, queues: Iterable[LocalQueue], now_ms: int) -> list[QueueStatus]:
+def statuses(
+    qm: QueueManager, queues: Iterable[LocalQueue], now_ms: int
+) -> list[results.QueueStatus]:
     """Return the figures of these queues."""
     return [_status(qm, queue, now_ms) for queue in queues]
 
 
-def _status(qm: QueueManager, queue: LocalQueue, now_ms: int) -> QueueStatus:
+def _status(qm: QueueManager, queue: LocalQueue, now_ms: int) -> results.QueueStatus:
     tally, times = qm.tally.of(queue.name), qm.tally.times_of(queue.name)
     heads = [put_ms for lane in queue.lanes if (put_ms := lane.oldest_put_ms()) is not None]
     age_s = max(0, now_ms - min(heads)) / 1000 if heads else 0.0
-    return QueueStatus(
+    return results.QueueStatus(
         queue.name,
         queue.depth,
         queue.opens.input,
@@ -188,13 +167,7 @@ def _status(qm: QueueManager, queue: LocalQueue, now_ms: int) -> QueueStatus:
     )
 
 
-def _inhibit(qm: QueueManager, queue: LocalQueue, attributes: dict[str, Any]) -> list[Reply]:
-    return (
-        waiting.refuse_all(qm, queue, Reason.GET_INHIBITED) if attributes.get("inhibit_get") else []
-    )
-
-
-def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
+def apply_queue_defined(qm: QueueManager, record: r.QueueDefined) -> None:
     """Make the queue."""
     queue = qm.step.made.pop(record.name, None)
     if queue is None:
@@ -208,7 +181,7 @@ def apply_queue_defined(qm: QueueManager, record: QueueDefined) -> None:
         qm.numbers.incarnations[record.name] = record.incarnation + 1
 
 
-def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:
+def apply_queue_altered(qm: QueueManager, record: r.QueueAltered) -> None:
     """Change the attributes."""
     queue = qm.queues[record.name]
     qm.names_no_initiation(queue)
@@ -217,7 +190,7 @@ def apply_queue_altered(qm: QueueManager, record: QueueAltered) -> None:
     qm.note_usage(queue)
 
 
-def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> Removed:
+def apply_queue_deleted(qm: QueueManager, record: r.QueueDeleted) -> Removed:
     """Forget the queue and what was on it; returns what of that is in no ledger."""
     queue = qm.queues.pop(record.name)
     queue.is_deleted = True
@@ -229,14 +202,14 @@ def apply_queue_deleted(qm: QueueManager, record: QueueDeleted) -> Removed:
     return [(queue.name, stored) for stored in queue.stored.values() if stored.place[2]]
 
 
-def apply_queue_purged(qm: QueueManager, record: QueuePurged) -> None:
+def apply_queue_purged(qm: QueueManager, record: r.QueuePurged) -> None:
     """Remove the messages that no unit held."""
     kept = [((-t.lane, t.seq, t.n), t.priority) for t in record.places]
     qm.queues[record.name].clear(kept)
     delays.clear(qm, qm.queues[record.name])
 
 
-def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> Removed | None:
+def apply_messages_discarded(qm: QueueManager, record: r.MessagesDiscarded) -> Removed | None:
     """Remove messages that no program got; returns them, if they are in no ledger."""
     gone = take(qm, record.places)
     for stored in gone:
@@ -245,14 +218,14 @@ def apply_messages_discarded(qm: QueueManager, record: MessagesDiscarded) -> Rem
     return None if record.logged else removal_of(record.places, gone)
 
 
-def apply_outcome_recorded(qm: QueueManager, record: OutcomeRecorded) -> None:
+def apply_outcome_recorded(qm: QueueManager, record: r.OutcomeRecorded) -> None:
     """Keep the outcome of a command that moved no message."""
     session = qm.sessions[record.outcome.session]
     session.told(record.outcome.seen)
-    session.record(record.outcome.number, Done(record.count), written=True)
+    session.record(record.outcome.number, results.Done(record.count), written=True)
 
 
-def apply_event_raised(qm: QueueManager, record: EventRaised) -> None:
+def apply_event_raised(qm: QueueManager, record: r.EventRaised) -> None:
     """Remember that a queue was reported full, so that it is reported once."""
     queue = qm.queues.get(record.name)
     if queue is not None and record.kind == "queue_full":

@@ -7,17 +7,7 @@ when it is taken away; and the set's marks when the queue manager's mark_interva
 
 from __future__ import annotations
 
-from adapter.core.contract.commands import (
-    CO_OP,
-    LOCK,
-    MARK_CO_OP,
-    MARK_HANDLE,
-    UNLOCK,
-    UNMARK_CO_OP,
-    UNMARK_HANDLE,
-    UNMARKED,
-    Browse,
-)
+from adapter.core.contract import commands as c
 from adapter.core.contract.message import Stored, delivered
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages
@@ -28,16 +18,16 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.primitives import matching
 from adapter.core.rules.primitives.decision import Decision
 
-MARKING = MARK_HANDLE | MARK_CO_OP
-UNMARKING = UNMARK_HANDLE | UNMARK_CO_OP
-OPTIONS = MARKING | UNMARKING | UNMARKED
+MARKING = c.MARK_HANDLE | c.MARK_CO_OP
+UNMARKING = c.UNMARK_HANDLE | c.UNMARK_CO_OP
+OPTIONS = MARKING | UNMARKING | c.UNMARKED
 FOR_EVER = -1
 
 
-def check(handle: QueueHandle, command: Browse) -> None:
+def check(handle: QueueHandle, command: c.Browse) -> None:
     """Refuse what cannot be marked, and what goes with no mark (MQRC_OPTIONS_ERROR)."""
     asked, name = command.options, handle.queue.name
-    if asked & UNMARKING and asked not in (UNMARK_HANDLE, UNMARK_CO_OP):
+    if asked & UNMARKING and asked not in (c.UNMARK_HANDLE, c.UNMARK_CO_OP):
         raise Refusal(
             Reason.OPTIONS_ERROR,
             name,
@@ -50,10 +40,10 @@ def check(handle: QueueHandle, command: Browse) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
     if asked & MARKING == MARKING:
         raise Refusal(Reason.OPTIONS_ERROR, name, "a mark is for one handle, or for the set")
-    if asked & (matching.WHOLE | LOCK | UNLOCK):
+    if asked & (matching.WHOLE | c.LOCK | c.UNLOCK):
         text = "groups, segments and locks go with no mark"
         raise Refusal(Reason.OPTIONS_ERROR, name, text)
-    if asked & (MARK_CO_OP | UNMARK_CO_OP) and not handle.modes & CO_OP:
+    if asked & (c.MARK_CO_OP | c.UNMARK_CO_OP) and not handle.modes & c.CO_OP:
         raise Refusal(Reason.OPTIONS_ERROR, name, "the handle is not open for CO_OP")
 
 
@@ -62,7 +52,7 @@ def is_hidden(handle: QueueHandle, stored: Stored) -> bool:
     marks = handle.queue.marks
     if marks is None:
         return False
-    return marks.is_marked(stored.place, handle, cooperates=bool(handle.modes & CO_OP))
+    return marks.is_marked(stored.place, handle, cooperates=bool(handle.modes & c.CO_OP))
 
 
 def mark(qm: QueueManager, handle: QueueHandle, options: int, stored: Stored) -> None:
@@ -70,7 +60,7 @@ def mark(qm: QueueManager, handle: QueueHandle, options: int, stored: Stored) ->
     queue = handle.queue
     if queue.marks is None:
         queue.marks = Marks()
-    queue.marks.mark(stored.place, handle, qm.elapsed_ms if options & MARK_CO_OP else None)
+    queue.marks.mark(stored.place, handle, qm.elapsed_ms if options & c.MARK_CO_OP else None)
     _look_again(qm, queue, queue.marks)
 
 
@@ -110,7 +100,7 @@ def tick(qm: QueueManager) -> None:
             _look_again(qm, queue, queue.marks)
 
 
-def take_away(qm: QueueManager, handle: QueueHandle, command: Browse) -> Decision:
+def take_away(qm: QueueManager, handle: QueueHandle, command: c.Browse) -> Decision:
     """MQGMO_UNMARK_BROWSE_HANDLE, _CO_OP: the message is shown, if it is still there."""
     assert command.place is not None, "it was checked"
     queue, (lane, seq, n) = handle.queue, command.place
@@ -118,7 +108,7 @@ def take_away(qm: QueueManager, handle: QueueHandle, command: Browse) -> Decisio
     if stored is None:
         return Decision([], Messages([]), qm.entry_n)
     if queue.marks is not None:
-        of = None if command.options & UNMARK_CO_OP else handle
+        of = None if command.options & c.UNMARK_CO_OP else handle
         queue.marks.unmark(stored.place, of)
         qm.wake(queue)
     return Decision([], Messages([] if stored.locked else [delivered(stored)]), qm.entry_n)
@@ -129,5 +119,5 @@ def forget_handle(handle: QueueHandle) -> None:
     marks = handle.queue.marks
     if marks is not None:
         marks.forget_handle(handle)
-        if handle.modes & CO_OP and not handle.queue.opens.cooperating:
+        if handle.modes & c.CO_OP and not handle.queue.opens.cooperating:
             marks.forget_set()

@@ -99,14 +99,6 @@ def _receivers(
     return [one for one in found if one.level == highest]
 
 
-def _check_delay(
-    qm: QueueManager, topic: str, message: MessageData, options: int, now_ms: int
-) -> None:
-    staging.check(qm, topic, message, now_ms)
-    if options & RETAIN:
-        raise Refusal(Reason.OPTIONS_ERROR, topic, "what is retained is not delayed")
-
-
 def _check(
     qm: QueueManager, request: Request, command: Put, handle: TopicHandle
 ) -> tuple[TopicDestination, int]:
@@ -132,7 +124,9 @@ def _check(
     warning = 0
     for message in command.messages:
         if message.delay_ms or message.deliver_at_ms:
-            _check_delay(qm, topic, message, command.options, request.now_ms)
+            staging.check(qm, topic, message, request.now_ms)
+            if command.options & RETAIN:
+                raise Refusal(Reason.OPTIONS_ERROR, topic, "what is retained is not delayed")
         if put.check(destination, message):
             raise Refusal(Reason.MESSAGE_TOO_LONG, topic, f"{len(message.body)} bytes")
         warning = put.default(destination, message, defaults) or warning

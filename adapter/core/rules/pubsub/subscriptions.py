@@ -328,7 +328,8 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
     if name in qm.topics.named and not command.replace:
         raise Refusal(Reason.SUBSCRIPTION_EXISTS, name)
     if name in qm.topics.named:
-        _check_durable(qm, name)
+        if not qm.topics.named[name].is_durable:
+            raise Refusal(Reason.SUBSCRIPTION_IN_USE, name, "it is not durable, and of a program")
         check_alteration(qm, name, given)
         return done(qm, request, [ObjectAltered(SUBSCRIPTION, name, given)])
     wanted = SubscriptionAttributes(**given)
@@ -349,12 +350,6 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
         found = _found(qm, wanted.destination, wanted.destination_queue_manager)
     defined = ObjectDefined(SUBSCRIPTION, name, msgspec.structs.asdict(wanted))
     return done(qm, request, [*found.records, defined])
-
-
-def _check_durable(qm: QueueManager, name: str) -> None:
-    """Refuse what only a durable subscription takes."""
-    if not qm.topics.named[name].is_durable:
-        raise Refusal(Reason.SUBSCRIPTION_IN_USE, name, "it is not durable, and of a program")
 
 
 def _check_values(name: str, attributes: dict[str, Any]) -> None:
@@ -399,8 +394,6 @@ def decide_delete(qm: QueueManager, request: c.Request, command: DeleteObject) -
     """DELETE SUB: not while a program has it open."""
     subscription = qm.topics.named[command.name]
     if subscription.connection:
-        text = "a program has it open"
-        raise Refusal(Reason.SUBSCRIPTION_IN_USE, command.name, text)
+        raise Refusal(Reason.SUBSCRIPTION_IN_USE, command.name, "a program has it open")
     replies: list[Reply] = []
-    records = removal(qm, subscription, replies)
-    return done(qm, request, records, 0, replies)
+    return done(qm, request, removal(qm, subscription, replies), 0, replies)

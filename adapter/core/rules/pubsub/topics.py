@@ -154,7 +154,6 @@ ALTERABLE = (
 
 
 def _subscription(qm: QueueManager, name: str) -> SubscriptionState:
-    """Make what a durable subscription's attributes say."""
     attributes = qm.objects[SUBSCRIPTION, name]
     assert isinstance(attributes, SubscriptionAttributes)
     return SubscriptionState(

@@ -30,6 +30,8 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import key_of
 from adapter.errors import StartError
+from adapter.feeds.kafka import KafkaFeedTopics
+from adapter.feeds.port import FeedTopics
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
 from adapter.msmq import connecting
@@ -94,6 +96,7 @@ class TestQueueManager:
         movers: Movers,
         storage: Callable[[], Storage | None] = lambda: None,
         network: NetworkLink | None = None,
+        feeds: FeedTopics | None = None,
     ) -> None:
         self.name = settings.queue_manager
         self._settings = settings
@@ -102,6 +105,7 @@ class TestQueueManager:
         self._make_storage = storage
         self._movers = movers
         self._network = network
+        self._feeds = feeds
         self._server: Server | None = None
         self._address = ("127.0.0.1", 0)
         self._loop = uvloop.new_event_loop()
@@ -206,7 +210,13 @@ class TestQueueManager:
     async def _start(self) -> Server:
         storage = self._make_storage()
         server = TestServer(
-            self._settings, self._make_ledger(), self._clock, self._movers, storage, self._network
+            self._settings,
+            self._make_ledger(),
+            self._clock,
+            self._movers,
+            storage,
+            self._network,
+            self._feeds,
         )
         self._address = await server.start(*self._address)
         return server
@@ -361,6 +371,7 @@ def _running(
         movers,
         storage,
         link if shared is not None else None,
+        KafkaFeedTopics(bootstrap_servers) if bootstrap_servers is not None else None,
     )
     try:
         manager.start()

@@ -24,6 +24,7 @@ NUMBERS = {
     ("DEFINE", "SUB"): 8094,
     ("DEFINE", "CHANNEL"): 8014,
     ("DEFINE", "AUTHINFO"): 8563,
+    ("DEFINE", "FEED"): 901,
     ("ALTER", "QUEUE"): 8008,
     ("ALTER", "PROCESS"): 8012,
     ("ALTER", "NAMELIST"): 8551,
@@ -31,6 +32,7 @@ NUMBERS = {
     ("ALTER", "SUB"): 8097,
     ("ALTER", "CHANNEL"): 8016,
     ("ALTER", "AUTHINFO"): 8567,
+    ("ALTER", "FEED"): 902,
     ("ALTER", "QMGR"): 8005,
     ("DELETE", "QUEUE"): 8007,
     ("DELETE", "PROCESS"): 8011,
@@ -39,6 +41,8 @@ NUMBERS = {
     ("DELETE", "SUB"): 8095,
     ("DELETE", "CHANNEL"): 8015,
     ("DELETE", "AUTHINFO"): 8564,
+    ("DELETE", "FEED"): 903,
+    ("DISPLAY", "FEED"): 904,
     ("DISPLAY", "QUEUE"): 8409,
     ("DISPLAY", "PROCESS"): 8407,
     ("DISPLAY", "NAMELIST"): 8550,
@@ -62,7 +66,8 @@ NUMBERS = {
     ("STOP", "CONN"): 8457,
     ("PING", "QMGR"): 8415,
 }
-"""AMQ numbers of what went well, by verb and kind; all kinds of queues are one here."""
+"""AMQ numbers of what went well, by verb and kind; all kinds of queues are one here. Those below
+1000 are of objects that IBM MQ does not have."""
 DONE = {
     "DEFINE": "created",
     "ALTER": "changed",

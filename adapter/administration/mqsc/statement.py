@@ -76,6 +76,7 @@ FULL_KINDS = (
     "SUB",
     "CHANNEL",
     "AUTHINFO",
+    "FEED",
     "QMGR",
     "QMSTATUS",
     "QSTATUS",

@@ -85,11 +85,11 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "servicebroker": "channel core.contract core.attributes errors launch watched",
         "toplevel": "adapter kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
-        "server": "feeds network owner wire core.contract core.attributes core.inputs format ledger "
-        "movers registry topics errors config launch logs watched addresses compiled memory "
+        "server": "feeds network owner wire core.contract core.attributes core.inputs format "
+        "ledger movers registry topics errors config launch logs watched addresses compiled memory "
         "texts web administration.pcf.command_server",
-        "testing": "adapter administration.mqsc channel client config core errors feeds format ledger "
-        "localkafka logs msmq network owner registry server servicebroker topics wire",
+        "testing": "adapter administration.mqsc channel client config core errors feeds format "
+        "ledger localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",
         "demo": "adapter channel client core.contract errors format launch localkafka mqi "
         "server services topics wire",
@@ -132,7 +132,9 @@ NO_WORLD = frozenset(
 )
 NO_WORLD_ROOMS = frozenset({"format"})
 # Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
-WATCHED_ROOMS = frozenset({"ledger", "network", "feeds", "owner", "movers", "server", "registry", "workers"})
+WATCHED_ROOMS = frozenset(
+    {"ledger", "network", "feeds", "owner", "movers", "server", "registry", "workers"}
+)
 STARTERS = frozenset({"Thread", "create_task", "ensure_future", "add_done_callback", "Timer"})
 
 # The only readers of a clock in rooms whose work must not depend on the time of day.

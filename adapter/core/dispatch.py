@@ -286,9 +286,7 @@ def _feed(qm: QueueManager, effects: Effects, given: inputs.Fed, now_ms: int) ->
     _serve(qm, effects, now_ms)
 
 
-def _begin_feed(
-    qm: QueueManager, effects: Effects, given: inputs.FeedBegins, _now_ms: int
-) -> None:
+def _begin_feed(qm: QueueManager, effects: Effects, given: inputs.FeedBegins, _now_ms: int) -> None:
     _apply(qm, effects, feeds.decide_start(qm, given.start))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, cast
 
 from confluent_kafka import (
     Consumer,
@@ -27,7 +27,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 
 from adapter.feeds.port import FeedError, FeedTopic, PartitionEnd, PartitionLost, Read
-from adapter.format.feeds import TopicRecord
+from adapter.format.feeds import Headers, TopicRecord
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import ASSIGNED, LOG, RECONNECTS, TIMINGS
 from adapter.ledger.port import RECORD_BYTES_MAX
@@ -110,13 +110,15 @@ class KafkaFeedConsumer:
         return FeedTopic(str(found.topic_id), tuple(sorted(one.id for one in found.partitions)))
 
     def first(self, partitions: Sequence[int]) -> dict[int, int]:
-        return self._offsets(partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+        return self._offsets(partitions, earliest)
 
     def ends(self, partitions: Sequence[int]) -> dict[int, int]:
-        return self._offsets(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        return self._offsets(partitions, latest)
 
     def since(self, partitions: Sequence[int], time_ms: int) -> dict[int, int]:
-        spec = OffsetSpec.for_timestamp(time_ms)  # type: ignore[no-untyped-call]
+        spec = OffsetSpec.for_timestamp(time_ms)
         found = self._offsets(partitions, spec)
         ends = self.ends([n for n, offset in found.items() if offset < 0])
         return found | ends
@@ -164,7 +166,7 @@ class KafkaFeedConsumer:
                 offset or 0,
                 _bytes(message.key()),
                 _bytes(message.value()),
-                [(name, _bytes(value)) for name, value in message.headers() or []],
+                _headers(message),
                 message.timestamp()[1],
             )
         if error.code() == KafkaError._PARTITION_EOF:
@@ -186,8 +188,8 @@ class KafkaFeedConsumer:
         return {place.partition: self._answer(found).offset for place, found in asked.items()}
 
     def _answer(self, future: Future[Any]) -> Any:
-        """Wait for an answer. The future's own exception is not raised: its traceback would keep the
-        client until a garbage collection.
+        """Wait for an answer. The future's own exception is not raised: its traceback would keep
+        the client until a garbage collection.
         """
         try:
             failure = future.exception(ANSWER_S + SPARE_S)
@@ -210,6 +212,15 @@ class KafkaFeedConsumer:
                 "READ and DESCRIBE it"
             )
         return FeedError(f"reading {self._topic} on {self._servers}: {describe(error)}")
+
+
+def _headers(message: Message) -> Headers | None:
+    """Return the headers of a record; None if the client cannot read them."""
+    try:
+        found = cast("list[tuple[str, object]]", message.headers() or [])
+    except UnicodeDecodeError:  # in the name of one
+        return None
+    return [(name, _bytes(value)) for name, value in found]
 
 
 def _bytes(value: object) -> bytes | None:

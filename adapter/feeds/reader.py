@@ -1,7 +1,7 @@
 """Reads the topic of one feed, in one thread, until the feed is another one.
 
-First it learns which partitions there are, and from where each is read; what nobody has decided yet
-is decided now, and told. Then it reads all of them, and hands on batches of one partition each,
+First it learns which partitions there are, and from where each is read; what is not decided yet is
+decided now, and told. Then it reads all of them, and hands on batches of one partition each,
 which follow each other without a gap. How much of a partition waits is bounded: one of which too
 much waits is paused, and the others are read on. What Kafka does not answer, or refuses, is tried
 again, after longer and longer pauses.
@@ -37,6 +37,7 @@ from adapter.feeds.port import (
     Read,
     SizedBatch,
 )
+from adapter.feeds.waiting import WaitingBytes
 from adapter.format.feeds import TopicRecord, message_of
 
 READ_S = 0.2
@@ -78,8 +79,7 @@ class FeedReader:
         self._next = dict(reading.offsets)
         """Up to where each partition was read and handed on."""
         self._ends: dict[int, int] = {}
-        self._held: dict[int, int] = {}
-        self._holding = threading.Lock()
+        self._waiting = WaitingBytes()
         self._paused: set[int] = set()
         self._shown: dict[int, int] = {}
         self._to_show: dict[int, int] = {}
@@ -109,8 +109,7 @@ class FeedReader:
 
     def note_taken(self, partition: int, size: int) -> None:
         """So many bytes of what was handed on wait no more."""
-        with self._holding:
-            self._held[partition] = self._held.get(partition, 0) - size
+        self._waiting.add(partition, -size)
 
     def show(self, offsets: dict[int, int]) -> None:
         """Let those who watch consumer groups see these positions, at the next sweep."""
@@ -119,8 +118,6 @@ class FeedReader:
     def figures(self, positions: dict[int, int]) -> FeedFigures:
         """Return its figures. positions: as the queue manager has them."""
         ends = dict(self._ends)
-        with self._holding:
-            held = sum(self._held.values())
         if self._stopped:
             state = "stopped"
         elif self._trouble:
@@ -136,7 +133,7 @@ class FeedReader:
             ends=ends,
             lag=sum(max(0, end - positions.get(n, end)) for n, end in ends.items()),
             records=self._records,
-            held_bytes=held,
+            held_bytes=sum(self._waiting.by_partition().values()),
             failures=self._failures,
         )
 
@@ -259,11 +256,8 @@ class FeedReader:
             raise FeedError(f"partitions {lost} of {self.reading.attributes.topic} were lost")
         if not batches:
             return
-        with self._holding:
-            for one in batches:
-                n = one.batch.partition
-                self._held[n] = self._held.get(n, 0) + one.size
         for one in batches:
+            self._waiting.add(one.batch.partition, one.size)
             self._next[one.batch.partition] = one.batch.next
         self._deliver(batches)
 
@@ -298,9 +292,7 @@ class FeedReader:
 
     def _look_at_room(self, consumer: FeedConsumer, partitions: int) -> None:
         most = max(HELD_BYTES_LEAST, HELD_BYTES // max(1, partitions))
-        with self._holding:
-            held = dict(self._held)
-        for n, size in held.items():
+        for n, size in self._waiting.by_partition().items():
             if n not in self._paused and size > most:
                 consumer.pause(n)
                 self._paused.add(n)

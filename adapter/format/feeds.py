@@ -13,7 +13,7 @@ import hashlib
 from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
-from adapter.core.contract.feeds import NO_VALUE, OFFSET, PARTITION, TOPIC, FedMessage
+from adapter.core.contract.feeds import NOT_A_MESSAGE, OFFSET, PARTITION, TOPIC, FedMessage
 from adapter.core.contract.message import ID_LENGTH, MessageData, Property
 
 TIMESTAMP, KEY = "KafkaTimestamp", "KafkaKey"
@@ -25,19 +25,19 @@ Headers = list[tuple[str, bytes | None]]
 
 
 class TopicRecord(Struct, gc=False):
-    """A record as it was read. time_ms: -1 if it has no time."""
+    """A record as it was read. headers: None if they are not valid. time_ms: -1 for none."""
 
     partition: int
     offset: int
     key: bytes | None
     value: bytes | None
-    headers: Headers = []
+    headers: Headers | None = []
     time_ms: int = -1
 
     @property
     def size(self) -> int:
         """Bound roughly what it takes in memory."""
-        names = sum(len(name) + len(value or b"") + 64 for name, value in self.headers)
+        names = sum(len(name) + len(value or b"") + 64 for name, value in self.headers or ())
         return len(self.value or b"") + len(self.key or b"") + names + 512
 
 
@@ -46,10 +46,9 @@ def message_of(record: TopicRecord, feed: FeedAttributes) -> FedMessage | None:
     if record.value is None and feed.tombstones == "SKIP":
         return None
     is_dead = record.value is None and feed.tombstones == "DEADLETTER"
+    is_dead = is_dead or record.headers is None
     properties = _origin(record, feed.topic) if feed.origin or is_dead else {}
-    message = MessageData(
-        body=record.value or b"", persistence=PERSISTENT, priority=feed.priority
-    )
+    message = MessageData(body=record.value or b"", persistence=PERSISTENT, priority=feed.priority)
     key = record.key
     if key is not None and (feed.key == "PROPERTY" or is_dead):
         properties[KEY] = _value_of(key)
@@ -57,9 +56,9 @@ def message_of(record: TopicRecord, feed: FeedAttributes) -> FedMessage | None:
         message.correlation_id = ident_of(key)
     elif key is not None and feed.key == "GROUPID":
         message.group_id = ident_of(key)
-    _add_headers(properties, record.headers, feed.headers)
+    _add_headers(properties, record.headers or [], feed.headers)
     message.properties = properties or None
-    return FedMessage(message, record.offset, NO_VALUE if is_dead else 0)
+    return FedMessage(message, record.offset, NOT_A_MESSAGE if is_dead else 0)
 
 
 def ident_of(key: bytes) -> bytes:

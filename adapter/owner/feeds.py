@@ -102,9 +102,7 @@ class Feeding:
         term = self._term
         if term is None:
             return {}
-        return {
-            name: self._figures_of(term.qm, name) for name in sorted(term.qm.feeds.by_name)
-        }
+        return {name: self._figures_of(term.qm, name) for name in sorted(term.qm.feeds.by_name)}
 
     def _figures_of(self, qm: QueueManager, name: str) -> FeedFigures:
         state = qm.feeds.by_name[name]

@@ -17,9 +17,9 @@ class ServerFigures(Struct, kw_only=True):
 
     movers: the figures of each, by its name. movers_hold: why something is not copied, or "".
     movers_parked: why a topic cannot be written, by its name. commands: of the command server, once
-    it was needed. network: of what reaches other queue managers. feeds: by their names. compiled_modules: 0 in pure
-    Python. process: "id", and "machine", its mark in hexadecimal ("" where the system does not
-    tell).
+    it was needed. network: of what reaches other queue managers. feeds: by their names.
+    compiled_modules: 0 in pure Python. process: "id", and "machine", its mark in hexadecimal (""
+    where the system does not tell).
     """
 
     queue_manager: str

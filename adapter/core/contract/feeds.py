@@ -13,8 +13,8 @@ from adapter.core.contract.message import MessageData
 
 TOPIC, PARTITION, OFFSET = "KafkaTopic", "KafkaPartition", "KafkaOffset"
 """Properties that say where a message was read."""
-NO_VALUE = 2110
-"""MQRC_FORMAT_ERROR: the record has no value, and so is no message."""
+NOT_A_MESSAGE = 2110
+"""MQRC_FORMAT_ERROR: the record has no value, or headers that are not valid."""
 
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?Z")
 _DAYS_BEFORE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
@@ -55,7 +55,7 @@ class FeedStart(Struct):
 
 
 def time_of(text: str) -> int | None:
-    """Return the ms since 1970 of a time of day in UTC; None if it is not one.
+    """Return the ms since 1970 of a time of day in UTC; None if the text is no time.
 
     >>> time_of("2000-03-01T00:00:01Z")
     951868801000
@@ -65,7 +65,7 @@ def time_of(text: str) -> int | None:
         return None
     year, month, day, hour, minute, second = (int(part or 0) for part in match.groups())
     is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    if not (1970 <= year and 1 <= month <= 12 and hour < 24 and minute < 60 and second < 60):
+    if not (year >= 1970 and 1 <= month <= 12 and hour < 24 and minute < 60 and second < 60):
         return None
     ends = (*_DAYS_BEFORE[1:], 365)
     if not 1 <= day <= ends[month - 1] - _DAYS_BEFORE[month - 1] + int(is_leap and month == 2):

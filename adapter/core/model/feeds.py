@@ -1,4 +1,4 @@
-"""From where the topics of feeds are read: what of each partition was put, so that nothing is twice.
+"""From where the topics of feeds are read, so that nothing is put twice, and nothing left out.
 
 Theory. A record of a topic has a place that is never given to another one: the topic's id, its
 partition, its offset. The position of a partition says that everything before it was put, or left

@@ -76,8 +76,7 @@ def decide_alter_object(qm: QueueManager, request: Request, command: AlterObject
     elif kind == SUBSCRIPTION:
         subscriptions.check_alteration(qm, name, command.attributes)
     elif kind == FEED:
-        altered = msgspec.structs.replace(_attributes(qm, kind, name), **command.attributes)
-        feeds.check(name, altered)
+        feeds.check_alteration(qm, name, command.attributes)
     elif kind == QUEUE_MANAGER:
         statistics.note_change(qm, command.attributes, request.now_ms)
     attributes = command.attributes

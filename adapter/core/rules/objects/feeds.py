@@ -6,6 +6,9 @@ What becomes of the records that are read: core.rules.drive.feeds.
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from msgspec import structs
 
 from adapter.core.attributes.feed import FEED, FeedAttributes
 from adapter.core.contract.commands import Request, SeekFeed
@@ -31,6 +34,13 @@ def check(name: str, feed: FeedAttributes) -> None:
     problem = _problem(feed)
     if problem:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
+
+
+def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    """Refuse what would make of a feed what cannot be one."""
+    feed = qm.objects[FEED, name]
+    assert isinstance(feed, FeedAttributes)
+    check(name, structs.replace(feed, **attributes))
 
 
 def _problem(feed: FeedAttributes) -> str:

@@ -68,13 +68,11 @@ class FeedReader:
         reading: FeedReading,
         topics: FeedTopics,
         deliver: Deliver,
-        sweep_s: float = SWEEP_S,
     ) -> None:
         self.reading = reading
         self._queue_manager = queue_manager
         self._topics = topics
         self._deliver = deliver
-        self._sweep_s = sweep_s
         self._topic_id = reading.topic_id
         self._next = dict(reading.offsets)
         """Up to where each partition was read and handed on."""
@@ -164,13 +162,13 @@ class FeedReader:
         """Read until it is stopped, or something fails."""
         self._paused.clear()
         assigned = self._sweep(consumer, set())
-        next_s = time.monotonic() + self._sweep_s
+        next_s = time.monotonic() + SWEEP_S
         while not self._stopping.is_set():
             self._look_at_room(consumer, len(assigned))
             self._hand_on(consumer, consumer.read(PAUSED_READ_S if self._paused else READ_S))
             if time.monotonic() > next_s:
                 assigned = self._sweep(consumer, assigned)
-                next_s = time.monotonic() + self._sweep_s
+                next_s = time.monotonic() + SWEEP_S
 
     def _sweep(self, consumer: FeedConsumer, assigned: set[int]) -> set[int]:
         """Begin to read partitions that are not read yet, and see where the ends are; returns which

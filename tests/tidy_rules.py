@@ -57,7 +57,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "client.message",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
         "ledger.kafka_settings ledger.port logs topics.admin watched",
-        "feeds": "core.attributes core.contract errors format ledger.failures "
+        "feeds": "core.attributes core.contract format ledger.failures "
         "ledger.kafka_settings ledger.port logs topics.admin watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.model "
         "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "

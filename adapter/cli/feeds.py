@@ -6,7 +6,6 @@ The options for attributes are made from core's one table of attributes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from typing import Any
 
 import click
@@ -17,9 +16,14 @@ from adapter.cli.queues import attribute_option, given
 from adapter.command import options
 from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.objects import KINDS
+from adapter.core.contract.results import ObjectDescription
 
 APPLICATION = "mqk feed"
 NEEDED = ("topic", "queue")
+NOT_READ: dict[str, Any] = {
+    "state": "starting", "why": "", "positions": {}, "ends": {}, "lag": 0, "records": 0,
+}  # fmt: skip
+"""What is known of a feed that is not read yet."""
 
 
 def attribute_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,20 +70,20 @@ def show(pattern: str, qmgr: str, as_json: bool) -> None:
     --json also shows the position and the end of each partition.
     """
     with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
-        found = qm.figures().get("feeds", {})
-    rows = {name: one for name, one in found.items() if fnmatchcase(name, pattern)}
+        figures = qm.figures().get("feeds", {})
+        found = [(one, figures.get(one.name, NOT_READ)) for one in qm.objects(FEED, pattern)]
     if as_json:
-        for name, one in rows.items():
-            output.emit({"feed": name} | one)
+        for one, of in found:
+            output.emit({"feed": one.name} | one.attributes | of)
         return
     headings = ("feed", "topic", "queue", "state", "partitions", "lag", "records", "why")
-    output.table(headings, [_row(name, one) for name, one in rows.items()])
+    output.table(headings, [_row(*one) for one in found])
 
 
-def _row(name: str, one: dict[str, Any]) -> tuple[object, ...]:
+def _row(one: ObjectDescription, of: dict[str, Any]) -> tuple[object, ...]:
     return (
-        name, one["topic"], one["queue"], one["state"], len(one["positions"]), one["lag"],
-        one["records"], one["why"],
+        one.name, one.attributes["topic"], one.attributes["queue"], of["state"].lower(),
+        len(of["positions"]), of["lag"], of["records"], of["why"],
     )  # fmt: skip
 
 

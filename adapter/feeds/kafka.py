@@ -40,9 +40,8 @@ AHEAD_KBYTES = 8 * 1024
 """What a consumer fetches ahead, of all partitions together."""
 READ_RECORDS = 500
 MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
-FORBIDDEN = frozenset(
-    {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
-)
+FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
+"""The group may be forbidden: it only shows positions."""
 LOST = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
 log = logging.getLogger("mqk.feeds")
@@ -158,19 +157,19 @@ class KafkaFeedConsumer:
         self._consumer.close()
 
     def _read(self, message: Message) -> Read | None:
-        partition, offset, error = message.partition(), message.offset(), message.error()
-        assert partition is not None, "it is of a topic that is read"
+        error = message.error()
+        partition, offset = message.partition() or 0, message.offset() or 0
         if error is None:
             return TopicRecord(
                 partition,
-                offset or 0,
+                offset,
                 _bytes(message.key()),
                 _bytes(message.value()),
                 _headers(message),
                 message.timestamp()[1],
             )
         if error.code() == KafkaError._PARTITION_EOF:
-            return PartitionEnd(partition, offset or 0)
+            return PartitionEnd(partition, offset)
         if error.code() in LOST:
             return PartitionLost(partition)
         if error.code() in MISSING | FORBIDDEN:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from adapter.core.attributes import broker
-from adapter.core.attributes.feed import FEED, FeedAttributes
+from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.objects import (
     KINDS,
     QUEUE_MANAGER,
@@ -59,7 +59,7 @@ def decide_define_object(qm: QueueManager, request: Request, command: DefineObje
     if kind == topics.TOPIC:
         topics.check_place(qm, name, command.attributes)
     elif kind == FEED:
-        feeds.check(name, FeedAttributes(**command.attributes))
+        feeds.check_new(qm, name, command.attributes)
     attributes = defaults.with_defaults(qm, kind, command.attributes)
     attributes |= {"created_ms": request.now_ms, "altered_ms": request.now_ms}
     return done(qm, request, [ObjectDefined(kind, name, attributes)])

@@ -29,8 +29,14 @@ PLACES_MAX = 10_000
 _PLACE = re.compile(r"(\d{1,10}):(\d{1,19})")
 
 
-def check(name: str, feed: FeedAttributes) -> None:
-    """Refuse what cannot be a feed."""
+def check_new(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    """Refuse what cannot be a feed, and one too many."""
+    if len(qm.feeds.by_name) >= qm.limits.feeds:
+        raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.feeds} feeds at most")
+    _check(name, FeedAttributes(**attributes))
+
+
+def _check(name: str, feed: FeedAttributes) -> None:
     problem = _problem(feed)
     if problem:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
@@ -40,7 +46,7 @@ def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) ->
     """Refuse what would make of a feed what cannot be one."""
     feed = qm.objects[FEED, name]
     assert isinstance(feed, FeedAttributes)
-    check(name, structs.replace(feed, **attributes))
+    _check(name, structs.replace(feed, **attributes))
 
 
 def _problem(feed: FeedAttributes) -> str:

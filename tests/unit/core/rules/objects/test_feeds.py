@@ -8,6 +8,7 @@ from adapter.core import inputs
 from adapter.core.attributes.feed import FEED
 from adapter.core.contract import commands as c
 from adapter.core.contract.feeds import FeedStart
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.core.model.feeds import FeedState
@@ -54,6 +55,16 @@ def test_what_is_no_feed_is_refused(given: dict[str, Any], says: str) -> None:
     assert says in refusal(client, c.DefineObject(FEED, "F", GIVEN | given))
     client.do(c.DefineObject(FEED, "F", GIVEN))
     assert says in refusal(client, c.AlterObject(FEED, "F", given))
+
+
+def test_feeds_are_bounded() -> None:
+    client = client_on("Q", limits=Limits(feeds=2))
+    for name in ("F", "G"):
+        client.do(c.DefineObject(FEED, name, GIVEN))
+    assert refusal(client, c.DefineObject(FEED, "H", GIVEN)) == "2 feeds at most"
+    client.do(c.DefineObject(FEED, "G", GIVEN, replace=True))
+    client.do(c.DeleteObject(FEED, "G"))
+    client.do(c.DefineObject(FEED, "H", GIVEN))
 
 
 def test_an_alteration_voids_what_was_read_and_keeps_the_position() -> None:

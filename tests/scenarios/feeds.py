@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from adapter.core import inputs
 from adapter.core.attributes.feed import FEED, FeedAttributes
-from adapter.core.contract.commands import Command, SeekFeed
+from adapter.core.contract import commands as c
 from adapter.core.contract.feeds import FedBatch, FeedStart
 from adapter.core.model.manager import QueueManager
 from adapter.format.feeds import TopicRecord, message_of
@@ -72,10 +72,9 @@ def _positions(qm: QueueManager, name: str) -> str:
     return " ".join(f"{n}:{offset}" for n, offset in sorted(offsets.items())) or "no position"
 
 
-def seek(_: World, __: Person, call: Call) -> Command:
+def seek(_: World, __: Person, call: Call) -> c.Command:
     """Let a feed read from elsewhere: NAME TO."""
-    return SeekFeed(call.words[0], call.words[1])
+    return c.SeekFeed(call.words[0], call.words[1])
 
 
 MANAGE = {"feed": feed, "read_from": begin}
-COMMANDS = {"seek": seek}

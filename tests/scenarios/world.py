@@ -575,7 +575,8 @@ COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
     "alt": World._alter_object,
     "del": World._delete_object,
     "dis": World._display_objects,
-    **(topics.COMMANDS | msmq.COMMANDS | broker.COMMANDS | feeds.COMMANDS),
+    **(topics.COMMANDS | msmq.COMMANDS | broker.COMMANDS),
+    "seek": feeds.seek,
 }
 MANAGE: dict[str, Callable[[World, Call], list[str]]] = {
     "advance": World._advance,

@@ -44,10 +44,10 @@ class FeedsModel:
         for topic, partition, first, until in self.stretches:
             values = self.records.get((topic, partition), {})
             found = [values[offset] for offset in range(first, until) if offset in values]
-            expected.setdefault(f"{partition}", []).extend(found)
-        for partition, values in expected.items():
+            expected.setdefault(str(partition), []).extend(found)
+        for name, all_of_it in expected.items():
             for kind, got in (("", self.got), (DEAD, self.dead)):
-                wanted = [one for one in values if one.startswith(DEAD) == bool(kind)]
-                of_partition = [one for one in got if one.split()[-2] == partition]
-                assert of_partition == wanted, f"partition {partition}: {of_partition}"
+                wanted = [one for one in all_of_it if one.startswith(DEAD) == bool(kind)]
+                of_partition = [one for one in got if one.split()[-2] == name]
+                assert of_partition == wanted, f"partition {name}: {of_partition}"
         assert all(one.split()[-2] in expected for one in self.got + self.dead), "never read"

@@ -4,7 +4,11 @@ import time
 from collections.abc import Callable, Mapping
 
 from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
+    AdminClient,
+    NewPartitions,
+    NewTopic,
+)
 
 import adapter
 

@@ -178,7 +178,9 @@ def test_each_record_is_put_once_whatever_crashes(site: Site, seed: int) -> None
             one = qm.get("Q", timeout=timeout)
             if one is None:
                 return False
-            found.append((int(one.properties["KafkaPartition"]), int(one.body)))  # type: ignore[arg-type]
+            partition = one.properties["KafkaPartition"]
+            assert isinstance(partition, int)
+            found.append((partition, int(one.body)))
         return True
 
     for _ in range(STEPS):

@@ -8,8 +8,9 @@ no message.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, cast
 
 from confluent_kafka import (
@@ -102,9 +103,10 @@ class KafkaFeedConsumer:
             ) from error
 
     def describe(self) -> FeedTopic:
-        asked = self._admin.describe_topics(
-            TopicCollection([self._topic]), request_timeout=ANSWER_S
-        )
+        with self._asking():
+            asked = self._admin.describe_topics(
+                TopicCollection([self._topic]), request_timeout=ANSWER_S
+            )
         found = self._answer(asked[self._topic])
         return FeedTopic(str(found.topic_id), tuple(sorted(one.id for one in found.partitions)))
 
@@ -124,25 +126,23 @@ class KafkaFeedConsumer:
 
     def assign(self, offsets: Mapping[int, int]) -> None:
         places = [TopicPartition(self._topic, n, offset) for n, offset in offsets.items()]
-        try:
+        with self._asking():
             self._consumer.incremental_assign(places)
-        except KafkaException as error:
-            raise self._failure(error) from error
 
     def pause(self, partition: int) -> None:
-        self._consumer.pause([TopicPartition(self._topic, partition)])
+        with self._asking():
+            self._consumer.pause([TopicPartition(self._topic, partition)])
 
     def resume(self, partition: int) -> None:
-        self._consumer.resume([TopicPartition(self._topic, partition)])
+        with self._asking():
+            self._consumer.resume([TopicPartition(self._topic, partition)])
 
     def read(self, timeout_s: float) -> list[Read]:
-        try:
+        with self._asking():
             first = self._consumer.poll(timeout_s)  # consume() would wait until all are there
             if first is None:
                 return []
             rest = self._consumer.consume(READ_RECORDS, 0)
-        except KafkaException as error:
-            raise self._failure(error) from error
         found = [self._read(one) for one in (first, *rest)]
         return [one for one in found if one is not None]
 
@@ -179,11 +179,13 @@ class KafkaFeedConsumer:
     def _offsets(self, partitions: Sequence[int], spec: OffsetSpec) -> dict[int, int]:
         if not partitions:
             return {}
-        asked = self._admin.list_offsets(
-            {TopicPartition(self._topic, n): spec for n in partitions},
-            isolation_level=IsolationLevel.READ_COMMITTED,
-            request_timeout=ANSWER_S,
-        )
+        places = {TopicPartition(self._topic, n): spec for n in partitions}
+        with self._asking():
+            asked = self._admin.list_offsets(
+                places,
+                isolation_level=IsolationLevel.READ_COMMITTED,
+                request_timeout=ANSWER_S,
+            )
         return {place.partition: self._answer(found).offset for place, found in asked.items()}
 
     def _answer(self, future: Future[Any]) -> Any:
@@ -197,6 +199,13 @@ class KafkaFeedConsumer:
         if isinstance(failure, KafkaException):
             raise self._failure(failure)
         return future.result()
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        try:
+            yield
+        except KafkaException as error:
+            raise self._failure(error) from error
 
     def _failure(self, error: KafkaException) -> FeedError:
         code = error_of(error).code()

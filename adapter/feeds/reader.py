@@ -193,7 +193,9 @@ class FeedReader:
     def _partitions(self, consumer: FeedConsumer) -> tuple[int, ...]:
         """Return the partitions of the topic, if it is still the one that was read."""
         found = consumer.describe()
-        if self._topic_id and found.topic_id != self._topic_id:
+        if not self._next:
+            self._topic_id = found.topic_id
+        if found.topic_id != self._topic_id:
             reading = self.reading
             raise FeedStopped(
                 f"topic {reading.attributes.topic} was deleted and made again, and what had not "
@@ -214,9 +216,8 @@ class FeedReader:
             offsets = consumer.since(partitions, time_ms)
         else:
             offsets = consumer.ends(partitions)
-        found = consumer.describe()
-        self._topic_id = self._topic_id or found.topic_id
-        self._partitions(consumer)
+        if consumer.describe().topic_id != self._topic_id:
+            raise FeedError(f"topic {self.reading.attributes.topic} was made again just now")
         self._next |= offsets
         reading = self.reading
         self._deliver([FeedStart(reading.feed, reading.version, self._topic_id, offsets)])

@@ -34,6 +34,8 @@ SHOW_LOOKS = 8
 ROOM_S = 0.01
 UNDURABLE_BYTES_MAX = 16 * 1024 * 1024
 """A quarter of what clients may have there."""
+REASONS_MAX = 3
+"""Different ones, of partitions that wait, in the figures of a feed."""
 AT_ONCE = 20
 """Batches given in one go; clients come between."""
 
@@ -123,7 +125,7 @@ class Feeding:
             )
         elif state.blocked and found.state == "running":
             found.state = "waiting"
-            found.why = "; ".join(dict.fromkeys(state.blocked.values()))
+            found.why = "; ".join(list(dict.fromkeys(state.blocked.values()))[:REASONS_MAX])
         return found
 
     # Which feeds are read.

@@ -84,17 +84,22 @@ def _plan_put(
         if reason in PASSING:
             return f"queue {feed.queue} {PASSING[reason]}"
         code = code_of(reason)
+    record = f"offset {one.offset} of partition {batch.partition}"
     if feed.refused == "WAIT" and not one.code:
-        return f"offset {one.offset} cannot be put on queue {feed.queue}: reason {code}"
+        past = f"`mqk feed seek {batch.feed} {batch.partition}:{one.offset + 1}` leaves it out"
+        return f"{record} cannot be put on queue {feed.queue}: reason {code}; {past}"
     place = {TOPIC: feed.topic, PARTITION: batch.partition, OFFSET: one.offset}
     message.properties = (message.properties or {}) | place
     reason = plan.bury([message], feed.queue, code)
     if reason is None:
         return ""
-    dead = plan.qm.attributes.dead_letter_queue
-    name = f"dead-letter queue {dead}" if dead else "there is no dead-letter queue (DEADQ), which"
-    why = PASSING.get(reason, "cannot take it")
-    return f"offset {one.offset} is a dead letter (reason {code}), and {name} {why}"
+    name = plan.qm.attributes.dead_letter_queue
+    why = f"dead-letter queue {name} {PASSING.get(reason, 'does not take it')}"
+    if reason is Reason.QUEUE_NOT_FOUND:
+        why = (
+            f"dead-letter queue {name} does not exist" if name else "define one (ALTER QMGR DEADQ)"
+        )
+    return f"{record} is for the dead-letter queue, with reason {code}: {why}"
 
 
 def _note_blocked(
@@ -117,8 +122,8 @@ def decide_start(qm: QueueManager, start: FeedStart) -> list[Record]:
     state = qm.feeds.of_version(start.feed, start.version)
     if state is None or state.topic_id not in ("", start.topic_id):
         return []
-    new = sorted(start.offsets.items() - state.offsets.items())
-    positions = [part for n, at in new if n not in state.offsets for part in (n, at)]
+    new = sorted(item for item in start.offsets.items() if item[0] not in state.offsets)
+    positions = [part for place in new for part in place]
     return [FeedMoved(start.feed, start.topic_id, positions)] if positions else []
 
 

@@ -218,7 +218,10 @@ def test_it_waits_where_the_feed_says_so(queue: str, fields: dict[str, Any], cod
     at.begin(p0=0, p1=0)
     messages = [FedMessage(MessageData(body=b"a", persistence=1, **fields), 0)]
     at.feed(0, messages=messages)
-    assert at.state.blocked == {0: f"offset 0 cannot be put on queue {queue}: reason {code}"}
+    assert at.state.blocked == {
+        0: f"offset 0 of partition 0 cannot be put on queue {queue}: reason {code}; "
+        "`mqk feed seek F 0:1` leaves it out"
+    }
     assert at.bodies(handle=2) == []
     if queue == "Q":
         at.feed(0, "b", partition=1)
@@ -232,7 +235,13 @@ def test_it_waits_if_there_is_no_room_for_dead_letters() -> None:
     at = Site("Q", "DEAD", queue="NOWHERE")
     at.begin(p0=0)
     at.feed(0, "a")
-    assert "there is no dead-letter queue (DEADQ)" in at.state.blocked[0]
+    assert at.state.blocked[0] == (
+        "offset 0 of partition 0 is for the dead-letter queue, with reason 2085: "
+        "define one (ALTER QMGR DEADQ)"
+    )
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "GONE"}))
+    at.feed(0, "a")
+    assert at.state.blocked[0].endswith("dead-letter queue GONE does not exist")
     at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
     at.client.do(c.AlterQueue("DEAD", {"inhibit_put": True}))
     at.feed(0, "a")

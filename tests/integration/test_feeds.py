@@ -2,22 +2,30 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 import adapter
-from adapter.feeds.kafka import group_of
+from adapter.core.attributes.feed import FeedAttributes
+from adapter.core.contract.feeds import FedBatch, FeedStart
+from adapter.demo.proxy import Proxy
+from adapter.feeds.kafka import KafkaFeedTopics, group_of
+from adapter.feeds.port import FeedReading, SizedBatch
+from adapter.feeds.readers import FeedReaders
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
+from tests.support.backlog import until
 from tests.support.feed_site import WITHIN_S, OthersTopic, await_feed, bodies
 from tests.support.server_process import ServerProcess
 
 RECORDS = 20_000
 PARTITIONS = 6
 KILLS = 5
+CUTS = 5
 
 
 @pytest.fixture
@@ -217,6 +225,47 @@ def test_positions_are_shown_as_offsets_of_a_consumer_group(
         assert time.monotonic() < deadline_s, place
         time.sleep(0.1)
     watcher.close()
+
+
+def test_a_reader_whose_connections_are_cut_reads_on(kafka: LocalKafka, topic: OthersTopic) -> None:
+    topic.add_partitions(2)
+    batches: list[FedBatch] = []
+    broke: list[str] = []
+
+    def deliver(found: Sequence[FeedStart | SizedBatch]) -> None:
+        batches.extend(one.batch for one in found if isinstance(one, SizedBatch))
+
+    def bodies_of(partition: int) -> list[bytes]:
+        mine = [one for one in batches if one.partition == partition]
+        assert [one.start for one in mine[1:]] == [one.next for one in mine[:-1]]
+        return [each.message.body for one in mine for each in one.messages]
+
+    def has_read(count: int) -> bool:
+        return all(len(bodies_of(n)) == count for n in range(2))
+
+    topics = KafkaFeedTopics(kafka.proxied_bootstrap_servers)
+    readers = FeedReaders("QM1", topics, broke.append)
+    feed = FeedAttributes(topic=topic.name, queue="Q")
+    with Proxy(*kafka.behind_proxy(1), listen_port=proxied_port(kafka)) as proxy:
+        readers.read({"F": FeedReading("F", 1, feed, "EARLIEST", "", {})}, deliver)
+        values: list[bytes] = []
+        for n in range(CUTS):
+            some = [b"%d" % number for number in range(100 * n, 100 * n + 100)]
+            values += some
+            for partition in range(2):
+                topic.produce(*some[:50], partition=partition)
+            proxy.cut()
+            for partition in range(2):
+                topic.produce(*some[50:], partition=partition)
+            until(partial(has_read, len(values)))
+        readers.stop()()
+    assert [bodies_of(n) for n in range(2)] == [values, values]
+    assert not broke
+
+
+def proxied_port(kafka: LocalKafka) -> int:
+    """Return the port at which the proxy is to listen."""
+    return int(kafka.proxied_bootstrap_servers.rpartition(":")[2])
 
 
 def test_each_record_is_put_once_whatever_is_killed(

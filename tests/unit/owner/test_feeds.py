@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import adapter
+from adapter import logs
 from adapter.feeds import reader
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.owner import feeds
@@ -27,6 +28,7 @@ class Site:
     """A queue manager in memory, the topic `orders`, and a connection."""
 
     def __init__(self) -> None:
+        logs.quieten()
         self.topics = MemoryTopics()
         self.topics.create("orders")
         log = MemoryLog("QM1 in memory")

@@ -2,12 +2,12 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 import adapter
 from adapter.core.attributes.feed import FeedAttributes
@@ -26,6 +26,7 @@ RECORDS = 20_000
 PARTITIONS = 6
 KILLS = 5
 CUTS = 5
+TRANSACTION = 200
 
 
 @pytest.fixture
@@ -271,34 +272,46 @@ def proxied_port(kafka: LocalKafka) -> int:
 def test_each_record_is_put_once_whatever_is_killed(
     kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
 ) -> None:
+    """The owner is killed with SIGKILL, while transactions commit and abort on the topic."""
     topic = OthersTopic(kafka.bootstrap_servers, unique_name("orders"), PARTITIONS)
-    producer = topic.producer()
+    producer = topic.producer(**{"transactional.id": topic.name, "linger.ms": "5"})
+    producer.init_transactions(WITHIN_S)
     name = unique_name("QM")
     with ServerProcess(name, kafka.bootstrap_servers, tmp_path) as server:
         server.start()
         with adapter.connect(server.address) as qm:
             qm.define_queue("ORDERS", msg_delivery_sequence="FIFO")
             qm.define_object("feed", "F", topic=topic.name, queue="ORDERS")
-            for n in range(RECORDS):
-                producer.produce(topic.name, b"%d" % n, partition=n % PARTITIONS)
-                if n % 1000 == 0:
-                    producer.poll(0)
-            for _ in range(KILLS):
-                before = sum(dict(qm.figures()["feeds"].get("F", {}).get("positions", {})).values())
-                await_feed(
-                    qm,
-                    "F",
-                    lambda one, before=before: (  # type: ignore[misc]
-                        sum(one["positions"].values()) > min(RECORDS - 1, before + 500)
-                    ),
-                )
+            for first in range(0, RECORDS, RECORDS // KILLS):
+                before = read_of(qm)
+                for at in range(first, first + RECORDS // KILLS, TRANSACTION):
+                    transact(producer, topic.name, range(at, at + TRANSACTION))
+                deadline_s = time.monotonic() + WITHIN_S
+                while read_of(qm) < before + TRANSACTION:
+                    assert time.monotonic() < deadline_s
                 server.kill()
                 server.start()
-            assert producer.flush(WITHIN_S) == 0
             by_partition: dict[object, list[int]] = defaultdict(list)
-            for work in qm.queue("ORDERS").units(500, timeout=2):
+            for work in qm.queue("ORDERS").units(500, timeout=3):
                 with work:
                     for one in work.messages:
                         by_partition[one.properties["KafkaPartition"]].append(int(one.body))
     for n in range(PARTITIONS):
         assert by_partition[n] == list(range(n, RECORDS, PARTITIONS))
+
+
+def read_of(qm: adapter.Connection) -> int:
+    """Return how many offsets the feed F has read, of all partitions."""
+    found = qm.figures()["feeds"].get("F")
+    return sum(found["positions"].values()) if found else 0
+
+
+def transact(producer: Producer, topic: str, numbers: Iterable[int]) -> None:
+    """Produce these numbers in a transaction, and others before it in one that is aborted."""
+    for ends in (producer.abort_transaction, producer.commit_transaction):
+        producer.begin_transaction()
+        for number in numbers:
+            value = number if ends == producer.commit_transaction else -number
+            producer.produce(topic, b"%d" % value, partition=number % PARTITIONS)
+        assert producer.flush(WITHIN_S) == 0  # so that what is aborted is there
+        ends(WITHIN_S)

@@ -24,6 +24,7 @@ from adapter.client.connection import Connection, connect
 from adapter.client.consumer import Consumer
 from adapter.client.message import DeadLetter, Message, PutResult
 from adapter.client.queue import Queue
+from adapter.client.reconnecting import Reconnected
 from adapter.client.retry import Retry
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription
@@ -95,6 +96,7 @@ __all__ = [
     "Queue",
     "QueueFull",
     "QueueNotFound",
+    "Reconnected",
     "Retry",
     "Schemas",
     "Subscription",

@@ -3,6 +3,9 @@
     with adapter.testing.queue_manager() as manager:
         qm = manager.connect()
 
+    async with adapter.testing.aio_queue_manager() as manager:
+        qm = await manager.connect()
+
 The queue manager runs on an event loop in a thread of its own and also listens on a loopback port,
 so that other processes reach it. In memory, the ledger outlives restarts and crashes, not the
 process. This module knows how things are wired; it knows no rule of queues.
@@ -13,16 +16,17 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from itertools import islice
 from typing import Any, Literal, TypeVar
 
 import uvloop
 
-from adapter import logs
+from adapter import aio, logs
 from adapter.administration.mqsc import execute
+from adapter.aio.connection import connect_in_process as connect_task
 from adapter.client.connection import Connection, connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract.limits import Limits
@@ -136,6 +140,13 @@ class TestQueueManager:
         adapter.connect(manager.address) connects over TCP.
         """
         return connect_in_process(self._loop, self._accept, **options)
+
+    async def connect_aio(self, **options: Any) -> aio.Connection:
+        """Connect with adapter.aio, within this process; the options are those of connect().
+
+        The event loop may be any but the queue manager's own.
+        """
+        return await connect_task(self._loop, self._accept, **options)
 
     def connect_msmq(self, computer: str | None = None) -> Host:
         """Connect as a program of MSMQ, within this process. computer: see msmq.connect()."""
@@ -263,6 +274,94 @@ class AdvancingClock:
         self._tick()
 
 
+class AioTestQueueManager:
+    """A queue manager in this process, for tests that are coroutines.
+
+    It has what TestQueueManager has, with await: while it stops or starts, the event loop runs.
+    """
+
+    def __init__(self, manager: TestQueueManager) -> None:
+        self._manager = manager
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._manager.name
+
+    @property
+    def address(self) -> str:
+        """HOST:PORT, the same after every restart."""
+        return self._manager.address
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it runs: it was started, and has not been stopped or crashed."""
+        return self._manager.is_running
+
+    @property
+    def clock(self) -> AioAdvancingClock:
+        """The manual clock; ValueError if the queue manager runs on the machine's."""
+        return AioAdvancingClock(self._manager.clock)
+
+    async def connect(self, **options: Any) -> aio.Connection:
+        """Connect with adapter.aio, within this process; the options are those of adapter.connect.
+
+        adapter.aio.connect(manager.address) connects over TCP.
+        """
+        return await self._manager.connect_aio(**options)
+
+    async def mqsc(self, text: str) -> str:
+        """Do MQSC commands, a line each, and return what `mqk mqsc` would print."""
+        return await asyncio.to_thread(self._manager.mqsc, text)
+
+    async def start(self) -> None:
+        """Start, after a stop or a crash, on the same ledger."""
+        await asyncio.to_thread(self._manager.start)
+
+    async def stop(self, *, quiesce_s: float = 0.0) -> None:
+        """Stop cleanly: units in flight are backed out, after this time if they have not ended."""
+        await asyncio.to_thread(self._manager.stop, quiesce_s=quiesce_s)
+
+    async def restart(self) -> None:
+        """Stop cleanly and start again on the same ledger."""
+        await asyncio.to_thread(self._manager.restart)
+
+    async def crash(self) -> None:
+        """Let the owner die without a word; start() brings another one."""
+        await asyncio.to_thread(self._manager.crash)
+
+    async def drop_next_reply(self) -> None:
+        """Break the connection that the next reply would have gone to, instead of sending it."""
+        await asyncio.to_thread(self._manager.drop_next_reply)
+
+    async def corrupt(self, queue: str, position: int = 0) -> None:
+        """Damage a stored message; see TestQueueManager.corrupt()."""
+        await asyncio.to_thread(self._manager.corrupt, queue, position)
+
+    async def statistics(self) -> dict[str, Any]:
+        """Return the server's figures."""
+        return await asyncio.to_thread(self._manager.statistics)
+
+
+class AioAdvancingClock:
+    """The manual clock of an AioTestQueueManager."""
+
+    def __init__(self, clock: AdvancingClock) -> None:
+        self._clock = clock
+
+    def now_ms(self) -> int:
+        """Return the time it shows, in milliseconds since the epoch."""
+        return self._clock.now_ms()
+
+    async def advance(self, seconds: float) -> None:
+        """Let time pass; what became due has been done when this returns."""
+        await asyncio.to_thread(self._clock.advance, seconds)
+
+    async def step(self, seconds: float) -> None:
+        """Set the time of day ahead, or back; see AdvancingClock.step()."""
+        await asyncio.to_thread(self._clock.step, seconds)
+
+
 def _damage(loop: OwnerLoop, name: str, position: int) -> None:
     """Let the content of a message leave memory: there is no topic to read it back from."""
     names = (name, key_of(name), name.removeprefix(".\\").lower())
@@ -307,6 +406,26 @@ def queue_manager(
     """
     with _running(name, clock, bootstrap_servers, settings, None) as manager:
         yield manager
+
+
+@asynccontextmanager
+async def aio_queue_manager(
+    name: str = "QM1",
+    *,
+    clock: Literal["manual"] | None = None,
+    bootstrap_servers: str | None = None,
+    **settings: Any,
+) -> AsyncIterator[AioTestQueueManager]:
+    """Run a queue manager in this process, for tests that are coroutines.
+
+    The arguments and errors are those of queue_manager().
+    """
+    running = queue_manager(name, clock=clock, bootstrap_servers=bootstrap_servers, **settings)
+    manager = await asyncio.to_thread(running.__enter__)
+    try:
+        yield AioTestQueueManager(manager)
+    finally:
+        await asyncio.to_thread(running.__exit__, None, None, None)
 
 
 @contextmanager

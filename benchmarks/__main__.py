@@ -31,6 +31,7 @@ from benchmarks import (
     switching,
     triggers,
     verbs,
+    web,
 )
 from benchmarks.results import RESULTS, Rows, is_met, save, show, target
 
@@ -81,6 +82,7 @@ PARTS = {
     "replicated": Part(verbs.measure_replicated, "3 brokers, replication 3", brokers=3),
     "lag": Part(lag.measure, "movers under full load for two minutes"),
     "spark": Part(spark.measure, "what Spark reads of queues, beside plain Kafka"),
+    "web": Part(web.measure, "a web service of FastAPI, and how late its loop is"),
     "scale": Part(scale.measure, "a million messages waiting"),
 }
 

@@ -70,7 +70,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "channel": "addresses wire core.contract core.mq_layouts core.attributes errors",
         "client": "channel network.lookup registry.port registry.rest registry.values "
         "topics.events wire core.contract core.mq_layouts core.attributes errors",
-        "aio": "addresses channel client registry.port watched wire core.contract "
+        "aio": "addresses channel client registry.port registry.values watched wire core.contract "
         "core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
@@ -78,17 +78,17 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.attributes "
         "core.contract",
         "services": "channel client launch mq_constants errors core.mq_layouts",
-        "workers": "channel client errors watched",
+        "workers": "aio channel client errors watched",  # coroutine functions run on aio
         "mqi": "administration channel character_sets launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
         "msmq": "channel core.contract core.attributes errors launch watched",
         "servicebroker": "channel core.contract core.attributes errors launch watched",
-        "toplevel": "adapter kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
+        "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
         "server": "feeds network owner wire core.contract core.attributes core.inputs format "
         "ledger movers registry topics errors config launch logs watched addresses compiled memory "
         "texts web administration.pcf.command_server",
-        "testing": "adapter administration.mqsc channel client config core errors feeds format "
+        "testing": "adapter administration.mqsc aio channel client config core errors feeds format "
         "ledger localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",
         "demo": "adapter channel client core.contract errors format launch localkafka mqi "
@@ -153,7 +153,7 @@ ENTRY_POINTS = frozenset(
         *("adapter.cli.main", "adapter.testing", "adapter.kafka", "adapter.mqi.trigger_monitor"),
         "adapter.localkafka.container",
         *("adapter.toplevel.ibmmqc", "adapter.toplevel.pymqe", "adapter.toplevel.pyspark_mq"),
-        "adapter.toplevel.mqk",
+        *("adapter.toplevel.mqk", "adapter.toplevel.pytest_mqk"),
     }
 )
 # sys.executable is for launch.python(), which keeps the working directory's modules out; doctor

@@ -20,7 +20,9 @@ TWICE = frozenset(
 """Names that two classes have: a record, whose name is in the ledger's schema, and an error that
 programs catch. The list may only become shorter."""
 
-PUBLISHED = frozenset({"BrowsedMessage", "Connection", "Message", "Queue", "Unit"})
+PUBLISHED = frozenset(
+    {"BrowsedMessage", "Connection", "Consumer", "Message", "Queue", "Subscription", "Unit"}
+)
 """Names that two faces publish: each those of its own field, and adapter.aio those of adapter."""
 
 

@@ -12,7 +12,17 @@ tasks of the event loop that it was made in.
 
 from adapter.aio.browse import BrowsedMessage
 from adapter.aio.connection import Connection, connect
+from adapter.aio.consumer import Consumer
 from adapter.aio.queue import Queue
+from adapter.aio.subscription import Subscription
 from adapter.aio.unit import Unit
 
-__all__ = ["BrowsedMessage", "Connection", "Queue", "Unit", "connect"]
+__all__ = [
+    "BrowsedMessage",
+    "Connection",
+    "Consumer",
+    "Queue",
+    "Subscription",
+    "Unit",
+    "connect",
+]

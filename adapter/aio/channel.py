@@ -11,25 +11,45 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakMethod
 
 from adapter import watched
+from adapter.aio.commits import TaskCommits
 from adapter.aio.link import TaskHandshake, TaskLink
 from adapter.aio.recovery import TaskRecovery
 from adapter.aio.waiting import await_answers, await_outcomes, let_cancel
 from adapter.channel.books import ChannelBooks
+from adapter.channel.commits import IN_FLIGHT_MAX
 from adapter.channel.forking import disown_in_child
 from adapter.channel.link.port import Link
 from adapter.channel.numbering import UNANSWERED_MAX
 from adapter.channel.requests import Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
+from adapter.channel.steps import Steps
 from adapter.channel.timeouts import Timeouts
 from adapter.errors import ConnectionClosed, LimitReached, WrongEventLoop
 
+ResultT = TypeVar("ResultT")
+ArgumentT = TypeVar("ArgumentT")
+
 SPARE = 64
 """Numbered commands that may be sent without a wait for room: commits, and what is given back."""
+
+
+def _weakly(method: Callable[[ArgumentT], None]) -> Callable[[ArgumentT], None]:
+    """Return a call of a method which does not keep its object: what the event loop keeps must not
+    keep a connection that programs have dropped."""
+    weak = WeakMethod(method)
+
+    def call(argument: ArgumentT) -> None:
+        alive = weak()
+        if alive is not None:
+            alive(argument)
+
+    return call
 
 
 class TaskChannel(ChannelBooks):
@@ -37,17 +57,19 @@ class TaskChannel(ChannelBooks):
 
     def __init__(self, handshake: TaskHandshake, timeouts: Timeouts) -> None:
         super().__init__(handshake, timeouts)
-        self._loop = asyncio.get_running_loop()
-        self._sender = Sender(self._state)
-        self._recovery = TaskRecovery(self._state, handshake, self._sender, self._arrived)
         self._keeper: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+        self.commits = TaskCommits(IN_FLIGHT_MAX)
+        """Of units that did not wait for the outcome."""
+        self._sender = Sender(self._state)
+        self._recovery = TaskRecovery(self._state, handshake, self._sender, _weakly(self._arrived))
         self._for_room: deque[asyncio.Future[None]] = deque()
         disown_in_child(self)
 
     async def connect_first(self) -> None:
         """Make the first link; raises the error that the caller of connect() gets."""
         await self._recovery.connect_first()
-        self._keeper = watched.task("reconnection", self._recovery.keep(), self._fail)
+        self._keeper = watched.task("reconnection", self._recovery.keep(), _weakly(self._fail))
 
     def check_usable(self) -> None:
         """Refuse another event loop or thread, a forked child, and a closed connection."""
@@ -63,6 +85,15 @@ class TaskChannel(ChannelBooks):
             )
         if self._closing.is_set():
             raise ConnectionClosed(self._state.why_closed)
+
+    @property
+    def caller(self) -> str:
+        """The task that calls; without one the thread."""
+        with suppress(RuntimeError):  # no event loop runs here: the call is refused later
+            task = asyncio.current_task()
+            if task is not None:
+                return f"task {task.get_name()}"
+        return super().caller
 
     def disown(self) -> None:
         """Close it in a forked child, without a word; see forking."""
@@ -114,11 +145,24 @@ class TaskChannel(ChannelBooks):
         """
         await self.room()
         self.submit(requests, unit)
+        await self._await_or_abandon(requests)
+
+    async def run(self, steps: Steps[ResultT]) -> ResultT:
+        """Drive a verb; return its result. The outcome of what is durable comes first, as decide()
+        has it; for anything else a cancellation comes at once."""
         try:
-            await await_answers(requests)
-        except asyncio.CancelledError:
-            self._outstanding.abandon(requests)
-            raise
+            while True:
+                requests = next(steps)
+                if not requests:
+                    await self.room()
+                elif any(request.durable for request in requests):
+                    await self.await_outcomes(requests)
+                else:
+                    await self._await_or_abandon(requests)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        finally:
+            steps.close()
 
     async def decide(self, requests: list[Pending]) -> None:
         """Like ask(), but what has been sent gets its answer before a cancellation comes."""
@@ -130,6 +174,13 @@ class TaskChannel(ChannelBooks):
         """Wait for the answers to these submitted requests; a cancellation comes behind them."""
         await await_outcomes(requests, self._outstanding.abandon)
 
+    async def _await_or_abandon(self, requests: Sequence[Pending]) -> None:
+        try:
+            await await_answers(requests)
+        except asyncio.CancelledError:
+            self._outstanding.abandon(requests)
+            raise
+
     def abandon(self, requests: Sequence[Pending]) -> None:
         """Nothing waits for these any more."""
         self._outstanding.abandon(requests)
@@ -138,6 +189,13 @@ class TaskChannel(ChannelBooks):
         """Have units backed out, and do not wait for it."""
         self._outstanding.let_go.extend(units)
         self._send_closes()
+
+    def let_go_of(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out in the next turn of the event loop; see ChannelBooks."""
+        self._outstanding.let_go.extend(units)
+        if not self._closing.is_set():
+            with suppress(RuntimeError):  # the event loop is closed, and the link with it
+                self._loop.call_soon_threadsafe(self._send_closes)
 
     def close_soon(self, handle: Handle) -> None:
         """Have a handle closed, and do not wait for it."""
@@ -223,12 +281,23 @@ class TaskChannel(ChannelBooks):
         """End the link and the task, and settle what is left."""
         state = self._state
         if state.link is not None:
-            state.traffic.bytes_received += state.link.bytes_received
             self._recovery.lose(state.link, "closed")
         state.outstanding.give_up(why, ConnectionClosed)
         self._make_room()
         if self._keeper is not None and self._keeper is not asyncio.current_task():
             self._keeper.cancel()
+
+    def __del__(self) -> None:
+        """End the link and the task of a connection that no program can close any more."""
+        keeper, link = self._keeper, self._state.link
+        if keeper is None or self._closing.is_set():
+            return
+        self._closing.set()
+        with suppress(RuntimeError):  # the event loop is closed, and both have ended with it
+            self._loop.call_soon_threadsafe(keeper.cancel)
+            if link is not None:
+                self._loop.call_soon_threadsafe(link.shutdown)
+        self._warn_unclosed()
 
     def statistics(self) -> dict[str, Any]:
         """Figures of this connection since it was made."""

@@ -32,8 +32,12 @@ from adapter.errors import BackedOut
 async def take(
     channel: TaskChannel, handle: Handle, command: c.Get, unit: TaskUnit | None
 ) -> list[Delivered]:
-    """Get messages, in a unit or so that they are gone when this returns."""
-    if unit is not None or not command.wait_ms:
+    """Get messages, in a unit or so that they are gone when this returns.
+
+    The messages of a group are got in units or outside of them, not both: in logical order a get
+    without a wait has a unit of its own too.
+    """
+    if unit is not None or not (command.wait_ms or command.options & c.LOGICAL_ORDER):
         request = get_request(handle, command, unit)
         return (await perform(channel, unit, [request], request, Messages)).messages
     until_s = time.monotonic() + command.wait_ms / 1000

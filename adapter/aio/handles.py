@@ -9,7 +9,7 @@ import asyncio
 import weakref
 
 from adapter.aio.channel import TaskChannel
-from adapter.channel.requests import Handle, open_request
+from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.verbs import close_request
 from adapter.core.contract import commands as c
 from adapter.errors import NotOpen
@@ -24,18 +24,25 @@ async def open_handle(
     if handle is None:
         handle = channel.new_handle(name, modes)
         handle.selection = selection
-    request = open_request(handle)
-    channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
+    await ask_to_open(channel, open_request(handle), handle)
+    return handle
+
+
+async def ask_to_open(channel: TaskChannel, request: Pending, *handles: Handle) -> None:
+    """Ask for what opens handles; they are opened again whenever needed if that is granted."""
+    for handle in handles:
+        channel.keep_handle(handle)  # first: the connection may be lost right behind the answer
     try:
         await channel.ask([request])
         channel.check_opened(request)
     except asyncio.CancelledError:
-        channel.close_soon(handle)  # it may have been opened
+        for handle in handles:
+            channel.close_soon(handle)  # it may have been opened
         raise
     except BaseException:
-        channel.drop_handle(handle)
+        for handle in handles:
+            channel.drop_handle(handle)
         raise
-    return handle
 
 
 async def close_handles(channel: TaskChannel, handles: list[Handle]) -> None:
@@ -56,7 +63,8 @@ class TaskHandles:
         """selection: of the handles that messages are got or browsed by."""
         self.is_closing = False
         self.closing = asyncio.Event()
-        self._lock = asyncio.Lock()
+        self.lock = asyncio.Lock()
+        """Held while a handle is opened."""
         self._channel = channel
         self._selection = selection
         self._open: dict[int, Handle] = {}
@@ -74,7 +82,7 @@ class TaskHandles:
         handle = self._open.get(modes)
         if handle is not None and handle.is_open:
             return handle
-        async with self._lock:
+        async with self.lock:
             self.check_open(name)
             handle = self._open.get(modes)
             if handle is None or not handle.is_open:
@@ -85,25 +93,28 @@ class TaskHandles:
         return handle
 
     async def output(self, name: str, options: int) -> Handle:
-        """Return an open handle for a put with these options: one that may set the context, once
-        a put has done so."""
+        """Return an open handle for a put with these options.
+
+        Once a put sets the context, or is in logical order, all go by a handle that may do both:
+        what is put in logical order has to go by one.
+        """
         if options:
             self._output = c.OUTPUT | c.SET_CONTEXT
         return await self.get(name, self._output)
 
     def add(self, handle: Handle) -> None:
-        """Have close() close a handle that a browse has opened for itself."""
+        """Have close() close a handle that was not opened here."""
         self._open[-handle.number] = handle
 
     def forget(self, handle: Handle) -> None:
-        """Leave the closing of such a handle to the browse."""
+        """Leave the closing of such a handle to its opener."""
         self._open.pop(-handle.number, None)
 
     async def close(self) -> None:
         """Close every handle; none is opened any more."""
         self.is_closing = True
         self.closing.set()
-        async with self._lock:
+        async with self.lock:
             handles = list(self._open.values())
             self._open.clear()
         await close_handles(self._channel, handles)

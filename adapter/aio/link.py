@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from adapter import addresses
-from adapter.channel.addresses import Address
+from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.connecting import ConnectOptions, names_by
 from adapter.channel.conversation import Conversation, Introduction, frames_of, why_none
+from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, WhileFull
 from adapter.channel.link.tcp import keep_alive
 from adapter.wire.codec import FrameBuffer, Payload
@@ -31,8 +33,8 @@ ResultT = TypeVar("ResultT")
 class TaskLink(asyncio.Protocol):
     """A Link of one event loop. arrived: called when there is something to receive."""
 
-    def __init__(self, address: Address) -> None:
-        self.peer = str(address)
+    def __init__(self, peer: str) -> None:
+        self.peer = peer
         self.bytes_received = 0
         self.arrived: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
@@ -50,7 +52,9 @@ class TaskLink(asyncio.Protocol):
         """See asyncio.Protocol."""
         self._transport = made = cast("asyncio.Transport", transport)
         made.set_write_buffer_limits(high=BUFFER_BYTES)
-        keep_alive(made.get_extra_info("socket"), TIMINGS)
+        sock = made.get_extra_info("socket")
+        if sock is not None:
+            keep_alive(sock, TIMINGS)
 
     def data_received(self, data: bytes) -> None:
         """See asyncio.Protocol."""
@@ -161,29 +165,38 @@ def _wake(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
+class TaskDialer(Protocol):
+    """A place where a queue manager may be."""
+
+    async def dial(self, timeout_s: float) -> TaskLink:
+        """Connect within a time. Raises HostNotReached."""
+
+
 class TaskHandshake(Introduction):
     """Opens links to one queue manager, from tasks."""
 
-    def __init__(self, places: Sequence[Address], options: ConnectOptions) -> None:
+    def __init__(self, dialers: Sequence[TaskDialer], options: ConnectOptions) -> None:
         super().__init__(*names_by(options))
-        self._places = list(places)
+        self._dialers = list(dialers)
 
     async def open_any(self, timeout_s: float) -> TaskLink:
-        """Return a welcomed link to the first place that gives one; LinkLost says why not."""
+        """Return a welcomed link of the first dialer that has one; LinkLost says why not."""
         problems: list[LinkLost] = []
-        for place in list(self._places):
+        for dialer in list(self._dialers):
             try:
-                link = await self._open(place, timeout_s)
+                link = await self._open(dialer, timeout_s)
             except LinkLost as lost:
                 problems.append(lost)
                 continue
-            self._places.remove(place)
-            self._places.insert(0, place)  # next time it comes first
+            self._dialers.remove(dialer)
+            self._dialers.insert(0, dialer)  # next time it comes first
             return link
         raise why_none(problems, self.queue_manager)
 
-    async def _open(self, place: Address, timeout_s: float) -> TaskLink:
-        link = await dial(place, timeout_s)
+    async def _open(self, dialer: TaskDialer, timeout_s: float) -> TaskLink:
+        deadline_s = time.monotonic() + timeout_s
+        link = await dialer.dial(timeout_s)
+        timeout_s = max(deadline_s - time.monotonic(), CONNECT_S_MIN)
         try:
             await converse(link, self.greeting(link.peer), timeout_s)
         except BaseException:
@@ -192,26 +205,50 @@ class TaskHandshake(Introduction):
         return link
 
 
-async def dial(address: Address, timeout_s: float) -> TaskLink:
-    """Connect within a time. Raises HostNotReached."""
-    path = address.path or addresses.known_socket(address.host, address.port)
-    loop = asyncio.get_running_loop()
-    try:
-        async with asyncio.timeout(timeout_s):
-            if path:
-                try:
-                    _, link = await loop.create_unix_connection(lambda: TaskLink(address), path)
-                    return link
-                except OSError:
-                    if address.path:
-                        raise
-            where = address.host, address.port
-            _, link = await loop.create_connection(lambda: TaskLink(address), *where)
-            return link
-    except TimeoutError as error:
-        raise HostNotReached(f"{address}: timed out") from error
-    except (OSError, UnicodeError) as error:
-        raise HostNotReached(f"{address}: {error}") from error
+class AddressDialer:
+    """A TaskDialer of an address, over TCP or a Unix-domain socket."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+
+    async def dial(self, timeout_s: float) -> TaskLink:
+        """See TaskDialer."""
+        address = self._address
+        path = address.path or addresses.known_socket(address.host, address.port)
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout_s):
+                if path:
+                    try:
+                        _, link = await loop.create_unix_connection(self._link, path)
+                        return link
+                    except OSError:
+                        if address.path:
+                            raise
+                where = address.host, address.port
+                _, link = await loop.create_connection(self._link, *where)
+                return link
+        except TimeoutError as error:
+            raise HostNotReached(f"{address}: timed out") from error
+        except (OSError, UnicodeError) as error:
+            raise HostNotReached(f"{address}: {error}") from error
+
+    def _link(self) -> TaskLink:
+        return TaskLink(str(self._address))
+
+
+class TaskLookUpDialer:
+    """A TaskDialer of an address that is looked up for each link; a thread does that."""
+
+    def __init__(self, look_up: LookUp) -> None:
+        self._look_up = look_up
+
+    async def dial(self, timeout_s: float) -> TaskLink:
+        """See TaskDialer."""
+        deadline_s = time.monotonic() + timeout_s
+        address = parse_addresses(await asyncio.to_thread(self._look_up, timeout_s))[0]
+        left_s = max(deadline_s - time.monotonic(), CONNECT_S_MIN)
+        return await AddressDialer(address).dial(left_s)
 
 
 async def converse(

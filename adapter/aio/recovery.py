@@ -6,7 +6,6 @@ What becomes of unanswered requests is said in adapter/channel/recovery.py, and 
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,11 +15,10 @@ from adapter.aio.link import TaskHandshake, TaskLink, converse
 from adapter.channel.conversation import Rejected, reopen, resume
 from adapter.channel.handshake import back_off_s
 from adapter.channel.link.port import Link, LinkLost
+from adapter.channel.losses import Losses
 from adapter.channel.receiving import Receiver
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
-
-log = logging.getLogger("adapter.client")
 
 
 class TaskRecovery:
@@ -41,8 +39,7 @@ class TaskRecovery:
         self._sender = sender
         self._receiver = Receiver(state, sender)
         self._arrived = arrived
-        self._lost_s = 0.0  # when, or 0.0
-        self._why_lost = ""
+        self._losses = Losses(state, handshake)
 
     async def connect_first(self) -> None:
         """Make the first link; raises the error that the caller of connect() gets."""
@@ -66,17 +63,11 @@ class TaskRecovery:
         state = self._state
         if state.link is not link:
             return
-        state.link = None
-        self._why_lost = why
-        if not state.attempts:
-            self._lost_s = time.monotonic()
         link.shutdown()
-        state.outstanding.lost(why)
-        if not state.closing.is_set() and not state.attempts:
-            name = self._handshake.queue_manager
-            log.warning("connection to %s lost (%s): reconnecting", name, why)
+        state.traffic.bytes_received += link.bytes_received
+        self._losses.begin(link, why)
         self.changed.set()
-        state.on_link(False)
+        self._losses.report()
 
     async def keep(self) -> None:
         """Connect again whenever the link is lost, and take long silence for that."""
@@ -101,18 +92,16 @@ class TaskRecovery:
         self._receiver.begin(link)
         link.arrived = partial(self._arrived, link)
         self._state.put_in_place(link, self._handshake.version)
+        self._losses.note_made(link)
 
     async def _reconnect(self) -> None:
         """Connect again and send again; settle everything when the time for that is over."""
-        state = self._state
-        self._lost_s = self._lost_s or time.monotonic()
-        timeout_s = state.timeouts.reconnect_timeout_s
+        state, losses = self._state, self._losses
         while not state.closing.is_set():
-            left_s = self._lost_s + timeout_s - time.monotonic()
+            left_s = losses.left_s()
             if state.attempts and left_s <= 0:
-                state.outstanding.give_up(self._why_lost)
-                state.attempts, self._lost_s = 0, 0.0
-                log.warning("not reconnected within %g s: %s", timeout_s, self._why_lost)
+                losses.give_up()
+                losses.report_failure()
                 self.changed.clear()
                 await self.changed.wait()  # until something is asked
                 return
@@ -122,7 +111,7 @@ class TaskRecovery:
                 await self._take_up(max(min(left_s, state.timeouts.silence_s), 0.1))
                 return
             except LinkLost as lost:
-                self._why_lost = str(lost)
+                losses.why = str(lost)
 
     async def _take_up(self, left_s: float) -> None:
         """Make a new link and put it into the state of the lost one."""
@@ -139,7 +128,5 @@ class TaskRecovery:
             if state.link is not link:
                 link.close()
             raise
-        after_s = time.monotonic() - self._lost_s
-        log.info("reconnected to %s after %.1f s", self._handshake.queue_manager, after_s)
-        state.on_link(True)
+        self._losses.report_made(link)
         self._arrived(link)  # what came while it was put in place

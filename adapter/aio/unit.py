@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from adapter.aio.channel import TaskChannel
+from adapter.aio.commits import TaskCommits
 from adapter.aio.waiting import await_answers
 from adapter.channel.requests import Pending
 from adapter.channel.unit import GONE, UnitBooks, UnitState
@@ -25,22 +26,42 @@ class TaskUnit(UnitBooks):
 
     _channel: TaskChannel
 
-    async def commit(self) -> None:
+    @property
+    def channel(self) -> TaskChannel:
+        """The connection it is on."""
+        return self._channel
+
+    async def commit(self, wait: bool = True) -> None:
         """Make everything in it take effect, durably.
 
+        wait=False: do not wait for the outcome, unless 8 of the connection are in flight: then for
+        the oldest. A commit that failed is raised by a later commit(), which commits nothing then,
+        or by flush() or close() of the connection.
         A cancellation comes when the outcome is known. Raises BackedOut if it was lost, InDoubt if
         no answer is to be had, UnitEnded, and why a put with wait=False was refused: the unit is
         backed out then.
         """
         self.check_open()
+        commits = self._channel.commits
+        if commits:
+            await commits.check()
         if not self.has_operations:  # no verb: there is nothing to commit
             self._end(UnitState.COMMITTED)
-            return
+        elif wait:
+            await self._channel.room()
+            self.check_open()
+            request = self._send_commit(UnitState.IN_DOUBT)  # so it is, until there is an answer
+            await self._channel.await_outcomes([request])
+            self._settle(request, UnitState.ACTIVE)
+        else:
+            await self.commit_among(commits)
+
+    async def commit_among(self, commits: TaskCommits) -> None:
+        """Commit it and do not wait, unless too many commits are in flight among these."""
         await self._channel.room()
+        await commits.make_room()
         self.check_open()
-        request = self._send_commit(UnitState.IN_DOUBT)  # so it is, until there is an answer
-        await self._channel.await_outcomes([request])
-        self._settle(request, UnitState.ACTIVE)
+        commits.add(self, self._send_commit(UnitState.COMMITTING))
 
     async def backout(self) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.
@@ -66,6 +87,13 @@ class TaskUnit(UnitBooks):
                 self._deferred.clear()
                 self._channel.keeping.discard(self)
             self._channel.give_back([self._enlisted])
+
+    def let_go(self) -> None:
+        """Back it out because nothing refers to its loop any more. The garbage collector may call
+        it, in the midst of anything and in any thread."""
+        if self._state is UnitState.ACTIVE:
+            self._state = UnitState.BACKED_OUT
+            self._channel.let_go_of([self._enlisted])
 
     async def perform(
         self,
@@ -104,7 +132,7 @@ class TaskUnit(UnitBooks):
             await self._leave_failed()
             return
         try:
-            await self.commit()
+            await self._commit_at_end()
         except Error:
             if self._state is UnitState.ACTIVE:
                 await self._leave_failed()
@@ -112,6 +140,10 @@ class TaskUnit(UnitBooks):
         except asyncio.CancelledError:
             self.give_up()
             raise
+
+    async def _commit_at_end(self) -> None:
+        """Commit because the with statement is left."""
+        await self.commit()
 
     async def _leave_failed(self) -> None:
         """Back out on the way of an exception, which is what the caller is to see."""

@@ -25,17 +25,18 @@ from adapter.channel.requests import Pending
 
 
 class TaskWake:
-    """Wakes the task that waits for an answer."""
+    """Wakes the tasks that wait for an answer: of a commit in flight these may be several."""
 
-    __slots__ = ("_waiter",)
+    __slots__ = ("waiters",)
 
-    def __init__(self, waiter: asyncio.Future[None]) -> None:
-        self._waiter = waiter
+    def __init__(self) -> None:
+        self.waiters: list[asyncio.Future[None]] = []
 
     def put(self, _item: None, /) -> None:
-        """Wake it."""
-        if not self._waiter.done():
-            self._waiter.set_result(None)
+        """Wake them."""
+        for waiter in self.waiters:
+            if not waiter.done():
+                waiter.set_result(None)
 
 
 _cancelled: set[asyncio.Task[Any]] = set()
@@ -46,6 +47,21 @@ async def let_cancel() -> None:
     """Let a cancellation come that has been put off: before anything else is sent."""
     if _cancelled and asyncio.current_task() in _cancelled:
         await asyncio.sleep(0)
+
+
+async def let_send() -> None:
+    """Let the event loop send what the current task has submitted; a cancellation comes later.
+
+    In the next turn of the loop the link writes it; uvloop sends at the end of that turn.
+    """
+    cancelled: asyncio.CancelledError | None = None
+    for _ in range(2):
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        cancel_later(cancelled)
 
 
 async def await_answers(requests: Sequence[Pending]) -> None:
@@ -95,5 +111,11 @@ def cancel_later(cancelled: asyncio.CancelledError) -> None:
 
 async def _answer(request: Pending) -> None:
     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    request.wake = TaskWake(waiter)
-    await waiter
+    wake = request.wake
+    if not isinstance(wake, TaskWake):
+        request.wake = wake = TaskWake()
+    wake.waiters.append(waiter)
+    try:
+        await waiter
+    finally:
+        wake.waiters.remove(waiter)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -19,7 +21,7 @@ import msgspec
 from adapter.channel.answers import problem_of
 from adapter.channel.conversation import Introduction
 from adapter.channel.requests import Handle, Pending, UnitOnWire, note_queue
-from adapter.channel.state import ChannelState
+from adapter.channel.state import ChannelState, NewLink
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract.results import ConsumerState, Done, Opened, Refused, Subscribed
 from adapter.errors import ConnectionClosed, Error
@@ -45,6 +47,10 @@ class ChannelBooks(ABC):
         self._closing = self._state.closing
         self.keeping: WeakSet[KeepingUnit] = WeakSet()
         """Units with deferred puts that have not been sent."""
+        self.entered: dict[bytes, str] = {}
+        """Units in with statements, by the thread or task that entered each, for the hint that
+        another one works outside them: is_hinted."""
+        self.is_hinted = False
         self._message_ids = itertools.count(1)
         self._message_id_prefix = b"MQK " + os.urandom(12)
 
@@ -74,6 +80,11 @@ class ChannelBooks(ABC):
         manager at its other end knows them."""
         return self._state.link is not None and self._state.one_way
 
+    @property
+    def caller(self) -> str:
+        """The thread or task that calls, as the log names it."""
+        return f"thread {threading.current_thread().name}"
+
     def check_process(self) -> None:
         """Raise ConnectionClosed in a forked child: the connection is its parent's."""
         if self._state.is_inherited:
@@ -89,8 +100,8 @@ class ChannelBooks(ABC):
         state.is_inherited = True
         self._closing.set()
 
-    def on_link(self, call: Callable[[bool], None]) -> None:
-        """Have this called with False when the link is lost, with True when there is a new one.
+    def on_link(self, call: Callable[[NewLink | None], None]) -> None:
+        """Have this called with None when the link is lost, and with the one in its place.
 
         Any thread may call it. It must return at once, and call nothing here.
         """
@@ -113,6 +124,11 @@ class ChannelBooks(ABC):
     @abstractmethod
     def give_back(self, units: Iterable[UnitOnWire]) -> None:
         """Have units backed out, and do not wait for it."""
+
+    @abstractmethod
+    def let_go_of(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out, and do not wait for it. Takes no lock: the garbage collector
+        calls it at any moment, in any thread."""
 
     def enlist(self, *, ahead: bool = False) -> UnitOnWire:
         """Draw a unit id; the unit is begun, ahead or not, with its first verb."""
@@ -171,6 +187,16 @@ class ChannelBooks(ABC):
         if not isinstance(request.answer, Done | Opened | Subscribed | ConsumerState):
             raise problem_of(request, None, self._outstanding.session_problem)
         note_queue(request)
+
+    def _warn_unclosed(self) -> None:
+        """Say that the garbage collector takes a connection which was not closed."""
+        warnings.warn(
+            f"the connection to queue manager {self.queue_manager} was dropped and not closed: "
+            "close it, or use it in a with statement",
+            ResourceWarning,
+            stacklevel=3,  # where it was dropped
+            source=self,
+        )
 
     def _figures(self) -> dict[str, Any]:
         """Return the figures since it was made. bytes_received: over links that are closed."""

@@ -87,6 +87,10 @@ class Channel(ChannelBooks):
         """Have units backed out, and do not wait for it. The garbage collector may call it."""
         self._letting_go.back_out(units)
 
+    def let_go_of(self, units: Iterable[UnitOnWire]) -> None:
+        """Have units backed out with what is sent or read next; see ChannelBooks."""
+        self._outstanding.let_go.extend(units)
+
     def close_soon(self, handles: Iterable[Handle]) -> None:
         """Have handles closed, and do not wait for it: for signal handlers, see is_inside."""
         self._letting_go.close(handles)
@@ -163,6 +167,14 @@ class Channel(ChannelBooks):
         """
         self._end.close(abrupt, self._read)
 
+    def __del__(self) -> None:
+        """Close the link of a connection that no program can close any more."""
+        link = self._state.link
+        if link is not None:
+            self._closing.set()
+            link.close()
+            self._warn_unclosed()
+
     def statistics(self) -> dict[str, Any]:
         """Figures of this connection since it was made."""
         figures = self._figures()
@@ -180,6 +192,8 @@ class Channel(ChannelBooks):
         if link is None:
             self._recovery.reconnect()
             return
+        if self._outstanding.let_go:
+            self._letting_go.send_reading(self._receiver.receive)
         try:
             self._receiver.read(link)
         except LinkLost as lost:

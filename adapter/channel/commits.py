@@ -1,4 +1,4 @@
-"""Commits in flight: units whose commits were sent, and whose outcomes no thread awaited.
+"""Commits in flight: units whose commits were sent, and whose outcomes were not awaited.
 
 Theory. Commits are numbered commands of the session, and the queue manager executes those of a
 connection in order. If the connection is lost, each is sent again under its number: it is answered
@@ -10,7 +10,8 @@ A failure is raised once, by the next call here that may raise: it waits for all
 behind the failed commit, so that the error names every unit that failed (`units_failed`). The bound
 makes a program that commits faster than the queue manager wait for its oldest commit.
 
-Any thread may call this. It does not know what a unit does.
+Any thread may call this. It does not know what a unit does. CommitsBooks waits for nothing, and
+serves the tasks of adapter.aio too.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class CommittedUnit(Protocol):
         """The messages that it got or put, as far as the client knows."""
 
     def settle(self, commit: Pending) -> None:
-        """Wait for the outcome and note it; raise the error that it is."""
+        """Note the outcome, a thread waits for it; raise the error that it is."""
 
 
 class CommitInFlight(Struct, eq=False):
@@ -50,7 +51,7 @@ class CommitInFlight(Struct, eq=False):
     commit: Pending
 
 
-class CommitsInFlight:
+class CommitsBooks:
     """Commits without an answer, the oldest first, and failures that have not been raised."""
 
     def __init__(self, most: int) -> None:
@@ -63,10 +64,10 @@ class CommitsInFlight:
     def __bool__(self) -> bool:
         return bool(self._in_flight) or self._first is not None
 
-    def make_room(self) -> None:
-        """Wait until one more commit may be sent."""
-        while len(self._in_flight) >= self._most:
-            self._settle_oldest()
+    @property
+    def is_full(self) -> bool:
+        """Whether the oldest commit is to be awaited before another one is sent."""
+        return len(self._in_flight) >= self._most
 
     def add(self, unit: CommittedUnit, commit: Pending) -> None:
         """Note a commit that has been sent."""
@@ -78,15 +79,8 @@ class CommitsInFlight:
             self._settle_oldest()
         return self._first is not None
 
-    def check(self) -> None:
-        """If a commit is known to have failed, wait for all in flight and raise it."""
-        if self.has_failed():
-            self.flush()
-
-    def flush(self) -> None:
-        """Wait for every commit in flight. Raises the first failure, with all units that failed."""
-        while self._in_flight:
-            self._settle_oldest()
+    def raise_failed(self) -> None:
+        """Raise the first failure, with all units that failed; every outcome is known."""
         first, self._first = self._first, None
         if first is None:
             return
@@ -97,8 +91,8 @@ class CommitsInFlight:
             first.add_note(str(failure))
         raise first
 
-    def hand_over(self, to: CommitsInFlight) -> None:
-        """Let another one wait for what is in flight here, and raise what failed."""
+    def hand_over(self, to: CommitsBooks) -> None:
+        """Leave to another one what is in flight here, and what failed."""
         to._take_over(self._in_flight, self._failed, self._first)
         self._in_flight, self._failed, self._first = deque(), deque(), None
 
@@ -128,3 +122,23 @@ class CommitsInFlight:
         unit = failed.unit
         self._failed.append(UnitFailure(unit.id, unit.message_ids, error))
         self._first = self._first or error
+
+
+class CommitsInFlight(CommitsBooks):
+    """Commits in flight, as threads wait for them."""
+
+    def make_room(self) -> None:
+        """Wait until one more commit may be sent."""
+        while self.is_full:
+            self._settle_oldest()
+
+    def check(self) -> None:
+        """If a commit is known to have failed, wait for all in flight and raise it."""
+        if self.has_failed():
+            self.flush()
+
+    def flush(self) -> None:
+        """Wait for every commit in flight. Raises the first failure, with all units that failed."""
+        while self._in_flight:
+            self._settle_oldest()
+        self.raise_failed()

@@ -41,7 +41,7 @@ class Rejected(LinkLost):
     """The queue manager answered, but not with a welcome."""
 
     def __init__(self, error: Error) -> None:
-        super().__init__(error.text)
+        super().__init__(error.happened)  # the text around it names a remedy of its own
         self.error = error
 
 

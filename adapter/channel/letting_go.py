@@ -67,6 +67,22 @@ class LettingGo:
 
     def send_closes(self) -> None:
         """Close and back out what programs have let go of; under the lock."""
+        self._send(self._while_full)
+
+    def send_reading(self, while_full: WhileFull) -> None:
+        """The same, unless another thread sends now: for the thread that reads, without the lock.
+
+        while_full: reads, for no other thread does.
+        """
+        state = self._state
+        if try_lock(state.lock):
+            try:
+                if state.link is not None and not state.closing.is_set():
+                    self._send(while_full)
+            finally:
+                state.lock.release()
+
+    def _send(self, while_full: WhileFull) -> None:
         closes = self._state.outstanding.closes()
         if closes:
-            self._sender.send(closes, None, self._while_full)
+            self._sender.send(closes, None, while_full)

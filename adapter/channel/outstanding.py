@@ -250,6 +250,7 @@ class Outstanding:
 
     def reopening(self) -> list[Pending]:
         """Return the opens of every handle that was open, or that unanswered requests need."""
+        self._drop_handles()
         wanted = {h.number: h for h in self.handles.values() if h.is_open}
         opening, closing = set(), set()
         for request in self.pending.values():
@@ -269,6 +270,15 @@ class Outstanding:
                 if number not in opening and not handle.opened_with
             ]
         )
+
+    def _drop_handles(self) -> None:
+        """Forget the handles that programs have let go of: they went with the connection."""
+        for _ in range(len(self.let_go)):
+            gone = self.let_go.popleft()
+            if isinstance(gone, UnitOnWire):
+                self.let_go.append(gone)  # its begin may be sent again, and its backout behind that
+            else:
+                self.handles.pop(gone.number, None)
 
     def _close_afterwards(self, handle: Handle) -> None:
         """Close a handle behind the request that needs it: its own close was answered before."""

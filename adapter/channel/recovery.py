@@ -32,12 +32,11 @@ import time
 from adapter.channel.conversation import Rejected, reopen, resume
 from adapter.channel.handshake import Handshake, back_off_s, converse
 from adapter.channel.link.port import Link, LinkLost
+from adapter.channel.losses import Losses
 from adapter.channel.receiving import Receiver
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
 from adapter.errors import ConnectionClosed
-
-log = logging.getLogger("adapter.client")
 
 
 class Recovery:
@@ -52,8 +51,7 @@ class Recovery:
         self._receiver = receiver
         self._dead: list[Link] = []
         """Lost links that are to be closed by the thread that leads."""
-        self._lost_s = 0.0  # when, or 0.0
-        self._why_lost = ""
+        self._losses = Losses(state, handshake)
 
     @property
     def bytes_received(self) -> int:
@@ -69,6 +67,7 @@ class Recovery:
             raise lost.error from None
         self._receiver.begin(link)
         self._state.put_in_place(link, self._handshake.version)
+        self._losses.note_made(link)
 
     def lose(self, link: Link, why: str, level: int = logging.WARNING) -> None:
         """Settle what went with a link, and keep what is sent again. From any thread.
@@ -80,16 +79,9 @@ class Recovery:
         with state.lock:
             if state.link is not link:
                 return
-            state.link = None
             self._dead.append(link)
-            self._why_lost = why
-            if not state.attempts:
-                self._lost_s = time.monotonic()
-            state.outstanding.lost(why)
-        if not state.closing.is_set() and not state.attempts:
-            name = self._handshake.queue_manager or "the queue manager"
-            log.log(level, "connection to %s lost (%s): reconnecting", name, why)
-        self._state.on_link(False)
+            self._losses.begin(link, why)
+        self._losses.report(level)
 
     def close_dead(self) -> None:
         """Close the links that were lost."""
@@ -114,16 +106,13 @@ class Recovery:
     def reconnect(self) -> None:
         """Connect again and send again; settle everything when the time for that is over."""
         self.close_dead()
-        state = self._state
-        self._lost_s = self._lost_s or time.monotonic()
-        timeout_s = state.timeouts.reconnect_timeout_s
+        state, losses = self._state, self._losses
         while not state.closing.is_set():
-            left_s = self._lost_s + timeout_s - time.monotonic()
+            left_s = losses.left_s()
             if state.attempts and left_s <= 0:
                 with state.lock:
-                    state.outstanding.give_up(self._why_lost)
-                state.attempts, self._lost_s = 0, 0.0  # who asks again, waits as long again
-                log.warning("not reconnected within %g s: %s", timeout_s, self._why_lost)
+                    losses.give_up()
+                losses.report_failure()
                 return
             state.closing.wait(min(back_off_s(state.attempts), max(left_s, 0.0)))
             state.attempts += 1
@@ -131,7 +120,7 @@ class Recovery:
                 self._take_up(max(min(left_s, state.timeouts.silence_s), 0.1))
                 return
             except LinkLost as lost:
-                self._why_lost = str(lost)
+                losses.why = str(lost)
         with state.lock:
             state.outstanding.give_up("it was closed meanwhile", ConnectionClosed)
 
@@ -147,10 +136,9 @@ class Recovery:
                 if state.closing.is_set():
                     raise LinkLost("closed")
                 state.put_in_place(link, self._handshake.version)
+                self._losses.note_made(link)
                 self._sender.send_again(link, time.monotonic(), self._receiver.receive)
-            after_s, name = time.monotonic() - self._lost_s, self._handshake.queue_manager
-            log.info("reconnected to %s after %.1f s", name, after_s)
-            self._state.on_link(True)
+            self._losses.report_made(link)
         except BaseException:
             if state.link is not link:
                 link.close()

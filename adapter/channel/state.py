@@ -29,14 +29,25 @@ class Traffic(Struct):
     resent: int = 0
 
 
+class NewLink(Struct, frozen=True):
+    """A link in place of a lost one. address: of the queue manager. away_s: seconds since the
+    connection was lost. count: how many such links the connection has had. reason: why it was lost.
+    """
+
+    address: str
+    away_s: float
+    count: int
+    reason: str
+
+
 class ChannelState:
     """lock: held while numbers are given out and frames sent, and while a link is put in place or
     lost; so what is sent is in the order of its numbers. closing: close() has been called, for
     good, or this is a forked child (is_inherited); why_closed says it. process: the one that it
     was made in. link: the one in use, None between two connections. one_way: the queue manager at
     its other end knows operations that get no answer. attempts: to connect again, since an answer
-    last arrived; changed by the thread that leads. on_link: called when a link is lost (False) or
-    put in place (True).
+    last arrived; changed by the thread that leads. on_link: called with None when a link is
+    lost, and with what took its place.
     """
 
     def __init__(self, timeouts: Timeouts) -> None:
@@ -51,7 +62,7 @@ class ChannelState:
         self.one_way = False
         self.attempts = 0
         self.traffic = Traffic()
-        self.on_link: Callable[[bool], None] = lambda _: None
+        self.on_link: Callable[[NewLink | None], None] = lambda _: None
 
     def put_in_place(self, link: Link, version: int) -> None:
         """Use a link from now on. version: what its other end speaks."""

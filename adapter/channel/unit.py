@@ -6,6 +6,8 @@ module knows how a unit begins and ends; it does not know puts and gets.
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -29,6 +31,8 @@ from adapter.errors import (
     UnitEnded,
     UnitInProgress,
 )
+
+log = logging.getLogger("adapter.client")
 
 ResultT = TypeVar("ResultT")
 UnitT = TypeVar("UnitT", bound="UnitBooks")
@@ -67,11 +71,13 @@ _ambient: ContextVar[tuple[UnitBooks, ...]] = ContextVar("units", default=())
 class UnitBooks:
     """A unit of work as far as nothing is waited for: what it has asked, and where it stands."""
 
+    _state = UnitState.NEW
+    """Of the class, so that the garbage collector finds it where a unit could not be made."""
+
     def __init__(self, channel: ChannelBooks, *, ahead: bool = False) -> None:
         """ahead: the program is not shown what it gets, and a backout raises no count."""
         self._channel = channel
         self._enlisted = channel.enlist(ahead=ahead)
-        self._state = UnitState.NEW
         self._begun_by_hand = False
         self._deferred: DeferredPuts | None = None
         self._put_refused = False
@@ -149,6 +155,10 @@ class UnitBooks:
             raise
         self._state = UnitState.COMMITTED
 
+    def settle(self, commit: Pending) -> None:
+        """Note the outcome of a commit in flight; raise the error that it is."""
+        self._settle(commit, UnitState.BACKED_OUT)
+
     def check_open(self) -> None:
         """Raise BackedOut or UnitEnded if nothing can be done in this unit."""
         if self._state is UnitState.ACTIVE:
@@ -203,11 +213,16 @@ class UnitBooks:
             self._state = UnitState.ACTIVE
         self.check_open()
         _ambient.set((*_ambient.get(), self))
+        channel = self._channel
+        if log.isEnabledFor(logging.DEBUG) and not channel.is_hinted:
+            channel.entered[self.id] = channel.caller
         return self
 
     def _exit(self) -> bool:
         """Leave the with statement; return whether the unit is to be ended now."""
         _ambient.set(_without(_ambient.get(), self))
+        if self._channel.entered:
+            self._channel.entered.pop(self.id, None)
         return self._state is UnitState.ACTIVE or self._state in GONE
 
     def _backout_request(self) -> Pending | None:
@@ -222,6 +237,27 @@ class UnitBooks:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id.hex()} {self._state.name}>"
+
+    def __del__(self) -> None:
+        if self._state is UnitState.ACTIVE:
+            self._drop()
+
+    def _drop(self) -> None:
+        """Have it backed out, and say so: the program has lost it. Takes no lock, because the
+        garbage collector calls it at any moment, in any thread."""
+        channel, unit = self._channel, self._enlisted
+        is_begun = channel.holds(unit)
+        if channel.is_closed or not (is_begun or self._deferred):
+            return  # there is nothing that a commit would have done
+        if is_begun:
+            channel.let_go_of([unit])
+        warnings.warn(
+            f"unit {unit.ident.hex()} on queue manager {channel.queue_manager} was dropped without "
+            "commit or backout, and is backed out: end it, or use it in a with statement",
+            ResourceWarning,
+            stacklevel=3,  # where it was dropped
+            source=self,
+        )
 
 
 class AnyUnit(UnitBooks):
@@ -265,7 +301,7 @@ class AnyUnit(UnitBooks):
     def settle(self, commit: Pending) -> None:
         """Wait for the outcome of a commit in flight, and note it; raise the error that it is."""
         self._channel.await_all([commit])
-        self._settle(commit, UnitState.BACKED_OUT)
+        super().settle(commit)
 
     def backout(self) -> None:
         """Undo everything in it: puts vanish, what was got is back in its place.
@@ -355,11 +391,36 @@ def _of(channel: ChannelBooks) -> UnitBooks | None:
     return None
 
 
+def _hint_outside(channel: ChannelBooks) -> None:
+    """Log, once per connection, that a verb is outside a unit which its program may think it joins.
+
+    Units are only noted as entered while the logger is at DEBUG.
+    """
+    entered = list(channel.entered.items())
+    if not entered or channel.is_hinted:
+        return  # another thread was faster
+    channel.is_hinted = True
+    channel.entered.clear()
+    ident, caller = entered[0]
+    log.debug(
+        "%s works outside any unit on the connection to %s, while %s is in the with statement of "
+        "unit %s, which includes only calls of its own context: name unit= to join it, or "
+        "unit=adapter.NO_UNIT to stay outside (this is logged once per connection)",
+        channel.caller,
+        channel.queue_manager,
+        caller,
+        ident.hex(),
+    )
+
+
 def unit_for(channel: ChannelBooks, unit: UnitT | NoUnit | None) -> UnitT | None:
     """Return the open unit that an operation belongs to: the one named, else the one around it."""
     if unit is None:
         around = _of(channel)
-        if around is not None and around._state is not UnitState.ACTIVE:
+        if around is None:
+            if channel.entered:
+                _hint_outside(channel)
+        elif around._state is not UnitState.ACTIVE:
             around.check_open()
         return around  # type: ignore[return-value]  # a channel's units are of one kind
     if unit is NO_UNIT:

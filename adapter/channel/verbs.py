@@ -132,12 +132,38 @@ def get_apart(
             channel.submit([closing])
 
 
+def dead_letter_question(channel: ChannelBooks) -> Pending:
+    """Make the request for the name of the queue manager's dead-letter queue."""
+    return Pending(c.InquireObjects("queue_manager", channel.queue_manager, True))
+
+
+def dead_letter_answer(found: Objects) -> str:
+    """Return the name of the dead-letter queue; "" if the queue manager has none."""
+    (own,) = found.objects
+    return str(own.attributes["dead_letter_queue"])
+
+
 def dead_letter_queue(channel: Channel) -> str:
     """Ask for the name of the queue manager's dead-letter queue; "" if it has none."""
-    request = Pending(c.InquireObjects("queue_manager", channel.queue_manager, True))
+    request = dead_letter_question(channel)
     channel.ask([request])
-    (own,) = channel.result(request, Objects).objects
-    return str(own.attributes["dead_letter_queue"])
+    return dead_letter_answer(channel.result(request, Objects))
+
+
+def get_command(
+    ids: tuple[bytes, bytes, bytes],
+    wait_ms: int,
+    group_seq: int | None,
+    logical_order: bool,
+    all_messages: bool,
+) -> c.Get:
+    """Make the command of a get of one message; its handle and unit are missing."""
+    command = c.Get(0, b"", wait_ms, 1, *ids)
+    command.options = logical_order * c.LOGICAL_ORDER | all_messages * c.ALL_MESSAGES
+    if group_seq is not None:
+        command.options |= c.MATCH_GROUP_SEQ
+        command.group_seq = a.as_whole("group_seq", group_seq, 1, 999_999_999)
+    return command
 
 
 def wanted_ids(

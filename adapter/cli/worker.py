@@ -37,11 +37,11 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"
 )  # fmt: skip
 @click.option(
     "--threads", type=click.IntRange(1, THREADS_MAX), default=1, show_default=True,
-    metavar="N", help="Threads of each process.",
+    metavar="N", help="Threads of each process; tasks, if the function is a coroutine function.",
 )  # fmt: skip
 @click.option(
     "--prefetch", type=click.IntRange(0, PREFETCH_MAX), default=0, show_default=True,
-    metavar="N", help="Messages that each thread gets ahead of the one in hand.",
+    metavar="N", help="Messages that each thread or task gets ahead of the one in hand.",
 )  # fmt: skip
 @click.option(
     "--stop-timeout", type=click.FloatRange(min=0), default=30.0, show_default=True, metavar="S",
@@ -107,8 +107,9 @@ def worker(
     """Call a function with each message of a queue, until SIGTERM or Ctrl-C.
 
     MODULE is imported by each process; modules of the current folder come first. The function takes
-    the message, or the message and its unit; a coroutine function is awaited. Its unit is committed
-    when it returns. When it raises, that is logged and the message is tried again later.
+    the message, or the message and its unit. Its unit is committed when it returns. When it raises,
+    that is logged and the message is tried again later. A coroutine function is awaited, by tasks
+    of one event loop in each process, and its worker_connection() is one of adapter.aio.
 
     A signal lets each process finish the messages in hand within the stop timeout; then, or by a
     second signal, they are given back. A queue manager that restarts is waited for.

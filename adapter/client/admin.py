@@ -5,18 +5,19 @@ It knows the attribute names only as what the queue manager judges.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
-from datetime import timedelta
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar, Unpack
 
 from msgspec import Struct
 
 from adapter.channel import arguments as a
 from adapter.channel import requests as rq
+from adapter.channel.books import ChannelBooks
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending
+from adapter.channel.steps import Steps, ask, exchange, run
 from adapter.client.attributes import QueueDefinition, QueueManagerSettings
-from adapter.client.events import Event, read_events
+from adapter.client.verb import Verb
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import (
@@ -61,18 +62,14 @@ class Description(Struct):
 NamedT = TypeVar("NamedT", Description, QueueStatus)
 
 
-def durable(channel: Channel, command: c.Command, handle: Handle | None = None) -> int:
+def durable(channel: ChannelBooks, command: c.Command, handle: Handle | None = None) -> Steps[int]:
     """Have a command done durably; return how many messages it concerned."""
-    request = Pending(command, handle=handle)
-    channel.ask([request])
-    return channel.result(request, Done).count
+    return (yield from ask(channel, command, Done, handle=handle)).count
 
 
-def describe(channel: Channel, pattern: str, system: bool = False) -> list[Description]:
+def describe(channel: ChannelBooks, pattern: str, system: bool = False) -> Steps[list[Description]]:
     """Return the attributes of the queues whose name fits."""
-    request = Pending(c.Inquire(pattern, system))
-    channel.ask([request])
-    return read_descriptions(channel.result(request, Descriptions))
+    return read_descriptions((yield from ask(channel, c.Inquire(pattern, system), Descriptions)))
 
 
 def read_descriptions(found: Descriptions) -> list[Description]:
@@ -87,7 +84,7 @@ def read_descriptions(found: Descriptions) -> list[Description]:
 
 def describe_one(channel: Channel, name: str) -> Description:
     """Return the attributes of one queue."""
-    return one_of(describe(channel, name), name)
+    return one_of(run(channel, describe(channel, name)), name)
 
 
 def one_of(found: Iterable[NamedT], name: str) -> NamedT:
@@ -99,27 +96,21 @@ def one_of(found: Iterable[NamedT], name: str) -> NamedT:
 
 
 def statuses(
-    channel: Channel, pattern: str, system: bool = False, reset: bool = False
-) -> list[QueueStatus]:
+    channel: ChannelBooks, pattern: str, system: bool = False, reset: bool = False
+) -> Steps[list[QueueStatus]]:
     """Return the figures of the queues whose name fits."""
-    request = Pending(c.AskStatus(pattern, system, reset))
-    channel.ask([request])
-    return channel.result(request, Statuses).queues
-
-
-def status_one(channel: Channel, name: str) -> QueueStatus:
-    """Return the figures of one queue."""
-    return one_of(statuses(channel, name), name)
+    return (yield from ask(channel, c.AskStatus(pattern, system, reset), Statuses)).queues
 
 
 class Administration:
     """What a connection offers to administrators."""
 
-    _channel: Channel
+    _channel: ChannelBooks
 
+    @Verb
     def define_queue(
         self, name: str, *, replace: bool = False, **attributes: Unpack[QueueDefinition]
-    ) -> None:
+    ) -> Steps[None]:
         """Define a local queue (DEFINE QLOCAL).
 
         Attributes not given are as SYSTEM.DEFAULT.LOCAL.QUEUE has them, all but its description,
@@ -129,41 +120,47 @@ class Administration:
         InvalidAttribute.
         """
         given = a.as_attributes(a.as_name(name), attributes)
-        durable(self._channel, c.DefineQueue(name, given, a.as_flag("replace", replace)))
+        yield from durable(self._channel, c.DefineQueue(name, given, a.as_flag("replace", replace)))
 
-    def alter_queue(self, name: str, **attributes: Unpack[QueueDefinition]) -> None:
+    @Verb
+    def alter_queue(self, name: str, **attributes: Unpack[QueueDefinition]) -> Steps[None]:
         """Alter a local queue (ALTER QLOCAL). Raises QueueNotFound, InvalidAttribute."""
         given = a.as_attributes(a.as_name(name), attributes)
-        durable(self._channel, c.AlterQueue(name, given))
+        yield from durable(self._channel, c.AlterQueue(name, given))
 
-    def delete_queue(self, name: str, purge: bool = False) -> None:
+    @Verb
+    def delete_queue(self, name: str, purge: bool = False) -> Steps[None]:
         """Delete a local queue (DELETE QLOCAL). purge: with the messages on it.
 
         Raises QueueNotFound, QueueNotEmpty, QueueInUse.
         """
-        durable(self._channel, c.DeleteQueue(a.as_name(name), a.as_flag("purge", purge)))
+        yield from durable(self._channel, c.DeleteQueue(a.as_name(name), a.as_flag("purge", purge)))
 
-    def queues(self, pattern: str = "*", *, system: bool = False) -> list[Description]:
+    @Verb
+    def queues(self, pattern: str = "*", *, system: bool = False) -> Steps[list[Description]]:
         """Return the local queues whose name fits the pattern (* and ?), by name.
 
         system: also the SYSTEM queues, which a pattern that begins with a wildcard leaves out.
         """
-        return describe(self._channel, a.as_name(pattern, "pattern"), a.as_flag("system", system))
+        given = a.as_name(pattern, "pattern"), a.as_flag("system", system)
+        return (yield from describe(self._channel, *given))
 
+    @Verb
     def queue_status(
         self, pattern: str = "*", *, system: bool = False, reset: bool = False
-    ) -> list[QueueStatus]:
+    ) -> Steps[list[QueueStatus]]:
         """Return the figures of the queues whose name fits the pattern; system: see queues().
 
         reset: high_depth, put_since_reset and got_since_reset begin anew after the answer, for
         everybody (RESET QSTATS).
         """
         given = a.as_name(pattern, "pattern"), a.as_flag("system", system)
-        return statuses(self._channel, *given, a.as_flag("reset", reset))
+        return (yield from statuses(self._channel, *given, a.as_flag("reset", reset)))
 
+    @Verb
     def define_object(
-        self, kind: str, name: str, *, replace: bool = False, **attributes: Any
-    ) -> None:
+        self, /, kind: str, name: str, *, replace: bool = False, **attributes: Any
+    ) -> Steps[None]:
         """Define an object that is not a local queue (DEFINE QALIAS, QMODEL, PROCESS, ...).
 
         kind: "alias", "remote", "model", "process", "namelist", "topic", "channel",
@@ -172,61 +169,64 @@ class Administration:
         replace: if it exists, alter it. Raises ObjectExists, InvalidName, InvalidAttribute,
         InvalidOption.
         """
-        a.as_attributes(a.as_name(name), attributes)
-        flag = a.as_flag("replace", replace)
-        durable(self._channel, c.DefineObject(a.as_name(kind, "kind"), name, attributes, flag))
+        yield from self._define(a.as_name(kind, "kind"), name, attributes, replace)
 
-    def alter_object(self, kind: str, name: str, **attributes: Any) -> None:
+    @Verb
+    def alter_object(self, /, kind: str, name: str, **attributes: Any) -> Steps[None]:
         """Alter an object that is not a local queue. Raises ObjectNotFound, InvalidAttribute."""
-        a.as_attributes(a.as_name(name), attributes)
-        durable(self._channel, c.AlterObject(a.as_name(kind, "kind"), name, attributes))
+        yield from self._alter(a.as_name(kind, "kind"), name, attributes)
 
-    def delete_object(self, kind: str, name: str) -> None:
+    @Verb
+    def delete_object(self, kind: str, name: str) -> Steps[None]:
         """Delete an object that is not a local queue. Raises ObjectNotFound."""
-        durable(self._channel, c.DeleteObject(a.as_name(kind, "kind"), a.as_name(name)))
+        yield from durable(self._channel, c.DeleteObject(a.as_name(kind, "kind"), a.as_name(name)))
 
+    @Verb
     def objects(
         self, kind: str, pattern: str = "*", *, system: bool = False
-    ) -> list[ObjectDescription]:
+    ) -> Steps[list[ObjectDescription]]:
         """Return the objects of a kind whose name fits, by name; system: see queues().
 
         kind: as for define_object, or "queue_manager".
         """
         given = a.as_name(kind, "kind"), a.as_name(pattern, "pattern")
-        request = Pending(c.InquireObjects(*given, a.as_flag("system", system)))
-        self._channel.ask([request])
-        return self._channel.result(request, Objects).objects
+        command = c.InquireObjects(*given, a.as_flag("system", system))
+        return (yield from ask(self._channel, command, Objects)).objects
 
-    def clear_retained(self, topic: str) -> int:
+    @Verb
+    def clear_retained(self, topic: str) -> Steps[int]:
         """Discard the publications retained for a topic, + and # stand for levels (CLEAR TOPICSTR).
 
         Returns for how many topics there was one.
         """
-        return durable(self._channel, c.ClearRetained(a.as_name(topic, "topic")))
+        return (yield from durable(self._channel, c.ClearRetained(a.as_name(topic, "topic"))))
 
-    def consumers(self, pattern: str = "*", *, system: bool = False) -> list[ConsumerStatus]:
+    @Verb
+    def consumers(self, pattern: str = "*", *, system: bool = False) -> Steps[list[ConsumerStatus]]:
         """Return the durable consumers of the queues whose name fits; system: see queues()."""
-        given = a.as_name(pattern, "pattern"), a.as_flag("system", system)
-        request = Pending(c.AskConsumers(*given))
-        self._channel.ask([request])
-        return self._channel.result(request, Consumers).consumers
+        command = c.AskConsumers(a.as_name(pattern, "pattern"), a.as_flag("system", system))
+        return (yield from ask(self._channel, command, Consumers)).consumers
 
-    def delete_consumer(self, queue: str, consumer: str) -> int:
+    @Verb
+    def delete_consumer(self, queue: str, consumer: str) -> Steps[int]:
         """Forget a durable consumer that is not open; how many messages go back to the queue.
 
         Raises ConsumerNotFound, ConsumerInUse.
         """
         names = a.as_name(queue), a.as_name(consumer, "consumer")
-        return durable(self._channel, c.DeleteConsumer(*names))
+        return (yield from durable(self._channel, c.DeleteConsumer(*names)))
 
-    def seek_feed(self, name: str, to: str) -> None:
+    @Verb
+    def seek_feed(self, name: str, to: str) -> Steps[None]:
         """Let a feed read from elsewhere: "EARLIEST", "LATEST", a time ("2026-03-01T08:30:00Z"), or
         "partition:offset", for one partition or several, separated by commas.
 
         What lies between is put again, or never. Raises ObjectNotFound, InvalidOption.
         """
-        durable(self._channel, c.SeekFeed(a.as_name(name), a.as_name(to, "to")))
+        command = c.SeekFeed(a.as_name(name), a.as_name(to, "to"))
+        yield from durable(self._channel, command)
 
+    @Verb
     def define_process(
         self,
         name: str,
@@ -236,7 +236,7 @@ class Administration:
         env_data: str = "",
         user_data: str = "",
         replace: bool = False,
-    ) -> None:
+    ) -> Steps[None]:
         """Define what a trigger monitor is to start (DEFINE PROCESS). Raises ObjectExists.
 
         appl_type: MQAT_*, 6 is UNIX. appl_id: the program. env_data, user_data: for the monitor
@@ -244,56 +244,41 @@ class Administration:
         """
         given = {"appl_type": appl_type, "appl_id": appl_id}
         given |= {"env_data": env_data, "user_data": user_data}
-        self.define_object("process", name, replace=replace, **given)
+        yield from self._define("process", name, given, replace)
 
-    def alter_queue_manager(self, **settings: Unpack[QueueManagerSettings]) -> None:
+    @Verb
+    def alter_queue_manager(self, **settings: Unpack[QueueManagerSettings]) -> Steps[None]:
         """Alter the queue manager's own attributes (ALTER QMGR): trigger_interval_ms, ...
 
         Raises InvalidAttribute.
         """
-        self.alter_object("queue_manager", self._channel.queue_manager, **settings)
+        yield from self._alter("queue_manager", self._channel.queue_manager, settings)
 
-    def connections(self) -> list[ConnectionStatus]:
+    @Verb
+    def connections(self) -> Steps[list[ConnectionStatus]]:
         """Return who is connected, by number: application, address, handles, units in flight."""
-        return self._ask_connections().connections
+        return (yield from self._ask_connections()).connections
 
-    def open_units(self) -> list[UnitStatus]:
+    @Verb
+    def open_units(self) -> Steps[list[UnitStatus]]:
         """Return the units in flight, the oldest first; 10,000 at most."""
-        return self._ask_connections(units=True).units
+        return (yield from self._ask_connections(units=True)).units
 
-    def open_handles(self) -> list[HandleStatus]:
+    @Verb
+    def open_handles(self) -> Steps[list[HandleStatus]]:
         """Return what connections have open, by connection and handle; 10,000 at most."""
-        return self._ask_connections(handles=True).handles
+        return (yield from self._ask_connections(handles=True)).handles
 
-    def events(
-        self,
-        timeout: float | timedelta | None = 0.0,
-        *,
-        kafka_options: Mapping[str, str] | None = None,
-    ) -> Generator[Event, None, None]:
-        """Iterate over the events of the queue manager that its Kafka still has, oldest first.
-
-        timeout: how many seconds to wait for another one when all have been read; None: for ever.
-        kafka_options: further settings of librdkafka, for security; this program reads the topic
-        itself. Raises KafkaNotAvailable, also for a queue manager in memory.
-        """
-        return read_events(self._channel, a.as_wait_ms(timeout), kafka_options or {})
-
-    def _ask_connections(self, units: bool = False, handles: bool = False) -> Connections:
-        request = Pending(c.AskConnections(units, handles))
-        self._channel.ask([request])
-        return self._channel.result(request, Connections)
-
-    def end_connection(self, number: int) -> int:
+    @Verb
+    def end_connection(self, number: int) -> Steps[int]:
         """End another connection: its units are backed out, its handles closed.
 
         Returns how many units were backed out. Its program may connect again, and with the SDK
         does so by itself. Raises ConnectionNotFound.
         """
-        request = Pending(
-            c.EndConnection(a.as_whole("number", number, 1, a.CONNECTION_MAX)), rq.FROM_START
-        )
-        self._channel.ask([request])
+        command = c.EndConnection(a.as_whole("number", number, 1, a.CONNECTION_MAX))
+        request = Pending(command, rq.FROM_START)
+        yield from exchange(self._channel, [request])
         if isinstance(request.answer, rq.StartOver):
             raise ConnectionBroken(
                 f"this connection was lost before it was known whether connection {number} was "
@@ -301,18 +286,30 @@ class Administration:
             )
         return self._channel.result(request, Done).count
 
-    def figures(self) -> dict[str, Any]:
+    @Verb
+    def figures(self) -> Steps[dict[str, Any]]:
         """Return the figures of the queue manager's process, by name."""
-        request = Pending(AskServer())
-        self._channel.ask([request])
-        return self._channel.result(request, Figures).figures
+        return (yield from ask(self._channel, AskServer(), Figures)).figures
 
-    def stop_queue_manager(self, *, immediate: bool = False) -> None:
+    @Verb
+    def stop_queue_manager(self, *, immediate: bool = False) -> Steps[None]:
         """Ask the queue manager's process to stop; it has not yet stopped when this returns.
 
         New work is refused (QueueManagerQuiescing), units in flight get some seconds to end, and
         are backed out then. immediate: at once.
         """
-        request = Pending(Stop(a.as_flag("immediate", immediate)))
-        self._channel.ask([request])
-        self._channel.result(request, Done)
+        yield from ask(self._channel, Stop(a.as_flag("immediate", immediate)), Done)
+
+    def _define(
+        self, kind: str, name: str, attributes: Mapping[str, object], replace: bool
+    ) -> Steps[int]:
+        given = a.as_attributes(a.as_name(name), attributes)
+        command = c.DefineObject(kind, name, given, a.as_flag("replace", replace))
+        return (yield from durable(self._channel, command))
+
+    def _alter(self, kind: str, name: str, attributes: Mapping[str, object]) -> Steps[int]:
+        given = a.as_attributes(a.as_name(name), attributes)
+        return (yield from durable(self._channel, c.AlterObject(kind, name, given)))
+
+    def _ask_connections(self, units: bool = False, handles: bool = False) -> Steps[Connections]:
+        return (yield from ask(self._channel, c.AskConnections(units, handles), Connections))

@@ -5,52 +5,48 @@ This module does not know how messages are put and got.
 
 from __future__ import annotations
 
-from typing import Protocol, Unpack
+from abc import ABC, abstractmethod
 
-from adapter.channel import arguments as a
-from adapter.channel.channel import Channel
-from adapter.channel.requests import Handle
+from adapter.channel.books import ChannelBooks
+from adapter.channel.steps import Steps
 from adapter.client import admin
-from adapter.client.attributes import QueueSettings
+from adapter.client.verb import Verb
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import QueueStatus
 
 
-class AdministeredQueue(Protocol):
+class AdministeredQueue(ABC):
     """The part of a queue object that is not about messages."""
 
     name: str
-    _channel: Channel
+    _channel: ChannelBooks
 
+    @abstractmethod
     def _check_open(self) -> None:
         """Refuse to go on with a queue object that has been closed."""
 
-    def _handle(self, modes: int) -> Handle:
-        """Return an open handle."""
-
-    def depth(self) -> int:
+    @Verb
+    def depth(self) -> Steps[int]:
         """Return how many messages are on it: available ones, and puts not yet committed."""
-        return self.status().current_depth
+        return (yield from self._status()).current_depth
 
-    def status(self) -> QueueStatus:
+    @Verb
+    def status(self) -> Steps[QueueStatus]:
         """Return its figures."""
-        self._check_open()
-        return admin.status_one(self._channel, self.name)
+        return (yield from self._status())
 
-    def inquire(self) -> admin.Description:
+    @Verb
+    def inquire(self) -> Steps[admin.Description]:
         """Return its attributes."""
         self._check_open()
-        return admin.describe_one(self._channel, self.name)
+        return admin.one_of((yield from admin.describe(self._channel, self.name)), self.name)
 
-    def purge(self) -> int:
+    @Verb
+    def purge(self) -> Steps[int]:
         """Discard every message that no unit holds (CLEAR QLOCAL); returns how many."""
         self._check_open()
-        return admin.durable(self._channel, c.PurgeQueue(self.name))
+        return (yield from admin.durable(self._channel, c.PurgeQueue(self.name)))
 
-    def set(self, **attributes: Unpack[QueueSettings]) -> None:
-        """Set attributes that a program may set (MQSET): inhibit_get, inhibit_put, trigger_control,
-        trigger_type, trigger_depth, trigger_msg_priority, trigger_data.
-        """
-        given = a.as_attributes(self.name, attributes)
-        handle = self._handle(c.SET)
-        admin.durable(self._channel, c.SetAttributes(handle.number, given), handle)
+    def _status(self) -> Steps[QueueStatus]:
+        self._check_open()
+        return admin.one_of((yield from admin.statuses(self._channel, self.name)), self.name)

@@ -22,6 +22,8 @@ from adapter.core.contract.results import Messages
 from adapter.errors import InvalidOption, NotOpen
 
 BATCH = 100  # messages a request: a slow reader is shown what was there a batch ago
+SHARED = c.BROWSE | c.CO_OP
+NO_WAIT_SHARED = "a browse with cooperate=True takes no timeout"
 
 Remove = Callable[[tuple[int, int, int], bytes, AnyUnit | NoUnit | None], bool]
 """Get the message at a place that has this id, in a unit; whether it was there."""
@@ -31,7 +33,7 @@ class BrowsedMessage(Message, kw_only=True):
     """A message that is still on its queue, or was when it was browsed."""
 
     remover: Callable[[AnyUnit | NoUnit | None], bool]
-    unmarker: Callable[[], None] = lambda: None
+    unmarker: Callable[[], object] = lambda: None
 
     def remove(self, unit: AnyUnit | NoUnit | None = None) -> bool:
         """Get it off the queue, in a unit like any get; False if it is not there any more."""
@@ -87,7 +89,7 @@ def choose(of: Browsing, wait_ms: int, is_shared: bool) -> Iterator[BrowsedMessa
     if not wait_ms:
         return iterate_shared(of) if is_shared else iterate(of)
     if is_shared:
-        raise InvalidOption("a browse with cooperate=True takes no timeout", of.name)
+        raise InvalidOption(NO_WAIT_SHARED, of.name)
     return follow(of, wait_ms)
 
 
@@ -156,28 +158,31 @@ def _await(
 def iterate_shared(of: Browsing) -> Iterator[BrowsedMessage]:
     """Iterate over the messages that no other program that cooperates was shown."""
     channel = of.context.channel
-    handle = open_handle(channel, of.name, c.BROWSE | c.CO_OP, selection=of.selection)
+    handle = open_handle(channel, of.name, SHARED, selection=of.selection)
     try:
         while not of.is_closed():
-            options = c.UNMARKED | c.MARK_CO_OP
-            command = c.Browse(handle.number, True, 1, *of.wanted, options=options)
-            found = _ask(channel, handle, command)
+            found = _ask(channel, handle, shared_command(handle, of.wanted))
             if found is None:
                 continue  # what it had marked may be shown again
             if not found:
                 return
             place = (found[0].lane, found[0].seq, found[0].n)
             shown = of.show(found[0])
-            shown.unmarker = partial(_unmark, channel, handle, place)
+            shown.unmarker = partial(_ask, channel, handle, unmark_command(handle, place))
             yield shown
         channel.check_process()
     finally:
         close_handles(channel, [handle])
 
 
-def _unmark(channel: Channel, handle: Handle, place: tuple[int, int, int]) -> None:
-    """Take a mark away; a lost connection has done that already."""
-    _ask(channel, handle, c.Browse(handle.number, options=c.UNMARK_CO_OP, place=place))
+def shared_command(handle: Handle, wanted: tuple[bytes, bytes, bytes]) -> c.Browse:
+    """Make the command that marks and returns a message which no mark keeps from being shown."""
+    return c.Browse(handle.number, True, 1, *wanted, options=c.UNMARKED | c.MARK_CO_OP)
+
+
+def unmark_command(handle: Handle, place: tuple[int, int, int]) -> c.Browse:
+    """Make the command that takes a mark away; a lost connection has done that already."""
+    return c.Browse(handle.number, options=c.UNMARK_CO_OP, place=place)
 
 
 def _ask(channel: Channel, handle: Handle, command: c.Browse) -> list[Delivered] | None:

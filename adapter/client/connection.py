@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -17,6 +17,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import Accept, InProcessDialer
+from adapter.channel.link.lookup import LookUp, LookUpDialer
 from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.requests import Pending
@@ -26,12 +27,20 @@ from adapter.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.client.admin import Administration
 from adapter.client.consumer import Consumer
 from adapter.client.context import Context
+from adapter.client.events import Event, read_events
 from adapter.client.handles import OpenFor
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.queue import Queue
+from adapter.client.reconnecting import OnReconnect, ReconnectCalls, as_on_reconnect
 from adapter.client.replies import ReplyQueue, address_reply
 from adapter.client.schemas import Schemas
-from adapter.client.subscription import Subscription, publish_requests, subscription_of
+from adapter.client.subscription import (
+    Subscription,
+    publication_result,
+    publish_requests,
+    subscription_of,
+)
+from adapter.client.verb import ThreadFace
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
@@ -50,6 +59,7 @@ class ClientOptions(ConnectOptions, total=False):
     """The keyword arguments of connect(); see there."""
 
     registry: SchemaRegistry | Schemas | str | None
+    on_reconnect: OnReconnect[Connection] | None
 
 
 def connect(
@@ -64,6 +74,7 @@ def connect(
     kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    on_reconnect: OnReconnect[Connection] | None = None,
 ) -> Connection:
     """Connect to a queue manager.
 
@@ -78,6 +89,8 @@ def connect(
     address is not used then. kafka_options: further settings of librdkafka for it, for security.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
+    on_reconnect: called with a Reconnected whenever that was done, in a thread of its own, one call
+    after the other. It may use the connection; an exception is logged, and the connection stays.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
     return connect_by(
@@ -89,6 +102,7 @@ def connect(
         registry=registry,
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,
+        on_reconnect=on_reconnect,
     )
 
 
@@ -100,10 +114,17 @@ def _dialers(
 ) -> list[Dialer]:
     if bootstrap_servers is None:
         return [TcpDialer(one) for one in parse_addresses(address)]
-    from adapter.network.lookup import directory_dialer  # noqa: PLC0415 -- it loads a Kafka client
+    return [LookUpDialer(look_up_by(queue_manager, bootstrap_servers, kafka_options))]
+
+
+def look_up_by(
+    queue_manager: str | None, bootstrap_servers: str, kafka_options: Mapping[str, str] | None
+) -> LookUp:
+    """Return what looks up the address in the directory on a Kafka; see connect()."""
+    from adapter.network.lookup import directory_look_up  # noqa: PLC0415 -- it loads a Kafka client
 
     servers = a.as_name(bootstrap_servers, "bootstrap_servers")
-    return [directory_dialer(a.as_text("queue_manager", queue_manager), servers, kafka_options)]
+    return directory_look_up(a.as_text("queue_manager", queue_manager), servers, kafka_options)
 
 
 def connect_in_process(
@@ -120,10 +141,11 @@ def connect_in_process(
 def connect_by(dialers: Sequence[Dialer], **options: Unpack[ClientOptions]) -> Connection:
     """Connect by the first of these that reaches a queue manager; see connect()."""
     registry = options.pop("registry", None)
+    on_reconnect = as_on_reconnect(options.pop("on_reconnect", None), may_await=False)
     handshake = handshake_by(dialers, options)
     channel = Channel(handshake, timeouts_by(options))
     schemas, own = schemas_by(registry)
-    return Connection(Context(channel, handshake.application, schemas), own)
+    return Connection(Context(channel, handshake.application, schemas), own, on_reconnect)
 
 
 def schemas_by(
@@ -136,15 +158,26 @@ def schemas_by(
     return made, made
 
 
-class Connection(Administration, Closing):
+class Connection(ThreadFace, Administration, Closing):
     """A connection to a queue manager, shared by threads. Leaving it as a context closes it."""
 
-    def __init__(self, context: Context, own_schemas: Schemas | None = None) -> None:
+    _channel: Channel
+
+    def __init__(
+        self,
+        context: Context,
+        own_schemas: Schemas | None = None,
+        on_reconnect: OnReconnect[Connection] | None = None,
+    ) -> None:
         """own_schemas: those that were made for this connection, and are closed with it."""
         self._own_schemas = own_schemas
         self._context = context
         self._channel = context.channel
         self._replies = ReplyQueue(context)
+        self._reconnects = None
+        if on_reconnect is not None:
+            self._reconnects = ReconnectCalls(on_reconnect, self)
+            self._channel.on_link(self._reconnects.note)
 
     @property
     def name(self) -> str:
@@ -241,8 +274,7 @@ class Connection(Administration, Closing):
             context_asked(fields),
         )
         done = perform(self._channel, inside, [opening, put, closing], put, PutDone, after=opening)
-        reached = done.subscriptions if done.subscriptions >= 0 else None
-        return PutResult(done.message_ids[0], done.put_time_ms, reached)
+        return publication_result(done)
 
     def subscribe(
         self,
@@ -321,6 +353,20 @@ class Connection(Administration, Closing):
         self._channel.ask([request])
         return self._channel.result(request, UnitOutcome).state
 
+    def events(
+        self,
+        timeout: float | timedelta | None = 0.0,
+        *,
+        kafka_options: Mapping[str, str] | None = None,
+    ) -> Generator[Event, None, None]:
+        """Iterate over the events of the queue manager that its Kafka still has, oldest first.
+
+        timeout: how many seconds to wait for another one when all have been read; None: for ever.
+        kafka_options: further settings of librdkafka, for security; this program reads the topic
+        itself. Raises KafkaNotAvailable, also for a queue manager in memory.
+        """
+        return read_events(self._channel, a.as_wait_ms(timeout), kafka_options or {})
+
     def flush(self) -> None:
         """Wait for the outcome of every commit(wait=False), and those that a loop left in flight.
 
@@ -333,7 +379,7 @@ class Connection(Administration, Closing):
 
         It waits for commits in flight, and raises the failure of one when all is closed.
         """
-        self._channel.close()
+        self.disconnect()
         if self._own_schemas is not None:
             self._own_schemas.close()
         if not self._channel.is_inside:  # else in a signal handler, which cannot wait
@@ -354,7 +400,10 @@ class Connection(Administration, Closing):
 
     def disconnect(self, abrupt: bool = False) -> None:
         """Like close(). abrupt: without a word, as when a program dies."""
-        self._channel.close(a.as_flag("abrupt", abrupt))
+        is_abrupt = a.as_flag("abrupt", abrupt)
+        if self._reconnects is not None:
+            self._reconnects.end()
+        self._channel.close(is_abrupt)
 
     def statistics(self) -> dict[str, Any]:
         """Return the figures of this connection."""

@@ -11,11 +11,14 @@ from typing import TypeVar
 
 from adapter.channel import arguments as a
 from adapter.channel import requests as rq
+from adapter.channel.books import ChannelBooks
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.forking import is_mine, new_lock
-from adapter.channel.requests import Handle, Pending, open_request
+from adapter.channel.requests import Pending, open_request
+from adapter.channel.steps import Steps, ask
 from adapter.channel.verbs import ask_to_open, close_handles
+from adapter.client.verb import ThreadFace, Verb
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Batches, ConsumerState
 from adapter.errors import NotOpen
@@ -25,39 +28,36 @@ BatchCommand = c.ClaimBatch | c.ReadBatches | c.ConsumeBatches
 BATCH_MAX = 10_000
 
 
-class Consumer(Closing):
-    """An open consumer. Every method may be called from any thread; leaving it closes it.
+class ConsumerVerbs:
+    """What is asked of an open consumer."""
 
-    Batches are numbered from 1 on, without gaps, and are consumed in that order. claim: an id that
-    is another one after the consumer was away too long and lost what it had.
-    """
+    _channel: ChannelBooks
 
     def __init__(
         self,
-        channel: Channel,
+        channel: ChannelBooks,
         queue: str,
         name: str,
         timeout: float | timedelta,
-        may_break_off: bool = False,
+        may_break_off: bool,
     ) -> None:
         self.queue = a.as_name(queue)
         self.name = a.as_name(name, "consumer")
         self._channel = channel
-        self._lock = new_lock()
         self._is_closed = False
         self._handle = channel.new_handle(self.queue, c.INPUT)
         wait_ms = a.as_wait_ms(timeout)
         self._handle.opening = c.OpenConsumer(
             self._handle.number, self.queue, self.name, wait_ms, may_break_off
         )
-        state = self._open()
-        self.claim = state.claim
-        self.consumed = state.consumed
+        self.claim = b""
+        self.consumed = 0
         """The number of the last batch that is consumed."""
-        self.last = state.last
+        self.last = 0
         """The number of the last batch that it was given."""
 
-    def claim_batch(self, limit: int = BATCH_MAX, planned: int = 0) -> int:
+    @Verb
+    def claim_batch(self, limit: int = BATCH_MAX, planned: int = 0) -> Steps[int]:
         """Ask for the next batch of at most so many messages; the number of the last batch.
 
         It is as before if there was nothing to give. An empty batch is given while the one before
@@ -67,19 +67,22 @@ class Consumer(Closing):
         """
         limit = a.as_whole("limit", limit, 1, BATCH_MAX)
         command = c.ClaimBatch(0, limit, a.as_whole("planned", planned, 0, 2**63 - 1))
-        self._take(self._ask(command, ConsumerState))
+        self._note((yield from self._ask(command, ConsumerState)))
         return self.last
 
-    def next_batch(self, limit: int = BATCH_MAX) -> int:
+    @Verb
+    def next_batch(self, limit: int = BATCH_MAX) -> Steps[int]:
         """Say which batch comes next, and claim nothing: read() can, when it is to be read.
 
         It is the last batch's number if there is nothing to give.
         Raises GetInhibited, QueueManagerQuiescing.
         """
         limit = a.as_whole("limit", limit, 1, BATCH_MAX)
-        return self._ask(c.ClaimBatch(0, limit, self.last, True), ConsumerState).last
+        command = c.ClaimBatch(0, limit, self.last, True)
+        return (yield from self._ask(command, ConsumerState)).last
 
-    def read(self, after: int, through: int, limit: int | None = None) -> Batches:
+    @Verb
+    def read(self, after: int, through: int, limit: int | None = None) -> Steps[Batches]:
         """Say what is in the batches behind one number up to another; those before are consumed.
 
         limit: the last of them is claimed in the same step if it is the next one, with so many
@@ -93,17 +96,63 @@ class Consumer(Closing):
         most = -1 if limit is None else a.as_whole("limit", limit, 0, BATCH_MAX)
         after, through = self._numbers(after, through)
         command = c.ReadBatches(0, self.claim, after, through, most)
-        found = self._ask(command, Batches)
+        found = yield from self._ask(command, Batches)
         self.last = max(self.last, through)
         return found
 
-    def consume(self, through: int) -> None:
+    @Verb
+    def consume(self, through: int) -> Steps[None]:
         """Consume the batches up to this number: their messages are gone for good.
 
         Asking again is harmless. Raises ClaimLost, BatchNotFound.
         """
         command = c.ConsumeBatches(0, self.claim, *self._numbers(through))
-        self._take(self._ask(command, ConsumerState))
+        self._note((yield from self._ask(command, ConsumerState)))
+
+    def _numbers(self, *numbers: int) -> list[int]:
+        return [a.as_whole("batch", number, 0, 2**63 - 1) for number in numbers]
+
+    def _note(self, state: ConsumerState) -> None:
+        self.consumed, self.last = state.consumed, state.last
+
+    def _note_opening(self, opening: Pending) -> None:
+        state = self._channel.result(opening, ConsumerState)
+        if not self.claim:
+            self.claim = state.claim
+            self._note(state)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise NotOpen(f"consumer {self.name!r} is closed: open it again", self.name)
+
+    def _ask(self, command: BatchCommand, kind: type[AnswerT]) -> Steps[AnswerT]:
+        command.handle = self._handle.number
+        return (yield from ask(self._channel, command, kind, rq.AGAIN, self._handle))
+
+    def __repr__(self) -> str:
+        return f"<Consumer {self.name!r} of {self.queue!r}>"
+
+
+class Consumer(ThreadFace, ConsumerVerbs, Closing):
+    """An open consumer. Every method may be called from any thread; leaving it closes it.
+
+    Batches are numbered from 1 on, without gaps, and are consumed in that order. claim: an id that
+    is another one after the consumer was away too long and lost what it had.
+    """
+
+    _channel: Channel
+
+    def __init__(
+        self,
+        channel: Channel,
+        queue: str,
+        name: str,
+        timeout: float | timedelta,
+        may_break_off: bool = False,
+    ) -> None:
+        super().__init__(channel, queue, name, timeout, may_break_off)
+        self._lock = new_lock()
+        self._open()
 
     def close(self) -> None:
         """Let go of the name: another program may open it, and is given the same batches."""
@@ -116,32 +165,16 @@ class Consumer(Closing):
         if was_open and not self._channel.is_closed:
             close_handles(self._channel, [self._handle])
 
-    def _numbers(self, *numbers: int) -> list[int]:
-        return [a.as_whole("batch", number, 0, 2**63 - 1) for number in numbers]
-
-    def _take(self, state: ConsumerState) -> None:
-        self.consumed, self.last = state.consumed, state.last
-
-    def _open(self) -> ConsumerState:
-        request = open_request(self._handle)
-        ask_to_open(self._channel, request, self._handle)
-        return self._channel.result(request, ConsumerState)
-
-    def _ask(self, command: BatchCommand, kind: type[AnswerT]) -> AnswerT:
-        command.handle = self._open_handle().number
-        request = Pending(command, rq.AGAIN, handle=self._handle)
-        self._channel.ask([request])
-        return self._channel.result(request, kind)
-
-    def _open_handle(self) -> Handle:
-        """Return the handle, opened anew if that failed when the connection was lost."""
+    def _run(self, steps: Steps[AnswerT]) -> AnswerT:
+        """Drive a verb, with the handle opened anew if that failed when the connection was lost."""
         self._channel.refuse_reentry(self._lock)
         with self._lock:
-            if self._is_closed:
-                raise NotOpen(f"consumer {self.name!r} is closed: open it again", self.name)
+            self._check_open()
             if not self._handle.is_open:
                 self._open()
-            return self._handle
+        return super()._run(steps)
 
-    def __repr__(self) -> str:
-        return f"<Consumer {self.name!r} of {self.queue!r}>"
+    def _open(self) -> None:
+        request = open_request(self._handle)
+        ask_to_open(self._channel, request, self._handle)
+        self._note_opening(request)

@@ -5,13 +5,13 @@ They are on a topic of the queue manager's Kafka, and are read there.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from datetime import datetime, timedelta
 
 from msgspec import Struct
 
 from adapter.channel.arguments import EPOCH
-from adapter.channel.channel import Channel
+from adapter.channel.books import ChannelBooks
 from adapter.errors import KafkaNotAvailable
 
 
@@ -33,9 +33,15 @@ class Event(Struct, frozen=True):
 
 
 def read_events(
-    channel: Channel, wait_ms: int, options: Mapping[str, str]
+    channel: ChannelBooks,
+    wait_ms: int,
+    options: Mapping[str, str],
+    is_ended: Callable[[], bool] = lambda: False,
 ) -> Generator[Event, None, None]:
-    """Give the events of the queue manager; see Administration.events()."""
+    """Give the events of the queue manager; see Connection.events().
+
+    is_ended: asked while nothing comes; the iteration ends when it is so.
+    """
     if not channel.kafka:
         raise KafkaNotAvailable(
             f"queue manager {channel.queue_manager} is in memory: it has no topic of events"
@@ -43,5 +49,5 @@ def read_events(
     from adapter.topics.events import EventReader  # noqa: PLC0415 -- it loads a Kafka client
 
     with EventReader(channel.queue_manager, channel.kafka, options) as reader:
-        for event in reader.read(wait_ms):
+        for event in reader.read(wait_ms, is_ended):
             yield Event(event.kind, event.name, event.time_ms, event.details)

@@ -23,6 +23,8 @@ A queue manager that does not know one-way operations is asked for each unit whe
 
 The loop's thread takes units. Any other thread, the garbage collector's too, may give all of them
 back at any moment; each entry is taken out of the deque by one of them, and there is no lock.
+
+PrefetchBooks waits for nothing, and serves the loops of tasks too (adapter/aio/prefetch.py).
 """
 
 from __future__ import annotations
@@ -36,9 +38,10 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from adapter.channel import requests as rq
+from adapter.channel.books import ChannelBooks
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending
-from adapter.channel.unit import AnyUnit
+from adapter.channel.unit import AnyUnit, UnitBooks
 from adapter.channel.verbs import get_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
@@ -52,27 +55,28 @@ PATIENCE_MAX = 64
 DECAY = 7 / 8
 """By this the estimate of a unit's bytes shrinks with each smaller unit."""
 
+BooksT = TypeVar("BooksT", bound=UnitBooks)
 UnitT = TypeVar("UnitT", bound=AnyUnit)
 
 
-class UnitAhead(Struct, Generic[UnitT], eq=False):
+class UnitAhead(Struct, Generic[BooksT], eq=False):
     """A unit whose get has been sent. is_probe: the get does not wait. is_ahead: the unit is to be
     touched before its messages are shown.
     """
 
-    unit: UnitT
+    unit: BooksT
     get: Pending
     is_probe: bool
     is_ahead: bool
 
 
-class Prefetch(Generic[UnitT]):
-    """The units ahead of one loop."""
+class PrefetchBooks(Generic[BooksT]):
+    """The units ahead of one loop, as far as nothing is waited for."""
 
     def __init__(
         self,
-        channel: Channel,
-        make: Callable[[], UnitT],
+        channel: ChannelBooks,
+        make: Callable[[], BooksT],
         handle: Callable[[], Handle],
         size: int,
         most: int,
@@ -85,38 +89,14 @@ class Prefetch(Generic[UnitT]):
         self._handle = handle
         self._size = size
         self._most = most
-        self._ahead: deque[UnitAhead[UnitT]] = deque()
-        self._empty: deque[UnitT] = deque()
+        self._ahead: deque[UnitAhead[BooksT]] = deque()
+        self._empty: deque[BooksT] = deque()
         """Units that have begun and got nothing: they are used again."""
         self._window = min(1, most)
         self._patience = 1
         self._found_in_row = 0
         self._unit_bytes = 0.0
         self._is_closed = False
-
-    def take(
-        self, wait_ms: int, until_s: float, is_over: Callable[[], bool]
-    ) -> tuple[UnitT, list[Delivered]] | None:
-        """Return the next unit, touched, and its messages; None if none come in time.
-
-        wait_ms: how long a get waits, -1: without limit; until_s: when the time of this one is
-        over. is_over: asked when a unit is there; if so, the unit stays ahead. Raises what a get
-        that the loop waits for is refused with.
-        """
-        while not self._is_closed:
-            oldest = self._oldest()
-            head = oldest or self._ask(left_ms(wait_ms, until_s))
-            if head is None:
-                continue
-            found = self._found(head, is_needed=oldest is None)
-            if found:
-                if is_over():
-                    return None
-                if self._show(head, wait_ms):
-                    return head.unit, found
-            elif found is not None and oldest is None:
-                return None
-        return None
 
     def give_back(self) -> None:
         """Back out every unit ahead, and do not wait. The garbage collector may call it."""
@@ -127,25 +107,14 @@ class Prefetch(Generic[UnitT]):
         self._is_closed = True
         self.give_back()
 
-    def return_all(self) -> None:
-        """Back out every unit ahead and wait for it, so that the next get finds every message in
-        its place."""
-        units = [unit.on_wire for unit in self._take_all()]
-        backouts = [Pending(c.Backout(unit.ident)) for unit in units if self._channel.holds(unit)]
-        for unit in units:
-            self._channel.forget_unit(unit)
-        with suppress(ConnectionBroken):  # they are gone with the connection
-            if backouts:
-                self._channel.ask(backouts)
-
-    def _take_all(self) -> list[UnitT]:
+    def _take_all(self) -> list[BooksT]:
         units = []
         while self._ahead or self._empty:
             with suppress(IndexError):  # another thread takes them too
                 units.append(self._ahead.popleft().unit if self._ahead else self._empty.popleft())
         return units
 
-    def _oldest(self) -> UnitAhead[UnitT] | None:
+    def _oldest(self) -> UnitAhead[BooksT] | None:
         """Return the oldest unit ahead; drop those that went with a lost connection."""
         while True:
             try:
@@ -156,7 +125,7 @@ class Prefetch(Generic[UnitT]):
                 return head
             self._take_out(head)
 
-    def _take_out(self, head: UnitAhead[UnitT]) -> bool:
+    def _take_out(self, head: UnitAhead[BooksT]) -> bool:
         """Take the oldest unit out; False if another thread has given it back."""
         try:
             first = self._ahead.popleft()
@@ -166,7 +135,7 @@ class Prefetch(Generic[UnitT]):
             self._channel.give_back([first.unit.on_wire])
         return first is head
 
-    def _ask(self, wait_ms: int) -> UnitAhead[UnitT] | None:
+    def _ask(self, wait_ms: int) -> UnitAhead[BooksT] | None:
         """Ask for one unit, because the loop needs it; None if the connection was just lost."""
         asked = self._request(wait_ms, is_probe=False)
         try:
@@ -182,13 +151,13 @@ class Prefetch(Generic[UnitT]):
             raise
         return asked
 
-    def _request(self, wait_ms: int, *, is_probe: bool) -> UnitAhead[UnitT]:
+    def _request(self, wait_ms: int, *, is_probe: bool) -> UnitAhead[BooksT]:
         is_ahead = self._channel.takes_one_way
         unit = self._unit()
         command = c.Get(0, wait_ms=wait_ms, limit=self._size, alone=True)
         return UnitAhead(unit, get_request(self._handle(), command, unit), is_probe, is_ahead)
 
-    def _unit(self) -> UnitT:
+    def _unit(self) -> BooksT:
         while self._empty:
             with suppress(IndexError):
                 unit = self._empty.popleft()
@@ -196,17 +165,31 @@ class Prefetch(Generic[UnitT]):
                     return unit
         return self._make()
 
-    def _to_send(self, asked: UnitAhead[UnitT]) -> list[Pending]:
+    def _to_send(self, asked: UnitAhead[BooksT]) -> list[Pending]:
         if asked.unit.on_wire.beginning is not None:
             return [asked.get]
         begin = Pending(c.Begin(asked.unit.id, ahead=True), rq.FORGOTTEN, one_way=True)
         begin.begins = asked.unit.on_wire
         return [begin, asked.get]
 
-    def _found(self, head: UnitAhead[UnitT], *, is_needed: bool) -> list[Delivered] | None:
-        """Wait for a unit's messages; None if the unit is of no use."""
+    def _judge(
+        self,
+        head: UnitAhead[BooksT],
+        is_needed: bool,
+        is_over: Callable[[], bool],
+        wait_ms: int,
+    ) -> list[Delivered] | None:
+        """Say what an answered get means: the messages to show, [] to show none, None to go on."""
+        found = self._found(head, is_needed=is_needed)
+        if not found:
+            return found if is_needed else None
+        if is_over():
+            return []
+        return found if self._show(head, wait_ms) else None
+
+    def _found(self, head: UnitAhead[BooksT], *, is_needed: bool) -> list[Delivered] | None:
+        """Return a unit's messages; None if the unit is of no use."""
         channel = self._channel
-        channel.await_all([head.get])
         try:
             found = channel.result(head.get, Messages, head.unit.on_wire).messages
         except Error as error:
@@ -226,7 +209,7 @@ class Prefetch(Generic[UnitT]):
             self._empty.append(head.unit)
         return found
 
-    def _speed_up(self, head: UnitAhead[UnitT], unit_bytes: int) -> None:
+    def _speed_up(self, head: UnitAhead[BooksT], unit_bytes: int) -> None:
         """Decide how many units to get ahead, after one that was found."""
         self._unit_bytes = max(unit_bytes, self._unit_bytes * DECAY)
         self._found_in_row += 1
@@ -243,28 +226,29 @@ class Prefetch(Generic[UnitT]):
         self._window = min(1, self._most)
         self._found_in_row = 0
 
-    def _show(self, head: UnitAhead[UnitT], wait_ms: int) -> bool:
+    def _show(self, head: UnitAhead[BooksT], wait_ms: int) -> bool:
         """Touch a unit, and ask for more in the same frame; False if the unit is gone."""
         if not self._take_out(head):
             return False
-        more = self._more(wait_ms)
-        requests = [request for asked in more for request in self._to_send(asked)]
-        if head.is_ahead:
-            requests.append(Pending(c.Touch(head.unit.id), rq.FORGOTTEN, one_way=True))
+        more: list[UnitAhead[BooksT]] = []
         try:
+            more = self._more(wait_ms)
+            requests = [request for asked in more for request in self._to_send(asked)]
+            if head.is_ahead:
+                requests.append(Pending(c.Touch(head.unit.id), rq.FORGOTTEN, one_way=True))
             if requests:
                 self._channel.submit(requests, head.unit.on_wire)
             self._ahead.extend(more)
         except BackedOut:
             return False
-        except BaseException:  # the loop was interrupted: it shows none of them
+        except BaseException:  # interrupted, or without a handle: the loop shows none of them
             self._channel.give_back([one.unit.on_wire for one in (head, *more)])
             raise
         if self._is_closed:  # by another thread, which could not see these
             self.give_back()
         return True
 
-    def _more(self, wait_ms: int) -> list[UnitAhead[UnitT]]:
+    def _more(self, wait_ms: int) -> list[UnitAhead[BooksT]]:
         """Make the gets of units that are to be got ahead."""
         if not self._channel.takes_one_way or (self._ahead and not self._ahead[-1].is_probe):
             return []
@@ -273,6 +257,43 @@ class Prefetch(Generic[UnitT]):
         is_probe = self._window > 1
         wait_ms = 0 if is_probe else wait_ms
         return [self._request(wait_ms, is_probe=is_probe) for _ in range(count)]
+
+
+class Prefetch(PrefetchBooks[UnitT]):
+    """The units ahead of one loop of a thread."""
+
+    _channel: Channel
+
+    def take(
+        self, wait_ms: int, until_s: float, is_over: Callable[[], bool]
+    ) -> tuple[UnitT, list[Delivered]] | None:
+        """Return the next unit, touched, and its messages; None if none come in time.
+
+        wait_ms: how long a get waits, -1: without limit; until_s: when the time of this one is
+        over. is_over: asked when a unit is there; if so, the unit stays ahead. Raises what a get
+        that the loop waits for is refused with.
+        """
+        while not self._is_closed:
+            oldest = self._oldest()
+            head = oldest or self._ask(left_ms(wait_ms, until_s))
+            if head is None:
+                continue
+            self._channel.await_all([head.get])
+            found = self._judge(head, oldest is None, is_over, wait_ms)
+            if found is not None:
+                return (head.unit, found) if found else None
+        return None
+
+    def return_all(self) -> None:
+        """Back out every unit ahead and wait for it, so that the next get finds every message in
+        its place."""
+        units = [unit.on_wire for unit in self._take_all()]
+        backouts = [Pending(c.Backout(unit.ident)) for unit in units if self._channel.holds(unit)]
+        for unit in units:
+            self._channel.forget_unit(unit)
+        with suppress(ConnectionBroken):  # they are gone with the connection
+            if backouts:
+                self._channel.ask(backouts)
 
 
 def left_ms(wait_ms: int, until_s: float) -> int:

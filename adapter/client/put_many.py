@@ -12,8 +12,10 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from adapter.channel.books import ChannelBooks
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending, UnitOnWire
+from adapter.channel.steps import ROOM, Steps, exchange, run
 from adapter.channel.unit import AnyUnit
 from adapter.channel.verbs import put_request
 from adapter.core.contract import commands as c
@@ -62,10 +64,24 @@ def put_inside(handle: Handle, messages: Iterable[MessageData], size: int, unit:
     return count
 
 
-class Pipeline:
-    """The units of one put_many()."""
+def put_in_units(
+    channel: Channel, handle: Handle, messages: Iterable[MessageData], size: int
+) -> int:
+    """Put messages in units of their own; returns how many."""
+    pipeline = Pipeline(channel, handle)
+    try:
+        return run(channel, pipeline.put(messages, size))
+    except Exception:
+        raise
+    except BaseException:
+        channel.abandon(pipeline.commits)
+        raise
 
-    def __init__(self, channel: Channel, handle: Handle) -> None:
+
+class Pipeline:
+    """The units of one put_many(). count: how many messages are known to be on the queue."""
+
+    def __init__(self, channel: ChannelBooks, handle: Handle) -> None:
         self.count = 0
         self._channel = channel
         self._handle = handle
@@ -73,23 +89,34 @@ class Pipeline:
         self._again: deque[list[MessageData]] = deque()
         self._retries = 0
 
-    def run(self, messages: Iterable[MessageData], size: int) -> int:
+    @property
+    def commits(self) -> list[Pending]:
+        """Those in flight."""
+        return [sent.commit for sent in self._in_flight]
+
+    def put(self, messages: Iterable[MessageData], size: int) -> Steps[int]:
         """Put everything; returns how many."""
         units = in_units(messages, size)
         try:
-            while (unit := self._next(units)) is not None:
-                self._start(unit)
+            while (unit := (yield from self._next(units))) is not None:
+                yield from self._start(unit)
                 while len(self._in_flight) >= IN_FLIGHT_MAX:
-                    self._await_oldest()
+                    yield from self._await_oldest()
         except Exception as error:
-            self._settle(error)
-            raise
-        except BaseException:
-            self._channel.abandon([sent.commit for sent in self._in_flight])
+            yield from self.settle(error)
             raise
         return self.count
 
-    def _next(self, units: Iterator[list[MessageData]]) -> list[MessageData] | None:
+    def settle(self, error: BaseException) -> Steps[None]:
+        """Wait for what is on its way, so that the error can say how many messages were put."""
+        while self._in_flight:
+            with suppress(Error):
+                yield from self._outcome(self._in_flight.popleft())
+        if isinstance(error, Error):
+            error.messages_put = self.count
+        error.add_note(f"{self.count} messages were put before")
+
+    def _next(self, units: Iterator[list[MessageData]]) -> Steps[list[MessageData] | None]:
         """Return the next unit to put; None when all of them are on the queue."""
         while True:
             if self._again:
@@ -97,45 +124,49 @@ class Pipeline:
             unit = next(units, None)
             if unit is not None or not self._in_flight:
                 return unit
-            self._await_oldest()
+            yield from self._await_oldest()
 
-    def _start(self, messages: list[MessageData]) -> None:
+    def _start(self, messages: list[MessageData]) -> Steps[None]:
         channel = self._channel
         unit = channel.enlist()
         put = Pending(c.Put(self._handle.number, messages, unit.ident), handle=self._handle)
         commit = Pending(c.Commit(unit.ident))
         try:
-            channel.ask([put], unit)
+            yield from exchange(channel, [put], unit)
             channel.result(put, PutDone, unit)
+            yield ROOM
             channel.submit([commit], unit)
         except BackedOut as lost:
-            self._put_again([*self._lost_in_flight(), messages], lost)
+            self._put_again([*(yield from self._lost_in_flight()), messages], lost)
         except Error:
-            self._back_out(unit)
+            yield from self._back_out(unit)
+            raise
+        except GeneratorExit:
+            channel.give_back([unit])
             raise
         else:
             self._in_flight.append(InFlight(messages, unit, commit))
 
-    def _await_oldest(self) -> None:
+    def _await_oldest(self) -> Steps[None]:
         """Wait until the oldest unit is durable."""
         sent = self._in_flight.popleft()
-        lost = self._outcome(sent)
+        lost = yield from self._outcome(sent)
         if lost is not None:
-            self._put_again([sent.messages, *self._lost_in_flight()], lost)
+            self._put_again([sent.messages, *(yield from self._lost_in_flight())], lost)
 
-    def _lost_in_flight(self) -> list[list[MessageData]]:
+    def _lost_in_flight(self) -> Steps[list[list[MessageData]]]:
         """Wait for everything on its way; return, in order, what is not on the queue."""
         lost = []
         while self._in_flight:
             sent = self._in_flight.popleft()
-            if self._outcome(sent) is not None:
+            if (yield from self._outcome(sent)) is not None:
                 lost.append(sent.messages)
         return lost
 
-    def _outcome(self, sent: InFlight) -> BackedOut | None:
+    def _outcome(self, sent: InFlight) -> Steps[BackedOut | None]:
         """Wait for the outcome of a unit; None if it is on the queue."""
         try:
-            self._channel.await_all([sent.commit])
+            yield [sent.commit]
             self._channel.result(sent.commit, Done, sent.unit)
         except BackedOut as lost:
             return lost
@@ -151,20 +182,11 @@ class Pipeline:
             raise lost
         self._again.extendleft(reversed(units))
 
-    def _back_out(self, unit: UnitOnWire) -> None:
+    def _back_out(self, unit: UnitOnWire) -> Steps[None]:
         """End a unit whose puts were refused."""
         if unit.beginning is None:
             return
         request = Pending(c.Backout(unit.ident))
         with suppress(Error):  # it is gone with the connection
-            self._channel.ask([request], unit)
+            yield from exchange(self._channel, [request], unit)
         self._channel.forget_unit(unit)
-
-    def _settle(self, error: Exception) -> None:
-        """Wait for what is on its way, so that the error can say how many messages were put."""
-        while self._in_flight:
-            with suppress(Error):
-                self._outcome(self._in_flight.popleft())
-        if isinstance(error, Error):
-            error.messages_put = self.count
-        error.add_note(f"{self.count} messages were put before")

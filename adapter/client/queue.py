@@ -13,22 +13,26 @@ from weakref import WeakSet
 
 from adapter.channel import arguments as a
 from adapter.channel.cancelling import CancelToken
+from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle
 from adapter.channel.unit import AnyUnit, NoUnit, UnitBooks, perform, unit_for
-from adapter.channel.verbs import get_apart, get_request, put_request, wanted_ids
+from adapter.channel.verbs import get_apart, get_command, get_request, put_request, wanted_ids
+from adapter.client import admin
 from adapter.client.administered import AdministeredQueue
+from adapter.client.attributes import QueueSettings
 from adapter.client.browse import BrowsedMessage, Browsing, choose
 from adapter.client.context import Context
 from adapter.client.handles import OpenFor, QueueHandles, modes_of
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
-from adapter.client.put_many import Pipeline, put_inside
+from adapter.client.put_many import put_in_units, put_inside
 from adapter.client.replies import ReplyQueue, outgoing_request
 from adapter.client.retry import Retry, retries_of
+from adapter.client.verb import ThreadFace
 from adapter.client.work import Work, WorkSource, source_of, units, until_cancelled
 from adapter.core.contract import commands as c
 from adapter.core.contract.details import IN_GROUP, Details
-from adapter.core.contract.message import NO_ID
+from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.results import Messages, PutDone
 from adapter.errors import ConnectionClosed, InvalidOption
 
@@ -43,8 +47,10 @@ VALUE = "-value"
 """Behind a queue's name: the subject of its bodies' schemas, as of a topic's values elsewhere."""
 
 
-class Queue(AdministeredQueue, Closing):
+class Queue(ThreadFace, AdministeredQueue, Closing):
     """One queue of a connection. Every method may be called from any thread."""
+
+    _channel: Channel
 
     def __init__(
         self,
@@ -95,9 +101,7 @@ class Queue(AdministeredQueue, Closing):
             raise InvalidOption(WAITS_OUTSIDE, self.name)
         options = context_asked(fields)
         if logical_order:
-            message.details = message.details or Details()
-            message.details.flags |= IN_GROUP
-            options |= c.LOGICAL_ORDER
+            options |= put_in_order(message)
         handle = self._handles.output(self.name, options)
         request = put_request(handle, [message], inside, options)
         put: c.Put = request.command  # type: ignore[assignment]
@@ -127,10 +131,8 @@ class Queue(AdministeredQueue, Closing):
         SchemaIncompatible, InvalidSchema, RegistryNotAvailable, and what put() raises: then
         nothing was put.
         """
-        named = self.name + VALUE if subject is None else a.as_text("subject", subject)
-        body = self._context.schemas.encode(
-            value, schema=schema, subject=named, register=a.as_flag("register", register)
-        )
+        of, flag = subject_of(self.name, subject), a.as_flag("register", register)
+        body = self._context.schemas.encode(value, schema=schema, subject=of, register=flag)
         return self.put(body, unit=unit, wait=wait, **fields)
 
     def put_many(self, messages: Iterable[bytes | str | Message], *, unit_size: int = 1000) -> int:
@@ -148,7 +150,7 @@ class Queue(AdministeredQueue, Closing):
         ready = (outgoing(body, {}) for body in messages)
         if inside is not None:
             return put_inside(handle, ready, size, inside)
-        return Pipeline(self._channel, handle).run(ready, size)
+        return put_in_units(self._channel, handle, ready, size)
 
     def get(
         self,
@@ -175,12 +177,8 @@ class Queue(AdministeredQueue, Closing):
         goes with neither logical_order nor open_for="input_exclusive".
         Raises GetInhibited, BackedOut, ...
         """
-        wanted = wanted_ids(message_id, correlation_id, group_id)
-        command = c.Get(0, b"", a.as_wait_ms(timeout), 1, *wanted)
-        command.options = logical_order * c.LOGICAL_ORDER | all_messages * c.ALL_MESSAGES
-        if group_seq is not None:
-            command.options |= c.MATCH_GROUP_SEQ
-            command.group_seq = a.as_whole("group_seq", group_seq, 1, 999_999_999)
+        ids, wait_ms = wanted_ids(message_id, correlation_id, group_id), a.as_wait_ms(timeout)
+        command = get_command(ids, wait_ms, group_seq, logical_order, all_messages)
         inside = unit_for(self._channel, unit)
         command.options |= bool(if_persistent and inside) * c.IF_PERSISTENT
         return self._get(command, inside, a.as_cancel(cancel))
@@ -265,10 +263,10 @@ class Queue(AdministeredQueue, Closing):
             return until_cancelled(own, loop, token)
         wait_ms, delay_s = a.as_wait_ms(timeout), a.as_delay_s("retry_delay_s", retry_delay_s)
         handle = partial(self._handle, self._input)
-        retries = retries_of(retry, self, self._channel, handle, size)
+        retries = retries_of(retry, self, self._channel, size)
         source = source_of(self, self._context, handle, size, prefetch, commits, retries)
         self._loops.add(source)
-        return units(self, self._channel, source, wait_ms, delay_s, retries)
+        return units(self, self._channel, handle, source, wait_ms, delay_s, retries)
 
     def browse(
         self,
@@ -292,6 +290,14 @@ class Queue(AdministeredQueue, Closing):
         wanted = wanted_ids(message_id, correlation_id, group_id)
         of = Browsing(self._context, self._handles, self.name, wanted, self.take, self._selection)
         return choose(of, a.as_wait_ms(timeout), a.as_flag("cooperate", cooperate))
+
+    def set(self, **attributes: Unpack[QueueSettings]) -> None:
+        """Set attributes that a program may set (MQSET): inhibit_get, inhibit_put, trigger_control,
+        trigger_type, trigger_depth, trigger_msg_priority, trigger_data.
+        """
+        given = a.as_attributes(self.name, attributes)
+        handle = self._handle(c.SET)
+        self._run(admin.durable(self._channel, c.SetAttributes(handle.number, given), handle))
 
     def close(self) -> None:
         """Give its handles back; a get that waits ends with None, units() ends.
@@ -323,6 +329,13 @@ class Queue(AdministeredQueue, Closing):
         return f"<Queue {self.name}>"
 
 
+def put_in_order(message: MessageData) -> int:
+    """Have a message belong to the group of its handle; return the option of the put."""
+    message.details = message.details or Details()
+    message.details.flags |= IN_GROUP
+    return c.LOGICAL_ORDER
+
+
 def put_later(unit: UnitBooks, put: c.Put, owner: object) -> PutResult:
     """Keep a put of one message that is sent with the unit's next verb that waits.
 
@@ -334,3 +347,8 @@ def put_later(unit: UnitBooks, put: c.Put, owner: object) -> PutResult:
     put.options |= c.DEFERRED
     unit.put_later(put, message.message_id, owner)
     return PutResult(message.message_id, 0)
+
+
+def subject_of(queue: str, subject: str | None) -> str:
+    """Return the subject that a value's schema is looked up in; None: the queue's own."""
+    return queue + VALUE if subject is None else a.as_text("subject", subject)

@@ -21,25 +21,24 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Protocol
 
 from msgspec import Struct
 
 from adapter.channel import arguments as a
-from adapter.channel.channel import Channel
+from adapter.channel.books import ChannelBooks
 from adapter.channel.requests import Handle
-from adapter.channel.unit import AnyUnit
-from adapter.channel.verbs import dead_letter_queue, get_request
-from adapter.client import admin
+from adapter.channel.unit import UnitBooks
+from adapter.channel.verbs import dead_letter_answer, dead_letter_question, get_request
 from adapter.client.aside import put_aside
 from adapter.client.message import Message, incoming
+from adapter.client.unit_steps import Exchange, UnitEnd, UnitSteps, describe_queue, question
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import backout
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Property
-from adapter.core.contract.results import Messages
+from adapter.core.contract.results import Messages, Objects
 from adapter.core.mq_layouts.dead_letter import DeadLetter, stamps
 from adapter.errors import (
     BackedOut,
@@ -127,21 +126,13 @@ class FailedUnit(Protocol):
 
 
 class Retries:
-    """The retries of one loop."""
+    """The retries of one loop, of a thread or a task."""
 
-    def __init__(
-        self,
-        policy: Retry,
-        queue: NamedQueue,
-        channel: Channel,
-        handle: Callable[[], Handle],
-        size: int,
-    ) -> None:
-        """handle: returns the one to get by. size: messages of a unit."""
+    def __init__(self, policy: Retry, queue: NamedQueue, channel: ChannelBooks, size: int) -> None:
+        """size: messages of a unit."""
         self._policy = policy
         self._queue = queue
         self._channel = channel
-        self._handle = handle
         self._innocent = 0 if size == 1 else 1
         """Backouts that say nothing of a message: it was in company."""
 
@@ -149,7 +140,9 @@ class Retries:
     def _name(self) -> str:
         return self._queue.name
 
-    def put_again(self, unit: AnyUnit, message: Message, error: BaseException | None) -> None:
+    def put_again(
+        self, unit: UnitBooks, message: Message, error: BaseException | None
+    ) -> UnitSteps[None]:
         """Put a message that has failed where it is to go, in a unit that has got it.
 
         error: None if another program has failed with it. Raises why it cannot be put anywhere.
@@ -159,16 +152,17 @@ class Retries:
         problem: Error | None = None
         if failures <= self._policy.times and told is not None:
             delay_s = self._policy.delay_s(failures)
-            problem = self._offer(unit, self._name, message, told, delay_s)
+            problem = yield from self._offer(unit, self._name, message, told, delay_s)
             if problem is None:
                 self._log(message, failures, f"it is tried again in {delay_s:.3g} s", error)
                 return
-        target = self._give_up(unit, message, told)
+        target = yield from self._give_up(unit, message, told)
         if target:
             self._log(message, failures, f"it was moved to queue {target}", error)
             return
         longest_s = a.as_delay_s("backoff_max", self._policy.backoff_max)
-        problem = problem or self._offer(unit, self._name, message, told, longest_s)
+        if problem is None:
+            problem = yield from self._offer(unit, self._name, message, told, longest_s)
         if problem is not None:
             raise problem
         log.error(
@@ -181,47 +175,48 @@ class Retries:
             exc_info=error,
         )
 
-    def set_aside(self, unit: AnyUnit, messages: list[Message]) -> str | None:
+    def set_aside(self, unit: UnitBooks, message: Message) -> UnitSteps[str] | None:
         """Put a message that has come back again, and commit; None if it is to be shown.
 
-        Returns why it stays where it is, or "".
+        The steps lead to why it stays where it is, or "".
         """
-        message = messages[0]
         if message.backout_count <= self._innocent:
             return None
         return self._in_unit(unit, message, None)
 
-    def after_backout(self, failed: FailedUnit) -> str:
+    def concern(self, failed: FailedUnit) -> bool:
+        """Whether the message of a unit that was backed out is to be put again."""
+        return len(failed.messages) == 1 and failed.error is not None
+
+    def after_backout(self, unit: UnitBooks, handle: Handle, failed: FailedUnit) -> UnitSteps[str]:
         """Put the message of a unit that was backed out again, if it is still there.
 
-        Returns why it stays where it is, or "".
+        unit: a new one. handle: the one to get by. Leads to why it stays where it is, or "".
         """
-        if len(failed.messages) != 1 or failed.error is None:
-            return ""
         (message,) = failed.messages
-        unit = AnyUnit(self._channel)
-        unit.begin()
         command = c.Get(0, message_id=message.message_id, place=message.place)
+        request = get_request(handle, command, unit)
         try:
-            request = get_request(self._handle(), command, unit)
-            found = unit.perform([request], request, Messages).messages
+            found = (yield Exchange([request], request, Messages)).messages
         except BackedOut:
             return ""  # the connection was lost: it comes again
         except Error:
             if unit.is_open:
-                unit.backout()
+                yield UnitEnd.BACKOUT
             raise
         if not found:  # another program has got it
-            unit.backout()
+            yield UnitEnd.BACKOUT
             return ""
         got = incoming(found[0])
         got.backout_count = message.backout_count
-        return self._in_unit(unit, got, failed.error)
+        return (yield from self._in_unit(unit, got, failed.error))
 
-    def _in_unit(self, unit: AnyUnit, message: Message, error: BaseException | None) -> str:
+    def _in_unit(
+        self, unit: UnitBooks, message: Message, error: BaseException | None
+    ) -> UnitSteps[str]:
         try:
-            self.put_again(unit, message, error)
-            unit.commit()
+            yield from self.put_again(unit, message, error)
+            yield UnitEnd.COMMIT
         except BackedOut as lost:
             if lost.units_failed:
                 raise
@@ -229,7 +224,7 @@ class Retries:
         except (InDoubt, ConnectionBroken):
             raise
         except Error as problem:
-            unit.backout()
+            yield UnitEnd.BACKOUT
             return (
                 f"message {message.message_id.hex()} of queue {self._name} has failed, and stays "
                 f"before the others: {problem}"
@@ -244,26 +239,28 @@ class Retries:
 
     def _offer(
         self,
-        unit: AnyUnit,
+        unit: UnitBooks,
         target: str,
         message: Message,
         told: dict[str, Property] | None,
         delay_s: float,
-    ) -> Error | None:
+    ) -> UnitSteps[Error | None]:
         """Put a message in a unit, to be delivered later; return why the queue does not take it."""
         properties = message.properties if told is None else told
         later = {"deliver_after": delay_s, "deliver_at": None}
         try:
-            put_aside(self._channel, target, unit, message, properties=properties, **later)
+            yield put_aside(unit, target, message, properties=properties, **later)
         except LOST:
             raise
         except Error as problem:
             return problem
         return None
 
-    def _give_up(self, unit: AnyUnit, message: Message, told: dict[str, Property] | None) -> str:
+    def _give_up(
+        self, unit: UnitBooks, message: Message, told: dict[str, Property] | None
+    ) -> UnitSteps[str]:
         """Put a message where it stays; return the queue's name, or ""."""
-        target = self._policy.then or self._backout_queue()
+        target = self._policy.then or (yield from self._backout_queue())
         properties = message.properties if told is None else told
         if told is not None and len(told) + 2 <= backout.PROPERTIES_MAX:
             properties = {
@@ -272,17 +269,17 @@ class Retries:
                 backout.QUEUE: self._name,
             }
         if target and target != self._name:
-            problem = self._offer(unit, target, message, properties, 0)
+            problem = yield from self._offer(unit, target, message, properties, 0)
             if problem is None:
                 return str(target)
             log.warning("queue %s does not take a message that failed: %s", target, problem)
-        dead = dead_letter_queue(self._channel)
+        dead = dead_letter_answer((yield question(dead_letter_question(self._channel), Objects)))
         if not dead or dead in (target, self._name):
             return ""
         header = self._header()
         try:
             fields = {"properties": properties, "deliver_at": None, "feedback": header.reason}
-            put_aside(self._channel, dead, unit, message, dead_letter=header, **fields)
+            yield put_aside(unit, dead, message, dead_letter=header, **fields)
         except LOST:
             raise
         except Error as problem:
@@ -301,13 +298,13 @@ class Retries:
             put_time=put_time,
         )
 
-    def _backout_queue(self) -> str:
+    def _backout_queue(self) -> UnitSteps[str]:
         """Return the queue's backout queue; "" if it has none, or is an alias."""
         try:
-            described = admin.describe_one(self._channel, self._name).attributes
+            described = yield from describe_queue(self._name)
         except QueueNotFound:
             return ""
-        return str(described["backout_requeue_queue"])
+        return str(described.attributes["backout_requeue_queue"])
 
     def _log(self, message: Message, failures: int, what: str, error: BaseException | None) -> None:
         log.warning(
@@ -322,11 +319,11 @@ class Retries:
 
 
 def retries_of(
-    given: object, queue: NamedQueue, channel: Channel, handle: Callable[[], Handle], size: int
+    given: object, queue: NamedQueue, channel: ChannelBooks, size: int
 ) -> Retries | None:
     """Check the policy of a loop, and make its retries; None without one."""
     policy = as_retry(given)
-    return None if policy is None else Retries(policy, queue, channel, handle, size)
+    return None if policy is None else Retries(policy, queue, channel, size)
 
 
 def _count_in(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from adapter.channel.closing import Closing
 from adapter.channel.forking import disown_in_child, new_lock
 from adapter.errors import InvalidOption, InvalidType
+from adapter.registry.port import NotKnownError
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
@@ -48,6 +49,16 @@ class Schemas(Closing):
     def decode(self, body: bytes, *, schema: SchemaName | None = None) -> Any:
         """Read a body, as Message.decode() does; see there."""
         return self._door().decode(body, schema)
+
+    def without_asking(self) -> Values:
+        """Return what encodes and decodes with the schemas that are known.
+
+        Raises NotKnownError, and so do its methods, where the registry would be asked.
+        """
+        with self._lock:
+            if self._values is None:
+                raise NotKnownError
+            return self._values.without_asking()
 
     def close(self) -> None:
         """Let go of connections to the registry, if they were made here. Twice is no error."""

@@ -13,19 +13,21 @@ import msgspec
 
 from adapter.channel import arguments as a
 from adapter.channel import requests as rq
+from adapter.channel.books import ChannelBooks
 from adapter.channel.cancelling import CancelToken
-from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending, open_request
-from adapter.channel.unit import AnyUnit
+from adapter.channel.steps import Steps
+from adapter.channel.unit import AnyUnit, UnitBooks
 from adapter.channel.verbs import ask_to_open, close_handles, close_request, put_request
 from adapter.client import admin
 from adapter.client.context import Context
-from adapter.client.message import Message
+from adapter.client.message import Message, PutResult
 from adapter.client.queue import Queue
 from adapter.client.replies import ReplyQueue
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.results import PutDone
 from adapter.errors import (
     CallInProgress,
     InvalidSubscriptionName,
@@ -38,10 +40,10 @@ LEVEL_MAX = 9
 
 
 def publish_requests(
-    channel: Channel,
+    channel: ChannelBooks,
     topic: str,
     message: MessageData,
-    unit: AnyUnit | None,
+    unit: UnitBooks | None,
     retain: bool,
     level: int,
     asked: int,
@@ -56,6 +58,12 @@ def publish_requests(
     assert isinstance(put.command, c.Put)
     put.command.level = a.as_whole("level", level, 0, LEVEL_MAX)
     return open_request(handle, put.when_lost), put, close_request(handle)
+
+
+def publication_result(done: PutDone) -> PutResult:
+    """Return what a publication was given."""
+    reached = done.subscriptions if done.subscriptions >= 0 else None
+    return PutResult(done.message_ids[0], done.put_time_ms, reached)
 
 
 def subscription_of(
@@ -85,6 +93,29 @@ def subscription_of(
     )
 
 
+def subscription_handles(channel: ChannelBooks, wanted: c.Subscribe) -> tuple[Handle, Handle]:
+    """Make the handles of a subscription and of its queue, which one request opens."""
+    mine, queue = channel.new_handle(wanted.topic_string, 0), channel.new_handle("", c.INPUT)
+    queue.opened_with = mine.number
+    mine.opening = msgspec.structs.replace(wanted, handle=mine.number, queue_handle=queue.number)
+    return mine, queue
+
+
+def request_retained(channel: ChannelBooks, subscription: Handle) -> Steps[int]:
+    """Have what is retained put to a subscription again; how many that is."""
+    command = c.SubscriptionRequest(subscription.number)
+    try:
+        return (yield from admin.durable(channel, command, subscription))
+    except NoRetainedMessage:
+        return 0
+
+
+def not_open(subscription: str) -> NotOpen:
+    """Make the error of a removal that comes too late."""
+    text = f"subscription {subscription!r} is closed: open it again to remove it"
+    return NotOpen(text, subscription)
+
+
 class Subscription(Queue):
     """A subscription of a connection, and the queue that publications are got from.
 
@@ -94,16 +125,10 @@ class Subscription(Queue):
 
     def __init__(self, context: Context, wanted: c.Subscribe, replies: ReplyQueue) -> None:
         super().__init__(context, "subscription", None, replies)
-        channel = context.channel
         self.topic = wanted.topic_string
         self.subscription = wanted.name
         self.is_durable = bool(wanted.options & c.DURABLE)
-        self._mine = channel.new_handle(wanted.topic_string, 0)
-        self._input_handle = channel.new_handle("", c.INPUT)
-        self._input_handle.opened_with = self._mine.number
-        self._mine.opening = msgspec.structs.replace(
-            wanted, handle=self._mine.number, queue_handle=self._input_handle.number
-        )
+        self._mine, self._input_handle = subscription_handles(context.channel, wanted)
         self._handle(c.INPUT)
 
     def _handle(self, modes: int) -> Handle:
@@ -136,11 +161,7 @@ class Subscription(Queue):
     def request_retained(self) -> int:
         """Have what is retained for its topics put to it again (MQSUBRQ); how many that is."""
         self._handle(c.INPUT)
-        command = c.SubscriptionRequest(self._mine.number)
-        try:
-            return admin.durable(self._channel, command, self._mine)
-        except NoRetainedMessage:
-            return 0
+        return self._run(request_retained(self._channel, self._mine))
 
     def close(self, remove: bool = False) -> None:
         """Close it; a get that waits ends with None. remove: for good, also if it is durable.
@@ -154,8 +175,7 @@ class Subscription(Queue):
         super().close()
         if not was_open or self._channel.is_closed:
             if is_removed:
-                text = f"subscription {self.subscription!r} is closed: open it again to remove it"
-                raise NotOpen(text, self.subscription)
+                raise not_open(self.subscription)
             return
         close_handles(self._channel, [self._input_handle])
         self._channel.drop_handle(self._mine)

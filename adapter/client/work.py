@@ -8,35 +8,33 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Protocol
-
-from msgspec import Struct
+from typing import Protocol
 
 from adapter.channel import arguments as a
+from adapter.channel.books import ChannelBooks
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
 from adapter.channel.requests import Handle, Pending
-from adapter.channel.unit import AnyUnit, UnitBooks, UnitState
+from adapter.channel.unit import GONE, AnyUnit, UnitBooks, UnitState
 from adapter.channel.verbs import get_request
-from adapter.client import admin
-from adapter.client.aside import put_aside
 from adapter.client.context import Context
 from adapter.client.message import Message, incoming
+from adapter.client.poison import move_poison
 from adapter.client.prefetch import Prefetch, left_ms
 from adapter.client.retry import Retries
+from adapter.client.schemas import Schemas
+from adapter.client.unit_steps import UnitSteps, carry_out
 from adapter.core.contract import commands as c
-from adapter.core.contract.backout import explain
+from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages
 from adapter.errors import (
     BackedOut,
-    BackoutThresholdReached,
     ConnectionBroken,
     Error,
-    InDoubt,
     NotOpen,
     UnitInProgress,
 )
@@ -72,24 +70,17 @@ class ClosableQueue(WorkQueue, Protocol):
         """Close it, which ends the loop."""
 
 
-class Work(AnyUnit):
-    """A unit that has got messages. failed: it was backed out, and its messages come again; or its
-    message was put again, to be tried later.
+class WorkBooks(UnitBooks):
+    """A unit that has got messages, as far as nothing is waited for.
+
+    failed: it was backed out, and its messages come again; or its message was put again, to be
+    tried later.
     """
 
-    def __init__(
-        self,
-        channel: Channel,
-        queue: str,
-        commits: CommitsInFlight | None = None,
-        retries: Retries | None = None,
-    ) -> None:
-        """commits: where leaving the with statement leaves the commit in flight. retries: what
-        becomes of a message that failed; None: it comes again.
-        """
+    def __init__(self, channel: ChannelBooks, queue: str, retries: Retries | None) -> None:
+        """retries: what becomes of a message that failed; None: it comes again."""
         super().__init__(channel)
         self._queue = queue
-        self._commits = commits
         self._retries = retries
         self._is_used = False
         """Whether the program has done anything in it."""
@@ -106,11 +97,11 @@ class Work(AnyUnit):
     @property
     def has_come_back(self) -> bool:
         """Whether it has ended, and its messages come again."""
-        return self._state in (UnitState.BACKED_OUT, UnitState.LOST)
+        return self._state is UnitState.BACKED_OUT or self._state in GONE
 
-    def show(self, messages: list[Message]) -> None:
+    def show(self, found: list[Delivered], schemas: Schemas) -> None:
         """Let the program have what was got; from now on it works in the unit."""
-        self.messages = messages
+        self.messages = [incoming(delivered, schemas) for delivered in found]
         self._is_used = False
 
     def submit(self, requests: list[Pending]) -> None:
@@ -121,13 +112,70 @@ class Work(AnyUnit):
         self._is_used = True
         super().put_later(put, message_id, owner)
 
-    def _put_again(self, error: BaseException | None) -> bool:
-        """Let its only message be tried later, if nothing else was done in it."""
+    def steps_aside(self) -> UnitSteps[str | None] | None:
+        """Return what puts its message elsewhere before it is shown; None if it is to be shown.
+
+        The steps lead to None if it is to be shown nevertheless, else to why it stays, or "".
+        """
+        message = self.messages[0]
+        if self._retries is not None:
+            return self._retries.set_aside(self, message)
+        if not message.backout_count:
+            return None
+        return move_poison(self, self._queue, message)
+
+    def _steps_again(self, error: BaseException | None) -> UnitSteps[None] | None:
+        """Return what has its only message tried later, if nothing else was done in it."""
         is_message_alone = len(self.messages) == 1 and not self._is_used and self.is_open
         if self._retries is None or not isinstance(error, Exception) or not is_message_alone:
+            return None
+        return self._retries.put_again(self, self.messages[0], error)
+
+    @property
+    def _is_unended(self) -> bool:
+        return self._state is UnitState.ACTIVE or self._state in GONE
+
+    def _comes_again(self, problem: Error) -> bool:
+        """Whether the error of its commit means that its messages come again, and no more."""
+        is_lost = isinstance(problem, BackedOut) and not problem.units_failed
+        return is_lost or self._put_refused
+
+    def _note_failure(self, error: BaseException | None, is_put_again: bool) -> bool:
+        """Note why it failed; return whether the loop goes on in spite of that."""
+        if not isinstance(error, Exception):
+            return False
+        self.failed, self.error = True, error
+        if not is_put_again or self.has_come_back:
+            log.warning(
+                "a unit of %d messages from queue %s was backed out",
+                len(self.messages),
+                self._queue,
+                exc_info=error,
+            )
+        return True
+
+
+class Work(WorkBooks, AnyUnit):
+    """A unit that has got messages, as a loop shows it."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        queue: str,
+        commits: CommitsInFlight | None = None,
+        retries: Retries | None = None,
+    ) -> None:
+        """commits: where leaving the with statement leaves the commit in flight."""
+        super().__init__(channel, queue, retries)
+        self._commits = commits
+
+    def _put_again(self, error: BaseException | None) -> bool:
+        """Have its message tried later; whether that was done, and is to be committed."""
+        steps = self._steps_again(error)
+        if steps is None:
             return False
         try:
-            self._retries.put_again(self, self.messages[0], error)
+            carry_out(self, steps)
         except Error:
             return False  # the unit is backed out
         return True
@@ -144,22 +192,15 @@ class Work(AnyUnit):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        was_open = self._state in (UnitState.ACTIVE, UnitState.LOST)
+        was_unended = self._is_unended
         is_put_again = self._put_again(error)
         try:
             self._leave(None if is_put_again else error)
         except Error as problem:
-            is_lost = isinstance(problem, BackedOut) and not problem.units_failed
-            if not is_lost and not self._put_refused:
+            if not self._comes_again(problem):
                 raise
             error = problem
-        if not was_open or error is None or not isinstance(error, Exception):
-            return False
-        self.failed, self.error = True, error
-        if is_put_again and not self.has_come_back:
-            return True
-        log_failed(self._queue, len(self.messages), error)
-        return True
+        return was_unended and self._note_failure(error, is_put_again)
 
 
 class WorkSource(Protocol):
@@ -234,7 +275,7 @@ class UnitByUnit:
         if not found:
             work.backout()
             return None
-        work.show([incoming(delivered, self._context.schemas) for delivered in found])
+        work.show(found, self._context.schemas)
         return work
 
 
@@ -268,7 +309,7 @@ class UnitsAhead:
             return None
         work, found = taken
         work.begin()
-        work.show([incoming(delivered, self._context.schemas) for delivered in found])
+        work.show(found, self._context.schemas)
         return work
 
     def return_all(self) -> None:
@@ -286,6 +327,15 @@ class UnitsAhead:
         self._commits.hand_over(self._context.channel.commits)
 
 
+def loop_sizes(size: int, prefetch: int, commits: int) -> tuple[int, int, int]:
+    """Check how many messages a unit of a loop has, and how many units it keeps on their way."""
+    return (
+        a.as_whole("size", size, 1, 10_000),
+        a.as_whole("prefetch", prefetch, 0, PREFETCH_MAX),
+        a.as_whole("commits", commits, 1, COMMITS_MAX),
+    )
+
+
 def source_of(
     queue: WorkQueue,
     context: Context,
@@ -296,9 +346,7 @@ def source_of(
     retries: Retries | None,
 ) -> WorkSource:
     """Check what a program asks for, and make the source of its units."""
-    size = a.as_whole("size", size, 1, 10_000)
-    ahead = a.as_whole("prefetch", prefetch, 0, PREFETCH_MAX)
-    in_flight = a.as_whole("commits", commits, 1, COMMITS_MAX)
+    size, ahead, in_flight = loop_sizes(size, prefetch, commits)
     if ahead or in_flight > 1:
         return UnitsAhead(queue, context, handle, size, ahead, in_flight, retries)
     return UnitByUnit(queue, context, handle, size, retries)
@@ -307,6 +355,7 @@ def source_of(
 def units(
     queue: WorkQueue,
     channel: Channel,
+    handle: Callable[[], Handle],
     source: WorkSource,
     wait_ms: int,
     retry_delay_s: float,
@@ -319,12 +368,12 @@ def units(
             work = _take(queue, source, wait_ms, until_s)
             if work is None:
                 break
-            if not _is_set_aside(queue, channel, work, retries):
+            if not _is_set_aside(queue, work):
                 yield from _shown(work)
                 if work.has_come_back:
                     source.return_all()
-                    if retries is not None:
-                        _pause_if_stuck(queue, retries.after_backout(work))
+                    if retries is not None and retries.concern(work):
+                        _put_again(queue, channel, handle, work, retries)
                 if work.failed and queue.pause(retry_delay_s):
                     break
             until_s = time.monotonic() + wait_ms / 1000
@@ -367,15 +416,33 @@ def _shown(work: Work) -> Iterator[Work]:
                 work.backout()
 
 
-def _is_set_aside(queue: WorkQueue, channel: Channel, work: Work, retries: Retries | None) -> bool:
+def _is_set_aside(queue: WorkQueue, work: Work) -> bool:
     """Put a message elsewhere that is not to be shown now; whether that was done."""
-    if retries is None:
-        return _set_aside(channel, queue.name, work)
-    problem = retries.set_aside(work, work.messages)
+    steps = work.steps_aside()
+    problem = None if steps is None else carry_out(work, steps)
     if problem is None:
         return False
     _pause_if_stuck(queue, problem)
     return True
+
+
+def _put_again(
+    queue: WorkQueue,
+    channel: Channel,
+    handle: Callable[[], Handle],
+    work: Work,
+    retries: Retries,
+) -> None:
+    """Have the message of a unit that was backed out tried later."""
+    unit = AnyUnit(channel)
+    unit.begin()
+    try:
+        problem = carry_out(unit, retries.after_backout(unit, handle(), work))
+    except (ConnectionBroken, NotOpen):
+        if queue.is_closed:  # it comes again, and is tried later then
+            return
+        raise
+    _pause_if_stuck(queue, problem)
 
 
 def _pause_if_stuck(queue: WorkQueue, problem: str) -> None:
@@ -383,94 +450,6 @@ def _pause_if_stuck(queue: WorkQueue, problem: str) -> None:
     if problem:
         log.error("%s", problem)
         queue.pause(STUCK_S)
-
-
-def _set_aside(channel: Channel, name: str, work: Work) -> bool:
-    """Move a message that came back too often to the backout queue, in the unit that got it."""
-    message = work.messages[0]
-    if not message.backout_count:
-        return False
-    verdict = judge(name, message, admin.describe_one(channel, name).attributes)
-    if verdict is None:
-        return False
-    if verdict.problem:
-        work.backout()
-        raise BackoutThresholdReached(verdict.problem, name)
-    try:
-        told = explain(message.properties, name, message.backout_count)
-        put_aside(channel, verdict.target, work, message, properties=told)
-        work.commit()
-    except BackedOut as lost:
-        if lost.units_failed:
-            raise
-        return True  # the connection was lost: it comes again
-    except (InDoubt, ConnectionBroken):
-        raise
-    except Error as error:
-        work.backout()
-        raise BackoutThresholdReached(verdict.failure(error), name) from error
-    log_aside(name, verdict.target, message)
-    return True
-
-
-class Judgement(Struct, frozen=True):
-    """What becomes of a message that came back too often. problem: why it stays, or ""."""
-
-    happened: str
-    target: str
-    problem: str = ""
-
-    def failure(self, error: Error) -> str:
-        """Say that it could not be moved."""
-        return (
-            f"{self.happened}could not be moved to queue {self.target}; it stays where it is: "
-            f"{error}"
-        )
-
-
-def judge(name: str, message: Message, attributes: Mapping[str, Any]) -> Judgement | None:
-    """Decide by its queue's attributes what becomes of a message; None: it is worked on."""
-    threshold = attributes["backout_threshold"]
-    if not threshold or message.backout_count < threshold:
-        return None
-    moved_by = attributes.get("backout_action", "PROGRAM")  # an older one has none
-    target = attributes["backout_requeue_queue"]
-    happened = (
-        f"message {message.message_id.hex()} of queue {name} was backed out "
-        f"{message.backout_count} times, backout_threshold is {threshold}, and it "
-    )
-    if moved_by == "MOVE":
-        return Judgement(
-            happened,
-            target,
-            happened + "is still there: the queue manager could move it neither to the "
-            "backout_requeue_queue nor to the dead-letter queue; its event "
-            "backout_threshold_reached says why",
-        )
-    if not target:
-        return Judgement(
-            happened,
-            target,
-            happened + "stays there, because there is no backout_requeue_queue: set one, or set "
-            "backout_threshold to 0",
-        )
-    return Judgement(happened, target)
-
-
-def log_aside(name: str, target: str, message: Message) -> None:
-    """Say that a message was moved."""
-    log.warning(
-        "message %s of queue %s was backed out %d times: moved to queue %s",
-        message.message_id.hex(),
-        name,
-        message.backout_count,
-        target,
-    )
-
-
-def log_failed(name: str, count: int, error: BaseException) -> None:
-    """Say that a unit was backed out, and that its messages come again."""
-    log.warning("a unit of %d messages from queue %s was backed out", count, name, exc_info=error)
 
 
 def left_open(work: UnitBooks) -> UnitInProgress:

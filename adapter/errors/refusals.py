@@ -31,7 +31,9 @@ def refusal(reason: int, name: str = "", detail: str = "") -> Error:
             "install the same release on both sides",
             name,
         )
-    happened = case.happened.format(name=name) + (f" ({detail})" if detail else "")
+    happened = case.happened.format(name=name)
+    if detail and detail != happened:
+        happened = f"{happened} ({detail})"
     error = case.error(f"{happened}: {case.remedy}", name)
     error.happened, error.remedy = happened, case.remedy
     error.refused = Reason(reason)

@@ -1,19 +1,17 @@
 """Events of a connection for its event handler: it is lost, and it is made again.
 
-They come from a thread of their own, for the thread that notices them is busy connecting. This
-module knows no consumer.
+This module knows no consumer.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from queue import SimpleQueue
+from functools import partial
 
 from adapter import mq_constants as mq
+from adapter.channel.calls_in_turn import CallsInTurn
 from adapter.channel.channel import Channel
-
-END = 0
+from adapter.channel.state import NewLink
 
 
 class ConnectionEvents:
@@ -21,30 +19,25 @@ class ConnectionEvents:
 
     def __init__(self, tell: Callable[[int], None]) -> None:
         self._tell = tell
-        self._reasons: SimpleQueue[int] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._has_ended = False
+        self._calls = CallsInTurn("mqi-events")
+        self._follows = False
 
     @property
     def is_this_thread(self) -> bool:
         """Whether the caller is tell, or was called by it."""
-        return threading.current_thread() is self._thread
+        return self._calls.is_this_thread
 
     def follow(self, channel: Channel) -> None:
         """Begin; once is enough."""
-        if self._thread is None:
+        if not self._follows:
+            self._follows = True
             channel.on_link(self._note)
-            self._thread = threading.Thread(target=self._run, name="mqi-events", daemon=True)
-            self._thread.start()
+            self._calls.begin()
 
     def end(self) -> None:
         """Tell no more."""
-        self._has_ended = True
-        self._reasons.put(END)
+        self._calls.end()
 
-    def _note(self, connected: bool) -> None:
-        self._reasons.put(mq.MQRC_RECONNECTED if connected else mq.MQRC_RECONNECTING)
-
-    def _run(self) -> None:
-        while (reason := self._reasons.get()) != END and not self._has_ended:
-            self._tell(reason)
+    def _note(self, link: NewLink | None) -> None:
+        reason = mq.MQRC_RECONNECTING if link is None else mq.MQRC_RECONNECTED
+        self._calls.add(partial(self._tell, reason))

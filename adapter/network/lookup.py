@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from adapter.channel.link.lookup import LookUpDialer
+from adapter.channel.link.lookup import LookUp
 from adapter.channel.link.port import HostNotReached
 from adapter.format import names
 from adapter.network.directory import Directory, DirectoryEntry
@@ -20,10 +20,10 @@ from adapter.network.port import NetworkError, TopicLost, Transport
 READ_S = 0.2
 
 
-def directory_dialer(
+def directory_look_up(
     queue_manager: str, bootstrap_servers: str, options: Mapping[str, str] | None
-) -> LookUpDialer:
-    """Return a dialer to a queue manager by its name; "": to the only one that there is."""
+) -> LookUp:
+    """Return what looks up a queue manager by its name; "": the only one that there is."""
     transport = KafkaTransport(bootstrap_servers, options)
 
     def look_up(timeout_s: float) -> str:
@@ -33,7 +33,7 @@ def directory_dialer(
             raise HostNotReached(f"the directory on {bootstrap_servers}: {error}") from error
         return chosen(directory, queue_manager, bootstrap_servers).address
 
-    return LookUpDialer(look_up)
+    return look_up
 
 
 def chosen(directory: Directory, queue_manager: str, bootstrap_servers: str) -> DirectoryEntry:

@@ -80,3 +80,7 @@ class SchemaRegistry(Protocol):
 
     def close(self) -> None:
         """Let go of connections. May be called twice."""
+
+
+class NotKnownError(Exception):
+    """A schema is not kept in memory, and the registry is not to be asked for it now."""

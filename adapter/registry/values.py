@@ -6,6 +6,7 @@ registry once and kept. It knows neither queues nor messages.
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import struct
@@ -21,7 +22,7 @@ from fastavro.read import SchemaResolutionError
 from msgspec import Struct
 
 from adapter.errors import InvalidSchema, InvalidType, NotAvro, SchemaIncompatible
-from adapter.registry.port import LATEST, Registered, SchemaRegistry
+from adapter.registry.port import LATEST, NotKnownError, Registered, SchemaRegistry
 
 MAGIC = 0
 FRAME = struct.Struct(">BI")
@@ -58,6 +59,7 @@ class Values:
     def __init__(self, registry: SchemaRegistry, schemas_max: int = SCHEMAS_MAX) -> None:
         """schemas_max: so many schemas are kept in memory."""
         self._registry = registry
+        self._may_ask = True
         self._schemas_max = schemas_max
         self._lock = threading.Lock()
         self._kept: OrderedDict[object, Parsed] = OrderedDict()
@@ -67,6 +69,15 @@ class Values:
     def registry(self) -> SchemaRegistry:
         """The registry that is asked."""
         return self._registry
+
+    def without_asking(self) -> Values:
+        """Return what works with the same schemas, for a caller that must not wait.
+
+        Where it had to ask for one, it raises NotKnownError.
+        """
+        same = copy.copy(self)
+        same._may_ask = False
+        return same
 
     def encode(
         self, value: Any, schema: SchemaName, subject: str = "", *, register: bool = False
@@ -120,13 +131,20 @@ class Values:
         """Return a schema by its id. Raises SchemaNotFound, RegistryNotAvailable."""
         kept = self._known(schema_id)
         if kept is None:
-            text = self._registry.schema(schema_id)
+            text = self._ask().schema(schema_id)
             kept = self._keep(schema_id, Parsed(schema_id, parse(text, f"schema {schema_id}")))
         return kept
 
     def statistics(self) -> dict[str, int]:
         """Counts since the object was made."""
         return {**self._counts, "kept": len(self._kept)}
+
+    def _ask(self) -> SchemaRegistry:
+        """Return the registry, which is asked now."""
+        if not self._may_ask:
+            raise NotKnownError
+        self._counts["asked"] += 1
+        return self._registry
 
     def _writer(self, schema: SchemaName, subject: str, *, register: bool) -> Parsed:
         text = text_of(schema)
@@ -139,9 +157,9 @@ class Values:
         kept = self._known((subject, text))
         if kept is None:
             if register:
-                schema_id = self._registry.register(subject, text)
+                schema_id = self._ask().register(subject, text)
             else:
-                schema_id = self._registry.lookup(subject, text).schema_id
+                schema_id = self._ask().lookup(subject, text).schema_id
             kept = self._keep((subject, text), Parsed(schema_id, parse(text, subject)))
         return kept
 
@@ -158,7 +176,7 @@ class Values:
             case (str() as subject, int() as version):
                 kept = self._known((subject, version))
                 return kept or self._keep(
-                    (subject, version), self._of(self._registry.version(subject, version))
+                    (subject, version), self._of(self._ask().version(subject, version))
                 )
         raise InvalidType(
             f"a schema is named by its id, its subject, (subject, version), its file, or is given "
@@ -168,7 +186,7 @@ class Values:
     def _latest(self, subject: str) -> Parsed:
         kept = self._known((subject, LATEST))
         if kept is None or time.monotonic() - kept.used_s > LATEST_S:
-            kept = self._of(self._registry.version(subject))
+            kept = self._of(self._ask().version(subject))
             kept.used_s = time.monotonic()
             self._keep((subject, LATEST), kept)
         return kept
@@ -180,9 +198,7 @@ class Values:
     def _known(self, name: object) -> Parsed | None:
         with self._lock:
             kept = self._kept.get(name)
-            if kept is None:
-                self._counts["asked"] += 1
-            else:
+            if kept is not None:
                 self._kept.move_to_end(name)
             return kept
 

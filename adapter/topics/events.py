@@ -7,7 +7,7 @@ end of the partition, again after whatever came later. This module does not know
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from confluent_kafka import (
@@ -29,7 +29,8 @@ from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS, LastError
 ANSWER_MS = 10_000
 """How long Kafka may take for the first record, or to report that the topic is empty."""
 LOOK_MS = 200
-"""How long a Ctrl-C may have to wait."""
+"""How long a Ctrl-C, and the end of a read from outside, may have to wait."""
+IsEnded = Callable[[], bool]
 
 
 class EventReader:
@@ -68,15 +69,16 @@ class EventReader:
     def __exit__(self, *_problem: object) -> None:
         self._consumer.close()
 
-    def read(self, wait_ms: int) -> Iterator[EventRaised]:
+    def read(self, wait_ms: int, is_ended: IsEnded = lambda: False) -> Iterator[EventRaised]:
         """Give the events, oldest first, until none has come for so long; -1: without end.
 
+        is_ended: asked while nothing comes; the read ends too when it is so.
         Raises KafkaNotAvailable. A record that is no event is left out.
         """
         at_end = False
         while True:
-            record = self._next(wait_ms if at_end else ANSWER_MS)
-            if record is None and at_end:
+            record = self._next(wait_ms if at_end else ANSWER_MS, is_ended)
+            if record is None and (at_end or is_ended()):
                 return
             if record is None:
                 raise self._failure(self._error.text or f"no answer in {ANSWER_MS // 1000} s")
@@ -88,14 +90,14 @@ class EventReader:
             if event is not None:
                 yield event
 
-    def _next(self, wait_ms: int) -> Message | None:
+    def _next(self, wait_ms: int, is_ended: IsEnded) -> Message | None:
         """Wait for a record, in short steps; None if none came."""
         left_ms = wait_ms
         while True:
             step_ms = min(left_ms, LOOK_MS) if wait_ms >= 0 else LOOK_MS
             record = self._consumer.poll(step_ms / 1000)
             left_ms -= step_ms
-            if record is not None or (wait_ms >= 0 and left_ms <= 0):
+            if record is not None or (wait_ms >= 0 and left_ms <= 0) or is_ended():
                 return record
 
     def _failure(self, why: str) -> KafkaNotAvailable:

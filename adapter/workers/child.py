@@ -1,4 +1,4 @@
-"""One process of a worker, after the fork: it loads the function, connects and runs the threads.
+"""One process of a worker, after the fork: it loads the function, connects and does the work.
 
 What it has to say to the supervisor goes through a pipe, a line of JSON each. If that is not read
 any more, the supervisor is gone, and the process ends as if it had been told to.
@@ -15,17 +15,19 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from adapter.channel.flag import Flag
-from adapter.client.connection import Connection, connect
+from adapter.client.connection import connect
 from adapter.errors import Error, InvalidOption
-from adapter.workers.handlers import Handler, check, load
+from adapter.workers.figures import WorkFigures
+from adapter.workers.handlers import Handler, check, is_coroutine_function, load
 from adapter.workers.settings import WorkerSettings
-from adapter.workers.threads import WorkerThreads, WorkFigures
+from adapter.workers.tasks import WorkerTasks
+from adapter.workers.threads import WorkerThreads
 
 log = logging.getLogger("adapter.workers")
 
@@ -52,6 +54,28 @@ class PipeLine(Struct):
     """A line of the pipe."""
 
     what: Loaded | Unloadable | WorkFigures
+
+
+class WorkerGroup(Protocol):
+    """The threads or tasks that do the work."""
+
+    kind: str
+    problem: str
+
+    def start(self) -> None:
+        """Begin to work."""
+
+    def stop(self) -> None:
+        """Have each finish what it has in hand, and do not wait."""
+
+    def join(self, timeout_s: float) -> int:
+        """Wait for their end; return how many are still at work."""
+
+    def figures(self) -> WorkFigures:
+        """Return what was done so far."""
+
+    def close(self, *, abrupt: bool) -> None:
+        """Close the connection, which gives back what is still in hand."""
 
 
 class Pipe:
@@ -123,42 +147,35 @@ def _work(settings: WorkerSettings, target: Handler | str, pipe: Pipe, stop: Fla
         return UNLOADABLE
     pipe.tell(Loaded(own_files()))
     _take_signals(stop)  # again: a module may have set handlers of its own
-    qm = connect(**settings.connecting)
-    group = WorkerThreads(qm, function, settings, stop)
+    group: WorkerGroup
+    if is_coroutine_function(function):
+        group = WorkerTasks(function, settings, stop)
+    else:
+        group = WorkerThreads(connect(**settings.connecting), function, settings, stop)
     group.start()
     _watch(group, pipe, stop)
     group.stop()
     busy = group.join(settings.stop_timeout_s)
     if busy:
         log.warning(
-            "not done within %g s, and given back: messages of %d threads",
+            "not done within %g s, and given back: messages of %d %s",
             settings.stop_timeout_s,
             busy,
+            group.kind,
         )
-    _close(qm, abrupt=bool(busy))
+    group.close(abrupt=bool(busy))
     pipe.tell(group.figures())
     if group.problem:
         log.error("this process ends: %s", group.problem)
     return FAILED if group.problem else STOPPED
 
 
-def _watch(group: WorkerThreads, pipe: Pipe, stop: Flag) -> None:
+def _watch(group: WorkerGroup, pipe: Pipe, stop: Flag) -> None:
     """Tell the supervisor what is done, until the work is to end."""
     while pipe.tell(group.figures()):
         if stop.wait(TELL_S):
             return
     log.warning("the supervisor is gone: this process ends")
-
-
-def _close(qm: Connection, *, abrupt: bool) -> None:
-    """Close the connection, which gives back what threads still have in hand."""
-    if abrupt:
-        qm.disconnect(abrupt=True)
-        return
-    try:
-        qm.close()
-    except Error as problem:
-        log.warning("the connection was closed: %s", problem)
 
 
 def own_files() -> list[str]:

@@ -5,31 +5,34 @@ Only the operator who starts the worker names it; no name that comes from a queu
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import inspect
 import sys
 import traceback
-from collections.abc import Callable, Coroutine
-from contextvars import ContextVar, copy_context
+from collections.abc import Callable
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
+from adapter.aio import connection as aio
 from adapter.client.connection import Connection
 from adapter.client.message import Message
-from adapter.client.work import Work
+from adapter.client.work import WorkBooks
 from adapter.errors import InvalidOption
 
 Handler = Callable[..., Any]
-"""Takes a message, or a message and its unit. A coroutine that it returns is awaited."""
+"""Takes a message, or a message and its unit."""
 
-_connection: ContextVar[Connection | None] = ContextVar("worker_connection", default=None)
+_connection: ContextVar[Connection | aio.Connection | None] = ContextVar(
+    "worker_connection", default=None
+)
 
 
-def worker_connection() -> Connection:
+def worker_connection() -> Any:
     """Return the connection of the worker whose function is running; what it puts is in the unit.
 
-    Raises InvalidOption elsewhere.
+    For a function it is an adapter.Connection, for a coroutine function an adapter.aio.Connection,
+    so that `await worker_connection().put(...)` is in the unit too. Raises InvalidOption elsewhere.
     """
     found = _connection.get()
     if found is None:
@@ -68,6 +71,10 @@ def check(function: object, named: str) -> Handler:
     """Refuse what cannot be called with a message, or a message and its unit."""
     if not callable(function):
         raise InvalidOption(f"{named} is not a function, but a {type(function).__name__}")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidOption(
+            f"{named} is a generator function, which a call does not run: use no yield"
+        )
     takes_unit(function, named)
     return function
 
@@ -94,35 +101,23 @@ def takes_unit(function: Handler, named: str = "the function") -> bool:
     return len(required) == 2 or (len(by_place) > 1 and by_place[1].name == "unit")
 
 
-class Calls:
-    """The calls of one thread. As a context manager it ends the event loop of its coroutines."""
+def is_coroutine_function(function: Handler) -> bool:
+    """Whether calling a function makes a coroutine; also a method, a partial or an object."""
+    return any(map(inspect.iscoroutinefunction, (function, type(function).__call__)))
 
-    def __init__(self, function: Handler, qm: Connection) -> None:
+
+class Calls:
+    """The calls of one thread or task, which they are made in."""
+
+    def __init__(self, function: Handler, qm: Connection | aio.Connection) -> None:
+        """qm: what worker_connection() returns in this thread or task."""
         self._function = function
         self._takes_unit = takes_unit(function)
-        self._runner: asyncio.Runner | None = None
         _connection.set(qm)
 
-    def call(self, message: Message, unit: Work) -> None:
-        """Call the function, in the unit that is open in this thread."""
-        result = self._function(message, unit) if self._takes_unit else self._function(message)
-        if inspect.iscoroutine(result):
-            self._run(result)
-
-    def _run(self, coroutine: Coroutine[Any, Any, object]) -> None:
-        if self._runner is None:
-            self._runner = asyncio.Runner()
-        try:
-            self._runner.run(coroutine, context=copy_context())
-        except asyncio.CancelledError as error:  # no Exception, and yet only its message failed
-            raise RuntimeError("the coroutine was cancelled") from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._runner is not None:
-            self._runner.close()
+    def call(self, message: Message, unit: WorkBooks) -> Any:
+        """Call the function, in the unit that is open here; return what it returns."""
+        return self._function(message, unit) if self._takes_unit else self._function(message)
 
 
 def _where(problem: BaseException) -> str:

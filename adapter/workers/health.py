@@ -19,8 +19,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from adapter.errors import InvalidOption
+from adapter.workers.figures import WorkFigures
 from adapter.workers.settings import WorkerSettings
-from adapter.workers.threads import WorkFigures
 
 log = logging.getLogger("adapter.workers")
 
@@ -34,7 +34,10 @@ HELP = {
     "mqk_worker_processes_ready": ("gauge", "Processes that are connected."),
     "mqk_worker_restarts_total": ("counter", "Processes that were started in place of others."),
     "mqk_worker_messages_total": ("counter", "Messages that were done, or failed."),
-    "mqk_worker_handler_seconds_total": ("counter", "Time that messages took, in all threads."),
+    "mqk_worker_handler_seconds_total": (
+        "counter",
+        "Time that messages took, in all threads or tasks.",
+    ),
     "mqk_worker_in_hand": ("gauge", "Messages that are worked on."),
 }
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from adapter.workers.child import Loaded, PipeLine, Unloadable
-from adapter.workers.threads import WorkFigures
+from adapter.workers.figures import WorkFigures
 
 PAUSE_FIRST_S, PAUSE_MAX_S = 0.5, 30.0
 LIVED_S = 1.0

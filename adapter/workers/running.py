@@ -34,10 +34,11 @@ def run_worker(
 ) -> None:
     """Call a function with each message of a queue, in processes and threads, until SIGTERM.
 
-    function: takes the message, or the message and its unit; a coroutine function is awaited, on an
-    event loop of its thread. "MODULE:FUNCTION" is imported by each process. Its unit is committed
-    when it returns, and the message is retried as retry says when it raises; None: it comes again
-    at once, until the queue's backout_threshold is reached. worker_connection() is the connection.
+    function: takes the message, or the message and its unit. "MODULE:FUNCTION" is imported by each
+    process. Its unit is committed when it returns, and the message is retried as retry says when it
+    raises; None: it comes again at once, until the queue's backout_threshold is reached.
+    worker_connection() is the connection. A coroutine function is awaited by tasks, as many as
+    threads says, on one event loop of the process; its connection is one of adapter.aio.
     The processes are forked before anything connects, and replaced when they die, with longer and
     longer pauses if that is at once. SIGTERM and SIGINT let each finish the message in hand, for
     stop_timeout seconds; then, or by a second signal, it is given back.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from msgspec import Struct
 
@@ -14,8 +14,18 @@ from adapter.client.work import PREFETCH_MAX
 
 PROCESSES_MAX = 1000
 THREADS_MAX = 250
-"""Of a process."""
+"""Of a process; as many tasks, for a coroutine function."""
 PORT_MAX = 65535
+NO_POLICY_PAUSE_S = 1.0
+"""Before the next message, if one failed that comes again at once."""
+
+
+class LoopOptions(TypedDict):
+    """Arguments of units()."""
+
+    prefetch: int
+    retry: Retry | None
+    retry_delay_s: float
 
 
 class WorkerSettings(Struct, frozen=True, kw_only=True):
@@ -43,3 +53,12 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
         a.as_delay_s("stop_timeout", self.stop_timeout_s)
         if self.health_port is not None:
             a.as_whole("health_port", self.health_port, 0, PORT_MAX)
+
+    @property
+    def loop(self) -> LoopOptions:
+        """What the loop of each thread or task is asked for."""
+        return {
+            "prefetch": self.prefetch,
+            "retry": self.retry,
+            "retry_delay_s": NO_POLICY_PAUSE_S if self.retry is None else 0,
+        }

@@ -21,12 +21,12 @@ from types import FrameType
 
 from adapter.errors import InvalidOption
 from adapter.workers import child
+from adapter.workers.figures import WorkFigures
 from adapter.workers.handlers import Handler
 from adapter.workers.health import State, WorkerHealth
 from adapter.workers.processes import ForkedProcess, Place, fork, how_it_ended
 from adapter.workers.reloading import WatchedFiles
 from adapter.workers.settings import WorkerSettings
-from adapter.workers.threads import WorkFigures
 
 log = logging.getLogger("adapter.workers")
 
@@ -65,7 +65,7 @@ class WorkerSupervisor:
         """
         self._selector.register(self._wake, selectors.EVENT_READ, self._drain)
         log.info(
-            "working on queue %s (processes: %d, threads of each: %d)",
+            "working on queue %s (processes: %d, threads or tasks of each: %d)",
             self._settings.queue,
             self._settings.processes,
             self._settings.threads,

@@ -5,11 +5,10 @@ It knows no processes and no signals.
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 import time
-
-from msgspec import Struct
 
 from adapter import watched
 from adapter.channel.cancelling import CancelToken
@@ -17,37 +16,22 @@ from adapter.channel.flag import Flag
 from adapter.client.connection import Connection
 from adapter.client.work import Work
 from adapter.errors import Error
+from adapter.workers.figures import WorkFigures, WorkTally
 from adapter.workers.handlers import Calls, Handler
 from adapter.workers.settings import WorkerSettings
 
 log = logging.getLogger("adapter.workers")
 
-NO_POLICY_PAUSE_S = 1.0
-"""Before the next message, if one failed that comes again at once."""
-
-
-class WorkFigures(Struct, tag="figures"):
-    """What a process has done since it began. in_hand: messages it is working on."""
-
-    done: int = 0
-    failed: int = 0
-    seconds: float = 0.0
-    in_hand: int = 0
-    is_connected: bool = True
-
-    def plus(self, other: WorkFigures) -> WorkFigures:
-        """Return the sum; a process that has ended has nothing in hand."""
-        return WorkFigures(
-            self.done + other.done,
-            self.failed + other.failed,
-            self.seconds + other.seconds,
-            self.in_hand + other.in_hand,
-            self.is_connected and other.is_connected,
-        )
+RETURNS_COROUTINE = (
+    "the function has returned a coroutine, which only runs on an event loop: define it with "
+    "`async def`, also if it only wraps another one"
+)
 
 
 class WorkerThreads:
     """Threads that call a function with each message of a queue."""
+
+    kind = "threads"
 
     def __init__(
         self, qm: Connection, function: Handler, settings: WorkerSettings, ended: Flag
@@ -57,8 +41,7 @@ class WorkerThreads:
         self._function = function
         self._settings = settings
         self._token = CancelToken()
-        self._lock = threading.Lock()
-        self._figures = WorkFigures()
+        self._tally = WorkTally()
         self._threads: list[threading.Thread] = []
         self._ended = ended
         self.problem = ""
@@ -82,10 +65,17 @@ class WorkerThreads:
 
     def figures(self) -> WorkFigures:
         """Return what was done so far."""
-        with self._lock:
-            found = self._figures.plus(WorkFigures())
-        found.is_connected = bool(self._qm.statistics()["connected"])
-        return found
+        return self._tally.figures(is_connected=bool(self._qm.statistics()["connected"]))
+
+    def close(self, *, abrupt: bool) -> None:
+        """Close the connection, which gives back what threads still have in hand."""
+        if abrupt:
+            self._qm.disconnect(abrupt=True)
+            return
+        try:
+            self._qm.close()
+        except Error as problem:
+            log.warning("the connection was closed: %s", problem)
 
     def _note(self, problem: str) -> None:
         self.problem = self.problem or problem
@@ -94,8 +84,7 @@ class WorkerThreads:
 
     def _run(self) -> None:
         try:
-            with Calls(self._function, self._qm) as calls:
-                self._work(calls)
+            self._work(Calls(self._function, self._qm))
         except Error as problem:
             self._note(str(problem))
             return
@@ -103,30 +92,19 @@ class WorkerThreads:
             self._note("the loop has ended, and was not stopped")
 
     def _work(self, calls: Calls) -> None:
-        settings = self._settings
-        queue = self._qm.queue(settings.queue)
-        for unit in queue.units(
-            prefetch=settings.prefetch,
-            retry=settings.retry,
-            retry_delay_s=NO_POLICY_PAUSE_S if settings.retry is None else 0,
-            cancel=self._token,
-        ):
+        queue = self._qm.queue(self._settings.queue)
+        for unit in queue.units(cancel=self._token, **self._settings.loop):
             self._take(unit, calls)
 
     def _take(self, unit: Work, calls: Calls) -> None:
-        began_s = time.monotonic()
-        with self._lock:
-            self._figures.in_hand += 1
+        began_s = self._tally.begin()
         try:
             with unit:
                 for message in unit.messages:
-                    calls.call(message, unit)
+                    result = calls.call(message, unit)
+                    if inspect.iscoroutine(result):
+                        result.close()
+                        raise SystemExit(RETURNS_COROUTINE)  # the message has not failed
         finally:
-            with self._lock:
-                self._figures.in_hand -= 1
-                self._figures.seconds += time.monotonic() - began_s
-        with self._lock:
-            if unit.failed:
-                self._figures.failed += 1
-            else:
-                self._figures.done += 1
+            self._tally.end(began_s)
+        self._tally.count(failed=unit.failed)

@@ -17,6 +17,7 @@ import adapter
 from adapter import aio, mqi, msmq, testing
 from adapter.aio.work import TaskWork
 from adapter.client import admin, browse, message, work
+from adapter.client.verb import Verb
 from adapter.core.contract import results
 from adapter.errors import Error
 from adapter.mqi.trigger_monitor import TriggerMonitor
@@ -34,6 +35,7 @@ CLASSES: dict[str, type] = {
             adapter.Unit,
             adapter.Message,
             adapter.PutResult,
+            adapter.Reconnected,
             adapter.Retry,
             adapter.DeadLetter,
             adapter.CancelToken,
@@ -45,7 +47,9 @@ CLASSES: dict[str, type] = {
     "What Queue.browse() yields": browse.BrowsedMessage,
     "adapter.aio.Connection": aio.Connection,
     "adapter.aio.Queue": aio.Queue,
+    "adapter.aio.Subscription": aio.Subscription,
     "adapter.aio.Unit": aio.Unit,
+    "adapter.aio.Consumer": aio.Consumer,
     "What adapter.aio.Queue.units() yields": TaskWork,
     "What adapter.aio.Queue.browse() yields": aio.BrowsedMessage,
     "What Consumer.read() returns": results.Batches,
@@ -57,6 +61,8 @@ CLASSES: dict[str, type] = {
     "What objects() returns": results.ObjectDescription,
     "adapter.testing.TestQueueManager": testing.TestQueueManager,
     "The clock of a TestQueueManager": testing.AdvancingClock,
+    "adapter.testing.AioTestQueueManager": testing.AioTestQueueManager,
+    "The clock of an AioTestQueueManager": testing.AioAdvancingClock,
     "adapter.mqi.trigger_monitor.TriggerMonitor": TriggerMonitor,
     **{
         f"adapter.msmq.{kind.__name__}": kind
@@ -84,7 +90,7 @@ INTERNAL = frozenset(
         *("check_read", "encode_body", "peek_ahead", "sent_as", "set_properties", "to_data"),
         *("unit_for", "applies_to"),
         *("commit_among", "has_come_back", "message_ids", "on_wire", "put_later", "settle"),
-        "give_up",
+        *("give_up", "let_go", "steps_aside", "without_asking"),
     }
 )
 """Methods that other modules of the client call, and programs do not."""
@@ -165,7 +171,14 @@ def members(kind: type) -> Iterator[tuple[str, object]]:
         for name, member in vars(base).items() if base.__module__.startswith(OURS) else ():
             if not name.startswith("_") and name not in seen | INTERNAL:
                 seen.add(name)
-                yield name, getattr(member, "__func__", member)  # of a class method
+                yield name, as_function(kind, name, member)
+
+
+def as_function(kind: type, name: str, member: object) -> object:
+    """A class method as a function, and a verb as the class has it; anything else as it is."""
+    if isinstance(member, Verb):
+        return getattr(kind, name)
+    return getattr(member, "__func__", member)
 
 
 def attributes(kind: type) -> Iterator[str]:

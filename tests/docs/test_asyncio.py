@@ -16,27 +16,39 @@ FACES: dict[str, tuple[type, type]] = {
     "qm": (adapter.Connection, aio.Connection),
     "queue": (adapter.Queue, aio.Queue),
     "unit": (AnyUnit, aio.Unit),
+    "subscription": (adapter.Subscription, aio.Subscription),
+    "consumer": (adapter.Consumer, aio.Consumer),
 }
 
 
-def said() -> dict[str, bool]:
-    """Each verb in the table, and whether the table says that adapter.aio has it."""
-    rows = re.findall(r"^\| (`\w+\.\w+.*?) \| (yes|no)\b", PAGE.read_text(), re.MULTILINE)
-    return {verb: answer == "yes" for row, answer in rows for verb in re.findall(r"`(.*?)`", row)}
+def said() -> dict[str, str]:
+    """Each verb in the table, and what the table says of it: "yes", "no", and more."""
+    rows = re.findall(r"^\| (`\w+\.\w+.*?) \| ((?:yes|no)\b.*) \|$", PAGE.read_text(), re.MULTILINE)
+    return {verb: answer for row, answer in rows for verb in re.findall(r"`(.*?)`", row)}
 
 
 def verbs(kind: type) -> set[str]:
-    """The public methods of a class."""
+    """The public methods of a class, but those that it has as a queue."""
+    of_queues = kind.__mro__[1] if kind.__mro__[1] in FACES["queue"] else object
     found = inspect.getmembers(kind, inspect.isfunction)
-    return {name for name, _ in found if not name.startswith("_")} - INTERNAL
+    return {
+        name
+        for name, method in found
+        if not name.startswith("_") and getattr(of_queues, name, None) is not method
+    } - INTERNAL
 
 
 @pytest.mark.parametrize("word", FACES)
 def test_the_table_has_every_verb_and_is_right(word: str) -> None:
     threaded, tasks = FACES[word]
-    table = {verb.partition(".")[2]: has for verb, has in said().items() if verb.startswith(word)}
+    table = {
+        verb.removeprefix(f"{word}."): answer
+        for verb, answer in said().items()
+        if verb.startswith(f"{word}.")
+    }
     assert set(table) == verbs(threaded)
-    assert {name for name, has in table.items() if has} == verbs(threaded) & verbs(tasks)
+    has = {name for name, answer in table.items() if answer.startswith("yes")}
+    assert has == verbs(threaded) & verbs(tasks)
 
 
 @pytest.mark.parametrize("word", FACES)
@@ -46,3 +58,6 @@ def test_arguments_have_the_names_of_the_threaded_sdk(word: str) -> None:
         mine = list(inspect.signature(getattr(tasks, name)).parameters)
         theirs = list(inspect.signature(getattr(threaded, name)).parameters)
         assert mine == [one for one in theirs if one in mine], f"{word}.{name}"
+        without = said()[f"{word}.{name}"].partition("without ")[2].partition(":")[0]
+        missing = [one for one in theirs if one not in mine]
+        assert sorted(re.findall(r"`(.*?)`", without)) == sorted(missing), f"{word}.{name}"

@@ -31,7 +31,7 @@ def test_every_command_is_there() -> None:
 @pytest.mark.parametrize("title", CLASSES)
 def test_every_public_member_is_there(title: str) -> None:
     """What dir() finds and ours defines: inherited members too."""
-    page = (FOLDER / "sdk.md").read_text()
+    page = (FOLDER / "sdk.md").read_text().replace("### `await ", "### `")
     kind = CLASSES[title]
     assert f"## {title}\n" in page
     lacking = [

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adapter.localkafka import LocalKafka
-from benchmarks import activations, cursors, dialogs, objects, peers, verbs
+from benchmarks import activations, cursors, dialogs, objects, peers, verbs, web
 from benchmarks.peers import servers
 from benchmarks.peers.variants import Amount
 from benchmarks.results import is_met
@@ -39,6 +39,11 @@ def test_dialogs_leave_nothing_behind(kafka: LocalKafka) -> None:
 def test_every_verb_is_measured_beside_kafka(kafka: LocalKafka) -> None:
     amount = verbs.Amount(runs=1, seconds=0.2, messages=200)
     rows = verbs.measure(kafka.bootstrap_servers, amount)
+    assert all(row.runs for row in rows.values())
+
+
+def test_a_web_service_is_measured(kafka: LocalKafka) -> None:
+    rows = web.measure(kafka.bootstrap_servers, runs=1, seconds=0.5)
     assert all(row.runs for row in rows.values())
 
 

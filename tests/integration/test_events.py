@@ -1,5 +1,6 @@
 """The events of a queue manager, as programs of the SDK read them on a real Kafka."""
 
+import asyncio
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -7,7 +8,7 @@ from itertools import islice
 import pytest
 
 import adapter
-from adapter import testing
+from adapter import aio, testing
 from adapter.client.events import Event
 from adapter.errors import InvalidTimeout, KafkaNotAvailable
 from adapter.localkafka import LocalKafka
@@ -76,3 +77,22 @@ def test_a_topic_that_is_not_there(kafka: LocalKafka) -> None:
         pytest.raises(KafkaNotAvailable, match=r"topic mq\.NOBODY\.events on .* cannot be read: "),
     ):
         next(reader.read(0))
+
+
+def test_tasks_are_given_them_too(manager: TestQueueManager) -> None:
+    async def watch() -> list[str]:
+        async with await aio.connect(manager.address) as qm:
+            await qm.define_queue("ONE", max_depth=1)
+            await qm.put("ONE", "")
+            with pytest.raises(adapter.errors.QueueFull):
+                await qm.put("ONE", "one too many")
+            watched = qm.events(COMES_S)
+            found = [(await anext(watched)).kind]
+            following = asyncio.ensure_future(anext(watched))
+            await asyncio.sleep(0)
+            following.cancel()
+            await asyncio.wait([following])
+            assert following.cancelled()
+            return found + [event.name async for event in qm.events() if event.kind == "queue_full"]
+
+    assert asyncio.run(watch())[-1] == "ONE"

@@ -1,5 +1,6 @@
 """Records by which any Kafka client puts messages, and the directory, on a real Kafka."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -143,3 +144,20 @@ def test_the_directory_says_where_a_queue_manager_is(
         qm.put("ORDERS", "after a restart")
     with pytest.raises(QueueManagerNotAvailable, match="is not in the directory"):
         adapter.connect(bootstrap_servers=servers, queue_manager="NOT.THERE", connect_timeout_s=5.0)
+
+
+def test_tasks_find_it_in_the_directory_too(kafka: LocalKafka, manager: TestQueueManager) -> None:
+    async def find() -> None:
+        servers = kafka.bootstrap_servers
+        async with await adapter.aio.connect(
+            bootstrap_servers=servers, queue_manager=manager.name
+        ) as qm:
+            assert qm.name == manager.name
+            await asyncio.to_thread(manager.restart)
+            await qm.put("ORDERS", "after a restart")
+        with pytest.raises(QueueManagerNotAvailable, match="is not in the directory"):
+            await adapter.aio.connect(
+                bootstrap_servers=servers, queue_manager="NOT.THERE", connect_timeout_s=5.0
+            )
+
+    asyncio.run(find())

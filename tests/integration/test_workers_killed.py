@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
 import adapter
 from adapter.localkafka import LocalKafka
@@ -20,9 +21,6 @@ from tests.support.backlog import until
 from tests.support.server_process import ServerProcess
 from tests.support.worker_process import WorkerProcess, bodies
 
-MESSAGES = 3_000
-BODIES = [b"%06d" % number for number in range(MESSAGES)]
-CHILDREN_KILLED, STOPS, SERVERS_KILLED = 12, 3, 2
 PROCESSES = 3
 RETRY = ("--retry-times", 1000, "--retry-backoff", 0.05, "--retry-backoff-max", 0.2)
 POISONS = 9
@@ -41,12 +39,22 @@ def server(
         yield running
 
 
+class Harm(Struct):
+    """How much is done to how many messages."""
+
+    messages: int
+    children_killed: int
+    stops: int
+    servers_killed: int
+
+
 class Chaos:
     """Does harm at even shares of the work, in a random order."""
 
     def __init__(
-        self, qm: adapter.Connection, server: ServerProcess, worker: WorkerProcess
+        self, qm: adapter.Connection, server: ServerProcess, worker: WorkerProcess, harm: Harm
     ) -> None:
+        self._harm = harm
         self._out = qm.queue("OUT")
         self._server = server
         self._worker = worker
@@ -54,13 +62,13 @@ class Chaos:
 
     def run(self) -> None:
         harm = [
-            *[self._kill_child] * CHILDREN_KILLED,
-            *[self._stop_and_start] * STOPS,
-            *[self._kill_server] * SERVERS_KILLED,
+            *[self._kill_child] * self._harm.children_killed,
+            *[self._stop_and_start] * self._harm.stops,
+            *[self._kill_server] * self._harm.servers_killed,
         ]
         self._chance.shuffle(harm)
         for number, harm_done in enumerate(harm, 1):
-            share = number / (len(harm) + 1) * MESSAGES
+            share = number / (len(harm) + 1) * self._harm.messages
             until(lambda share=share: self._out.depth() >= share)  # type: ignore[misc]
             harm_done()
 
@@ -80,24 +88,30 @@ class Chaos:
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.parametrize(
+    ("function", "harm"),
+    [("copy", Harm(3_000, 12, 3, 2)), ("copy_in_loop", Harm(1_500, 6, 1, 1))],
+    ids=["function", "coroutine"],
+)
 def test_each_message_has_its_effect_once_whatever_is_killed(
-    server: ServerProcess, tmp_path: Path
+    server: ServerProcess, tmp_path: Path, function: str, harm: Harm
 ) -> None:
     log = tmp_path / "worker.log"
+    sent = [b"%06d" % number for number in range(harm.messages)]
     with adapter.connect(server.address) as qm:
-        qm.queue("Q").put_many(BODIES)
+        qm.queue("Q").put_many(sent)
         options = ("--processes", PROCESSES, "--threads", 2, "--prefetch", 4, *RETRY)
-        with WorkerProcess(server.address, "copy", *options, log=log) as worker:
-            Chaos(qm, server, worker).run()
+        with WorkerProcess(server.address, function, *options, log=log) as worker:
+            Chaos(qm, server, worker, harm).run()
             queue, out = qm.queue("Q"), qm.queue("OUT")
-            until(lambda: out.depth() + qm.queue("FAILED").depth() >= MESSAGES)
+            until(lambda: out.depth() + qm.queue("FAILED").depth() >= harm.messages)
             assert worker.stop() == 0
-        assert sorted(bodies(qm, "OUT")) == BODIES
+        assert sorted(bodies(qm, "OUT")) == sent
         status = queue.status()
         assert (status.current_depth, status.delayed, status.uncommitted) == (0, 0, 0)
     said = log.read_text()
-    assert said.count("was ended by SIGKILL") >= CHILDREN_KILLED // 2
-    assert said.count("stopping:") == STOPS + 1
+    assert said.count("was ended by SIGKILL") >= harm.children_killed // 2
+    assert said.count("stopping:") == harm.stops + 1
 
 
 def test_poison_hardly_delays_the_next_message(server: ServerProcess, tmp_path: Path) -> None:

@@ -21,13 +21,13 @@ import adapter
 from adapter.localkafka.jars import cache_folder
 from adapter.localkafka.ports import free_ports
 from tests.pages.blocks import OUTPUT, TOP, Block
+from tests.support.pinned import constraints
 
 BLOCK_TIMEOUT_S = 240.0
 """A machine that has never compiled the Go reader takes a minute and a half for it."""
 END_TIMEOUT_S = 20.0
 POLL_S = 0.05
 LEFT_OUT = (".*", "build", "dist", "target", "__pycache__", "tests", "benchmarks")
-PACKAGES = Path(__file__).with_name("packages.txt")
 DRIVER = Path(__file__).with_name("driver.py")
 DONE = "\x04done\n"
 
@@ -49,7 +49,7 @@ class Home:
             "MQK_LISTEN": f"127.0.0.1:{self.ports['1414']}",
             "MQK_HTTP_PORT": self.ports["9414"],
         }
-        (folder / "constraints.txt").write_text(_constraints())
+        (folder / "constraints.txt").write_text(constraints())
         self.environment["PIP_CONSTRAINT"] = str(folder / "constraints.txt")
 
     def stop(self) -> None:
@@ -98,15 +98,6 @@ def _bare_environment(folder: Path) -> dict[str, str]:
         "GOCACHE": os.environ.get("GOCACHE", str(Path.home() / ".cache" / "go-build")),
         "GOMODCACHE": os.environ.get("GOMODCACHE", str(Path.home() / "go" / "pkg" / "mod")),
     }
-
-
-def _constraints() -> str:
-    """The versions that are tested, without their hashes: those would be asked of mqk too."""
-    lines = [
-        *(TOP / "constraints.txt").read_text().splitlines(),
-        *PACKAGES.read_text().splitlines(),
-    ]
-    return "".join(f"{line.split()[0]}\n" for line in lines if re.match(r"[\w.-]+==", line))
 
 
 class Reader:

@@ -2,8 +2,8 @@
 
 Exit status 1 if one was broken. The last line is JSON: which faults were met, and how often.
 `--trace` prints all that the auditor was told before it. Of `triggers`, `messages`, `publications`,
-`consumers`, `delays`, `msmq` and `everything` those are run that are named, or all. The machines of
-machines.py are run if they are named: `hosts 1`.
+`consumers`, `delays`, `msmq`, `gets` and `everything` those are run that are named, or all. The
+machines of machines.py are run if they are named: `hosts 1`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from tests.simulation.cancel_work import CancelWork
 from tests.simulation.consumer_work import ConsumerWork
 from tests.simulation.delay_work import DelayWork
 from tests.simulation.machines import MACHINES, run_machine
@@ -39,13 +40,14 @@ def seeds_of(arguments: list[str]) -> list[int]:
     return seeds
 
 
-RUNS: dict[str, tuple[Callable[[int], Work[Any] | Simulation | MsmqWork], int]] = {
+RUNS: dict[str, tuple[Callable[[int], Work[Any] | Simulation | MsmqWork | CancelWork], int]] = {
     "triggers": (TriggerWork, 150),
     "messages": (MessageWork, 150),
     "publications": (PublishWork, 80),
     "consumers": (ConsumerWork, 100),
     "delays": (DelayWork, 150),
     "msmq": (MsmqWork, 150),
+    "gets": (CancelWork, 170),
     "everything": (Simulation, 1_000),
 }
 """By name: what a seed makes, and how many operations it does. What is soon done comes first."""

@@ -124,6 +124,15 @@ MSMQ = (
     "MSMQ message moved",
     "MSMQ message rejected",
 )
+GETS = (
+    "get cancelled before it was sent",
+    "get cancelled under way",
+    "get cancelled when it was answered",
+    "get cancelled at its commit",
+    "get cancelled while the connection is lost",
+    "link lost while gets wait",
+    "crash while gets wait",
+)
 FAULTS = (
     *filter(None, APPEND_FAULTS),
     *CRASHES,
@@ -140,6 +149,7 @@ FAULTS = (
     *PUBLICATIONS,
     *CONSUMERS,
     *DELAYS,
+    *GETS,
     *MSMQ,
 )
 """All that goes wrong here, and all that becomes of messages, by name; a run of all seeds in which

@@ -15,6 +15,9 @@ import adapter
 import adapter.testing
 from adapter.format import names
 from adapter.localkafka import LocalKafka
+from tests.drivers import Driver, driver, pytest_pyfunc_call
+
+__all__ = ["driver", "manager", "on_kafka", "pytest_pyfunc_call", "qm", "read_topic"]
 
 SCHEMA = Path(__file__).parents[2] / "schemas" / "descriptor.avsc"
 READ_S = 30.0
@@ -28,9 +31,9 @@ def manager() -> Iterator[adapter.testing.TestQueueManager]:
 
 
 @pytest.fixture
-def qm(manager: adapter.testing.TestQueueManager) -> Iterator[adapter.Connection]:
-    """A connection to it, and a transactional queue Q to work on."""
-    with manager.connect() as connection:
+def qm(manager: adapter.testing.TestQueueManager, driver: Driver) -> Iterator[adapter.Connection]:
+    """A connection to it by each driver, and a transactional queue Q to work on."""
+    with driver.of(manager).connect() as connection:
         connection.define_queue("Q")
         yield connection
 

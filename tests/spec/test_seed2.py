@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import adapter
 from adapter.testing import TestQueueManager
+from tests.drivers import Driver
 from tests.support.examples import examples
 from tests.support.units import drain, interleave, put_in_unit
 
@@ -116,13 +117,16 @@ def test_s2_03_a_unit_whose_send_was_lost_is_done_again(
     assert bodies(qm) == ["A1", "A2"]
 
 
-def test_s2_04_s2_05_only_the_order_within_a_unit_is_promised(manager: TestQueueManager) -> None:
+def test_s2_04_s2_05_only_the_order_within_a_unit_is_promised(
+    manager: TestQueueManager, driver: Driver
+) -> None:
     """S2.4: with two transactions sending to the same queue, overall ordering is not guaranteed.
     S2.5: for A(A1,A2) and B(B1,B2) only A1<A2 and B1<B2 are. Over random schedules, any merge of
     whole units is accepted; one that turns a unit round is not."""
     seen = set()
+    reached = driver.of(manager)
     for seed in range(12):
-        with manager.connect() as one, manager.connect() as other:
+        with reached.connect() as one, reached.connect() as other:
             one.define_queue("Q", replace=True)
             race(one, other, random.Random(seed))
             listing = bodies(one)
@@ -212,17 +216,15 @@ def test_s2_06_the_order_of_two_units_is_that_of_their_successful_commits(
     assert bodies(qm) == ["A1", "A2", "B1", "B2"]
 
 
-def test_s2_06_a_commit_that_fails_says_so(manager: TestQueueManager) -> None:
+def test_s2_06_a_commit_that_fails_says_so(qm: adapter.Connection) -> None:
     """S2.6, the negative: without a success there is nothing to rely on."""
-    with manager.connect() as qm:
-        qm.define_queue("Q")
-        unit = qm.unit()
-        unit.begin()
-        qm.put("Q", "A1", unit=unit)
-        unit.backout()
-        with pytest.raises(adapter.errors.UnitError):
-            unit.commit()
-        assert bodies(qm) == []
+    unit = qm.unit()
+    unit.begin()
+    qm.put("Q", "A1", unit=unit)
+    unit.backout()
+    with pytest.raises(adapter.errors.UnitError):
+        unit.commit()
+    assert bodies(qm) == []
 
 
 def test_s2_07_the_messages_of_a_unit_are_grouped_together(qm: adapter.Connection) -> None:

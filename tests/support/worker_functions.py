@@ -1,8 +1,10 @@
 """Functions that workers call in tests."""
 
+import asyncio
 import os
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import adapter
@@ -21,8 +23,64 @@ def copy(message: adapter.Message) -> None:
 
 async def copy_in_loop(message: adapter.Message, unit: Any) -> None:
     """Do the same as a coroutine."""
-    assert unit.messages == [message]
-    copy(message)
+    assert unit is None or unit.messages == [message]
+    qm: adapter.aio.Connection = adapter.worker_connection()
+    properties = {"shown_ns": time.monotonic_ns(), "pid": os.getpid()}
+    await qm.put("OUT", message.body, properties=properties)
+    if message.body.startswith(b"poison"):
+        raise ValueError(f"poison at {time.monotonic_ns()}")
+
+
+def wrap(message: adapter.Message) -> object:
+    """Return a coroutine, and be none."""
+    return copy_in_loop(message, None)
+
+
+async def refuse_in_loop(message: adapter.Message) -> None:
+    """Fail before anything was done."""
+    raise ValueError(message.text)
+
+
+async def linger_in_loop(message: adapter.Message) -> None:
+    """Say that it was shown, outside the unit; then take as many seconds as it says."""
+    qm: adapter.aio.Connection = adapter.worker_connection()
+    await qm.put("SHOWN", message.body, unit=adapter.NO_UNIT)
+    await asyncio.sleep(float(message.body))
+    await qm.put("OUT", message.body)
+
+
+async def block_the_loop(message: adapter.Message) -> None:
+    """Say that it was shown, and let no other task run meanwhile."""
+    qm: adapter.aio.Connection = adapter.worker_connection()
+    await qm.put("SHOWN", message.body, unit=adapter.NO_UNIT)
+    time.sleep(float(message.body))  # noqa: ASYNC251 -- this is what it is for
+
+
+async def meet(message: adapter.Message) -> None:
+    """Wait for the other tasks of the process, and put the name of the event loop on OUT."""
+    qm: adapter.aio.Connection = adapter.worker_connection()
+    together.append(message)
+    while len(together) < int(message.body):  # noqa: ASYNC110 -- an event has one loop
+        await asyncio.sleep(0.001)
+    await qm.put("OUT", type(asyncio.get_running_loop()).__module__)
+
+
+async def leave_in_loop(_message: adapter.Message) -> None:
+    """End the process, as no function should."""
+    raise SystemExit("leaving")
+
+
+async def cancel_itself(_message: adapter.Message) -> None:
+    """End as a coroutine does that awaits one which was cancelled."""
+    raise asyncio.CancelledError
+
+
+async def swallow(_message: adapter.Message) -> None:
+    """Have the unit backed out by a cancelled verb, and go on."""
+    qm: adapter.aio.Connection = adapter.worker_connection()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await qm.get("OUT", timeout=None)
 
 
 def refuse(message: adapter.Message) -> None:
@@ -50,11 +108,20 @@ def die(message: adapter.Message) -> None:
     copy(message)
 
 
+async def die_in_loop(message: adapter.Message) -> None:
+    """Do the same as a coroutine, before the event loop has another turn."""
+    if message.body == b"poison":
+        os._exit(11)
+    await copy_in_loop(message, None)
+
+
 def count_threads(message: adapter.Message) -> None:
     """Put which thread it runs in on OUT."""
     time.sleep(0.1)
     adapter.worker_connection().put("OUT", f"{message.text} {threading.current_thread().name}")
 
 
+together: list[adapter.Message] = []
+"""Messages that tasks have in hand at the same time."""
 not_callable = 5
 """No function."""

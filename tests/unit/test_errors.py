@@ -191,6 +191,7 @@ def test_the_front_door_is_small_and_known() -> None:
         "Queue",
         "QueueFull",
         "QueueNotFound",
+        "Reconnected",
         "Retry",
         "Schemas",
         "Subscription",
@@ -207,3 +208,11 @@ def test_the_front_door_is_small_and_known() -> None:
     ]
     assert all(hasattr(adapter, name) for name in adapter.__all__)
     assert adapter.Error is errors.Error
+
+
+def test_a_detail_that_says_what_happened_is_not_said_twice() -> None:
+    text = "the queue manager is stopping"
+    plain = refusals.refusal(Reason.QUEUE_MANAGER_STOPPING)
+    assert refusals.refusal(Reason.QUEUE_MANAGER_STOPPING, "QM1", text).text == plain.text
+    longer = refusals.refusal(Reason.QUEUE_MANAGER_STOPPING, "QM1", "by an operator")
+    assert longer.happened == f"{text} (by an operator)"

@@ -2,7 +2,10 @@
 
 import asyncio
 
+import pytest
+
 import adapter
+from adapter import errors as e
 from adapter.core.contract import commands as c
 from tests.support.loopback import Loopback
 
@@ -72,3 +75,38 @@ async def test_it_ends_with_the_time_and_with_the_queue(server: Loopback) -> Non
         await asyncio.sleep(0.05)
         await queue.close()
         assert await waiting is None
+
+
+async def test_programs_that_cooperate_share_what_is_browsed(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        for body in ("1", "2", "3"):
+            await queue.put(body)
+        one, other = queue.browse(cooperate=True), queue.browse(cooperate=True)
+        first, second, third = await anext(one), await anext(other), await anext(one)
+        assert [found.body for found in (first, second, third)] == [b"1", b"2", b"3"]
+        await first.unmark()
+        assert (await anext(other)).body == b"1"
+        assert await anext(other, None) is None
+        assert await second.remove()
+        await asyncio.to_thread(server.cut_all)
+        assert (await anext(one)).body == b"1", "the marks have gone with the connection"
+        assert [found.body async for found in one] == [b"3"]
+        with pytest.raises(e.InvalidOption, match="takes no timeout"):
+            queue.browse(cooperate=True, timeout=1)
+        async for plain in queue.browse():
+            await plain.unmark()
+
+
+async def test_a_browse_goes_on_behind_a_step_that_was_cancelled(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        for body in (b"1", b"2", b"3"):
+            await queue.put(body)
+        browsing = queue.browse()
+        server.holds = (c.Browse,)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await anext(browsing)
+        await asyncio.to_thread(server.release)
+        assert [found.body async for found in browsing] == [b"1", b"2", b"3"]

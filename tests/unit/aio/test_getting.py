@@ -1,4 +1,7 @@
-"""Gets that are cancelled at any moment: every message is got once in the end."""
+"""Gets that are cancelled at any moment: every message is got once in the end.
+
+tests/simulation/cancel_work.py cancels far more of them, on links of virtual time.
+"""
 
 import asyncio
 import random

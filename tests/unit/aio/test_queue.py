@@ -129,3 +129,114 @@ async def test_opening_goes_wrong_for_a_cancelled_task_alone(server: Loopback) -
         await asyncio.to_thread(server.release)
         await second
         assert server.bodies("Q") == [b"second"]
+
+
+async def test_a_queue_is_opened_before_any_verb(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        mine = await qm.queue("Q", open_for="input_exclusive")
+        with pytest.raises(e.QueueInUse):
+            await qm.queue("Q", open_for="input")
+        with pytest.raises(e.QueueInUse):
+            async with qm.queue("Q", open_for="input"):
+                pass
+        await qm.put("Q", b"x")
+        got = await mine.get(timeout=5)
+        assert got is not None
+        await mine.close()
+        async with qm.queue("Q", open_for="input") as other:
+            (handle,) = await qm.open_handles()
+            assert (handle.queue, handle.modes) == ("Q", c.INPUT)
+            async for _ in other.units(timeout=0):
+                pass
+            assert len(await qm.open_handles()) == 1
+        with pytest.raises(e.QueueNotFound):
+            await qm.queue("MISSING", open_for="output")
+        with pytest.raises(e.InvalidSelector):
+            await qm.queue("Q", open_for="browse", selection="colour =")
+        with pytest.raises(e.InvalidOption, match="open_for is one of"):
+            qm.queue("Q", open_for="everything")  # type: ignore[arg-type]
+        assert await qm.queue("MISSING") is not None  # nothing is asked
+
+
+async def test_opening_is_cancelled(server: Loopback) -> None:
+    server.holds = (c.Open,)
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q", open_for="input_exclusive")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await queue
+        await asyncio.to_thread(server.release)
+        async with qm.queue("Q", open_for="input"):
+            pass
+
+
+async def test_attributes_are_set(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        await queue.set(inhibit_get=True)
+        with pytest.raises(e.GetInhibited):
+            await queue.get()
+        with pytest.raises(e.InvalidAttribute):
+            await queue.set(max_depth=7.5)  # type: ignore[call-arg]
+        server.holds = (c.SetAttributes,)
+        setting = asyncio.create_task(queue.set(inhibit_get=False))
+        await asyncio.sleep(0.05)
+        setting.cancel()
+        await asyncio.sleep(0.05)
+        assert not setting.done()
+        await asyncio.to_thread(server.release)
+        await setting
+        assert not (await queue.inquire()).inhibit_get
+
+
+async def test_groups_in_logical_order(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        async with qm.unit():
+            for body in "ab":
+                await queue.put(body, logical_order=True)
+            assert (
+                await queue.get(logical_order=True, all_messages=True, unit=adapter.NO_UNIT) is None
+            )
+            await queue.put("c", logical_order=True, last_in_group=True)
+        first = await queue.get(logical_order=True, all_messages=True)
+        assert first is not None
+        assert (first.body, first.group_seq) == (b"a", 1)
+        second = await queue.get(logical_order=True, timeout=5)
+        assert second is not None
+        assert (second.body, second.details is not None) == (b"b", True)
+        third = await queue.get(group_id=first.group_id, group_seq=3)
+        assert third is not None
+        assert third.last_in_group
+
+
+async def test_a_cancelled_get_in_logical_order_gives_its_place_back(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        for body in "abc":
+            await queue.put(body, logical_order=True, last_in_group=body == "c")
+        first = await queue.get(logical_order=True)
+        server.holds = (c.Get,)
+        getting = asyncio.create_task(queue.get(logical_order=True))
+        await asyncio.sleep(0.05)
+        getting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await getting
+        await asyncio.to_thread(server.release)
+        rest = [await queue.get(logical_order=True, timeout=5) for _ in range(2)]
+        assert [one.body for one in (first, *rest) if one is not None] == [b"a", b"b", b"c"]
+
+
+async def test_in_a_unit_only_if_it_is_persistent(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        await queue.put("soft", persistent=False)
+        await queue.put("hard", persistent=True)
+        async with qm.unit() as unit:
+            got = [await queue.get(if_persistent=True) for _ in range(2)]
+            assert [one.body for one in got if one is not None] == [b"soft", b"hard"]
+            await unit.backout()
+        left = await queue.get(if_persistent=True)
+        assert left is not None
+        assert left.body == b"hard", "outside a unit it says nothing"
+        assert await queue.get() is None

@@ -1,22 +1,27 @@
-"""Silence: a queue manager that says nothing is as good as gone."""
+"""Silence: a queue manager that says nothing is as good as gone. And what is logged of a loss."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
+import adapter
 from adapter.aio.channel import TaskChannel
-from adapter.aio.link import TaskHandshake
+from adapter.aio.link import AddressDialer, TaskHandshake
+from adapter.channel import losses
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Descriptions
+from adapter.errors import ConnectionBroken, ConnectionClosed
 from adapter.wire.frames import AskServer
 from tests.support.loopback import Loopback
 
 
 async def connected(server: Loopback, silence_s: float) -> TaskChannel:
-    handshake = TaskHandshake(parse_addresses(server.address), {})
+    dialers = [AddressDialer(one) for one in parse_addresses(server.address)]
+    handshake = TaskHandshake(dialers, {})
     channel = TaskChannel(handshake, Timeouts(silence_s=silence_s))
     await channel.connect_first()
     return channel
@@ -28,7 +33,7 @@ async def test_silence_is_a_lost_link(server: Loopback) -> None:
     asking = Pending(c.Inquire("*", False))
     waiting = asyncio.create_task(channel.ask([asking]))
     lost = asyncio.Event()
-    channel.on_link(lambda _is_there: lost.set())
+    channel.on_link(lambda _new: lost.set())
     await lost.wait()
     server.holds = ()
     await waiting
@@ -70,3 +75,71 @@ async def test_an_unexpected_end_of_its_task_closes_the_connection(
     await asyncio.to_thread(server.cut_all)
     await asyncio.sleep(0.2)
     assert channel.is_closed
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    """lines(): what was logged of the connection."""
+    caplog.set_level("INFO", "adapter.client")
+    return lambda: [f"{one.levelname} {one.getMessage()}" for one in caplog.records]
+
+
+async def test_a_lost_connection_is_logged_once_and_that_it_is_back(
+    server: Loopback, lines: Callable[[], list[str]]
+) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        getting = [asyncio.create_task(queue.get(timeout=None)) for _ in range(5)]
+        await asyncio.to_thread(server.cut_all)
+        for _ in getting:
+            await queue.put(b"x")
+        await asyncio.gather(*getting)
+    lost, back = lines()
+    where = f"QM1 ({server.address})"
+    # Why: closed, or reset if the server had not read the last get.
+    assert lost.startswith(f"WARNING connection to {where} lost (")
+    assert lost.endswith("): reconnecting for up to 60 s; open units are backed out")
+    assert back.startswith(f"INFO reconnected to {where} after 0.")
+
+
+async def test_each_loss_of_an_idle_connection_is_one(
+    server: Loopback, lines: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an answer in between; the time to reconnect begins anew."""
+    monkeypatch.setattr(losses, "STEADY_S", 0.05)
+    back: asyncio.Queue[object] = asyncio.Queue()
+    address, timeout_s = server.address, 0.1
+    async with await adapter.aio.connect(
+        address, reconnect_timeout_s=timeout_s, on_reconnect=back.put_nowait
+    ):
+        for _ in range(3):
+            await asyncio.to_thread(server.cut_all)
+            await asyncio.wait_for(back.get(), 10)
+            await asyncio.sleep(1.5 * timeout_s)
+    assert [line.split()[0] for line in lines()] == ["WARNING", "INFO"] * 3
+
+
+async def test_it_says_once_that_no_connection_was_made(
+    server: Loopback, lines: Callable[[], list[str]]
+) -> None:
+    async with await adapter.aio.connect(server.address, reconnect_timeout_s=0.1) as qm:
+        await asyncio.to_thread(server.crash)
+        for _ in range(2):
+            with pytest.raises(ConnectionBroken):
+                await qm.queue("Q").depth()
+        await asyncio.to_thread(server.start)
+        await qm.queue("Q").depth()
+    kinds = [" ".join(line.split()[:3]) for line in lines()]
+    assert kinds[0] == "WARNING connection to"
+    assert kinds[1] == "ERROR not reconnected"
+    assert set(kinds[2:-1]) == {"INFO not reconnected"}
+    assert kinds[-1] == "INFO reconnected to"
+
+
+async def test_closing_is_no_loss(server: Loopback, lines: Callable[[], list[str]]) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        getting = asyncio.create_task(qm.get("Q", timeout=None))
+        await qm.queue("Q").depth()
+    with pytest.raises(ConnectionClosed):
+        await getting
+    assert lines() == []

@@ -1,13 +1,15 @@
 """Units of tasks: who joins them, how they end, and what a cancellation does to them."""
 
 import asyncio
+import gc
+import warnings
 
 import pytest
 
 import adapter
 from adapter import errors as e
 from adapter.core.contract import commands as c
-from tests.support.loopback import Loopback
+from tests.support.loopback import Loopback, OnCommand
 
 
 async def test_leaving_commits_and_an_exception_backs_out(server: Loopback) -> None:
@@ -144,3 +146,67 @@ async def test_a_cancelled_commit_has_its_outcome_first(server: Loopback) -> Non
             await working
         assert steps == ["committed"]
         assert server.bodies("Q") == [b"x"]
+
+
+async def test_a_dropped_unit_is_backed_out_and_warned_of(server: Loopback) -> None:
+    async with await adapter.aio.connect(server.address) as qm:
+        unit = qm.unit()
+        unit.begin()
+        await qm.put("Q", b"x", unit=unit)
+        ident = unit.id
+        with pytest.warns(ResourceWarning, match=f"unit {ident.hex()} on queue manager QM1"):
+            del unit
+        backed_out = OnCommand(server, c.Backout)
+        assert await asyncio.to_thread(backed_out.arrived.wait, 10)  # without a further request
+        assert await qm.outcome(ident) == "backed out"
+
+
+async def test_the_garbage_collector_may_drop_it_in_any_thread(server: Loopback) -> None:
+    asyncio.get_running_loop().set_debug(True)  # which refuses calls of other threads
+    async with await adapter.aio.connect(server.address) as qm:
+        units = [qm.unit()]
+        units[0].begin()
+        await qm.put("Q", b"x", unit=units[0])
+        backed_out = OnCommand(server, c.Backout)
+        with pytest.warns(ResourceWarning):
+            await asyncio.to_thread(units.clear)
+        assert await asyncio.to_thread(backed_out.arrived.wait, 10)
+
+
+async def test_other_units_are_dropped_silently(server: Loopback) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        async with await adapter.aio.connect(server.address) as qm:
+            qm.unit().begin()
+            async with qm.unit():
+                await qm.put("Q", b"x")
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05), qm.unit():
+                    await qm.get("Q", timeout=None, message_id=b"none")
+            closed = qm.unit()
+            closed.begin()
+            await qm.put("Q", b"y", unit=closed)
+        del closed
+        gc.collect()
+
+
+async def test_a_call_beside_a_unit_of_another_task_is_logged_once(
+    server: Loopback, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "adapter.client")
+    async with await adapter.aio.connect(server.address) as qm:
+        start = asyncio.Event()
+
+        async def put() -> None:
+            await start.wait()
+            await qm.put("Q", b"outside")
+            await qm.put("Q", b"outside")
+
+        outside = asyncio.create_task(put(), name="outside")
+        async with qm.unit() as unit:
+            await asyncio.create_task(qm.put("Q", b"a task that begins here is inside"))
+            start.set()
+            await outside
+    (hint,) = [one.getMessage() for one in caplog.records if "outside any" in one.getMessage()]
+    assert hint.startswith("task outside works outside any unit on the connection to QM1, while ")
+    assert f" is in the with statement of unit {unit.id.hex()}, " in hint

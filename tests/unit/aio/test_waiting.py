@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 import adapter
+from adapter.aio.waiting import cancel_later
 from adapter.core.contract import commands as c
 from tests.support.loopback import Loopback
 
@@ -77,3 +78,25 @@ async def test_what_was_not_sent_is_cancelled_at_once(server: Loopback) -> None:
         await asyncio.to_thread(server.start)
         await queue.put(b"second")
         assert server.bodies("Q") == [b"first", b"second"]
+
+
+async def test_a_pause_of_no_time_swallows_no_cancellation(server: Loopback) -> None:
+    """Not even one that comes behind an outcome, and so finds the task in the pause."""
+    async with await adapter.aio.connect(server.address) as qm:
+        queue = qm.queue("Q")
+        steps = []
+
+        async def work() -> None:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError as cancelled:
+                cancel_later(cancelled)
+            steps.append(await queue.pause(0))
+            await asyncio.Event().wait()
+
+        working = asyncio.create_task(work())
+        await asyncio.sleep(0)
+        working.cancel()
+        await asyncio.wait([working], timeout=5)
+        assert working.cancelled()
+        assert steps == [False]

@@ -1,10 +1,14 @@
 """The loop of a worker: `async for unit in queue.units()`."""
 
 import asyncio
+import random
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
 import adapter
+import adapter.testing
 from adapter import errors as e
 from tests.support.loopback import Loopback
 
@@ -119,3 +123,79 @@ async def test_the_loop_ends_with_its_queue(server: Loopback) -> None:
         await queue.close()
         await working
         assert set(seen) == {b"1", b"2"}
+
+
+MESSAGES = 200
+CANCELS = 200
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"prefetch": 4},
+    {"commits": 4},
+    {"prefetch": 8, "commits": 8, "size": 3},
+    {"prefetch": 2, "retry": adapter.Retry(1000, 0.01, backoff_max=0.02)},
+]
+
+
+class Copying:
+    """Loops that copy from Q to OUT, and fail now and then."""
+
+    def __init__(self, qm: adapter.aio.Connection, chance: random.Random) -> None:
+        self._qm = qm
+        self._chance = chance
+
+    async def run(self, timeout: float | None, **options: Any) -> None:  # noqa: ASYNC109
+        """Run one loop; a commit that failed, and so was not executed, may end it."""
+        out = self._qm.queue("OUT")
+        with suppress(e.BackedOut):
+            async for unit in self._qm.queue("Q").units(timeout=timeout, **options):
+                async with unit:
+                    for message in unit.messages:
+                        await out.put(message.body, wait=self._chance.random() < 0.5)
+                    if self._chance.random() < 0.05:
+                        raise ValueError("it fails now and then")
+
+
+@pytest.mark.parametrize("restarts", [0, 4])
+async def test_loops_are_cancelled_at_random(restarts: int) -> None:
+    """Each message has its effect once, and no unit is left open."""
+    chance = random.Random(restarts)
+    sent = [b"%d" % number for number in range(MESSAGES)]
+    with adapter.testing.queue_manager() as manager:
+        with manager.connect() as admin:
+            for name in ("Q", "OUT"):
+                admin.define_queue(name)
+        async with await adapter.aio.connect(manager.address) as qm:
+            copying = Copying(qm, chance)
+
+            async def produce() -> None:
+                for body in sent:
+                    await qm.put("Q", body)
+                    await asyncio.sleep(chance.random() * 0.002)
+
+            async def disturb() -> None:
+                for _ in range(restarts):
+                    await asyncio.sleep(0.2)
+                    await asyncio.to_thread(manager.crash)
+                    await asyncio.to_thread(manager.start)
+
+            background = asyncio.gather(produce(), disturb())
+            cancels = 0
+            while cancels < CANCELS:
+                loops = [
+                    asyncio.create_task(copying.run(None, **chance.choice(OPTIONS)))
+                    for _ in range(chance.randint(1, 4))
+                ]
+                await asyncio.sleep(chance.random() * 0.02)
+                for one in loops:
+                    cancels += one.cancel()
+                await asyncio.wait(loops)
+                for one in loops:
+                    assert one.cancelled() or one.exception() is None
+            await background
+            with suppress(e.BackedOut):
+                await qm.flush()
+            while (status := await qm.queue("Q").status()).current_depth + status.delayed:
+                await copying.run(0.1)
+            with manager.connect() as judge:
+                assert sorted(one.body for one in judge.queue("OUT").browse()) == sorted(sent)
+                assert not judge.open_units()

@@ -5,6 +5,7 @@ import gc
 import logging
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -15,7 +16,8 @@ from adapter.channel.requests import Pending
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract import commands as c
 from adapter.wire.codec import Payload
-from tests.support.loopback import Command, Loopback, connection_to
+from tests.support.loopback import Loopback, connection_to
+from tests.support.scripted import Command
 
 Connect = Callable[..., adapter.Connection]
 JOIN_S = 20.0
@@ -438,3 +440,25 @@ def test_nothing_is_kept_of_what_is_done(qm: adapter.Connection) -> None:
     assert [type(request.command) for request in kept] == [c.SessionOpen]
     figures = qm.statistics()
     assert (figures["unanswered"], figures["handles"], figures["units"]) == (0, 2, 0)
+
+
+def test_a_dropped_connection_is_closed_and_warned_of(server: Loopback) -> None:
+    qm = adapter.connect(server.address)
+    qm.define_queue("Q")
+    queue = qm.queue("Q")
+    del qm
+    assert queue.depth() == 0  # its queue keeps it
+    with pytest.warns(ResourceWarning, match="the connection to queue manager QM1") as warned:
+        del queue
+    assert [one.filename for one in warned] == [__file__]  # and nothing of a socket
+    while server.call(lambda: len(server.clients)):
+        time.sleep(0.01)
+
+
+def test_a_connection_that_was_closed_or_not_made_is_dropped_silently(server: Loopback) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        adapter.connect(server.address).close()
+        with pytest.raises(e.WrongQueueManager):
+            adapter.connect(server.address, queue_manager="QM2")
+        gc.collect()

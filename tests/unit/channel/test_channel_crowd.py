@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 
 import adapter
-from tests.support.loopback import Command, Loopback
+from tests.support.loopback import Loopback
+from tests.support.scripted import Command
 
 THREADS = 8
 MESSAGES = 60

@@ -12,7 +12,8 @@ import adapter
 from adapter import errors as e
 from adapter.channel.requests import encode_into
 from adapter.core.contract import commands as c
-from tests.support.loopback import Budget, Loopback
+from tests.support.loopback import Loopback
+from tests.support.scripted import Budget
 
 Connect = Callable[..., adapter.Connection]
 CUTS = 160  # more bytes than any of the exchanges below has: that is asserted

@@ -1,13 +1,28 @@
-"""What is said of a request whose answer is not to be had."""
+"""What becomes of requests and handles when a connection is lost, and no other is to be had."""
 
 import pytest
 
+from adapter.channel import requests as rq
 from adapter.channel.outstanding import Outstanding
 from adapter.channel.requests import Pending
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.errors import ConnectionBroken
 from adapter.wire.frames import AskServer
+
+
+def test_handles_that_were_let_go_are_not_opened_again() -> None:
+    outstanding = Outstanding()
+    kept, gone = outstanding.new_handle("KEPT", c.INPUT), outstanding.new_handle("GONE", c.INPUT)
+    for handle in (kept, gone):
+        handle.is_open = True
+        outstanding.handles[handle.number] = handle
+    unit = outstanding.enlist()
+    outstanding.let_go.extend([unit, gone])
+    outstanding.lost("cut")
+    assert [one.command for one in outstanding.reopening()] == [rq.open_request(kept).command]
+    assert list(outstanding.handles) == [kept.number]
+    assert list(outstanding.let_go) == [unit]
 
 
 @pytest.mark.parametrize("question", [c.AskLowest(1), b.BrokerAwaitEvent("s"), AskServer()])

@@ -17,7 +17,8 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
-from tests.support.loopback import Command, Loopback, OnCommand, connection_to
+from tests.support.loopback import Loopback, OnCommand, connection_to
+from tests.support.scripted import Command
 
 Connect = Callable[..., adapter.Connection]
 
@@ -37,20 +38,6 @@ def test_a_waiting_get_whose_session_was_not_yet_answered_goes_on(
     connect().put("Q", b"at last")
     thread.join(10)
     assert [message.body for message in got if message] == [b"at last"]
-
-
-def test_finding_users_5_a_lost_connection_is_logged_and_that_it_is_back(
-    server: Loopback, qm: adapter.Connection, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO", "adapter.client")
-    server.cut_all()
-    qm.put("Q", b"again")
-    lost, back = (one for one in caplog.records if one.name == "adapter.client")
-    assert lost.levelname == "WARNING"
-    assert lost.getMessage().startswith("connection to QM1 lost (")
-    assert lost.getMessage().endswith("): reconnecting")
-    assert back.levelname == "INFO"
-    assert back.getMessage().startswith("reconnected to QM1 after ")
 
 
 def test_a_crash_behind_a_commit_that_was_logged_is_answered_from_the_log(

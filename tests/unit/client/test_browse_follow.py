@@ -8,7 +8,8 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter.core.contract import commands as c
-from tests.support.loopback import Command, Loopback
+from tests.support.loopback import Loopback
+from tests.support.scripted import Command
 
 Connect = Callable[..., adapter.Connection]
 WAIT_S = 10.0

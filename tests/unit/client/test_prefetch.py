@@ -14,7 +14,8 @@ from adapter import errors as e
 from adapter.client.work import Work
 from adapter.core.contract import commands as c
 from tests.support.backlog import until
-from tests.support.loopback import Command, Loopback
+from tests.support.loopback import Loopback
+from tests.support.scripted import Command
 
 Connect = Callable[..., adapter.Connection]
 BODIES = [b"%d" % number for number in range(40)]

@@ -10,6 +10,7 @@ from adapter import testing
 from adapter.client.work import Work
 from adapter.errors import InDoubt
 from adapter.testing import TestQueueManager
+from tests.drivers import Driver
 from tests.support.backlog import until
 
 BODIES = [b"%d" % number for number in range(40)]
@@ -17,12 +18,12 @@ LONG_S = 60.0
 
 
 @pytest.fixture
-def manager() -> Iterator[TestQueueManager]:
+def manager(driver: Driver) -> Iterator[TestQueueManager]:
     with testing.queue_manager() as running:
         with running.connect() as qm:
             qm.define_queue("Q")
             qm.queue("Q").put_many(BODIES)
-        yield running
+        yield driver.of(running)
 
 
 class Worker:

@@ -11,7 +11,8 @@ from adapter.channel import handshake
 from adapter.client import put_many
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Refused
-from tests.support.loopback import Command, Loopback
+from tests.support.loopback import Loopback
+from tests.support.scripted import Command
 
 Connect = Callable[..., adapter.Connection]
 

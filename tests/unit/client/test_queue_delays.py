@@ -8,12 +8,13 @@ import pytest
 import adapter
 from adapter import errors, testing
 from adapter.testing import TestQueueManager
+from tests.drivers import Driver
 
 
 @pytest.fixture(scope="module")
-def manager() -> Iterator[TestQueueManager]:
+def manager(driver: Driver) -> Iterator[TestQueueManager]:
     with testing.queue_manager(clock="manual") as running:
-        yield running
+        yield driver.of(running)
 
 
 @pytest.fixture

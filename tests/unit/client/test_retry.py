@@ -13,15 +13,16 @@ import adapter
 from adapter import errors as e
 from adapter import testing
 from adapter.client.work import Work
+from tests.drivers import Driver
 
 SOON = adapter.Retry(2, backoff=0.02, jitter=0)
 LATER = adapter.Retry(2, backoff=60)
 
 
 @pytest.fixture
-def manager() -> Iterator[testing.TestQueueManager]:
+def manager(driver: Driver) -> Iterator[testing.TestQueueManager]:
     with testing.queue_manager() as running:
-        yield running
+        yield driver.of(running)
 
 
 @pytest.fixture

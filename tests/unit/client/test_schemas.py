@@ -11,6 +11,7 @@ import adapter
 from adapter.errors import InvalidOption, InvalidType, NotAvro, RegistryNotAvailable, SchemaNotFound
 from adapter.registry.topic import TopicRegistry
 from adapter.testing import TestQueueManager, queue_manager, schema_registry
+from tests.drivers import Driver
 
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
 
@@ -23,9 +24,9 @@ def registry() -> TopicRegistry:
 
 
 @pytest.fixture
-def manager() -> Iterator[TestQueueManager]:
+def manager(driver: Driver) -> Iterator[TestQueueManager]:
     with queue_manager() as running:
-        yield running
+        yield driver.of(running)
 
 
 @pytest.fixture

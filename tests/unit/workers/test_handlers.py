@@ -1,8 +1,7 @@
 """The function that a worker calls: how it is found, and with what it is called."""
 
-import asyncio
 import functools
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 import adapter
 from adapter.errors import InvalidOption
-from adapter.workers.handlers import Calls, check, load, takes_unit
+from adapter.workers.handlers import Calls, check, is_coroutine_function, load, takes_unit
 from tests.support import worker_functions
 
 
@@ -21,6 +20,16 @@ class Service:
         """Take both."""
 
     def __call__(self, message: object) -> None:
+        """Take the message."""
+
+
+class Awaited:
+    """Methods and objects are awaited like coroutine functions."""
+
+    async def handle(self, message: object) -> None:
+        """Take the message."""
+
+    async def __call__(self, message: object) -> None:
         """Take the message."""
 
 
@@ -93,28 +102,48 @@ def test_what_cannot_be_called_so_is_refused(function: Callable[..., Any]) -> No
         check(function, "the function")
 
 
+def test_generator_functions_are_refused() -> None:
+    def generate(_message: object) -> Iterator[None]:
+        yield
+
+    async def generate_in_loop(_message: object) -> AsyncIterator[None]:
+        yield
+
+    for function in (generate, generate_in_loop):
+        with pytest.raises(InvalidOption, match="a generator function, which a call does not run"):
+            check(function, "the function")
+
+
 def test_the_connection_is_known_only_where_a_worker_calls() -> None:
     with pytest.raises(InvalidOption, match="for functions that a worker calls"):
         adapter.worker_connection()
 
 
-@pytest.mark.parametrize("function", [worker_functions.copy, worker_functions.copy_in_loop])
-def test_what_a_function_puts_is_in_the_unit(
-    qm: adapter.Connection, function: Callable[..., Any]
-) -> None:
+def test_what_a_function_puts_is_in_the_unit(qm: adapter.Connection) -> None:
     queue = qm.queue("Q")
     queue.put_many([b"1", b"poison", b"2"])
-    with Calls(function, qm) as calls:
-        for unit in queue.units(timeout=0, retry=adapter.Retry(0, then="FAILED")):
-            with unit:
-                calls.call(unit.messages[0], unit)
+    calls = Calls(worker_functions.copy, qm)
+    for unit in queue.units(timeout=0, retry=adapter.Retry(0, then="FAILED")):
+        with unit:
+            calls.call(unit.messages[0], unit)
     assert [message.body for message in qm.queue("OUT").browse()] == [b"1", b"2"]
     assert [message.body for message in qm.queue("FAILED").browse()] == [b"poison"]
 
 
-def test_a_coroutine_that_is_cancelled_is_a_message_that_failed(qm: adapter.Connection) -> None:
-    async def cancelled(_message: object) -> None:
-        raise asyncio.CancelledError
-
-    with Calls(cancelled, qm) as calls, pytest.raises(RuntimeError, match="was cancelled"):
-        calls.call(adapter.Message(b""), None)  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (worker_functions.copy_in_loop, True),
+        (functools.partial(worker_functions.copy_in_loop, unit=None), True),
+        (Awaited().handle, True),
+        (Awaited(), True),
+        (worker_functions.copy, False),
+        (Service(), False),
+        (print, False),
+    ],
+    ids=["coroutine", "partial", "method", "object", "function", "other object", "built in"],
+)
+def test_coroutine_functions_are_known_in_every_form(
+    function: Callable[..., Any], expected: bool
+) -> None:
+    assert is_coroutine_function(function) is expected

@@ -10,9 +10,9 @@ import pytest
 
 from adapter.errors import InvalidOption
 from adapter.workers import health
+from adapter.workers.figures import WorkFigures
 from adapter.workers.health import State, WorkerHealth
 from adapter.workers.settings import WorkerSettings
-from adapter.workers.threads import WorkFigures
 
 STATE = State(
     WorkFigures(done=7, failed=2, seconds=1.5, in_hand=1), processes=2, well=2, restarts=3

@@ -7,8 +7,8 @@ import time
 import msgspec
 
 from adapter.workers.child import Loaded, PipeLine, Unloadable
+from adapter.workers.figures import WorkFigures
 from adapter.workers.processes import SILENT_S, ForkedProcess, Place, how_it_ended
-from adapter.workers.threads import WorkFigures
 
 
 def process() -> tuple[ForkedProcess, int]:
@@ -58,11 +58,6 @@ def test_a_process_is_heard_in_pieces() -> None:
     one.hear_all()
     assert one.unloadable == "no"
     assert not one.hear()
-
-
-def test_figures_are_summed() -> None:
-    both = WorkFigures(1, 2, 0.5, 1).plus(WorkFigures(10, 20, 5, 0, is_connected=False))
-    assert both == WorkFigures(11, 22, 5.5, 1, is_connected=False)
 
 
 def test_how_a_process_has_ended_is_said() -> None:

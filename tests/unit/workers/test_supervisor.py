@@ -54,11 +54,12 @@ def test_it_works_until_sigterm(
     assert "stopping: messages in hand are finished first" in log.read_text()
 
 
+@pytest.mark.parametrize("function", ["linger", "linger_in_loop"])
 def test_what_is_in_hand_is_finished_and_the_rest_given_back(
-    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path
+    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path, function: str
 ) -> None:
     qm.queue("Q").put_many([b"0.5", b"0.1"])
-    with WorkerProcess(manager.address, "linger", "--prefetch", 2, log=log) as worker:
+    with WorkerProcess(manager.address, function, "--prefetch", 2, log=log) as worker:
         await_depth(qm, "SHOWN", 1)
         worker.signal(signal.SIGINT)
         assert worker.wait() == 130
@@ -67,12 +68,21 @@ def test_what_is_in_hand_is_finished_and_the_rest_given_back(
 
 
 @pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [("linger", "threads"), ("linger_in_loop", "tasks"), ("block_the_loop", "tasks")],
+)
 def test_what_takes_longer_than_the_stop_timeout_is_given_back(
-    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path, twice: bool
+    manager: testing.TestQueueManager,
+    qm: adapter.Connection,
+    log: Path,
+    twice: bool,
+    function: str,
+    kind: str,
 ) -> None:
     qm.put("Q", b"60")
     timeout = 60 if twice else 0.2
-    with WorkerProcess(manager.address, "linger", "--stop-timeout", timeout, log=log) as worker:
+    with WorkerProcess(manager.address, function, "--stop-timeout", timeout, log=log) as worker:
         await_depth(qm, "SHOWN", 1)
         began_s = time.monotonic()
         worker.signal()
@@ -82,17 +92,24 @@ def test_what_takes_longer_than_the_stop_timeout_is_given_back(
         assert worker.wait() == 0
         assert time.monotonic() - began_s < 20
     await_depth(qm, "Q", 1)
-    assert (
-        twice or "not done within 0.2 s, and given back: messages of 1 threads" in log.read_text()
-    )
+    said = f"not done within 0.2 s, and given back: messages of 1 {kind}"
+    assert twice or said in log.read_text()
 
 
+@pytest.mark.parametrize(
+    ("function", "prefetch"), [("die", 0), ("die_in_loop", 0), ("die_in_loop", 4)]
+)
 def test_a_process_that_dies_is_replaced(
-    manager: testing.TestQueueManager, qm: adapter.Connection, log: Path
+    manager: testing.TestQueueManager,
+    qm: adapter.Connection,
+    log: Path,
+    function: str,
+    prefetch: int,
 ) -> None:
     qm.queue("Q").put_many([b"1", b"poison", b"2"])
-    options = ("--retry-times", 1, "--retry-backoff", 0.05, "--retry-then", "FAILED")
-    with WorkerProcess(manager.address, "die", *options, log=log) as worker:
+    retry = ("--retry-times", 1, "--retry-backoff", 0.05, "--retry-then", "FAILED")
+    options = ("--prefetch", prefetch, *retry)
+    with WorkerProcess(manager.address, function, *options, log=log) as worker:
         await_depth(qm, "FAILED", 1)
         await_depth(qm, "OUT", 2)
         worker.await_log("has ended with status 11: another one is started", times=2)

@@ -88,6 +88,38 @@ def test_a_thread_that_ends_ends_the_others_and_is_told(
     assert status.current_depth + status.delayed == 1  # the other thread may have put it again
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_function_that_returns_a_coroutine_is_refused_and_its_message_stays(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    qm.put("Q", b"x")
+    with running(qm, worker_functions.wrap) as (group, ended):
+        assert ended.wait(10)
+    assert "define it with `async def`" in group.problem
+    assert bodies(qm, "Q") == [b"x"]
+
+
+def test_a_message_that_fails_while_they_stop_is_left_to_the_next_worker(
+    qm: adapter.Connection,
+) -> None:
+    """It has put something, and so would be got again, by a queue that is closed."""
+    is_stopped = threading.Event()
+
+    def fail(_message: adapter.Message) -> None:
+        qm.put("OUT", b"x")
+        assert is_stopped.wait(10)
+        raise ValueError
+
+    qm.put("Q", b"x")
+    with running(qm, fail) as (group, _):
+        until(lambda: group.figures().in_hand == 1)
+        group.stop()
+        is_stopped.set()
+        assert group.join(10) == 0
+    assert not group.problem
+    assert [one.backout_count for one in qm.queue("Q").browse()] == [1]
+
+
 def test_a_queue_that_is_not_there_is_told(qm: adapter.Connection) -> None:
     with running(qm, worker_functions.copy, queue="MISSING") as (group, ended):
         assert ended.wait(10)

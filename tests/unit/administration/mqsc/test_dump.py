@@ -98,7 +98,8 @@ def test_a_new_queue_manager_has_no_definitions() -> None:
 def test_queues_of_service_broker_are_not_written() -> None:
     """DEFINE would make queues of MQ of them: it is refused."""
     with adapter.testing.queue_manager("QM1") as manager:
-        manager.connect_servicebroker().create_queue("Parts")
+        with manager.connect_servicebroker() as broker:
+            broker.create_queue("Parts")
         with manager.connect() as qm:
             lines = [line for line in definitions(qm) if isinstance(line, str)]
     assert [line for line in lines if "parts" in line] == [

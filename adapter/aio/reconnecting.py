@@ -1,0 +1,54 @@
+"""Calls of on_reconnect= in a task of its own. This module makes no link."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import deque
+from typing import Generic
+
+from adapter.channel.state import NewLink
+from adapter.client.reconnecting import (
+    ConnectionT,
+    OnReconnect,
+    Reconnected,
+    log_failed_call,
+    reconnection,
+)
+
+
+class TaskReconnects(Generic[ConnectionT]):
+    """Calls a function or coroutine function of the program for each new link of a connection.
+
+    The task lives as long as there is something to call, one call after the other. The task that
+    makes links has no part in it: so a call may wait for verbs while the link is lost once more.
+    """
+
+    def __init__(self, call: OnReconnect[ConnectionT], connection: ConnectionT) -> None:
+        self._call = call
+        self._connection = connection
+        self._events: deque[Reconnected[ConnectionT]] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    def note(self, link: NewLink | None) -> None:
+        """Have the function called if there is a new link; in the event loop."""
+        if link is None:
+            return
+        self._events.append(reconnection(self._connection, link))
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._make_calls(), name="on-reconnect")
+
+    def end(self) -> None:
+        """Call no more, and cancel the call under way, unless that is what closes."""
+        self._events.clear()
+        if self._task is not None and self._task is not asyncio.current_task():
+            self._task.cancel()
+
+    async def _make_calls(self) -> None:
+        while self._events:
+            try:
+                called = self._call(self._events.popleft())
+                if inspect.isawaitable(called):
+                    await called
+            except Exception as error:  # noqa: BLE001 -- it is the program's, and logged
+                log_failed_call(error)

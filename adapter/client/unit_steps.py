@@ -1,0 +1,85 @@
+"""What becomes of a message that failed, in steps that a thread or a task waits for.
+
+Theory. Such a rule asks several times, and what it asks next depends on the answers, and on
+refusals. It is a generator, like verbs of administration (channel/steps.py), but its steps are
+those of a unit: it yields an exchange or the unit's end, and is given the answer, or thrown the
+error that the answer is. A thread that blocks carries it out here, a task that awaits in
+adapter/aio/unit_steps.py. Only messages that fail go this way, so that what a generator costs does
+not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from enum import Enum
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from adapter.channel.requests import Pending
+from adapter.channel.unit import AnyUnit, perform
+from adapter.client.admin import Description, one_of, read_descriptions
+from adapter.core.contract import commands as c
+from adapter.core.contract.results import Descriptions
+from adapter.errors import Error
+
+ResultT = TypeVar("ResultT")
+
+
+class Exchange(Struct, eq=False):
+    """Requests that are sent in one frame; the step's result is the answer of one of them.
+
+    kind: of the answer. after: the open that goes before it. is_inside: they are part of the unit.
+    """
+
+    requests: list[Pending]
+    request: Pending
+    kind: type[Any]
+    after: Pending | None = None
+    is_inside: bool = True
+
+
+class UnitEnd(Enum):
+    """How a step ends the unit."""
+
+    COMMIT = "commit"
+    BACKOUT = "backout"
+
+
+UnitSteps = Generator[Exchange | UnitEnd, Any, ResultT]
+"""Steps about one unit, and what they lead to."""
+
+
+def question(request: Pending, kind: type[Any]) -> Exchange:
+    """Make the step that asks something outside the unit."""
+    return Exchange([request], request, kind, is_inside=False)
+
+
+def describe_queue(name: str) -> UnitSteps[Description]:
+    """Ask for the attributes of a queue. Raises QueueNotFound, also for an alias."""
+    found = yield question(Pending(c.Inquire(name, False)), Descriptions)
+    return one_of(read_descriptions(found), name)
+
+
+def carry_out(unit: AnyUnit, steps: UnitSteps[ResultT]) -> ResultT:
+    """Do what the steps say about a unit, and wait for it."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                answer = _answer_to(step, unit)
+            except Error as error:
+                step = steps.throw(error)
+            else:
+                step = steps.send(answer)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
+def _answer_to(step: Exchange | UnitEnd, unit: AnyUnit) -> Any:
+    if step is UnitEnd.COMMIT:
+        return unit.commit()
+    if step is UnitEnd.BACKOUT:
+        return unit.backout()
+    inside = unit if step.is_inside else None
+    return perform(unit.channel, inside, step.requests, step.request, step.kind, step.after)

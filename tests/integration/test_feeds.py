@@ -292,10 +292,13 @@ def test_each_record_is_put_once_whatever_is_killed(
                 server.kill()
                 server.start()
             by_partition: dict[object, list[int]] = defaultdict(list)
-            for work in qm.queue("ORDERS").units(500, timeout=3):
+            for work in qm.queue("ORDERS").units(500, timeout=WITHIN_S):
                 with work:
                     for one in work.messages:
                         by_partition[one.properties["KafkaPartition"]].append(int(one.body))
+                if sum(map(len, by_partition.values())) >= RECORDS:
+                    break
+            assert qm.get("ORDERS", timeout=1) is None
     for n in range(PARTITIONS):
         assert by_partition[n] == list(range(n, RECORDS, PARTITIONS))
 

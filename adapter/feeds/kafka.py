@@ -40,6 +40,8 @@ SPARE_S = 5.0
 AHEAD_KBYTES = 8 * 1024
 """What a consumer fetches ahead, of all partitions together."""
 READ_RECORDS = 500
+NO_RECORD = -1
+"""The offset of the first record of a time or later, if there is none."""
 MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
 """The group may be forbidden: it only shows positions."""
@@ -108,6 +110,8 @@ class KafkaFeedConsumer:
                 TopicCollection([self._topic]), request_timeout=ANSWER_S
             )
         found = self._answer(asked[self._topic])
+        if not found.partitions or found.topic_id is None:
+            raise FeedError(f"asking for topic {self._topic}: no answer")
         return FeedTopic(str(found.topic_id), tuple(sorted(one.id for one in found.partitions)))
 
     def first(self, partitions: Sequence[int]) -> dict[int, int]:
@@ -121,7 +125,7 @@ class KafkaFeedConsumer:
     def since(self, partitions: Sequence[int], time_ms: int) -> dict[int, int]:
         spec = OffsetSpec.for_timestamp(time_ms)
         found = self._offsets(partitions, spec)
-        ends = self.ends([n for n, offset in found.items() if offset < 0])
+        ends = self.ends([n for n, offset in found.items() if offset == NO_RECORD])
         return found | ends
 
     def assign(self, offsets: Mapping[int, int]) -> None:
@@ -186,7 +190,13 @@ class KafkaFeedConsumer:
                 isolation_level=IsolationLevel.READ_COMMITTED,
                 request_timeout=ANSWER_S,
             )
-        return {place.partition: self._answer(found).offset for place, found in asked.items()}
+        offsets = {place.partition: self._answer(one).offset for place, one in asked.items()}
+        unknown = [n for n, offset in offsets.items() if offset < NO_RECORD]
+        if unknown:  # the client reports no error if its connection was lost
+            raise FeedError(
+                f"asking for offsets of {self._topic}, partition {unknown[0]}: no answer"
+            )
+        return offsets
 
     def _answer(self, future: Future[Any]) -> Any:
         """Wait for an answer. The future's own exception is not raised: its traceback would keep

@@ -1,9 +1,11 @@
 """What a client of Kafka gives, as feeds take it; without a Kafka."""
 
+from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
 from adapter.feeds.kafka import KafkaFeedConsumer, KafkaFeedTopics, group_of
 from adapter.feeds.port import FeedError, PartitionEnd, PartitionLost
@@ -119,6 +121,50 @@ def test_what_a_call_raises_is_an_error_of_the_feed(
         with pytest.raises(FeedError, match="reading orders on"):
             call()
     consumer.show({0: 1})
+
+
+def offsets_of(consumer: KafkaFeedConsumer, monkeypatch: pytest.MonkeyPatch, *offsets: int) -> None:
+    """Let Kafka answer with these offsets, one question after another."""
+    left = list(offsets)
+
+    class Answering:
+        def list_offsets(self, asked: dict[Any, Any], **_: object) -> dict[Any, Future[Any]]:
+            found: dict[Any, Future[Any]] = {}
+            for place in asked:
+                found[place] = Future()
+                found[place].set_result(SimpleNamespace(offset=left.pop(0)))
+            return found
+
+    monkeypatch.setattr(consumer, "_admin", Answering())
+
+
+def test_an_offset_that_is_none_is_no_answer(
+    consumer: KafkaFeedConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client gives it, and no error, if its connection is lost while it asks."""
+    for ask in (consumer.first, consumer.ends, lambda some: consumer.since(some, 5)):
+        offsets_of(consumer, monkeypatch, 7, OFFSET_INVALID)
+        with pytest.raises(FeedError, match="asking for offsets of orders, partition 1: no answer"):
+            ask([0, 1])
+
+
+def test_a_topic_without_an_id_or_partitions_is_no_answer(
+    consumer: KafkaFeedConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for ident, partitions in ((None, [SimpleNamespace(id=0)]), ("id", [])):
+        answer: Future[Any] = Future()
+        answer.set_result(SimpleNamespace(topic_id=ident, partitions=partitions))
+        admin = SimpleNamespace(describe_topics=lambda *_, answer=answer, **__: {"orders": answer})
+        monkeypatch.setattr(consumer, "_admin", admin)
+        with pytest.raises(FeedError, match="asking for topic orders: no answer"):
+            consumer.describe()
+
+
+def test_a_time_behind_all_records_is_the_end(
+    consumer: KafkaFeedConsumer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offsets_of(consumer, monkeypatch, 7, -1, 9)
+    assert consumer.since([0, 1], 5) == {0: 7, 1: 9}
 
 
 def test_nothing_is_asked_of_no_partition(consumer: KafkaFeedConsumer) -> None:

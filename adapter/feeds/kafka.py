@@ -41,7 +41,7 @@ AHEAD_KBYTES = 8 * 1024
 """What a consumer fetches ahead, of all partitions together."""
 READ_RECORDS = 500
 NO_RECORD = -1
-"""The offset of the first record of a time or later, if there is none."""
+"""The answer where no record is of a time or later."""
 MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
 """The group may be forbidden: it only shows positions."""

@@ -34,6 +34,8 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import key_of
 from adapter.errors import StartError
+from adapter.feeds.kafka import KafkaFeedTopics
+from adapter.feeds.port import FeedTopics
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
 from adapter.msmq import connecting
@@ -98,6 +100,7 @@ class TestQueueManager:
         movers: Movers,
         storage: Callable[[], Storage | None] = lambda: None,
         network: NetworkLink | None = None,
+        feeds: FeedTopics | None = None,
     ) -> None:
         self.name = settings.queue_manager
         self._settings = settings
@@ -106,6 +109,7 @@ class TestQueueManager:
         self._make_storage = storage
         self._movers = movers
         self._network = network
+        self._feeds = feeds
         self._server: Server | None = None
         self._address = ("127.0.0.1", 0)
         self._loop = uvloop.new_event_loop()
@@ -217,7 +221,13 @@ class TestQueueManager:
     async def _start(self) -> Server:
         storage = self._make_storage()
         server = TestServer(
-            self._settings, self._make_ledger(), self._clock, self._movers, storage, self._network
+            self._settings,
+            self._make_ledger(),
+            self._clock,
+            self._movers,
+            storage,
+            self._network,
+            self._feeds,
         )
         self._address = await server.start(*self._address)
         return server
@@ -480,6 +490,7 @@ def _running(
         movers,
         storage,
         link if shared is not None else None,
+        KafkaFeedTopics(bootstrap_servers) if bootstrap_servers is not None else None,
     )
     try:
         manager.start()

@@ -57,9 +57,11 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "client.message",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
         "ledger.kafka_settings ledger.port logs topics.admin watched",
+        "feeds": "core.attributes core.contract format ledger.failures "
+        "ledger.kafka_settings ledger.port logs topics.admin watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.model "
         "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
-        "core.rules.primitives.lifetime format ledger.port ledger.snapshots logs memory "
+        "core.rules.primitives.lifetime feeds.port format ledger.port ledger.snapshots logs memory "
         "topics.port watched xml_validation",
         "movers": "core.contract format ledger topics errors config launch logs memory watched",
         "backup": "core.contract format ledger movers topics errors",
@@ -87,10 +89,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "servicebroker": "channel core.contract core.attributes errors launch watched",
         "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
-        "server": "network owner wire core.contract core.attributes core.inputs format ledger "
-        "movers registry topics errors config launch logs watched addresses compiled memory "
+        "server": "feeds network owner wire core.contract core.attributes core.inputs format "
+        "ledger movers registry topics errors config launch logs watched addresses compiled memory "
         "texts web administration.pcf.command_server",
-        "testing": "adapter administration.mqsc aio channel client config core errors format "
+        "testing": "adapter administration.mqsc aio channel client config core errors feeds format "
         "ledger localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",
         "demo": "adapter channel client core.contract errors format launch localkafka mqi "
@@ -114,6 +116,7 @@ MAY_USE_KAFKA_MODULES = frozenset(
     {
         "adapter.backup.kafka",
         "adapter.network.kafka",
+        "adapter.feeds.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
     }
 )
@@ -133,7 +136,9 @@ NO_WORLD = frozenset(
 )
 NO_WORLD_ROOMS = frozenset({"format"})
 # Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
-WATCHED_ROOMS = frozenset({"ledger", "network", "owner", "movers", "server", "registry", "workers"})
+WATCHED_ROOMS = frozenset(
+    {"ledger", "network", "feeds", "owner", "movers", "server", "registry", "workers"}
+)
 STARTERS = frozenset({"Thread", "create_task", "ensure_future", "add_done_callback", "Timer"})
 
 # The only readers of a clock in rooms whose work must not depend on the time of day.

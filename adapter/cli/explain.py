@@ -190,6 +190,12 @@ def ranges(numbers: list[int]) -> str:
     return ", ".join("-".join(map(str, run)) for run in runs)
 
 
+def _offsets(positions: list[int]) -> str:
+    """Say up to where partitions were read."""
+    pairs = zip(positions[::2], positions[1::2], strict=True)
+    return ", ".join(f"partition {n} up to offset {offset}" for n, offset in pairs)
+
+
 def _outcome(outcome: r.OutcomeOf | None) -> str:
     if outcome is None:
         return ""
@@ -278,6 +284,11 @@ _WORDS: dict[type, str | Callable[[Any], str]] = {
     r.ReceiveNoted: lambda record: (
         f"unit {short(record.unit)} has "
         f"{'ended, which received' if record.has_ended else 'received'} from {record.queue}"
+    ),
+    r.FeedMoved: lambda record: f"feed {record.feed} has read {_offsets(record.positions)}",
+    r.FeedSet: lambda record: (
+        f"feed {record.feed} has read {_offsets(record.positions) or 'nothing'}"
+        f"{', and begins at ' + record.begin if record.begin else ''}"
     ),
     r.PositionsRestored: lambda record: (
         f"snapshot: from where {len(record.positions)} topics of arrivals are read next"

@@ -30,6 +30,10 @@ COMMANDS = {
     "consumer": LazyCommand(
         "adapter.cli.consumers:consumer", "Durable consumers, such as Spark jobs: list, delete."
     ),
+    "feed": LazyCommand(
+        "adapter.cli.feeds:feed",
+        "Feeds of Kafka topics: define, show, pause, resume, seek, delete.",
+    ),
     "connection": LazyCommand(
         "adapter.cli.connections:connection", "Connections and their units of work: list, end."
     ),

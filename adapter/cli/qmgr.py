@@ -172,6 +172,9 @@ def summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for topic, why in (figures.get("movers_parked") or {}).items():
         yield "topic parked", f"{topic}: {why}"
     yield from network_summary(figures.get("network") or {})
+    for name, one in (figures.get("feeds") or {}).items():
+        if one["why"]:
+            yield f"feed {name}", f"{one['state']}: {one['why']}"
 
 
 def network_summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

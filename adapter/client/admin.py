@@ -163,7 +163,8 @@ class Administration:
     ) -> Steps[None]:
         """Define an object that is not a local queue (DEFINE QALIAS, QMODEL, PROCESS, ...).
 
-        kind: "alias", "remote", "model", "process", "namelist", "topic", "channel", "authinfo".
+        kind: "alias", "remote", "model", "process", "namelist", "topic", "channel",
+        "authinfo", "feed".
         Attributes not given are as the kind's default object has them (SYSTEM.DEFAULT.PROCESS).
         replace: if it exists, alter it. Raises ObjectExists, InvalidName, InvalidAttribute,
         InvalidOption.
@@ -214,6 +215,16 @@ class Administration:
         """
         names = a.as_name(queue), a.as_name(consumer, "consumer")
         return (yield from durable(self._channel, c.DeleteConsumer(*names)))
+
+    @Verb
+    def seek_feed(self, name: str, to: str) -> Steps[None]:
+        """Let a feed read from elsewhere: "EARLIEST", "LATEST", a time ("2026-03-01T08:30:00Z"), or
+        "partition:offset", for one partition or several, separated by commas.
+
+        What lies between is put again, or never. Raises ObjectNotFound, InvalidOption.
+        """
+        command = c.SeekFeed(a.as_name(name), a.as_name(to, "to"))
+        yield from durable(self._channel, command)
 
     @Verb
     def define_process(

@@ -33,7 +33,7 @@ from adapter.core.rules.broker import poison as broker_poison
 from adapter.core.rules.broker import release as broker_release
 from adapter.core.rules.consumers import batches
 from adapter.core.rules.consumers import timeouts as consumer_timeouts
-from adapter.core.rules.drive import arrivals, restore, serving, tick, trigger
+from adapter.core.rules.drive import arrivals, feeds, restore, serving, tick, trigger
 from adapter.core.rules.messages import backout, deferred, delays, pages, report
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.objects import closing, quiesce, session, statistics, system
@@ -278,6 +278,16 @@ def _arrive(qm: QueueManager, effects: Effects, given: inputs.Arrived, now_ms: i
     _serve(qm, effects, now_ms)
 
 
+def _feed(qm: QueueManager, effects: Effects, given: inputs.Fed, now_ms: int) -> None:
+    """Put records of a feed."""
+    _apply(qm, effects, feeds.decide(qm, given.batch, now_ms))
+    _serve(qm, effects, now_ms)
+
+
+def _begin_feed(qm: QueueManager, effects: Effects, given: inputs.FeedBegins, _now_ms: int) -> None:
+    _apply(qm, effects, feeds.decide_start(qm, given.start))
+
+
 def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced, _now_ms: int) -> None:
     effects.replies += quiesce.begin(qm)
 
@@ -479,6 +489,8 @@ STEPS: Final[dict[type, Callable[[QueueManager, Effects, Any, int], None]]] = {
     inputs.Configured: _configure,
     inputs.QueueManagersKnown: _know_queue_managers,
     inputs.Arrived: _arrive,
+    inputs.Fed: _feed,
+    inputs.FeedBegins: _begin_feed,
     inputs.Quiesced: _quiesce,
     inputs.Stopped: _stop,
 }

@@ -14,6 +14,7 @@ from msgspec import Struct
 from adapter.core.contract.arrivals import ArrivedUnit
 from adapter.core.contract.commands import Request
 from adapter.core.contract.computers import KnownComputer
+from adapter.core.contract.feeds import FedBatch, FeedStart
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Party
@@ -132,6 +133,23 @@ class Arrived(Struct):
     unit: ArrivedUnit
 
 
+class Fed(Struct):
+    """Records of a feed have been read.
+
+    They have taken effect up to the feed's position. If that is not behind the last of them, the
+    rest is to be given again: later, if qm.feeds says that the partition is blocked. If the
+    position has not moved, and it is not blocked, they are void.
+    """
+
+    batch: FedBatch
+
+
+class FeedBegins(Struct):
+    """It is known where a feed begins to read partitions."""
+
+    start: FeedStart
+
+
 class Stopped(Struct):
     """The queue manager has been stopped: it is given nothing after this."""
 
@@ -152,6 +170,8 @@ Input = (
     | Configured
     | QueueManagersKnown
     | Arrived
+    | Fed
+    | FeedBegins
     | Quiesced
     | Stopped
 )

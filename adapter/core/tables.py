@@ -24,7 +24,7 @@ from adapter.core.rules.broker import state as broker_state
 from adapter.core.rules.broker import verbs as broker_verbs
 from adapter.core.rules.broker import views as broker_views
 from adapter.core.rules.consumers import batches
-from adapter.core.rules.drive import arrivals, restore
+from adapter.core.rules.drive import arrivals, feeds, restore
 from adapter.core.rules.messages import browse, deferred, delays, get, put, unit
 from adapter.core.rules.msmq import computers as msmq_computers
 from adapter.core.rules.msmq import move as msmq_move
@@ -35,6 +35,7 @@ from adapter.core.rules.msmq import remove as msmq_remove
 from adapter.core.rules.msmq import send as msmq_send
 from adapter.core.rules.network import opening
 from adapter.core.rules.objects import closing, connections, definitions, queues, session
+from adapter.core.rules.objects import feeds as feed_objects
 from adapter.core.rules.primitives.decision import Decision
 from adapter.core.rules.pubsub import publish, retained, subscriptions, topics
 
@@ -84,6 +85,7 @@ DECIDE: Final[dict[type, Rule]] = {
     c.AskConsumers: batches.decide_ask_consumers,
     c.DeleteConsumer: batches.decide_delete_consumer,
     c.AskLowest: arrivals.decide_lowest,
+    c.SeekFeed: feed_objects.decide_seek,
     m.MsmqOpen: msmq_open.decide_open,
     m.MsmqSend: msmq_send.decide_send,
     m.MsmqReceive: msmq_receive.decide_receive,
@@ -143,6 +145,8 @@ APPLY: Final[dict[type, Callable[[QueueManager, Any], Removed | None]]] = {
     r.UnitArrived: arrivals.apply_unit_arrived,
     r.ArrivalsRestored: arrivals.apply_arrivals_restored,
     r.PositionsRestored: arrivals.apply_positions_restored,
+    r.FeedMoved: feeds.apply_feed_moved,
+    r.FeedSet: feed_objects.apply_feed_set,
     r.ConversationSet: broker_state.apply_conversation_set,
     r.ConversationGone: broker_state.apply_conversation_gone,
     r.RowsRestored: broker_state.apply_conversation_rows,

@@ -69,7 +69,7 @@ class InvalidName(InvalidValue):
     reason, reason_name = 2152, "MQRC_OBJECT_NAME_ERROR"
 
 
-@raised_for(Reason.ATTRIBUTE_ERROR, "invalid attribute of queue {name}", "correct it")
+@raised_for(Reason.ATTRIBUTE_ERROR, "invalid attribute of object {name}", "correct it")
 class InvalidAttribute(InvalidValue):
     """A queue has no such attribute, or the value is invalid for it."""
 

@@ -159,6 +159,8 @@ def _arrivals_weight(record: r.Record) -> int:
         return 1024 + 10 * (len(record.lanes) + len(record.seqs) + len(record.others))
     if isinstance(record, r.PositionsRestored):
         return 256 + 1280 * len(record.positions)
+    if isinstance(record, (r.FeedMoved, r.FeedSet)):
+        return 1024 + 10 * len(record.positions)
     return 16 * 1024
 
 
@@ -339,6 +341,8 @@ _READ: dict[str, Callable[[dict[str, Any]], Any]] = {
         r.DelaysRestored,
         r.UnitArrived,
         r.ArrivalsRestored,
+        r.FeedMoved,
+        r.FeedSet,
     )
 } | {
     "OutcomeRestored": _read_outcome_restored,

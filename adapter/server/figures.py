@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from adapter.feeds.port import FeedFigures
 from adapter.network.figures import NetworkFigures
 from adapter.owner.figures import OwnerFigures
 
@@ -16,9 +17,9 @@ class ServerFigures(Struct, kw_only=True):
 
     movers: the figures of each, by its name. movers_hold: why something is not copied, or "".
     movers_parked: why a topic cannot be written, by its name. commands: of the command server, once
-    it was needed. network: of what reaches other queue managers. compiled_modules: 0 in pure
-    Python. process: "id", and "machine", its mark in hexadecimal ("" where the system does not
-    tell).
+    it was needed. network: of what reaches other queue managers. feeds: by their names.
+    compiled_modules: 0 in pure Python. process: "id", and "machine", its mark in hexadecimal (""
+    where the system does not tell).
     """
 
     queue_manager: str
@@ -37,6 +38,7 @@ class ServerFigures(Struct, kw_only=True):
     movers_parked: dict[str, str]
     commands: dict[str, int] = {}
     network: NetworkFigures | None = None
+    feeds: dict[str, FeedFigures] = {}
 
     def by_name(self) -> dict[str, Any]:
         """Return all figures in one table, those of the owner and its term among them."""
@@ -48,7 +50,7 @@ class ServerFigures(Struct, kw_only=True):
 
 def _figures_by_name(name: str, value: object) -> dict[str, Any]:
     """Return a figure by its name; the owner, its term and the command server have several."""
-    if isinstance(value, NetworkFigures):  # the names in it are not unique
+    if isinstance(value, NetworkFigures) or name == "feeds":  # the names in it are not unique
         return {name: msgspec.to_builtins(value)}
     if isinstance(value, Struct):
         found: dict[str, Any] = {}

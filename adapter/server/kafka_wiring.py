@@ -10,6 +10,8 @@ from msgspec import Struct
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract.object_names import NAME
 from adapter.errors import StartError
+from adapter.feeds.kafka import KafkaFeedTopics
+from adapter.feeds.port import FeedTopics
 from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
@@ -137,6 +139,10 @@ class Wired:
         settings, ledger = self._settings, names.ledger_topic(self._name)
         transport = KafkaTransport(settings.bootstrap_servers, settings.options, self._topics)
         return NetworkLink(transport, lambda: transport.identities([ledger])[ledger])
+
+    def feeds(self) -> FeedTopics:
+        """Make what reads the topics of feeds."""
+        return KafkaFeedTopics(self._settings.bootstrap_servers, self._settings.options)
 
     def movers(self) -> Movers:
         """Make the process that copies from the ledger to the topics."""

@@ -145,7 +145,9 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             movers = wired.movers()
             network = wired.network() if settings.network else None
             storage = wired.storage(movers)
-            server = Server(settings, wired.ledger(), SystemClock(), movers, storage, network)
+            server = Server(
+                settings, wired.ledger(), SystemClock(), movers, storage, network, wired.feeds()
+            )
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)
             registry = OwnSchemas.of(settings.registry, settings.registry_topic, settings.kafka)

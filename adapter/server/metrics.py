@@ -160,6 +160,18 @@ RECEIVER: Mapping[str, MetricRow] = {
     ),
 }
 
+FEEDS: Mapping[str, MetricRow] = {
+    "lag": _gauge("mqk_feed_lag_records", "Offsets of its topic that a feed has not put yet."),
+    "records": _counter("mqk_feed_records_total", "Records read, since the reading began."),
+    "held_bytes": _gauge("mqk_feed_held_bytes", "Bytes of records that were read and wait."),
+    "failures": _counter("mqk_feed_failures_total", "Attempts to read that failed."),
+    "holding": _gauge(
+        "mqk_feed_holding", "1 while it waits for its queue or for Kafka, or has stopped."
+    ),
+}
+"""By feed."""
+HOLDS = frozenset({"waiting", "retrying", "stopped"})
+
 QUEUES: Mapping[str, MetricRow] = {
     "current_depth": _gauge(
         "mqk_queue_depth", "Messages on the queue: available ones and uncommitted puts."
@@ -229,6 +241,7 @@ def families(snapshot: MetricsSnapshot) -> Iterator[Metric]:
     movers = figures.get("movers")
     yield from _by_label("mover", movers if isinstance(movers, dict) else {}, MOVERS, "mqk_mover")
     yield from _network(figures.get("network"))
+    yield from _feeds(figures.get("feeds"))
     queues = {one.name: {name: getattr(one, name) for name in QUEUES} for one in snapshot.queues}
     yield from _by_label("queue", queues, QUEUES, "mqk_queue")
 
@@ -248,6 +261,17 @@ def _network(figures: object) -> Iterator[Metric]:
     receiver = figures["receiver"] | {"blocked": len(figures["receiver"]["blocked"])}
     for key, row in RECEIVER.items():
         yield _family(row, [], [([], receiver[key])])
+
+
+def _feeds(figures: object) -> Iterator[Metric]:
+    """Give what is known of feeds."""
+    if isinstance(figures, dict):
+        feeds = {
+            name: {key: one[key] for key in FEEDS if key in one}
+            | {"holding": int(one["state"] in HOLDS)}
+            for name, one in figures.items()
+        }
+        yield from _by_label("feed", feeds, FEEDS, "mqk_feed")
 
 
 def _by_label(

@@ -17,6 +17,7 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
+from adapter.feeds.port import FeedTopics
 from adapter.ledger.port import Ledger
 from adapter.network.directory import Directory
 from adapter.owner import processes
@@ -30,6 +31,7 @@ from adapter.server.audit import AuditTrail
 from adapter.server.commands import COMMAND_QUEUE, CommandService
 from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
+from adapter.server.feeds import FeedService
 from adapter.server.figures import ServerFigures
 from adapter.server.listener import Listener
 from adapter.server.movers import Movers, MoverWatch
@@ -57,8 +59,11 @@ class Server:
         movers: Movers,
         storage: Storage | None = None,
         network: NetworkLink | None = None,
+        feeds: FeedTopics | None = None,
     ) -> None:
-        """network: how other queue managers are reached; without one none is."""
+        """network: how other queue managers are reached; without one none is. feeds: the topics
+        that feeds may read; without them none is read.
+        """
         self.name = name = settings.queue_manager
         self.stopping = asyncio.Event()
         self._movers = movers
@@ -83,8 +88,6 @@ class Server:
             self.connections, self._admission, audit, clock, self, self._kafka
         ).accept
         """Makes the server's end of a connection; on the event loop's thread."""
-        self._accept_own = partial(self.accept, Principal(name, Proof.OWN))
-        """Likewise, of a client that is a part of the queue manager."""
         owned = OwnerSettings(
             limits=settings.limits,
             heartbeat_s=settings.heartbeat_ms / 1000,
@@ -100,6 +103,7 @@ class Server:
             unix_mode=settings.unix_mode,
         )
         self._network = Network(network, self.owner) if network is not None else None
+        self._feeds = FeedService(feeds, self.owner) if feeds is not None else None
 
     async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use.
@@ -119,7 +123,10 @@ class Server:
         self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
         if self._network is not None:
-            self._network.start(self.address, self._accept_own)
+            accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
+            self._network.start(self.address, accept_own)
+        if self._feeds is not None:
+            self._feeds.start()
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
         if COMMAND_QUEUE in waiting:
             self.need_commands()
@@ -176,6 +183,8 @@ class Server:
         await self._commands.stop()
         if self._network is not None:
             await self._network.stop()
+        if self._feeds is not None:
+            await self._feeds.stop()
         if quiesce_s and not self._immediate and without_kafka is None:
             await self.owner.quiesce(quiesce_s)
         await self.owner.stop()
@@ -194,6 +203,8 @@ class Server:
         await self._commands.stop()
         if self._network is not None:
             await self._network.stop()
+        if self._feeds is not None:
+            await self._feeds.stop()
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
 
     @property
@@ -241,6 +252,7 @@ class Server:
             movers_parked={topic: held.why for topic, held in self._movers.parked.items()},
             commands=self._commands.statistics(),
             network=self._network.figures() if self._network is not None else None,
+            feeds=self._feeds.figures() if self._feeds is not None else {},
         )
 
     def queue_statuses(self) -> list[QueueStatus]:

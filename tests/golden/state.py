@@ -25,12 +25,18 @@ LATER: dict[str, Any] = {
 
 def state(qm: QueueManager) -> dict[str, Any]:
     """All hard state. Bytes: in hexadecimal, bodies as text."""
-    return {
+    found = {
         "queues": {name: _queue(qm, queue) for name, queue in sorted(qm.queues.items())},
         "objects": [[*key, _set(attributes)] for key, attributes in sorted(qm.objects.items())],
         "queue_manager": _set(qm.attributes),
         "sessions": {one.ident.hex(): _session(one) for one in qm.sessions.values()},
     }
+    if qm.feeds.by_name:  # the first ledgers have none
+        found["feeds"] = {
+            name: {"begin": one.begin, "topic_id": one.topic_id, "offsets": one.offsets}
+            for name, one in sorted(qm.feeds.by_name.items())
+        }
+    return found
 
 
 def _set(attributes: msgspec.Struct) -> dict[str, Any]:

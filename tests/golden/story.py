@@ -10,6 +10,7 @@ from adapter.core import inputs
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
+from adapter.core.contract.feeds import FedBatch, FedMessage, FeedStart
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.transmission import Transmission
 from adapter.ledger.envelope import ENTRY, NOBODY, encode, encode_change
@@ -33,6 +34,7 @@ def tell() -> list[bytes]:
     _delays(core, client)
     _arrivals(core)
     _conversations(client)
+    _feeds(core, client)
     return core.entries
 
 
@@ -181,6 +183,19 @@ def _conversations(client: Client) -> None:
     unit = client.begin()
     client.do(b.BrokerEnd(unit, dialog, cleanup=True))
     client.do(c.Commit(unit))
+
+
+def _feeds(core: Core, client: Client) -> None:
+    client.define("FED")
+    for name in ("SHOP", "ELSEWHERE"):
+        client.do(c.DefineObject("feed", name, {"topic": "shop.orders", "queue": "FED"}))
+    version = core.qm.feeds.by_name["SHOP"].version
+    start = FeedStart("SHOP", version, "id of a topic", {0: 5, 1: 0})
+    core.take(core.give(inputs.FeedBegins(start)))
+    messages = [FedMessage(MessageData(body=b"of a topic", persistence=1), 5)]
+    batch = FedBatch("SHOP", version, "id of a topic", 0, 5, 6, messages)
+    core.take(core.give(inputs.Fed(batch)))
+    client.do(c.SeekFeed("ELSEWHERE", "LATEST"))
 
 
 def records() -> list[Raw]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import socket
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from msgspec import Struct
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
-from adapter.core.contract.arrivals import ArrivedUnit
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.results import Refused, Result
+from adapter.core.model.manager import QueueManager
 from adapter.owner.term import OwnerTerm
 from adapter.testing import TestQueueManager
 from adapter.wire import codec, frames
@@ -69,8 +70,8 @@ class Driver(Protocol):
         """Let time pass."""
 
     @abstractmethod
-    def arrive(self, unit: ArrivedUnit) -> str:
-        """Let a unit arrive; return the queue that has no room for it, or ""."""
+    def give(self, make: Callable[[QueueManager], inputs.Input]) -> QueueManager:
+        """Give core an input that no client sends, made of its state; return its state then."""
 
     @abstractmethod
     def restart(self, clean: bool) -> None:
@@ -133,10 +134,9 @@ class OnCore:
     def advance(self, seconds: float) -> None:
         self._core.advance(seconds)
 
-    def arrive(self, unit: ArrivedUnit) -> str:
-        given = inputs.Arrived(unit)
-        self._core.take(self._core.give(given))
-        return self._core.qm.arrivals.blocked.get(unit.topic, "")
+    def give(self, make: Callable[[QueueManager], inputs.Input]) -> QueueManager:
+        self._core.take(self._core.give(make(self._core.qm)))
+        return self._core.qm
 
     def restart(self, clean: bool) -> None:
         for client in list(self._clients.values()) if clean else []:
@@ -263,15 +263,15 @@ class OnServer:
     def advance(self, seconds: float) -> None:
         self._manager.clock.advance(seconds)
 
-    def arrive(self, unit: ArrivedUnit) -> str:
+    def give(self, make: Callable[[QueueManager], inputs.Input]) -> QueueManager:
         term = self._manager._running().owner.term
         assert term is not None, "it serves"
-        self._manager._run(self._arrive(term, unit))
+        self._manager._run(self._give(term, make))
         until(lambda: term.loop.idle)  # what is not durable would come again after a crash
-        return term.qm.arrivals.blocked.get(unit.topic, "")
+        return term.qm
 
-    async def _arrive(self, term: OwnerTerm, unit: ArrivedUnit) -> None:
-        term.loop.take(inputs.Arrived(unit))
+    async def _give(self, term: OwnerTerm, make: Callable[[QueueManager], inputs.Input]) -> None:
+        term.loop.take(make(term.qm))
 
     def restart(self, clean: bool) -> None:
         if clean:

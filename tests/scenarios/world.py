@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
+from adapter.core import inputs
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.contract import commands as c
@@ -35,7 +36,7 @@ from adapter.core.contract.results import (
 )
 from adapter.core.contract.traits import is_durable, is_one_way
 from adapter.core.mq_layouts import dead_letter, trigger_message
-from tests.scenarios import broker, msmq, topics
+from tests.scenarios import broker, feeds, msmq, topics
 from tests.scenarios.arrivals import InboundTopic
 from tests.scenarios.beyond import (
     FLAGS,
@@ -235,8 +236,11 @@ class World:
     def _arrive(self, call: Call) -> list[str]:
         """Let records arrive from another queue manager."""
         units = self._inbound.append(call)
-        blocked = [self._driver.arrive(unit) for unit in units]
-        waits = [f"waits for room at {name}" for name in blocked if name]
+        waits: list[str] = []
+        for unit in units:
+            qm = self._driver.give(lambda _, unit=unit: inputs.Arrived(unit))  # type: ignore[misc]
+            name = qm.arrivals.blocked.get(unit.topic, "")
+            waits += [f"waits for room at {name}"] if name else []
         return waits or (self._everywhere() if units else ["no unit is whole"])
 
     def _limits(self, _: Call) -> list[str]:
@@ -572,6 +576,7 @@ COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
     "del": World._delete_object,
     "dis": World._display_objects,
     **(topics.COMMANDS | msmq.COMMANDS | broker.COMMANDS),
+    "seek": feeds.seek,
 }
 MANAGE: dict[str, Callable[[World, Call], list[str]]] = {
     "advance": World._advance,
@@ -586,4 +591,5 @@ MANAGE: dict[str, Callable[[World, Call], list[str]]] = {
     "numbers": World._numbers,
     "arrive": World._arrive,
     "garbage": World._arrive,
+    **feeds.MANAGE,
 }

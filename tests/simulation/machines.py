@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = 100
 STEPS = 30
-MACHINES = ("hosts", "cursors", "conservation", "dialogs", "activation")
+MACHINES = ("hosts", "cursors", "conservation", "dialogs", "activation", "feeds")
 """Each is the only machine of a module of its own."""
 
 

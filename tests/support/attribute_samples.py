@@ -7,10 +7,20 @@ from adapter.administration.values import NAMES, members
 from adapter.core.attributes.table import AttributeRow
 
 TEXT = "it's (x), Y*"
+OF_FEEDS = {
+    "TOPIC": ["orders", "a.b_C-1", "x" * 249],
+    "QUEUE": ["A.b_C", "X" * 48],
+    "BEGIN": ["EARLIEST", "LATEST", "2026-03-01T08:30:00Z"],
+    "HEADERS": ["ALL", "NONE", "trace-*, colour", "x" * 4_096],
+}
+"""Not every text can be one of these."""
+OWN_NUMBERS_OF_FEEDS = range(900_100, 900_120)
 
 
 def samples(row: AttributeRow) -> list[Any]:
     """Some values of a row, its bounds among them."""
+    if row.attribute.number in OWN_NUMBERS_OF_FEEDS and row.attribute.keyword in OF_FEEDS:
+        return list(OF_FEEDS[row.attribute.keyword])
     if members(row):
         return list(members(row))
     if row.type is int:
@@ -23,6 +33,11 @@ def samples(row: AttributeRow) -> list[Any]:
     longest = row.attribute.length
     assert longest is not None, row.name
     return ["", TEXT if longest != 48 else "A.b_C", "X" * longest]
+
+
+def needed(kind: str) -> dict[str, Any]:
+    """Return what an object of a kind cannot be defined without."""
+    return {"topic": "orders", "queue": "Q"} if kind == "feed" else {}
 
 
 def given_rows(table: dict[str, AttributeRow]) -> Iterator[AttributeRow]:

@@ -20,7 +20,7 @@ from adapter.core.contract.records import (
 )
 from adapter.core.model.manager import QueueManager
 
-KEYS = ("name", "queue", "lane", "session", "number", "consumer", "handle")
+KEYS = ("name", "queue", "lane", "session", "number", "consumer", "handle", "feed")
 """The fields that say what a record of a snapshot is about."""
 
 

@@ -24,6 +24,7 @@ _OF_OBJECTS = {
     "SUB": (8094, 8097, 8095, 8096),
     "CHANNEL": (8014, 8016, 8015, 8414),
     "AUTHINFO": (8563, 8567, 8564, 8566),
+    "FEED": (901, 902, 903, 904),
 }
 NUMBERS = {
     (verb, kind): number
@@ -47,7 +48,8 @@ NUMBERS = {
     ("STOP", "CONN"): 8457,
     ("PING", "QMGR"): 8415,
 }
-"""AMQ numbers of what went well, by verb and kind; all kinds of queues are one here."""
+"""AMQ numbers of what went well, by verb and kind; all kinds of queues are one here. Those below
+1000 are of objects that IBM MQ does not have."""
 DONE = {
     "DEFINE": "created",
     "ALTER": "changed",

@@ -31,6 +31,7 @@ ORDER = (
     "QALIAS",
     "TOPIC",
     "SUB",
+    "FEED",
     "QMGR",
 )
 """Objects come before those that name them."""

@@ -63,6 +63,7 @@ FULL_KINDS = (
     "SUB",
     "CHANNEL",
     "AUTHINFO",
+    "FEED",
     "QMGR",
     "QMSTATUS",
     "QSTATUS",

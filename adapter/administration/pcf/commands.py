@@ -138,6 +138,11 @@ FAMILIES = (
     Family("TOPIC", 170, 171, 172, 173, 174, 175, 1269, 3151, 3150, 3149),
     Family("CHANNEL", 21, 22, 23, 24, 25, 20, 1015, 3512, 3007, 3008),
     Family("AUTHINFO", 79, 80, 81, 82, 83, 84, 1019, 3048, 3009, 3010),
+    # MQ has no feeds: the numbers are none of its own.
+    Family(
+        *("FEED", 900_121, 900_122, 900_123, 900_124, 900_125, 900_126),
+        *(900_131, 900_132, 900_133, 900_134),
+    ),
 )
 OF_CHANNELS = range(20, 26)
 """The commands of the family CHANNEL."""

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
+from adapter.core.attributes.feed import FEED, FeedAttributes
 from adapter.core.attributes.msmq import COMPUTER_QUOTA_UNLIMITED_KB
 from adapter.core.attributes.queue import (
     MESSAGE_LENGTH_MAX,
@@ -427,6 +428,7 @@ TYPES: dict[str, type[Struct]] = {
     SUBSCRIPTION: SubscriptionAttributes,
     "channel": ChannelAttributes,
     "authinfo": AuthInfoAttributes,
+    FEED: FeedAttributes,
     QUEUE_MANAGER: QueueManagerAttributes,
 }
 KINDS: dict[str, Table] = {kind: rows_of(attributes) for kind, attributes in TYPES.items()}

@@ -354,6 +354,7 @@ UNSUPPORTED: dict[str, Table] = {
     "subscription": SUBSCRIPTION,
     "channel": CHANNEL,
     "authinfo": AUTHINFO,
+    "feed": {},
     "queue_manager": QUEUE_MANAGER,
 }
 """By kind of object: attributes by MQSC's keyword, which is their name here too."""

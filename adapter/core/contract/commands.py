@@ -490,6 +490,13 @@ class AskLowest(Struct, array_like=True, tag=47):
     handle: int
 
 
+class SeekFeed(Struct, array_like=True, tag=49):
+    """Set from where a feed reads: EARLIEST, LATEST, a time, or partition:offset, ... Durable."""
+
+    feed: str
+    to: str
+
+
 Command = (
     SessionOpen
     | SessionResume
@@ -528,6 +535,7 @@ Command = (
     | AskConsumers
     | DeleteConsumer
     | AskLowest
+    | SeekFeed
     | msmq.MsmqOpen
     | msmq.MsmqSend
     | msmq.MsmqReceive

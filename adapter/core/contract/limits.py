@@ -33,6 +33,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Each has a topic of its own: bounds partitions on Kafka."""
     objects: int = 10_000
     """Other than local queues: a few hundred bytes each, and a record in every snapshot."""
+    feeds: int = 100
+    """Each has a consumer and threads of its own."""
     retained_bytes: int = 64 * 1024 * 1024
     """Bodies of retained publications: they stay in memory, and a subscription may ask for all."""
     sessions: int = 100_000

@@ -494,6 +494,32 @@ class ReceiveNoted(Struct, gc=False):
     logged: bool = True
 
 
+class FeedMoved(Struct):
+    """What a feed has read before these offsets is put: partition, offset, and so on.
+
+    topic_id: of the topic that they are of.
+    """
+
+    feed: str
+    topic_id: str
+    positions: list[int]
+    logged: bool = True
+
+
+class FeedSet(Struct):
+    """A feed reads from these positions on, or (of a snapshot) it did.
+
+    begin: where it reads those partitions from that have no position; "": as its definition says.
+    topic_id: "" if there are no positions.
+    """
+
+    feed: str
+    begin: str
+    topic_id: str
+    positions: list[int]
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -534,4 +560,6 @@ Record = (
     | ConversationGone
     | RowsRestored
     | ReceiveNoted
+    | FeedMoved
+    | FeedSet
 )

@@ -24,6 +24,7 @@ from adapter.core.model.connection import ConnectionState
 from adapter.core.model.conversations import Conversations
 from adapter.core.model.delays import Delays, end_of
 from adapter.core.model.due import Due
+from adapter.core.model.feeds import FeedStates
 from adapter.core.model.moves import MoveDue
 from adapter.core.model.numbers import Numbers
 from adapter.core.model.queue import LocalQueue
@@ -77,6 +78,7 @@ class HardState:
         self.noted: list[ConsumedRestored] = []
         """What the snapshot that was restored says of consumed messages; the owner's business."""
         self.arrivals = Arrivals()
+        self.feeds = FeedStates()
         self.conversations = Conversations()
         self.references = References()
 

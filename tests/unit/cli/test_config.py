@@ -9,7 +9,7 @@ import pytest
 
 from adapter.cli import config
 from adapter.config import SETTINGS
-from adapter.server.metrics import FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS
+from adapter.server.metrics import FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS
 from tests.unit.cli.conftest import Mqk, Said
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "configuration.md"
@@ -138,7 +138,9 @@ def test_the_unit_for_systemd_uses_commands_that_there_are(mqk: Mqk, tmp_path: P
 def test_the_dashboard_asks_for_metrics_that_there_are(mqk: Mqk) -> None:
     dashboard = json.loads(mqk("config", "dashboard").out)
     known = {
-        one.name for table in (FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS) for one in table.values()
+        one.name
+        for table in (FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS)
+        for one in table.values()
     }
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     assert len(asked) > 8
@@ -153,7 +155,9 @@ def test_alerts_ask_for_metrics_that_there_are(mqk: Mqk) -> None:
     said = mqk("config", "alerts")
     assert said.status == 0
     known = {
-        one.name for table in (FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS) for one in table.values()
+        one.name
+        for table in (FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS)
+        for one in table.values()
     }
     known |= {"mqk_owner_state"}
     alerts = said.out.split("- alert: ")[1:]

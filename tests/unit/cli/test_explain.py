@@ -114,6 +114,12 @@ RECORDS: list[tuple[r.Record, str]] = [
         "snapshot: from where 1 topics of arrivals are read next",
     ),
     (
+        r.FeedMoved("F", "t", [0, 7, 3, 9]),
+        "feed F has read partition 0 up to offset 7, partition 3 up to offset 9",
+    ),
+    (r.FeedSet("F", "LATEST", "", []), "feed F has read nothing, and begins at LATEST"),
+    (r.FeedSet("F", "", "t", [0, 7]), "feed F has read partition 0 up to offset 7"),
+    (
         r.ConversationSet(DIALOG, DIALOG, DIALOG, "q", "S", "T", "", "DEFAULT", True, 5, sent=2),
         "endpoint 000000000007 of service S: it has sent 2 messages",
     ),

@@ -98,6 +98,13 @@ def test_status_says_what_is_sent_and_received() -> None:
     ]
 
 
+def test_feeds_that_do_not_go_on_are_told() -> None:
+    waits = {"state": "waiting", "why": "queue Q is full"}
+    feeds = {"F": waits, "G": {"state": "running", "why": ""}}
+    told = [one for one in summary({"feeds": feeds}) if one[0].startswith("feed")]
+    assert told == [("feed F", "waiting: queue Q is full")]
+
+
 def test_finding_users_12_a_stop_by_name_stops_no_other(at: Mqk, manager: TestQueueManager) -> None:
     said = at("qmgr", "stop", "QM9")
     assert said.status == 1

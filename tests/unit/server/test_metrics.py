@@ -15,6 +15,7 @@ from adapter.movers.thread import MoverThread
 from adapter.owner.lifecycle import OwnerState
 from adapter.server import metrics
 from adapter.server.metrics import (
+    FEEDS,
     FIGURES,
     MOVERS,
     QUEUES,
@@ -26,7 +27,7 @@ from adapter.topics.admin import TopicSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {
-    *("queue_manager", "state", "movers", "movers_hold", "movers_parked"),
+    *("queue_manager", "state", "movers", "movers_hold", "movers_parked", "feeds"),
     *("version", "address", "kafka", "process"),
 }
 STATUS = QueueStatus("Q", 5, 1, 2, 4, 3, 1, 6, 2.5, [0] * 10, 11, 12, 13, 14, 15)
@@ -83,7 +84,11 @@ def test_figures_are_told_as_prometheus_reads_them() -> None:
 
 def test_every_metric_is_documented() -> None:
     page = PAGE.read_text()
-    rows = [row for table in (FIGURES, MOVERS, SENDERS, RECEIVER, QUEUES) for row in table.values()]
+    rows = [
+        row
+        for table in (FIGURES, MOVERS, SENDERS, RECEIVER, FEEDS, QUEUES)
+        for row in table.values()
+    ]
     for one in rows:
         assert f"`{one.name}" in page, f"{PAGE.name} lacks {one.name}"
     known = {one.name for one in rows}
@@ -185,3 +190,14 @@ def test_what_is_sent_and_received_is_told() -> None:
     assert told["mqk_receiver_blocked_topics", ()] == 1
     assert told["mqk_receiver_unreadable_total", ()] == 1
     assert samples(MetricsSnapshot(FIGURES_SAID | {"network": None}, [], "1.2.3"))
+
+
+def test_feeds_are_told() -> None:
+    feed = {"lag": 5, "records": 12, "held_bytes": 7, "failures": 1, "positions": {0: 1}}
+    feeds = {"F": feed | {"state": "running"}, "G": feed | {"state": "stopped"}}
+    told = samples(MetricsSnapshot(FIGURES_SAID | {"feeds": feeds}, [], "1.2.3"))
+    assert told["mqk_feed_lag_records", (("feed", "F"),)] == 5
+    assert told["mqk_feed_records_total", (("feed", "F"),)] == 12
+    assert told["mqk_feed_holding", (("feed", "F"),)] == 0
+    assert told["mqk_feed_holding", (("feed", "G"),)] == 1
+    assert samples(MetricsSnapshot(FIGURES_SAID | {"feeds": {}}, [], "1.2.3"))

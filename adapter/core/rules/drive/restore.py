@@ -26,7 +26,7 @@ from adapter.core.model.session import Session
 from adapter.core.model.store import PRIORITIES
 from adapter.core.rules.broker import state as broker_state
 from adapter.core.rules.consumers import batches
-from adapter.core.rules.drive import arrivals
+from adapter.core.rules.drive import arrivals, feeds
 from adapter.core.rules.messages import delays
 from adapter.core.rules.messages.unit import stored_as
 
@@ -55,6 +55,7 @@ def snapshot(qm: QueueManager) -> Iterator[r.Record]:
             yield from delays.describe(qm, queue)
     yield from broker_state.describe(qm)
     yield from arrivals.describe(qm)
+    yield from feeds.describe(qm)
     for session in qm.sessions.values():
         yield from _session(session)
 

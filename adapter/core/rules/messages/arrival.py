@@ -36,9 +36,9 @@ def arrive(plan: Plan, arrival: Arrival, source: str, delivered: list[MessageDat
     if target.queue is not None and target.queue.name == source and target.transmission == to:
         # It would go back to where it came from, unchanged: and so for ever.
         target = Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)
-    code = arrival.code or _complete(plan.qm, target.queue, message, plan.now_ms)
+    code = arrival.code or complete(plan.qm, target.queue, message, plan.now_ms)
     if code:
-        invalid = [_as_bytes(plan.qm, message.body, plan.now_ms)]
+        invalid = [as_bytes(plan.qm, message.body, plan.now_ms)]
         reason = plan.bury(invalid, to.queue, code, to.queue_manager)
     else:
         reason = plan.send(target, message)
@@ -51,7 +51,7 @@ def arrive(plan: Plan, arrival: Arrival, source: str, delivered: list[MessageDat
     return to.queue or plan.qm.attributes.dead_letter_queue or "SYSTEM"
 
 
-def _complete(qm: QueueManager, queue: LocalQueue | None, message: MessageData, now_ms: int) -> int:
+def complete(qm: QueueManager, queue: LocalQueue | None, message: MessageData, now_ms: int) -> int:
     """Fill in what a message that arrived leaves open; returns why it is invalid, or 0."""
     message.destination, message.delay_ms = "", 0
     checked = queue or dead_letter_queue(qm)
@@ -60,7 +60,8 @@ def _complete(qm: QueueManager, queue: LocalQueue | None, message: MessageData, 
     try:
         put.check(checked, message)
     except Refusal as refusal:
-        return 0 if refusal.reason in LATER else INVALID
+        if refusal.reason not in LATER:
+            return INVALID
     put.default(checked, message, checked.attributes)
     if not message.put_time_ms:
         put.resolve(qm, checked, message, now_ms)
@@ -68,7 +69,7 @@ def _complete(qm: QueueManager, queue: LocalQueue | None, message: MessageData, 
     return 0
 
 
-def _as_bytes(qm: QueueManager, body: bytes, now_ms: int) -> MessageData:
+def as_bytes(qm: QueueManager, body: bytes, now_ms: int) -> MessageData:
     """Make a message of the body of what is not a message."""
     return MessageData(
         body=body,

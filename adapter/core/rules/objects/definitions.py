@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from adapter.core.attributes import broker
+from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.objects import (
     KINDS,
     QUEUE_MANAGER,
@@ -21,7 +22,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted
 from adapter.core.contract.results import ObjectDescription, Objects
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.objects import statistics
+from adapter.core.rules.objects import feeds, statistics
 from adapter.core.rules.primitives import defaults, naming
 from adapter.core.rules.primitives.decision import Decision, done
 from adapter.core.rules.pubsub import subscriptions, topics
@@ -51,6 +52,8 @@ def decide_define_object(qm: QueueManager, request: c.Request, command: c.Define
     naming.check_attributes(KINDS[kind], kind, name, command.attributes)
     if kind == topics.TOPIC:
         topics.check_place(qm, name, command.attributes)
+    elif kind == FEED:
+        feeds.check_new(qm, name, command.attributes)
     attributes = defaults.with_defaults(qm, kind, command.attributes)
     attributes |= {"created_ms": request.now_ms, "altered_ms": request.now_ms}
     return done(qm, request, [ObjectDefined(kind, name, attributes)])
@@ -66,6 +69,8 @@ def decide_alter_object(qm: QueueManager, request: c.Request, command: c.AlterOb
         topics.check_place(qm, name, command.attributes)
     elif kind == SUBSCRIPTION:
         subscriptions.check_alteration(qm, name, command.attributes)
+    elif kind == FEED:
+        feeds.check_alteration(qm, name, command.attributes)
     elif kind == QUEUE_MANAGER:
         statistics.note_change(qm, command.attributes, request.now_ms)
     attributes = command.attributes
@@ -128,6 +133,8 @@ def apply_object_defined(qm: QueueManager, record: ObjectDefined) -> None:
     attributes = qm.objects[record.kind, record.name] = made(**record.attributes)
     qm.references.add(record.name, attributes)
     topics.note_defined(qm, record)
+    if record.kind == FEED:
+        qm.feeds.define(record.name)
 
 
 def apply_object_altered(qm: QueueManager, record: ObjectAltered) -> None:
@@ -135,6 +142,8 @@ def apply_object_altered(qm: QueueManager, record: ObjectAltered) -> None:
     attributes = _attributes(qm, record.kind, record.name)
     if record.kind == topics.TOPIC:
         topics.note_gone(qm, record.kind, record.name)
+    elif record.kind == FEED:
+        feeds.note_alteration(qm, record)
     qm.references.remove(record.name, attributes)
     for name, value in record.attributes.items():
         setattr(attributes, name, value)
@@ -144,5 +153,7 @@ def apply_object_altered(qm: QueueManager, record: ObjectAltered) -> None:
 
 def apply_object_deleted(qm: QueueManager, record: ObjectDeleted) -> None:
     """Forget the object."""
+    if record.kind == FEED:
+        qm.feeds.delete(record.name)
     topics.note_gone(qm, record.kind, record.name)
     qm.references.remove(record.name, qm.objects.pop((record.kind, record.name)))

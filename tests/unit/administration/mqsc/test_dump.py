@@ -7,7 +7,7 @@ from adapter.administration.kinds import DEFINED
 from adapter.administration.mqsc.answers import is_warning
 from adapter.administration.mqsc.dump import Problem, definitions
 from adapter.testing import TestQueueManager
-from tests.support.attribute_samples import given_rows, samples
+from tests.support.attribute_samples import given_rows, needed, samples
 
 SOURCE = """\
 ALTER QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE) MAXDEPTH(77) DESCR('changed')
@@ -133,7 +133,7 @@ def define_samples(qm: adapter.Connection, kind: str) -> None:
     for number, row in enumerate(given_rows(table)):
         for at, value in enumerate(samples(row)):
             name = f"{kind.upper()[:4]}.{number}.{at}"
-            attributes = {row.name: value}
+            attributes = needed(kind) | {row.name: value}
             if kind == "topic" and row.name == "topic_string" and not value:
                 continue
             if kind == "topic":

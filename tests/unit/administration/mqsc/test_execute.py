@@ -11,7 +11,7 @@ from adapter.administration.mqsc.answers import shown_value
 from adapter.administration.mqsc.execute import Script, run
 from adapter.core.attributes.table import AttributeRow
 from adapter.testing import TestQueueManager
-from tests.support.attribute_samples import given_rows, samples
+from tests.support.attribute_samples import given_rows, needed, samples
 
 ROWS = [
     pytest.param(kind, row, id=f"{kind.word}.{row.attribute.keyword}")
@@ -61,7 +61,13 @@ def test_every_attribute_that_is_defined_is_displayed(
             answer = told(qm, f"ALTER QMGR {quoted(row, value)}")
             asked = f"DISPLAY QMGR {row.attribute.keyword}"
         else:
-            answer = told(qm, f"DEFINE {kind.word}('T') {quoted(row, value)} REPLACE")
+            others = [
+                quoted(kind.given[name], other)
+                for name, other in needed(kind.kind).items()
+                if name != row.name
+            ]
+            given = " ".join([quoted(row, value), *others])
+            answer = told(qm, f"DEFINE {kind.word}('T') {given} REPLACE")
             asked = f"DISPLAY {kind.word}('T') {row.attribute.keyword}"
         assert re.match(r"AMQ\d{4}[IW]: ", answer[0]), answer
         lines = [cell.strip() for line in told(qm, asked)[1:] for cell in (line, line[43:])]

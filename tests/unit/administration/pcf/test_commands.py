@@ -30,7 +30,7 @@ from adapter.administration.pcf.structures import (
 from adapter.character_sets import Order
 from adapter.core.attributes.table import AttributeRow
 from adapter.testing import TestQueueManager
-from tests.support.attribute_samples import given_rows, samples
+from tests.support.attribute_samples import given_rows, needed, samples
 
 FAMILY = {one.word: one for one in FAMILIES}
 QUEUE = FAMILY["QUEUE"]
@@ -93,6 +93,12 @@ def parameter(row: AttributeRow, value: object) -> Parameter:
     return String(number, written)
 
 
+def needed_of(kind: Kind, but: str = "") -> list[Parameter]:
+    """What an object of a kind cannot be created without. but: what is given anyway."""
+    rows = {kind.given[name]: value for name, value in needed(kind.kind).items() if name != but}
+    return [parameter(row, value) for row, value in rows.items()]
+
+
 def family_of(kind: Kind) -> Family:
     return QUEUE if kind.has_queue_name else FAMILY[kind.word]
 
@@ -112,7 +118,8 @@ def test_every_attribute_that_is_created_is_inquired(
             (found,) = ok(ask(c.INQUIRE_QMGR, Integers(1001, (row.attribute.number,))))
         else:
             family, name = family_of(kind), String(kind.name_number, "T")
-            assert ok(ask(family.create, name, *type_of(kind), Integer(1006, 1), wanted)) == [{}]
+            given = [*type_of(kind), Integer(1006, 1), wanted, *needed_of(kind, but=row.name)]
+            assert ok(ask(family.create, name, *given)) == [{}]
             selector = Integers(family.selector, (row.attribute.number,))
             (found,) = ok(ask(family.inquire, name, *type_of(kind), selector))
         shown = found[row.attribute.number]
@@ -131,7 +138,7 @@ def test_the_life_of_an_object(ask: Ask, family: Family) -> None:
     some = String(kind.name_number, "LIFE.*")
     exists = 4042 if family.word == "CHANNEL" else 4001
     gone = 4032 if family.word == "CHANNEL" else 2085
-    ok(ask(family.create, name, String(describe, "one")))
+    ok(ask(family.create, name, String(describe, "one"), *needed_of(kind)))
     assert reason(ask(family.create, name)) == exists
     ok(ask(family.copy, String(family.source, "LIFE.1"), String(family.target, "LIFE.2")))
     ok(ask(family.change, twin, String(describe, "two")))

@@ -20,7 +20,9 @@ from adapter.wire.frames import AskServer
 
 COMMANDS = get_args(c.Command)
 ASKING = ("Ask", "Inquire", "Browse", "Locate", "ReadBatches", "AwaitEvent")
-CHANGING = ("Define", "Alter", "Delete", "Purge", "Clear", "Create", "Drop", "SetAttributes")
+CHANGING = (
+    *("Define", "Alter", "Delete", "Purge", "Clear", "Create", "Drop", "SetAttributes", "Seek"),
+)
 
 
 def test_every_command_has_a_row_and_nothing_else_has() -> None:

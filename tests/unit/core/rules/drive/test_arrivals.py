@@ -194,6 +194,19 @@ def test_what_a_plain_client_leaves_open_is_filled_in() -> None:
     assert found.message.persistence == 1
 
 
+def test_a_dead_letter_of_a_plain_client_is_complete() -> None:
+    at = site("Q", "DEAD")
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    at.client.do(c.AlterQueue("Q", {"max_message_length": 1}))
+    plain = Arrival(MessageData(body=b"long", transmission=Transmission("Q")), 0, 1)
+    unit = ArrivedUnit("mq.QM1.in", "t", 1, Origin("t"), [plain])
+    at.core.take(at.core.give(inputs.Arrived(unit)))
+    (found,) = at.client.take(handle=2)
+    message = found.message
+    assert (len(message.message_id), message.priority, message.persistence) == (24, 0, 1)
+    assert message.put_time_ms == at.core.now_ms
+
+
 def test_the_lowest_places_of_a_queue() -> None:
     client = client_on("Q")
 

@@ -8,6 +8,7 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Objects
 from adapter.core.rules.objects.definitions import DEFINED
+from tests.support.attribute_samples import needed
 from tests.support.core import Client, client_on
 
 
@@ -21,8 +22,9 @@ def asked(client: Client, kind: str, pattern: str = "*") -> dict[str, dict[str, 
 @pytest.mark.parametrize("kind", [kind for kind in DEFINED if kind != SUBSCRIPTION])
 def test_an_object_is_defined_altered_and_deleted(kind: str) -> None:
     client = client_on()
-    assert client.do(c.DefineObject(kind, "A.NAME", {"description": "first"})) == Done()
-    defaults = {row.name: row.default for row in KINDS[kind].values()}
+    given = needed(kind)
+    assert client.do(c.DefineObject(kind, "A.NAME", given | {"description": "first"})) == Done()
+    defaults = {row.name: row.default for row in KINDS[kind].values()} | given
     assert asked(client, kind) == {"A.NAME": defaults | {"description": "first"}}
     client.do(c.AlterObject(kind, "A.NAME", {"description": "second"}))
     assert asked(client, kind)["A.NAME"]["description"] == "second"

@@ -1,0 +1,146 @@
+"""mqk feed define, show, pause, resume, seek and delete: topics of Kafka that are put on queues.
+
+The options for attributes are made from core's one table of attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from adapter.cli import output
+from adapter.cli.connected import connect
+from adapter.cli.queues import attribute_option, given
+from adapter.command import options
+from adapter.core.attributes.feed import FEED
+from adapter.core.attributes.objects import KINDS
+from adapter.core.contract.results import ObjectDescription
+
+APPLICATION = "mqk feed"
+NEEDED = ("topic", "queue")
+NOT_READ: dict[str, Any] = {
+    "state": "starting", "why": "", "positions": {}, "ends": {}, "lag": 0, "records": 0,
+}  # fmt: skip
+"""What is known of a feed that is not read yet."""
+
+
+def attribute_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """An option for each attribute of a feed but those that must be there, which are arguments."""
+    for row in reversed(KINDS[FEED].values()):
+        if row.name not in NEEDED:
+            command = attribute_option(row)(command)
+    return command
+
+
+@click.group()
+def feed() -> None:
+    """Feeds of Kafka topics: define, show, pause, seek, delete."""
+
+
+@feed.command()
+@click.argument("name")
+@click.argument("topic")
+@click.argument("queue")
+@click.option("--replace", is_flag=True, help="Alter it if it exists.")
+@attribute_options
+@options.queue_manager
+@options.json_output
+def define(
+    name: str, topic: str, queue: str, replace: bool, qmgr: str, as_json: bool, **attributes: Any
+) -> None:
+    """Define feed NAME, which puts the records of TOPIC on QUEUE, each once.
+
+    QUEUE is a local queue, an alias or a remote queue.
+    """
+    wanted = given(attributes) | {"topic": topic, "queue": queue}
+    with connect(qmgr, APPLICATION) as qm:
+        qm.define_object(FEED, name, replace=replace, **wanted)
+    _done(name, "defined", as_json)
+
+
+@feed.command()
+@click.argument("pattern", default="*")
+@options.queue_manager
+@options.json_output
+def show(pattern: str, qmgr: str, as_json: bool) -> None:
+    """Show the feeds that match PATTERN: what they do, and how far behind they are.
+
+    --json also shows the position and the end of each partition.
+    """
+    with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
+        figures = qm.figures().get("feeds", {})
+        found = [(one, figures.get(one.name, NOT_READ)) for one in qm.objects(FEED, pattern)]
+    if as_json:
+        for one, of in found:
+            output.emit({"feed": one.name} | one.attributes | of)
+        return
+    headings = ("feed", "topic", "queue", "state", "partitions", "lag", "records", "why")
+    output.table(headings, [_row(*one) for one in found])
+
+
+def _row(one: ObjectDescription, of: dict[str, Any]) -> tuple[object, ...]:
+    return (
+        one.name, one.attributes["topic"], one.attributes["queue"], of["state"].lower(),
+        len(of["positions"]), of["lag"], of["records"], of["why"],
+    )  # fmt: skip
+
+
+@feed.command()
+@click.argument("name")
+@options.queue_manager
+@options.json_output
+def pause(name: str, qmgr: str, as_json: bool) -> None:
+    """Let feed NAME put nothing more, until it is resumed. It keeps its position."""
+    with connect(qmgr, APPLICATION) as qm:
+        qm.alter_object(FEED, name, state="PAUSED")
+    _done(name, "paused", as_json)
+
+
+@feed.command()
+@click.argument("name")
+@options.queue_manager
+@options.json_output
+def resume(name: str, qmgr: str, as_json: bool) -> None:
+    """Let feed NAME go on where it was paused."""
+    with connect(qmgr, APPLICATION) as qm:
+        qm.alter_object(FEED, name, state="RUNNING")
+    _done(name, "resumed", as_json)
+
+
+@feed.command()
+@click.argument("name")
+@click.argument("to")
+@options.confirmation("Let feed {name} read from {to}, whatever it has put already?")
+@options.queue_manager
+@options.json_output
+def seek(name: str, to: str, qmgr: str, as_json: bool) -> None:
+    """Let feed NAME read from elsewhere.
+
+    TO is EARLIEST, LATEST, a time in UTC such as 2026-03-01T08:30:00Z, or partition:offset for one
+    partition or several, separated by commas. What lies between is put again, or never.
+    """
+    with connect(qmgr, APPLICATION) as qm:
+        qm.seek_feed(name, to)
+    _done(name, f"reads from {to}", as_json, "sought")
+
+
+@feed.command()
+@click.argument("name")
+@options.confirmation("Delete feed {name} and forget its position?")
+@options.queue_manager
+@options.json_output
+def delete(name: str, qmgr: str, as_json: bool) -> None:
+    """Delete feed NAME and forget its position. What it has put stays."""
+    with connect(qmgr, APPLICATION) as qm:
+        qm.delete_object(FEED, name)
+    _done(name, "deleted", as_json)
+
+
+def _done(name: str, what: str, as_json: bool, key: str = "") -> None:
+    """Report what was done to a feed."""
+    if as_json:
+        output.emit({"feed": name, key or what: True})
+    else:
+        click.echo(f"feed {name} {what}")

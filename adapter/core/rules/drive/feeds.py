@@ -1,0 +1,142 @@
+"""Feeds: records of a topic are put on a queue, each exactly once, in the order of their partition.
+
+What lies before the position of a partition was put, and is dropped. The rest is put, in one step
+with the note of where the partition is read from next; a step has a bounded size, and ends before
+the first record that has to wait. A record waits while its queue is full, inhibited or parked, and
+others of its partition behind it. What can never be put becomes a dead letter, or waits, as the
+feed says. This module does not know how a topic is read, nor what a record looks like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from adapter.core.attributes.feed import FEED, FeedAttributes
+from adapter.core.contract.feeds import OFFSET, PARTITION, TOPIC, FedBatch, FedMessage, FeedStart
+from adapter.core.contract.message import weight
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.records import EventRaised, FeedMoved, FeedSet, Record
+from adapter.core.model.feeds import FeedState
+from adapter.core.model.manager import QueueManager
+from adapter.core.model.routes import Target
+from adapter.core.mq_layouts.reason_codes import code_of
+from adapter.core.rules.messages import arrival
+from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.network import routes
+
+BLOCKED = "feed_blocked"
+STEP_MESSAGES = 500
+STEP_BYTES = 1024 * 1024
+"""A step puts no more once it has so much: an entry of the ledger stays short."""
+PASSING = {
+    Reason.QUEUE_FULL: "is full",
+    Reason.PUT_INHIBITED: "is inhibited for puts",
+    Reason.QUEUE_PARKED: "takes no messages while the copying of earlier ones is delayed",
+}
+"""For which a record waits, whatever the feed says."""
+
+
+def decide(qm: QueueManager, batch: FedBatch, now_ms: int) -> list[Record]:
+    """Put what of a batch is new, as far as it can be put now; see inputs.Fed."""
+    state = qm.feeds.of_version(batch.feed, batch.version)
+    if state is None or state.topic_id != batch.topic_id:
+        return []
+    feed = qm.objects[FEED, batch.feed]
+    assert isinstance(feed, FeedAttributes)
+    position = state.offsets.get(batch.partition, -1)
+    if feed.state == "PAUSED" or not batch.start <= position < batch.next:
+        return []
+    plan = Plan(qm, now_ms)
+    target = routes.find(qm, feed.queue, "", plan.new_queues)
+    until, size, why = batch.next, 0, ""
+    for one in batch.messages:
+        if one.offset < position:
+            continue
+        if len(plan.puts) >= STEP_MESSAGES or size > STEP_BYTES:
+            until = one.offset
+            break
+        why = _plan_put(plan, feed, target, batch, one)
+        if why:
+            until = one.offset
+            break
+        size += weight(one.message)
+    records = plan.record(verb="commit")
+    if until > position:
+        records.append(FeedMoved(batch.feed, batch.topic_id, [batch.partition, until]))
+    return records + _note_blocked(state, batch, feed, why, now_ms)
+
+
+def _plan_put(
+    plan: Plan, feed: FeedAttributes, target: Target, batch: FedBatch, one: FedMessage
+) -> str:
+    """Plan the put of a record, or of its dead letter; returns why it waits, or ""."""
+    message = structs.replace(one.message)
+    code = arrival.complete(plan.qm, target.queue, message, plan.now_ms)
+    if code:
+        message = arrival.as_bytes(plan.qm, message.body, plan.now_ms)
+    code = code or one.code
+    if not code:
+        reason = plan.send(target, message)
+        if reason is None:
+            return ""
+        if reason in PASSING:
+            return f"queue {feed.queue} {PASSING[reason]}"
+        code = code_of(reason)
+    record = f"offset {one.offset} of partition {batch.partition}"
+    if feed.refused == "WAIT" and not one.code:
+        past = f"`mqk feed seek {batch.feed} {batch.partition}:{one.offset + 1}` leaves it out"
+        return f"{record} cannot be put on queue {feed.queue}: reason {code}; {past}"
+    place = {TOPIC: feed.topic, PARTITION: batch.partition, OFFSET: one.offset}
+    message.properties = (message.properties or {}) | place
+    reason = plan.bury([message], feed.queue, code)
+    if reason is None:
+        return ""
+    name = plan.qm.attributes.dead_letter_queue
+    why = f"dead-letter queue {name} {PASSING.get(reason, 'does not take it')}"
+    if reason is Reason.QUEUE_NOT_FOUND:
+        why = (
+            f"dead-letter queue {name} does not exist" if name else "define one (ALTER QMGR DEADQ)"
+        )
+    return f"{record} is for the dead-letter queue, with reason {code}: {why}"
+
+
+def _note_blocked(
+    state: FeedState, batch: FedBatch, feed: FeedAttributes, why: str, now_ms: int
+) -> list[Record]:
+    """Note whether a partition waits; the event is raised when it begins to."""
+    if not why:
+        state.blocked.pop(batch.partition, None)
+        return []
+    was_blocked = bool(state.blocked)
+    state.blocked[batch.partition] = why
+    if was_blocked:
+        return []
+    details = {"feed": batch.feed, "topic": feed.topic, "partition": str(batch.partition)}
+    return [EventRaised(BLOCKED, feed.queue, now_ms, details)]
+
+
+def decide_start(qm: QueueManager, start: FeedStart) -> list[Record]:
+    """Note from where partitions are read of which nothing was read."""
+    state = qm.feeds.of_version(start.feed, start.version)
+    if state is None or state.topic_id not in ("", start.topic_id):
+        return []
+    new = sorted(item for item in start.offsets.items() if item[0] not in state.offsets)
+    positions = [part for place in new for part in place]
+    return [FeedMoved(start.feed, start.topic_id, positions)] if positions else []
+
+
+def apply_feed_moved(qm: QueueManager, record: FeedMoved) -> None:
+    """Note from where partitions are read next."""
+    state = qm.feeds.by_name[record.feed]
+    state.topic_id = record.topic_id
+    for at in range(0, len(record.positions), 2):
+        state.offsets[record.positions[at]] = record.positions[at + 1]
+
+
+def describe(qm: QueueManager) -> Iterator[Record]:
+    """Describe for a snapshot from where feeds read."""
+    for name, state in qm.feeds.by_name.items():
+        positions = [part for place in state.offsets.items() for part in place]
+        yield FeedSet(name, state.begin, state.topic_id, positions)

@@ -1,0 +1,247 @@
+"""Topics of a Kafka, as feeds read them: one consumer for each feed, of committed records only.
+
+Its partitions are assigned, never subscribed to: which are read, and from where, is decided by the
+queue manager alone. The consumer group is a name under which positions are shown. This module knows
+no message.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any, cast
+
+from confluent_kafka import (
+    Consumer,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
+    AdminClient,
+    OffsetSpec,
+)
+
+from adapter.feeds.port import FeedError, FeedTopic, PartitionEnd, PartitionLost, Read
+from adapter.format.feeds import Headers, TopicRecord
+from adapter.ledger.failures import describe, error_of
+from adapter.ledger.kafka_settings import ASSIGNED, LOG, RECONNECTS, TIMINGS
+from adapter.ledger.port import RECORD_BYTES_MAX
+from adapter.topics.admin import TopicError, admin_client
+
+ANSWER_S = 10.0
+SPARE_S = 5.0
+"""The client times its requests by itself, and somewhat late."""
+AHEAD_KBYTES = 8 * 1024
+"""What a consumer fetches ahead, of all partitions together."""
+READ_RECORDS = 500
+NO_RECORD = -1
+"""The answer where no record is of a time or later."""
+MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
+FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
+"""The group may be forbidden: it only shows positions."""
+LOST = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
+
+log = logging.getLogger("mqk.feeds")
+
+
+class KafkaFeedTopics:
+    """The topics of a Kafka; see FeedTopics. options: further settings of librdkafka."""
+
+    def __init__(self, bootstrap_servers: str, options: Mapping[str, Any] | None = None) -> None:
+        self._servers = bootstrap_servers
+        self._options = dict(options or {})
+
+    def consumer(self, queue_manager: str, feed: str, topic: str) -> KafkaFeedConsumer:
+        return KafkaFeedConsumer(self._servers, self._options, group_of(queue_manager, feed), topic)
+
+
+def group_of(queue_manager: str, feed: str) -> str:
+    """Name the consumer group under which the positions of a feed are shown."""
+    return f"mqk-{queue_manager}-{feed}"
+
+
+class KafkaFeedConsumer:
+    """Reads one topic; see FeedConsumer."""
+
+    def __init__(
+        self, bootstrap_servers: str, options: Mapping[str, Any], group: str, topic: str
+    ) -> None:
+        self._servers = bootstrap_servers
+        self._topic = topic
+        settings = {
+            **TIMINGS,
+            **RECONNECTS,
+            "client.id": group,
+            "fetch.wait.max.ms": 100,
+            "fetch.error.backoff.ms": 20,
+            "fetch.queue.backoff.ms": 5,
+            **options,
+            "bootstrap.servers": bootstrap_servers,
+            "fetch.message.max.bytes": RECORD_BYTES_MAX,
+            "queued.max.messages.kbytes": AHEAD_KBYTES,
+            "group.id": group,
+            **ASSIGNED,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            "check.crcs": True,
+            "enable.metrics.push": False,
+            "logger": LOG,
+        }
+        try:
+            self._admin: AdminClient = admin_client(bootstrap_servers, options)
+            self._consumer = Consumer(settings)
+        except TopicError as error:
+            raise FeedError(str(error)) from error
+        except KafkaException as error:
+            raise FeedError(
+                f"the settings for Kafka at {bootstrap_servers!r} are not accepted: "
+                f"{describe(error)}; correct them"
+            ) from error
+
+    def describe(self) -> FeedTopic:
+        with self._asking():
+            asked = self._admin.describe_topics(
+                TopicCollection([self._topic]), request_timeout=ANSWER_S
+            )
+        found = self._answer(asked[self._topic])
+        if not found.partitions or found.topic_id is None:
+            raise FeedError(f"asking for topic {self._topic}: no answer")
+        return FeedTopic(str(found.topic_id), tuple(sorted(one.id for one in found.partitions)))
+
+    def first(self, partitions: Sequence[int]) -> dict[int, int]:
+        earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+        return self._offsets(partitions, earliest)
+
+    def ends(self, partitions: Sequence[int]) -> dict[int, int]:
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        return self._offsets(partitions, latest)
+
+    def since(self, partitions: Sequence[int], time_ms: int) -> dict[int, int]:
+        spec = OffsetSpec.for_timestamp(time_ms)
+        found = self._offsets(partitions, spec)
+        ends = self.ends([n for n, offset in found.items() if offset == NO_RECORD])
+        return found | ends
+
+    def assign(self, offsets: Mapping[int, int]) -> None:
+        places = [TopicPartition(self._topic, n, offset) for n, offset in offsets.items()]
+        with self._asking():
+            self._consumer.incremental_assign(places)
+
+    def pause(self, partition: int) -> None:
+        with self._asking():
+            self._consumer.pause([TopicPartition(self._topic, partition)])
+
+    def resume(self, partition: int) -> None:
+        with self._asking():
+            self._consumer.resume([TopicPartition(self._topic, partition)])
+
+    def read(self, timeout_s: float) -> list[Read]:
+        with self._asking():
+            first = self._consumer.poll(timeout_s)  # consume() would wait until all are there
+            if first is None:
+                return []
+            rest = self._consumer.consume(READ_RECORDS, 0)
+        found = [self._read(one) for one in (first, *rest)]
+        return [one for one in found if one is not None]
+
+    def show(self, offsets: Mapping[int, int]) -> None:
+        places = [TopicPartition(self._topic, n, offset) for n, offset in offsets.items()]
+        try:
+            self._consumer.commit(offsets=places, asynchronous=True)
+        except KafkaException as error:
+            log.debug("the positions of a feed are not shown: %s", describe(error))
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def _read(self, message: Message) -> Read | None:
+        error = message.error()
+        partition, offset = message.partition() or 0, message.offset() or 0
+        if error is None:
+            return TopicRecord(
+                partition,
+                offset,
+                _bytes(message.key()),
+                _bytes(message.value()),
+                _headers(message),
+                message.timestamp()[1],
+            )
+        if error.code() == KafkaError._PARTITION_EOF:
+            return PartitionEnd(partition, offset)
+        if error.code() in LOST:
+            return PartitionLost(partition)
+        if error.code() in MISSING | FORBIDDEN:
+            raise self._failure(KafkaException(error))
+        return None  # of connections, which the client makes again
+
+    def _offsets(self, partitions: Sequence[int], spec: OffsetSpec) -> dict[int, int]:
+        if not partitions:
+            return {}
+        places = {TopicPartition(self._topic, n): spec for n in partitions}
+        with self._asking():
+            asked = self._admin.list_offsets(
+                places,
+                isolation_level=IsolationLevel.READ_COMMITTED,
+                request_timeout=ANSWER_S,
+            )
+        offsets = {place.partition: self._answer(one).offset for place, one in asked.items()}
+        unknown = [n for n, offset in offsets.items() if offset < NO_RECORD]
+        if unknown:  # the client reports no error if its connection was lost
+            raise FeedError(
+                f"asking for offsets of {self._topic}, partition {unknown[0]}: no answer"
+            )
+        return offsets
+
+    def _answer(self, future: Future[Any]) -> Any:
+        """Wait for an answer. The future's own exception is not raised: its traceback would keep
+        the client until a garbage collection.
+        """
+        try:
+            failure = future.exception(ANSWER_S + SPARE_S)
+        except TimeoutError as error:
+            raise FeedError(f"Kafka at {self._servers} does not answer") from error
+        if isinstance(failure, KafkaException):
+            raise self._failure(failure)
+        return future.result()
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        try:
+            yield
+        except KafkaException as error:
+            raise self._failure(error) from error
+
+    def _failure(self, error: KafkaException) -> FeedError:
+        code = error_of(error).code()
+        if code in MISSING:
+            return FeedError(
+                f"topic {self._topic} does not exist on {self._servers}: create it, or delete the "
+                "feed"
+            )
+        if code in FORBIDDEN:
+            return FeedError(
+                f"the queue manager may not read topic {self._topic}: allow its user of Kafka to "
+                "READ and DESCRIBE it"
+            )
+        return FeedError(f"reading {self._topic} on {self._servers}: {describe(error)}")
+
+
+def _headers(message: Message) -> Headers | None:
+    """Return the headers of a record; None if the client cannot read them."""
+    try:
+        found = cast("list[tuple[str, object]]", message.headers() or [])
+    except UnicodeDecodeError:  # in the name of one
+        return None
+    return [(name, _bytes(value)) for name, value in found]
+
+
+def _bytes(value: object) -> bytes | None:
+    if isinstance(value, str):
+        return value.encode()
+    return value if isinstance(value, bytes) else None

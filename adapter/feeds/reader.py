@@ -1,0 +1,314 @@
+"""Reads the topic of one feed, in one thread, until the feed is another one.
+
+First it learns which partitions there are, and from where each is read; what is not decided yet is
+decided now, and told. Then it reads all of them, and hands on batches of one partition each,
+which follow each other without a gap. How much of a partition waits is bounded: one of which too
+much waits is paused, and the others are read on. What Kafka does not answer, or refuses, is tried
+again, after longer and longer pauses.
+
+Theory. A client of Kafka asks for records by the name of a topic. If the topic is deleted and made
+again, it goes on reading the new one at the old offset, without a word. So the topic's id is asked
+for after each read, before what was read is handed on: an id is never used again, so if it still is
+the one of the positions, the topic was the same all the time, and what was read is of it.
+
+This module must not know what becomes of a message.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Sequence
+
+import structlog
+
+from adapter import logs, watched
+from adapter.core.contract.feeds import FedBatch, FedMessage, FeedStart, time_of
+from adapter.feeds.port import (
+    Deliver,
+    FeedConsumer,
+    FeedError,
+    FeedFigures,
+    FeedReading,
+    FeedStopped,
+    FeedTopics,
+    PartitionEnd,
+    PartitionLost,
+    Read,
+    SizedBatch,
+)
+from adapter.feeds.waiting import WaitingBytes
+from adapter.format.feeds import TopicRecord, message_of
+
+READ_S = 0.2
+PAUSED_READ_S = 0.02
+"""While a partition is paused: it is looked at more often whether it can be read on."""
+HELD_BYTES = 8 * 1024 * 1024
+"""Of one feed, shared by its partitions: more than a second of small messages."""
+HELD_BYTES_LEAST = 64 * 1024
+"""Of one partition, however many there are."""
+BATCH_BYTES = 1024 * 1024
+BATCH_RECORDS = 500
+SWEEP_S = 5.0
+"""How often it is looked for new partitions, and how far away the ends are."""
+PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+"""After failures in a row. A sweep that succeeds ends the row."""
+STOP_S = 30.0
+
+log = structlog.get_logger("mqk.feeds")
+repetitions = logs.Repetitions()
+
+
+class FeedReader:
+    """Reads for one version of a feed. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        queue_manager: str,
+        reading: FeedReading,
+        topics: FeedTopics,
+        deliver: Deliver,
+    ) -> None:
+        self.reading = reading
+        self._queue_manager = queue_manager
+        self._topics = topics
+        self._deliver = deliver
+        self._topic_id = reading.topic_id
+        self._next = dict(reading.offsets)
+        """Up to where each partition was read and handed on."""
+        self._ends: dict[int, int] = {}
+        self._waiting = WaitingBytes()
+        self._paused: set[int] = set()
+        self._shown: dict[int, int] = {}
+        self._to_show: dict[int, int] = {}
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._is_read = False
+        self._trouble = self._stopped = ""
+        self._records = self._failures = self._in_a_row = 0
+
+    def start(self, broke: watched.Ended) -> None:
+        """Begin to read."""
+        self._thread = watched.thread(f"feed-{self.reading.feed}", self._run, broke)
+
+    def tell_to_stop(self) -> None:
+        """Read nothing more, soon."""
+        self._stopping.set()
+
+    def join(self, within_s: float = STOP_S) -> None:
+        """Wait until nothing more is read; bounded."""
+        if self._thread is not None:
+            self._thread.join(within_s)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def note_taken(self, partition: int, size: int) -> None:
+        """So many bytes of what was handed on wait no more."""
+        self._waiting.add(partition, -size)
+
+    def show(self, offsets: dict[int, int]) -> None:
+        """Let those who watch consumer groups see these positions, at the next sweep."""
+        self._to_show = offsets
+
+    def figures(self, positions: dict[int, int]) -> FeedFigures:
+        """Return its figures. positions: as the queue manager has them."""
+        ends = dict(self._ends)
+        if self._stopped:
+            state = "stopped"
+        elif self._trouble:
+            state = "retrying"
+        else:
+            state = "running" if self._is_read else "starting"
+        return FeedFigures(
+            state=state,
+            why=self._stopped or self._trouble,
+            topic=self.reading.attributes.topic,
+            queue=self.reading.attributes.queue,
+            positions=positions,
+            ends=ends,
+            lag=sum(max(0, end - positions.get(n, end)) for n, end in ends.items()),
+            records=self._records,
+            held_bytes=sum(self._waiting.by_partition().values()),
+            failures=self._failures,
+        )
+
+    # The thread.
+
+    def _run(self) -> None:
+        name, topic = self.reading.feed, self.reading.attributes.topic
+        while not self._stopping.is_set():
+            try:
+                consumer = self._topics.consumer(self._queue_manager, name, topic)
+                try:
+                    self._read_on(consumer)
+                finally:
+                    consumer.close()
+            except FeedStopped as stopped:
+                self._stopped = str(stopped)
+                log.error("a feed has stopped", feed=name, topic=topic, reason=str(stopped))
+                return
+            except FeedError as error:
+                self._failures += 1
+                self._trouble = str(error)
+                repetitions.warn(log, "a feed is not read", feed=name, reason=str(error))
+            pause_s = PAUSES_S[min(self._in_a_row, len(PAUSES_S) - 1)]
+            self._in_a_row += 1
+            self._stopping.wait(pause_s)
+
+    def _read_on(self, consumer: FeedConsumer) -> None:
+        """Read until it is stopped, or something fails."""
+        self._paused.clear()
+        assigned = self._sweep(consumer, set())
+        next_s = time.monotonic() + SWEEP_S
+        while not self._stopping.is_set():
+            self._look_at_room(consumer, len(assigned))
+            self._hand_on(consumer, consumer.read(PAUSED_READ_S if self._paused else READ_S))
+            if time.monotonic() > next_s:
+                assigned = self._sweep(consumer, assigned)
+                next_s = time.monotonic() + SWEEP_S
+
+    def _sweep(self, consumer: FeedConsumer, assigned: set[int]) -> set[int]:
+        """Begin to read partitions that are not read yet, and see where the ends are; returns which
+        ones are read.
+        """
+        partitions = self._partitions(consumer)
+        new = [n for n in partitions if n not in assigned]
+        undecided = [n for n in new if n not in self._next]
+        if undecided:
+            self._begin(consumer, undecided)
+        if new:
+            offsets = {n: self._next[n] for n in new}
+            self._check(consumer, offsets)
+            consumer.assign(offsets)
+        self._ends = consumer.ends(partitions)
+        if self._to_show and self._to_show != self._shown:
+            self._shown = self._to_show
+            consumer.show(self._shown)
+        self._is_read, self._trouble, self._in_a_row = True, "", 0
+        return set(partitions)
+
+    def _partitions(self, consumer: FeedConsumer) -> tuple[int, ...]:
+        """Return the partitions of the topic, if it is still the one that was read."""
+        found = consumer.describe()
+        if not self._next:
+            self._topic_id = found.topic_id
+        if found.topic_id != self._topic_id:
+            reading = self.reading
+            raise FeedStopped(
+                f"topic {reading.attributes.topic} was deleted and made again, and what had not "
+                f"been read of it is lost: `mqk feed seek {reading.feed} EARLIEST` reads the new "
+                "one from its beginning"
+            )
+        return found.partitions
+
+    def _begin(self, consumer: FeedConsumer, partitions: list[int]) -> None:
+        """Decide from where partitions are read. Those that were added to a topic that is read
+        already are read from their beginning, as nothing in them was there before.
+        """
+        begin = self.reading.begin
+        time_ms = time_of(begin)
+        if self._next or begin == "EARLIEST":
+            offsets = consumer.first(partitions)
+        elif time_ms is not None:
+            offsets = consumer.since(partitions, time_ms)
+        else:
+            offsets = consumer.ends(partitions)
+        if consumer.describe().topic_id != self._topic_id:
+            raise FeedError(f"topic {self.reading.attributes.topic} was made again just now")
+        self._next |= offsets
+        reading = self.reading
+        self._deliver([FeedStart(reading.feed, reading.version, self._topic_id, offsets)])
+
+    def _check(self, consumer: FeedConsumer, offsets: dict[int, int]) -> None:
+        """Stop if the records from these offsets on are not there any more."""
+        partitions = list(offsets)
+        first, ends = consumer.first(partitions), consumer.ends(partitions)
+        feed, topic = self.reading.feed, self.reading.attributes.topic
+        for n, offset in offsets.items():
+            if offset < first[n]:
+                raise FeedStopped(
+                    f"records {offset} to {first[n] - 1} of partition {n} of topic {topic} were "
+                    f"deleted before they were read: `mqk feed seek {feed} {n}:{first[n]}` goes "
+                    "on behind them"
+                )
+            if offset > ends[n]:
+                raise FeedStopped(
+                    f"partition {n} of topic {topic} ends at offset {ends[n]}, and was read up to "
+                    f"{offset}: Kafka has lost records; `mqk feed seek {feed} {n}:{ends[n]}` goes "
+                    "on at its end"
+                )
+
+    # What is read.
+
+    def _hand_on(self, consumer: FeedConsumer, found: Sequence[Read]) -> None:
+        if not found:
+            return
+        batches = list(self._batches(found))
+        lost = [one.partition for one in found if isinstance(one, PartitionLost)]
+        if batches or lost:
+            self._partitions(consumer)  # what was read is of the topic that it was before
+        if lost:
+            self._check(consumer, {n: self._next[n] for n in lost})
+            raise FeedError(f"partitions {lost} of {self.reading.attributes.topic} were lost")
+        if not batches:
+            return
+        for one in batches:
+            self._waiting.add(one.batch.partition, one.size)
+            self._next[one.batch.partition] = one.batch.next
+        self._deliver(batches)
+
+    def _batches(self, found: Iterable[Read]) -> Iterable[SizedBatch]:
+        """Make batches of what was read, in the order of each partition."""
+        by_partition: dict[int, list[TopicRecord]] = {}
+        ends: dict[int, int] = {}
+        for one in found:
+            if isinstance(one, TopicRecord):
+                by_partition.setdefault(one.partition, []).append(one)
+            elif isinstance(one, PartitionEnd):
+                ends[one.partition] = one.offset
+        for n in by_partition.keys() | ends.keys():
+            start = self._next[n]
+            for records in _parts(by_partition.get(n, [])):
+                yield self._batch(n, start, records[-1].offset + 1, records)
+                start = records[-1].offset + 1
+            if ends.get(n, 0) > start:  # what lies between is no record: ends of transactions, ...
+                yield self._batch(n, start, ends[n], [])
+
+    def _batch(
+        self, partition: int, start: int, until: int, records: list[TopicRecord]
+    ) -> SizedBatch:
+        reading = self.reading
+        self._records += len(records)
+        made = (message_of(one, reading.attributes) for one in records)
+        messages: list[FedMessage] = [one for one in made if one is not None]
+        batch = FedBatch(
+            reading.feed, reading.version, self._topic_id, partition, start, until, messages
+        )
+        return SizedBatch(batch, sum(one.size for one in records))
+
+    def _look_at_room(self, consumer: FeedConsumer, partitions: int) -> None:
+        most = max(HELD_BYTES_LEAST, HELD_BYTES // max(1, partitions))
+        for n, size in self._waiting.by_partition().items():
+            if n not in self._paused and size > most:
+                consumer.pause(n)
+                self._paused.add(n)
+            elif n in self._paused and size <= most // 2:
+                consumer.resume(n)
+                self._paused.discard(n)
+
+
+def _parts(records: list[TopicRecord]) -> Iterable[list[TopicRecord]]:
+    """Cut records into parts that core puts in one step."""
+    part: list[TopicRecord] = []
+    size = 0
+    for one in records:
+        if part and (len(part) >= BATCH_RECORDS or size + one.size > BATCH_BYTES):
+            yield part
+            part, size = [], 0
+        part.append(one)
+        size += one.size
+    if part:
+        yield part

@@ -1,0 +1,294 @@
+"""One feed is read: all partitions, without a gap, bounded, while the topic is the same one."""
+
+import threading
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from adapter.core.attributes.feed import FeedAttributes
+from adapter.core.contract.feeds import FedBatch, FeedStart
+from adapter.feeds import reader as module
+from adapter.feeds.port import FeedReading, SizedBatch
+from adapter.feeds.reader import FeedReader
+from tests.support.backlog import until
+from tests.support.feed_topics import MemoryTopics
+
+WITHIN_S = 10.0
+
+
+class Reading:
+    """A reader, and what it has handed on."""
+
+    def __init__(self, topics: MemoryTopics) -> None:
+        self.topics = topics
+        self.starts: list[FeedStart] = []
+        self.batches: list[FedBatch] = []
+        self.sizes: list[int] = []
+        self.came = threading.Condition()
+        self.broke: list[str] = []
+        self.reader: FeedReader | None = None
+
+    def start(
+        self,
+        offsets: dict[int, int] | None = None,
+        topic_id: str = "",
+        begin: str = "EARLIEST",
+        tombstones: str = "SKIP",
+    ) -> FeedReader:
+        """Begin to read."""
+        feed = FeedAttributes(
+            topic="orders",
+            queue="Q",
+            tombstones=tombstones,  # type: ignore[arg-type]  # one of them
+        )
+        reading = FeedReading("F", 3, feed, begin, topic_id, offsets or {})
+        self.reader = FeedReader("QM1", reading, self.topics, self._deliver)
+        self.reader.start(self.broke.append)
+        return self.reader
+
+    def _deliver(self, found: Sequence[FeedStart | SizedBatch]) -> None:
+        with self.came:
+            for one in found:
+                if isinstance(one, SizedBatch):
+                    self.batches.append(one.batch)
+                    self.sizes.append(one.size)
+                else:
+                    self.starts.append(one)
+            self.came.notify_all()
+
+    def await_bodies(self, count: int) -> list[bytes]:
+        """Wait until so many messages were handed on; returns all."""
+        with self.came:
+            assert self.came.wait_for(lambda: len(self.bodies()) >= count, WITHIN_S), self.why
+        return self.bodies()
+
+    def await_next(self, partition: int, offset: int) -> None:
+        """Wait until everything before an offset was handed on."""
+
+        def is_there() -> bool:
+            return any(one.partition == partition and one.next >= offset for one in self.batches)
+
+        with self.came:
+            assert self.came.wait_for(is_there, WITHIN_S), self.why
+
+    def bodies(self, partition: int | None = None) -> list[bytes]:
+        return [
+            each.message.body
+            for one in self.batches
+            for each in one.messages
+            if partition in (None, one.partition)
+        ]
+
+    @property
+    def why(self) -> str:
+        assert self.reader is not None
+        return self.reader.figures({}).why
+
+    @property
+    def state(self) -> str:
+        assert self.reader is not None
+        return self.reader.figures({}).state
+
+
+@pytest.fixture
+def at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Reading]:
+    monkeypatch.setattr(module, "SWEEP_S", 0.05)
+    topics = MemoryTopics()
+    topics.create("orders")
+    one = Reading(topics)
+    yield one
+    assert one.reader is not None
+    one.reader.tell_to_stop()
+    one.reader.join(WITHIN_S)
+    assert not one.reader.is_alive
+    assert not one.broke
+    assert all(each.closed for each in topics.consumers)
+
+
+def test_it_says_where_it_begins_and_hands_on_what_is_there(at: Reading) -> None:
+    at.topics.append("orders", b"a", b"b")
+    at.topics.trim("orders", 1)
+    at.start()
+    assert at.await_bodies(1) == [b"b"]
+    assert at.starts == [FeedStart("F", 3, "id 1", {0: 1})]
+    (batch,) = at.batches
+    assert (batch.feed, batch.version, batch.topic_id) == ("F", 3, "id 1")
+    assert (batch.partition, batch.start, batch.next) == (0, 1, 2)
+
+
+def test_it_reads_on_where_the_ledger_says(at: Reading) -> None:
+    at.topics.append("orders", b"a", b"b", b"c")
+    at.start({0: 2}, "id 1", begin="LATEST")
+    assert at.await_bodies(1) == [b"c"]
+    assert at.starts == []
+
+
+@pytest.mark.parametrize(
+    ("begin", "offset"), [("LATEST", 2), ("EARLIEST", 0), ("1970-01-01T00:00:01Z", 0)]
+)
+def test_it_begins_where_the_feed_says(at: Reading, begin: str, offset: int) -> None:
+    at.topics.append("orders", b"a", b"b")
+    at.start(begin=begin)
+    until(lambda: bool(at.starts))
+    assert at.starts[0].offsets == {0: offset}
+
+
+def test_a_time_behind_all_records_is_the_end(at: Reading) -> None:
+    at.topics.append("orders", b"a", b"b")
+    at.start(begin="1970-01-01T00:01:00Z")
+    until(lambda: bool(at.starts))
+    assert at.starts[0].offsets == {0: 2}
+
+
+def test_partitions_that_are_added_are_read_from_their_beginning(at: Reading) -> None:
+    at.topics.append("orders", b"a")
+    at.start(begin="LATEST")
+    until(lambda: bool(at.starts))
+    at.topics.add_partition("orders")
+    at.topics.append("orders", b"b", partition=1)
+    assert at.await_bodies(1) == [b"b"]
+    assert at.starts[1].offsets == {1: 0}
+
+
+def test_batches_follow_each_other_without_a_gap(at: Reading) -> None:
+    at.start(tombstones="SKIP")
+    at.topics.append("orders", b"a", None, gap=2)
+    at.topics.append("orders", b"b", None)
+    at.await_next(0, 6)
+    assert at.bodies() == [b"a", b"b"]
+    assert at.batches[0].start == 0
+    assert [one.start for one in at.batches[1:]] == [one.next for one in at.batches[:-1]]
+
+
+def test_what_is_no_record_at_the_end_is_passed(at: Reading) -> None:
+    at.topics.append("orders", b"a", gap=3)
+    at.start()
+    at.await_next(0, 4)
+    assert at.batches[-1].messages == []
+
+
+def test_batches_are_bounded(at: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH_RECORDS", 4)
+    monkeypatch.setattr(module, "BATCH_BYTES", 3_000)
+    at.topics.append("orders", *(b"%d" % n for n in range(10)), bytes(10_000), b"last")
+    at.start()
+    assert at.await_bodies(12)[:10] == [b"%d" % n for n in range(10)]
+    assert [len(one.messages) for one in at.batches] == [4, 4, 2, 1, 1]
+
+
+def test_what_waits_is_bounded_of_each_partition(
+    at: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HELD_BYTES", 4_000)
+    monkeypatch.setattr(module, "HELD_BYTES_LEAST", 0)
+    at.topics.add_partition("orders")
+    reader = at.start()
+    at.topics.append("orders", bytes(3_000))
+    at.await_bodies(1)
+    consumer = at.topics.consumers[-1]
+    until(lambda: consumer.paused == {0})
+    at.topics.append("orders", b"waits")
+    at.topics.append("orders", b"goes on", partition=1)
+    assert at.await_bodies(2)[1] == b"goes on"
+    assert reader.figures({}).held_bytes == sum(at.sizes)
+    reader.note_taken(0, at.sizes[0])
+    assert at.await_bodies(3)[2] == b"waits"
+
+
+def test_what_fails_is_tried_again_where_it_was(
+    at: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PAUSES_S", (0.01,))
+    at.topics.append("orders", b"a")
+    reader = at.start()
+    at.await_bodies(1)
+    at.topics.failure = "Kafka is away"
+    at.topics.append("orders", b"b")
+    until(lambda: at.state == "retrying")
+    assert at.why == "Kafka is away"
+    at.topics.failure = ""
+    assert at.await_bodies(2) == [b"a", b"b"]
+    until(lambda: at.state == "running")
+    assert at.why == ""
+    assert len(at.starts) == 1
+    assert reader.figures({}).failures >= 1
+
+
+def test_a_topic_that_is_not_there_is_awaited(at: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSES_S", (0.01,))
+    at.topics.delete("orders")
+    at.start()
+    until(lambda: at.state == "retrying")
+    assert at.why == "topic orders does not exist"
+    at.topics.create("orders")
+    at.topics.append("orders", b"a")
+    assert at.await_bodies(1) == [b"a"]
+
+
+def test_records_of_a_topic_that_was_made_again_are_never_handed_on(at: Reading) -> None:
+    at.topics.append("orders", b"a", b"b")
+    at.start()
+    at.await_next(0, 2)
+    with at.topics.changed:
+        at.topics.create("orders")
+        at.topics.append("orders", b"new 0", b"new 1", b"new 2")
+    until(lambda: at.state == "stopped")
+    assert at.why.startswith("topic orders was deleted and made again")
+    assert "`mqk feed seek F EARLIEST`" in at.why
+    assert at.bodies() == [b"a", b"b"]
+
+
+def test_a_topic_that_was_made_again_before_is_not_read(at: Reading) -> None:
+    at.topics.append("orders", b"a", b"b")
+    at.start({0: 1}, "another id")
+    until(lambda: at.state == "stopped")
+    assert at.bodies() == []
+
+
+def test_records_that_were_deleted_before_they_were_read(at: Reading) -> None:
+    at.topics.append("orders", b"a", b"b", b"c")
+    at.topics.trim("orders", 2)
+    at.start({0: 1}, "id 1")
+    until(lambda: at.state == "stopped")
+    assert at.why == (
+        "records 1 to 1 of partition 0 of topic orders were deleted before they were read: "
+        "`mqk feed seek F 0:2` goes on behind them"
+    )
+    assert at.bodies() == []
+
+
+def test_records_that_were_deleted_while_it_reads(
+    at: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "HELD_BYTES", 0)
+    monkeypatch.setattr(module, "HELD_BYTES_LEAST", 0)
+    reader = at.start()
+    at.topics.append("orders", b"a")
+    at.await_bodies(1)
+    until(lambda: at.topics.consumers[-1].paused == {0})
+    at.topics.append("orders", b"b", b"c")
+    at.topics.trim("orders", 2)
+    reader.note_taken(0, at.sizes[0])
+    until(lambda: at.state == "stopped")
+    assert at.why.startswith("records 1 to 1 of partition 0")
+
+
+def test_a_topic_that_has_lost_records(at: Reading) -> None:
+    at.topics.append("orders", b"a")
+    at.start({0: 5}, "id 1")
+    until(lambda: at.state == "stopped")
+    assert at.why == (
+        "partition 0 of topic orders ends at offset 1, and was read up to 5: Kafka has lost "
+        "records; `mqk feed seek F 0:1` goes on at its end"
+    )
+
+
+def test_positions_are_shown_and_the_lag_is_known(at: Reading) -> None:
+    reader = at.start()
+    at.topics.append("orders", b"a", b"b", b"c")
+    at.await_bodies(3)
+    reader.show({0: 1})
+    until(lambda: at.topics.shown.get("F") == {0: 1})
+    until(lambda: reader.figures({0: 1}).ends == {0: 3})
+    found = reader.figures({0: 1})
+    assert (found.lag, found.records, found.topic, found.queue) == (2, 3, "orders", "Q")

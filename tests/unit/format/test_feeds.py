@@ -1,0 +1,128 @@
+"""What a record of any topic becomes: every edge of keys, values and headers."""
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from adapter.core.attributes.feed import FeedAttributes
+from adapter.core.contract.feeds import NOT_A_MESSAGE, FedMessage
+from adapter.core.contract.message import MessageData
+from adapter.format.feeds import Headers, TopicRecord, ident_of, message_of
+
+ORIGIN = {"KafkaTopic": "orders", "KafkaPartition": 3, "KafkaOffset": 17, "KafkaTimestamp": 5}
+
+
+def fed(
+    key: bytes | None = None,
+    value: bytes | None = b"body",
+    headers: Headers | None = [],  # noqa: B006 -- it is read only
+    time_ms: int = 5,
+    /,
+    **attributes: Any,
+) -> FedMessage | None:
+    feed = FeedAttributes(topic="orders", queue="Q", **attributes)
+    return message_of(TopicRecord(3, 17, key, value, headers, time_ms), feed)
+
+
+def message(*given: Any, **attributes: Any) -> MessageData:
+    found = fed(*given, **attributes)
+    assert found is not None
+    return found.message
+
+
+def properties(headers: Headers, /, **attributes: Any) -> dict[str, object] | None:
+    return message(None, b"", headers, origin=False, **attributes).properties
+
+
+def test_the_value_is_the_body_untouched() -> None:
+    value = bytes(range(256)) * 32 * 1024  # 8 MiB
+    assert message(None, value).body is value
+    assert message(None, b"").body == b""
+
+
+def test_messages_are_persistent() -> None:
+    assert message().persistence == 1
+
+
+@pytest.mark.parametrize(("given", "priority"), [({}, -1), ({"priority": 7}, 7)])
+def test_priority(given: dict[str, int], priority: int) -> None:
+    assert message(**given).priority == priority
+
+
+def test_the_origin_is_in_properties() -> None:
+    assert message().properties == ORIGIN
+    assert message(origin=False).properties is None
+    without = {name: value for name, value in ORIGIN.items() if name != "KafkaTimestamp"}
+    assert message(None, b"", [], -1).properties == without
+
+
+@pytest.mark.parametrize(
+    ("key", "found"), [(b"k", "k"), (b"\xff", b"\xff"), (b"", ""), (None, None)]
+)
+def test_a_key_becomes_a_property(key: bytes | None, found: object) -> None:
+    expected = {} if key is None else {"KafkaKey": found}
+    assert (message(key, origin=False).properties or {}) == expected
+
+
+def test_a_key_becomes_an_id() -> None:
+    long = b"a key that is longer than an id is"
+    for name, of in (("correlation_id", "CORRELID"), ("group_id", "GROUPID")):
+        assert getattr(message(b"k", key=of), name) == b"k" + bytes(23)
+        assert getattr(message(b"", key=of), name) == bytes(24)
+        assert getattr(message(None, key=of), name) == b""
+        assert getattr(message(long, key=of), name) == hashlib.sha256(long).digest()[:24]
+        assert message(b"k", key=of).properties == ORIGIN
+    assert ident_of(b"x" * 24) == b"x" * 24
+    none = message(b"k", key="NONE")
+    assert (none.correlation_id, none.group_id, none.properties) == (b"", b"", ORIGIN)
+
+
+def test_headers_become_properties() -> None:
+    headers: Headers = [("a", b"text"), ("b", b"\xff\xfe"), ("c", b""), ("d", None), ("", b"x")]
+    assert properties(headers) == {
+        "a": "text", "b": b"\xff\xfe", "c": "", "d": None, "KafkaHeader": "x"
+    }  # fmt: skip
+    assert properties(headers, headers="NONE") is None
+
+
+def test_headers_of_one_name_are_all_there() -> None:
+    headers: Headers = [("a", b"1"), ("a.2", b"2"), ("a", b"3"), ("a", b"4")]
+    assert properties(headers) == {"a": "1", "a.2": "2", "a.3": "3", "a.4": "4"}
+
+
+def test_a_header_does_not_hide_the_origin() -> None:
+    found = message(b"k", b"", [("KafkaOffset", b"0"), ("KafkaKey", b"no")]).properties
+    assert found == ORIGIN | {"KafkaKey": "k", "KafkaOffset.2": "0", "KafkaKey.2": "no"}
+
+
+def test_some_headers_are_wanted() -> None:
+    headers: Headers = [("trace-id", b"1"), ("trace-span", b"2"), ("colour", b"red"), ("size", b"")]
+    assert properties(headers, headers="colour") == {"colour": "red"}
+    assert properties(headers, headers="trace-*, colour") == {
+        "trace-id": "1", "trace-span": "2", "colour": "red"
+    }  # fmt: skip
+    assert properties(headers, headers="colou") is None
+    assert len(properties(headers, headers="*") or {}) == 4
+
+
+def test_a_record_without_a_value() -> None:
+    assert fed(None, None) is None
+    empty = fed(None, None, tombstones="EMPTY")
+    assert empty is not None
+    assert (empty.message.body, empty.code, empty.offset) == (b"", 0, 17)
+    dead = fed(b"k", None, tombstones="DEADLETTER", origin=False, key="NONE")
+    assert dead is not None
+    assert (dead.message.body, dead.code) == (b"", NOT_A_MESSAGE)
+    assert dead.message.properties == ORIGIN | {"KafkaKey": "k"}
+
+
+def test_a_record_whose_headers_are_not_valid_is_dead() -> None:
+    dead = fed(b"k", b"body", None, origin=False)
+    assert dead is not None
+    assert (dead.message.body, dead.code) == (b"body", NOT_A_MESSAGE)
+
+
+def test_the_size_of_a_record_counts_all_of_it() -> None:
+    record = TopicRecord(0, 0, b"k" * 100, b"v" * 1000, [("h" * 10, b"x" * 10)], 0)
+    assert 1120 < record.size < 2000

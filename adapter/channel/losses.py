@@ -85,8 +85,8 @@ class Losses:
         state.attempts, self._trying_s = 0, 0.0  # a later request waits as long again
 
     def report_failure(self) -> None:
-        """Say that no link was made in time; an error only once until there is another."""
-        level, self._has_failed = logging.INFO if self._has_failed else logging.ERROR, True
+        """Say that no link was made in time; a warning only once until there is another."""
+        level, self._has_failed = logging.INFO if self._has_failed else logging.WARNING, True
         log.log(
             level,
             "not reconnected to %s within %g s (%s): requests that waited have failed, "

@@ -103,7 +103,7 @@ def test_a_servers_life_as_it_is_monitored(kafka: LocalKafka, unlike: str, tmp_p
         assert ask(port, "live").status == 200
         ask_until(port, "ready", lambda answer: answer.status == 200)
         with adapter.connect(server.address) as qm:
-            work(qm)
+            unit = work(qm)
             until(lambda: copied(qm) == 4)
             told = metrics(port)
             assert told["mqk_queue_depth ORDERS"] == 2
@@ -120,13 +120,14 @@ def test_a_servers_life_as_it_is_monitored(kafka: LocalKafka, unlike: str, tmp_p
             assert told["mqk_ledger_durable_entries_total"] >= 4
             assert told["process_open_fds"] > 0
             the_table_shows_the_same(server)
+            assert unit.is_open
         a_topic_that_cannot_be_written_shows(server, kafka, port)
         server.ask_to_end()
         assert server.await_end(STOP_S) == 0
 
 
-def work(qm: adapter.Connection) -> None:
-    """Put 4, get 2 for good and 1 not, and leave a unit open that has put 1 and got 1."""
+def work(qm: adapter.Connection) -> adapter.Unit:
+    """Put 4, get 2 for good and 1 not; return an open unit that has put 1 and got 1."""
     qm.define_queue("ORDERS")
     queue = qm.queue("ORDERS")
     for number in range(4):
@@ -141,6 +142,7 @@ def work(qm: adapter.Connection) -> None:
     unit.begin()
     queue.get(unit=unit)
     queue.put(b"open", unit=unit)
+    return unit
 
 
 def the_table_shows_the_same(server: ServerProcess) -> None:

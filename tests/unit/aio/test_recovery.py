@@ -131,7 +131,7 @@ async def test_it_says_once_that_no_connection_was_made(
         await qm.queue("Q").depth()
     kinds = [" ".join(line.split()[:3]) for line in lines()]
     assert kinds[0] == "WARNING connection to"
-    assert kinds[1] == "ERROR not reconnected"
+    assert kinds[1] == "WARNING not reconnected"
     assert set(kinds[2:-1]) == {"INFO not reconnected"}
     assert kinds[-1] == "INFO reconnected to"
 

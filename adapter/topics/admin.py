@@ -280,6 +280,8 @@ class TopicAdmin:
             first, end = (self._result(future).offset for future in futures)
         except KafkaException as error:
             raise self._failure(f"asking for the bounds of {name}", error) from error
+        if min(first, end) < 0:  # librdkafka has this in place of an error: a lost connection
+            raise TopicError(f"asking for the bounds of {name}: no answer", retriable=True)
         return first, end
 
     def trim(self, offsets: Mapping[str, int]) -> None:

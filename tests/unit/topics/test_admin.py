@@ -1,5 +1,7 @@
 """How each kind of topic must be, and what is held against an existing one."""
 
+from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from adapter.topics import admin
 from adapter.topics.admin import (
     TIMESTAMP_MS_MAX,
+    TopicAdmin,
     TopicError,
     TopicSettings,
     TopicSpec,
@@ -152,3 +155,18 @@ def test_finding_reliability_section_4_a_wrong_password_is_called_one(
     monkeypatch.setattr(admin, "AdminClient", Refused)
     with pytest.raises(TopicError, match="refuses this client: SASL authentication error"):
         admin.settings_for("k:9092")
+
+
+def test_an_offset_that_is_no_offset_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As librdkafka gives it, without an error, when a connection is lost."""
+
+    class Unanswered:
+        def list_offsets(self, asked: dict[Any, Any], **_: object) -> dict[Any, Future[Any]]:
+            answer: Future[Any] = Future()
+            answer.set_result(SimpleNamespace(offset=-1001))
+            return dict.fromkeys(asked, answer)
+
+    monkeypatch.setattr(admin, "admin_client", lambda *_: Unanswered())
+    with pytest.raises(TopicError, match=r"the bounds of t: no answer") as caught:
+        TopicAdmin("k:9092", SETTINGS).bounds("t")
+    assert caught.value.retriable

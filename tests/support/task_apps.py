@@ -4,6 +4,7 @@ Each task and actor puts what it did on the queue DONE, by a connection of its o
 """
 
 import os
+import time
 from functools import cache
 
 import celery
@@ -14,6 +15,7 @@ from adapter.dramatiq import MqkBroker
 from adapter.kombu import MqkTransport
 
 ADDRESS = os.environ.get("MQK_QMGR", "127.0.0.1:1414")
+WORK_S = 0.02
 assert MqkTransport.default_port  # importing it makes mqk:// known
 
 app = celery.Celery("tests", broker=f"mqk://{ADDRESS}", backend="rpc://")
@@ -55,5 +57,6 @@ def add(first: int, second: int) -> int:
 
 @dramatiq.actor(queue_name="noted")
 def note_too(number: int) -> None:
-    """Note a number."""
+    """Note a number, after work of a while: a worker can be killed before all is done."""
+    time.sleep(WORK_S)
     tell(str(number))

@@ -141,9 +141,14 @@ def test_poison_hardly_delays_the_next_message(server: ServerProcess, tmp_path: 
 
 def _delayed(worker: WorkerProcess) -> list[str]:
     """What the first attempts failed with, in order."""
-    until(lambda: worker.log().count("\nValueError: poison at ") >= POISONS)
+    until(lambda: len(_failures(worker)) >= POISONS)
+    return _failures(worker)[:POISONS]
+
+
+def _failures(worker: WorkerProcess) -> list[str]:
+    """What attempts failed with, each once: the log says that of the backout and of the retry."""
     lines = worker.log().splitlines()
-    return [line for line in lines if line.startswith("ValueError: poison at ")][:POISONS]
+    return list(dict.fromkeys(line for line in lines if line.startswith("ValueError: poison at ")))
 
 
 def _shown_ns(line: str) -> int:

@@ -10,16 +10,16 @@ from typing import Any
 from adapter.channel.unit import UnitBooks
 from adapter.channel.verbs import put_apart
 from adapter.client.message import Message, context_asked, outgoing
-from adapter.client.unit_steps import Exchange
+from adapter.client.unit_steps import Exchange, UnitSteps
 from adapter.core.contract.results import PutDone
 
 
-def put_aside(unit: UnitBooks, target: str, message: Message, **told: Any) -> Exchange:
-    """Make the step that puts a message on a queue, by a handle for this alone.
+def put_aside(unit: UnitBooks, target: str, message: Message, **told: Any) -> UnitSteps[None]:
+    """Put a message on a queue, by a handle for this alone.
 
     told: the fields of the put that differ from the message's.
     """
     fields = {"user": message.user, "application": message.application, **told}
     asked = context_asked(fields)
     requests = put_apart(unit.channel, target, outgoing(message, fields), unit, asked)
-    return Exchange(requests, requests[1], PutDone, after=requests[0])
+    yield Exchange(requests, requests[1], PutDone, after=requests[0])

@@ -15,15 +15,9 @@ from msgspec import Struct
 from adapter.channel.unit import UnitBooks
 from adapter.client.aside import put_aside
 from adapter.client.message import Message
-from adapter.client.unit_steps import UnitEnd, UnitSteps, describe_queue
+from adapter.client.unit_steps import UnitEnd, UnitSteps, commit_aside, describe_queue
 from adapter.core.contract.backout import explain
-from adapter.errors import (
-    BackedOut,
-    BackoutThresholdReached,
-    ConnectionBroken,
-    Error,
-    InDoubt,
-)
+from adapter.errors import BackedOut, BackoutThresholdReached, Error
 
 log = logging.getLogger("adapter.client")
 
@@ -41,18 +35,12 @@ def move_poison(unit: UnitBooks, name: str, message: Message) -> UnitSteps[str |
         yield UnitEnd.BACKOUT
         raise BackoutThresholdReached(verdict.problem, name)
     told = explain(message.properties, name, message.backout_count)
-    try:
-        yield put_aside(unit, verdict.target, message, properties=told)
-        yield UnitEnd.COMMIT
-    except (InDoubt, ConnectionBroken):
-        raise
-    except Error as error:
-        if error.units_failed:  # commits before this one
-            raise
-        if isinstance(error, BackedOut):
-            return ""  # the connection was lost: it comes again
-        yield UnitEnd.BACKOUT
-        raise BackoutThresholdReached(verdict.failure(error), name) from error
+    put = put_aside(unit, verdict.target, message, properties=told)
+    problem = yield from commit_aside(put)
+    if isinstance(problem, BackedOut):
+        return ""  # the connection was lost: it comes again
+    if problem is not None:
+        raise BackoutThresholdReached(verdict.failure(problem), name) from problem
     log.warning(
         "message %s of queue %s was backed out %d times: moved to queue %s",
         message.message_id.hex(),

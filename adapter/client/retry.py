@@ -33,7 +33,14 @@ from adapter.channel.unit import UnitBooks
 from adapter.channel.verbs import dead_letter_answer, dead_letter_question, get_request
 from adapter.client.aside import put_aside
 from adapter.client.message import Message, incoming
-from adapter.client.unit_steps import Exchange, UnitEnd, UnitSteps, describe_queue, question
+from adapter.client.unit_steps import (
+    Exchange,
+    UnitEnd,
+    UnitSteps,
+    commit_aside,
+    describe_queue,
+    question,
+)
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import backout
 from adapter.core.contract import commands as c
@@ -214,22 +221,13 @@ class Retries:
     def _in_unit(
         self, unit: UnitBooks, message: Message, error: BaseException | None
     ) -> UnitSteps[str]:
-        try:
-            yield from self.put_again(unit, message, error)
-            yield UnitEnd.COMMIT
-        except (InDoubt, ConnectionBroken):
-            raise
-        except Error as problem:
-            if problem.units_failed:  # commits before this one
-                raise
-            if isinstance(problem, BackedOut):
-                return ""  # the connection was lost: it comes again
-            yield UnitEnd.BACKOUT
-            return (
-                f"message {message.message_id.hex()} of queue {self._name} has failed, and stays "
-                f"before the others: {problem}"
-            )
-        return ""
+        problem = yield from commit_aside(self.put_again(unit, message, error))
+        if problem is None or isinstance(problem, BackedOut):  # done, or it comes again
+            return ""
+        return (
+            f"message {message.message_id.hex()} of queue {self._name} has failed, and stays "
+            f"before the others: {problem}"
+        )
 
     def _failures(self, message: Message) -> int:
         """How often a message has failed before it was got."""
@@ -249,7 +247,7 @@ class Retries:
         properties = message.properties if told is None else told
         later = {"deliver_after": delay_s, "deliver_at": None}
         try:
-            yield put_aside(unit, target, message, properties=properties, **later)
+            yield from put_aside(unit, target, message, properties=properties, **later)
         except LOST:
             raise
         except Error as problem:
@@ -279,7 +277,7 @@ class Retries:
         header = self._header()
         try:
             fields = {"properties": properties, "deliver_at": None, "feedback": header.reason}
-            yield put_aside(unit, dead, message, dead_letter=header, **fields)
+            yield from put_aside(unit, dead, message, dead_letter=header, **fields)
         except LOST:
             raise
         except Error as problem:

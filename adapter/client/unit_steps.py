@@ -22,7 +22,7 @@ from adapter.channel.unit import AnyUnit, perform
 from adapter.client.admin import Description, one_of, read_descriptions
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Descriptions
-from adapter.errors import Error
+from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
 
 ResultT = TypeVar("ResultT")
 
@@ -60,6 +60,27 @@ def describe_queue(name: str) -> UnitSteps[Description]:
     """Ask for the attributes of a queue. Raises QueueNotFound, also for an alias."""
     found = yield question(Pending(c.Inquire(name, False)), Descriptions)
     return one_of(read_descriptions(found), name)
+
+
+def commit_aside(putting: UnitSteps[object]) -> UnitSteps[Error | None]:
+    """Put a message aside, as the steps say, and commit the unit that has got it.
+
+    Leads to None; to BackedOut if the connection was lost, and the message comes again; or to why
+    it was refused: the unit is backed out. Raises InDoubt, ConnectionBroken, and what failed in
+    commits before this one.
+    """
+    try:
+        yield from putting
+        yield UnitEnd.COMMIT
+    except (InDoubt, ConnectionBroken):
+        raise
+    except Error as problem:
+        if problem.units_failed:
+            raise
+        if not isinstance(problem, BackedOut):
+            yield UnitEnd.BACKOUT
+        return problem
+    return None
 
 
 def carry_out(unit: AnyUnit, steps: UnitSteps[ResultT]) -> ResultT:

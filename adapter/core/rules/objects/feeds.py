@@ -51,11 +51,11 @@ def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) ->
 
 def _problem(feed: FeedAttributes) -> str:
     if KAFKA_NAME.fullmatch(feed.topic) is None or feed.topic in (".", ".."):
-        return f"topic {feed.topic!r} is no name of a topic of Kafka"
+        return f"topic {feed.topic!r} is not a valid name of a Kafka topic"
     if feed.topic.startswith(OWN_TOPICS):
         return f"topic {feed.topic} is one that queue managers write; feed from another topic"
     if not routes.is_name(feed.queue):
-        return f"queue {feed.queue!r} is no name of a queue"
+        return f"queue {feed.queue!r} is not a valid name of a queue"
     if feed.queue.startswith(SYSTEM):
         return f"queue {feed.queue} is one of the queue manager; feed another queue"
     if feed.begin not in ENDS and time_of(feed.begin) is None:

@@ -37,11 +37,11 @@ def refusal(client: Client, command: c.Command) -> str:
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"topic": ""}, "topic '' is no name of a topic of Kafka"),
-        ({"topic": "a b"}, "topic 'a b' is no name of a topic of Kafka"),
-        ({"topic": ".."}, "topic '..' is no name of a topic of Kafka"),
+        ({"topic": ""}, "topic '' is not a valid name of a Kafka topic"),
+        ({"topic": "a b"}, "topic 'a b' is not a valid name of a Kafka topic"),
+        ({"topic": ".."}, "topic '..' is not a valid name of a Kafka topic"),
         ({"topic": "mq.QM1.ledger"}, "topic mq.QM1.ledger is one that queue managers write"),
-        ({"queue": ""}, "queue '' is no name of a queue"),
+        ({"queue": ""}, "queue '' is not a valid name of a queue"),
         ({"queue": "SYSTEM.ADMIN.COMMAND.QUEUE"}, "is one of the queue manager"),
         ({"begin": "yesterday"}, "begin 'yesterday' is not EARLIEST, LATEST, or a time in UTC"),
         ({"begin": "2026-02-30T00:00:00Z"}, "begin '2026-02-30T00:00:00Z' is not"),

@@ -29,9 +29,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 
 from adapter.feeds.port import FeedError, FeedTopic, PartitionEnd, PartitionLost, Read
 from adapter.format.feeds import Headers, TopicRecord
+from adapter.ledger import kafka_settings
 from adapter.ledger.failures import describe, error_of
-from adapter.ledger.kafka_settings import ASSIGNED, LOG, RECONNECTS, TIMINGS
-from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.topics.admin import TopicError, admin_client
 
 ANSWER_S = 10.0
@@ -74,25 +73,8 @@ class KafkaFeedConsumer:
     ) -> None:
         self._servers = bootstrap_servers
         self._topic = topic
-        settings = {
-            **TIMINGS,
-            **RECONNECTS,
-            "client.id": group,
-            "fetch.wait.max.ms": 100,
-            "fetch.error.backoff.ms": 20,
-            "fetch.queue.backoff.ms": 5,
-            **options,
-            "bootstrap.servers": bootstrap_servers,
-            "fetch.message.max.bytes": RECORD_BYTES_MAX,
-            "queued.max.messages.kbytes": AHEAD_KBYTES,
-            "group.id": group,
-            **ASSIGNED,
-            "enable.partition.eof": True,
-            "isolation.level": "read_committed",
-            "check.crcs": True,
-            "enable.metrics.push": False,
-            "logger": LOG,
-        }
+        settings = kafka_settings.of_follower(bootstrap_servers, options, group, AHEAD_KBYTES)
+        settings["enable.partition.eof"] = True
         try:
             self._admin: AdminClient = admin_client(bootstrap_servers, options)
             self._consumer = Consumer(settings)

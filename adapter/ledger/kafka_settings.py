@@ -47,6 +47,35 @@ LOG = logging.getLogger("adapter.ledger.kafka")
 LOG.addHandler(logging.NullHandler())  # librdkafka would write to stderr
 
 
+def of_follower(
+    bootstrap_servers: str, options: Mapping[str, Any], name: str, ahead_kbytes: int
+) -> dict[str, Any]:
+    """Return the settings of a consumer that follows topics as they are written, by assignment.
+
+    options: what the cluster needs. name: of the client and its group, which is asked for by the
+    client, and by which nothing is read. ahead_kbytes: of records fetched before they are asked
+    for.
+    """
+    return {
+        **TIMINGS,
+        **RECONNECTS,
+        "client.id": name,
+        "fetch.wait.max.ms": 100,
+        "fetch.error.backoff.ms": 20,
+        "fetch.queue.backoff.ms": 5,
+        **options,
+        "bootstrap.servers": bootstrap_servers,
+        "fetch.message.max.bytes": RECORD_BYTES_MAX,
+        "queued.max.messages.kbytes": ahead_kbytes,
+        "group.id": name,
+        **ASSIGNED,
+        "isolation.level": "read_committed",
+        "check.crcs": True,
+        "enable.metrics.push": False,
+        "logger": LOG,
+    }
+
+
 class LastError:
     """Remembers what a client said last of an error that belongs to no request.
 

@@ -210,25 +210,9 @@ class KafkaFollower:
         self._servers = bootstrap_servers
         self._followed: set[str] = set()
         self._error = kafka_settings.LastError()
-        settings = {
-            **kafka_settings.TIMINGS,
-            **kafka_settings.RECONNECTS,
-            "client.id": "mqk-receiver",
-            "fetch.wait.max.ms": 100,
-            "fetch.error.backoff.ms": 20,
-            "fetch.queue.backoff.ms": 5,
-            **options,
-            "bootstrap.servers": bootstrap_servers,
-            "fetch.message.max.bytes": RECORD_BYTES_MAX,
-            "queued.max.messages.kbytes": AHEAD_KBYTES,
-            "group.id": "mqk-receiver",  # asked for by the client, never used
-            **kafka_settings.ASSIGNED,
-            "isolation.level": "read_committed",
-            "check.crcs": True,
-            "enable.metrics.push": False,
-            "error_cb": self._error,
-            "logger": kafka_settings.LOG,
-        }
+        settings = kafka_settings.of_follower(
+            bootstrap_servers, options, "mqk-receiver", AHEAD_KBYTES
+        ) | {"error_cb": self._error}
         with _network_errors(NOT_ACCEPTED.format(bootstrap_servers)):
             self._consumer = Consumer(settings)
 

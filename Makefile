@@ -9,7 +9,7 @@ LOCK_VENV := .venv-lock
 WHEEL_VENV := .venv-wheel
 FLIGHTS ?=
 PARTS ?=
-CHECKED := tests/test_tidy.py tests/test_native.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
+CHECKED := tests/test_tidy.py tests/test_native.py tests/test_callgrind.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_TWO := --numprocesses=2 --dist=worksteal
 IN_FOUR := --numprocesses=4 --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
@@ -26,6 +26,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup check short test demo docs framework-tests mutants spark-releases bench compiled compiled-test fmt lint types constraints wheel clean \
+    instructions instructions-check \
     schemas-check images docker-test
 
 help: ## print the targets
@@ -90,6 +91,12 @@ framework-tests: $(STAMP) ## the test suites of kombu, Celery and dramatiq on a 
 
 bench: $(STAMP) ## throughput, latency and memory beside raw Kafka and others, an hour and a half; PARTS="verbs scale" for some
 	$(BIN)/python -m benchmarks $(PARTS)
+
+instructions: compiled ## instructions of a round trip, compiled and in Python, into benchmarks/results.json; needs valgrind
+	$(BIN)/python -m benchmarks.instructions
+
+instructions-check: compiled ## exit 1 if a round trip takes 5 % more instructions than recorded, where valgrind is
+	$(BIN)/python -m benchmarks.instructions --check
 
 docs: $(STAMP) ## write again what the documentation has from the code
 	$(BIN)/python -m tests.docs.reference

@@ -20,6 +20,7 @@ from benchmarks import (
     cpu,
     cursors,
     dialogs,
+    instructions,
     lag,
     mqi,
     network,
@@ -54,6 +55,7 @@ class Part(Struct, frozen=True):
 
 PARTS = {
     "verbs": Part(verbs.measure, "round trips, put and get, beside raw Kafka"),
+    "instructions": Part(instructions.measure, instructions.ABOUT, versions=instructions.versions),
     "cpu": Part(cpu.measure, "CPU of a round trip by process"),
     "peers": Part(
         functools.partial(peers.measure, fsync=False),
@@ -99,7 +101,7 @@ def run(name: str, against: Path | None, *, add: bool) -> list[str]:
     print(f"\n{name}: {part.about}", file=sys.stderr, flush=True)
     with LocalKafka(brokers=part.brokers, settings=part.settings) as kafka:
         rows = measure(kafka.bootstrap_servers)
-    if against is None:
+    if against is None and rows:
         save(name, rows, part.versions())
     show(rows, f"{name}: {part.about}, {time.monotonic() - began:.0f} s")
     return [

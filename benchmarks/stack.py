@@ -30,16 +30,17 @@ class Code(Struct, frozen=True):
     """The code that queue managers and clients run: a folder with the packages, and a Python.
 
     compiled: a folder with some of the packages, which come before those. All of them come before
-    what is installed in that Python.
+    what is installed in that Python. prefix: a command that runs the Python.
     """
 
     folder: Path
     python: str = sys.executable
     compiled: Path | None = None
+    prefix: tuple[str, ...] = ()
 
     def command(self, *arguments: str) -> list[str]:
         """Return what runs Python with these arguments."""
-        return [self.python, "-P", *arguments]
+        return [*self.prefix, self.python, "-P", *arguments]
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -208,13 +209,13 @@ def run_programs(programs: list[Program]) -> Done:
     ]
     for process, program in zip(processes, programs, strict=True):
         if program.task:
-            _tell(process, program.task)
+            tell(process, program.task)
     for process in processes:
-        _line(process)
+        line(process)
     with spending() as spent:
         for process in processes:
-            _tell(process, "go")
-        lines = [_line(process) for process in processes]
+            tell(process, "go")
+        lines = [line(process) for process in processes]
     for process in processes:
         with process:
             process.wait(30)
@@ -222,15 +223,17 @@ def run_programs(programs: list[Program]) -> Done:
     return Done(work, spent)
 
 
-def _tell(process: subprocess.Popen[str], text: str) -> None:
+def tell(process: subprocess.Popen[str], text: str) -> None:
+    """Write a line to a client process."""
     assert process.stdin is not None
     process.stdin.write(text + "\n")
     process.stdin.flush()
 
 
-def _line(process: subprocess.Popen[str]) -> str:
+def line(process: subprocess.Popen[str]) -> str:
+    """Read a line of a client process; raises RuntimeError if it has ended instead."""
     assert process.stdout is not None
-    line = process.stdout.readline()
-    if not line:
+    found = process.stdout.readline()
+    if not found:
         raise RuntimeError(f"a client process ended with status {process.wait(30)}")
-    return line
+    return found

@@ -85,6 +85,15 @@ def _descendants() -> dict[int, Used]:
         found |= more
 
 
+def child(pid: int, words: str) -> int:
+    """Return the child of a process that has these words in its command line."""
+    for one in _pids():
+        used = _used(one)
+        if used is not None and used.parent == pid and words in _command(one).replace("\0", " "):
+            return one
+    raise LookupError(f"process {pid} has no child with {words} in its command line")
+
+
 def _pids() -> list[int]:
     return [int(entry.name) for entry in PROC.iterdir() if entry.name.isdecimal()]
 

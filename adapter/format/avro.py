@@ -11,9 +11,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
-TRUE = b"\x01"
-FALSE = b"\x00"
-END = b"\x00"  # of an array's or a map's blocks
+TRUE: Final = b"\x01"
+FALSE: Final = b"\x00"
+END: Final = b"\x00"  # of an array's or a map's blocks
 _SMALL: Final = 1 << 13  # numbers whose encoding is looked up: two bytes at most
 _MEDIUM: Final = 1 << 20  # three bytes at most: places in lanes
 _TIMES: Final = 1 << 34  # from here on six bytes, up to 128 times as much: milliseconds, until 2039

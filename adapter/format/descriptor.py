@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import msgspec
 from msgspec import Struct
@@ -23,8 +23,8 @@ from adapter.format import avro, msmq_header
 from adapter.format.msmq_header import MsmqHeaderReader
 from adapter.format.schemas import Codec, UnreadableError
 
-HEADER = "mqmd"
-VERSION = 6
+HEADER: Final = "mqmd"
+VERSION: Final = 6
 """1 knew no details, 2 no delays, 3 neither transmissions nor MSMQ, 4 no Service Broker, 5 no dates
 and times that programs set."""
 
@@ -32,18 +32,18 @@ _codec = Codec("descriptor", VERSION)
 _older = tuple(Codec(f"descriptor.{old}", old, old) for old in range(1, VERSION))
 """Each reads as it was written: resolved to another schema, bytes among properties would become
 text."""
-_VERSION = bytes((VERSION,))
+_VERSION: Final = bytes((VERSION,))
 _NULL, _DETAILS = avro.long(0), avro.long(1)  # the union of a message's details
-_AT_ONCE = avro.long(0) + avro.text("")  # deliver_at_ms, destination
+_AT_ONCE: Final = avro.long(0) + avro.text("")  # deliver_at_ms, destination
 _TRANSMITTED, _OF_MSMQ = avro.long(1), avro.long(1)  # the unions of transmission and msmq
-_USUAL = _NULL + _AT_ONCE
-_PLAIN_END = _USUAL + _NULL + _NULL + _NULL
-_AFTER_IDS = 1 + 3 * ID_LENGTH
-_TIMES_END = 7
+_USUAL: Final = _NULL + _AT_ONCE
+_PLAIN_END: Final = _USUAL + _NULL + _NULL + _NULL
+_AFTER_IDS: Final = 1 + 3 * ID_LENGTH
+_TIMES_END: Final = 7
 """Of what DescriptorWriter compares: group_seq to put_time_ms come first."""
 Described = tuple[str, int, int, int, int, int, str, str, str, str]  # format to application
-_NEVER = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
-_DESCRIBED_KINDS: tuple[Callable[[bytes, int], tuple[Any, int]], ...] = (
+_NEVER: Final = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
+_DESCRIBED_KINDS: Final[tuple[Callable[[bytes, int], tuple[Any, int]], ...]] = (
     avro.read_text,  # format
     *(avro.read_long,) * 5,  # message_type, report, feedback, encoding, ccsid
     *(avro.read_text,) * 4,  # reply_to, reply_to_queue_manager, user, application
@@ -61,16 +61,16 @@ class UnitPosition(Struct):
     queue_unit_size: int
 
 
-_POSITION = UnitPosition.__struct_fields__
-_HEADERS: dict[str, type[Struct]] = {
+_POSITION: Final = UnitPosition.__struct_fields__
+_HEADERS: Final[dict[str, type[Struct]]] = {
     "details": Details,
     "transmission": Transmission,
     "msmq": MsmqHeader,
     "broker": BrokerHeader,
 }
 """The fields of a message that most messages do not have."""
-_OWN = ("body", "persistence", "properties", "delay_ms", *_HEADERS)
-_SAME = tuple(name for name in MessageData.__struct_fields__ if name not in _OWN)
+_OWN: Final = ("body", "persistence", "properties", "delay_ms", *_HEADERS)
+_SAME: Final = tuple(name for name in MessageData.__struct_fields__ if name not in _OWN)
 
 
 class DescriptorWriter:

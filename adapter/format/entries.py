@@ -7,7 +7,7 @@ their schema says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -18,20 +18,23 @@ from adapter.core.contract.spans import Count, Span
 from adapter.format import avro, conversations, descriptor
 from adapter.format.schemas import VERSION, Codec
 
-ENTRY_BYTES_MAX = 15 * 512 * 1024
+ENTRY_BYTES_MAX: Final = 15 * 512 * 1024
 """7.5 MiB: what an entry may grow to, below the 8 MiB that the ledger's topic takes."""
 
-NESTED = (r.QueueNoted, r.PositionNoted, Span, Count)
+NESTED: Final = (r.QueueNoted, r.PositionNoted, Span, Count)
 """Records within records."""
 
 _codec = Codec("entry")
-_VERSION = bytes((VERSION,))
-_BEFORE_ONE = 2
+_VERSION: Final = bytes((VERSION,))
+_BEFORE_ONE: Final = 2
 """Bytes of an entry of one record before it: the version and the length of the block."""
-_UNIT_NAME = "mqk.UnitCommitted"
-_UNIT_COMMITTED = avro.long(0)  # its index in the schema's union of records
-_VERBS = {"commit": avro.long(0), "put": avro.long(1), "get": avro.long(2)}  # as in the schema
-_NULL, _OUTCOME = avro.long(0), avro.long(1)  # the union of a unit's outcome
+_UNIT_NAME: Final = "mqk.UnitCommitted"
+_UNIT_COMMITTED: Final = avro.long(0)  # its index in the schema's union of records
+_VERBS: Final = {"commit": avro.long(0), "put": avro.long(1), "get": avro.long(2)}
+"""As in the schema."""
+_NULL: Final = avro.long(0)
+_OUTCOME: Final = avro.long(1)
+"""The union of a unit's outcome."""
 
 
 def encode(records: Iterable[r.Record]) -> bytes:
@@ -305,7 +308,7 @@ def _read_batch_claimed(value: dict[str, Any]) -> r.BatchClaimed:
     return r.BatchClaimed(**value)
 
 
-_READ: dict[str, Callable[[dict[str, Any]], Any]] = {
+_READ: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {
     kind.__name__: _reader(kind)
     for kind in (
         r.BackoutCounted,

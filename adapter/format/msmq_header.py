@@ -7,11 +7,12 @@ not know the rest of a descriptor.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.format import avro
 
-_NEVER = b"\xff" * 11  # no Avro number begins so
+_NEVER: Final = b"\xff" * 11  # no Avro number begins so
 _Recurring = tuple[int, int, int, bool, bool, str, str, str, str, str]
 
 

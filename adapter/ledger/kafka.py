@@ -50,6 +50,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -92,9 +93,9 @@ from adapter.ledger.term import Term
 
 __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
 
-STOP_TIMEOUT_S = 10.0
-TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
-ATTEMPTS_KEPT = 100
+STOP_TIMEOUT_S: Final = 10.0
+TOO_LARGE: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
+ATTEMPTS_KEPT: Final = 100
 """Owner ids of ours: the owner in force may be one whose OWNER_CHANGED was given up and landed."""
 
 Durable = Callable[[int], None]

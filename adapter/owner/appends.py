@@ -7,11 +7,12 @@ nor what waits for them to become durable.
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
 from adapter.ledger.port import Ledger, LedgerClosed
 from adapter.owner.clock import Clock
 
-ENTRIES_IN_FLIGHT_MAX = 4
+ENTRIES_IN_FLIGHT_MAX: Final = 4
 """One less than an idempotent producer keeps in flight (5): more entries only make them smaller."""
 
 

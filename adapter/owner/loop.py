@@ -13,6 +13,7 @@ makes a new one from what the ledger says.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from adapter.core import dispatch
 from adapter.core.contract.commands import Request
@@ -31,10 +32,10 @@ from adapter.owner.lone_client import LOOK_S, LoneClient
 from adapter.owner.promises import Collected, Promises
 from adapter.topics.port import Page
 
-INDEX_PAGE = 2_000
+INDEX_PAGE: Final = 2_000
 """Messages read at a time for an index over what is not in memory. What is read between its parts
 leaves holes among them: by 10,000 at a time a million messages took half as much memory again."""
-ENTRY_BYTES = 512 * 1024
+ENTRY_BYTES: Final = 512 * 1024
 """An entry is closed before it grows beyond this by more than one unit."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 import structlog
 
@@ -34,13 +35,15 @@ from adapter.owner.storage import Storage
 from adapter.owner.taking_over import GIVE_UP_S, TakeOvers
 from adapter.owner.term import OwnerTerm
 
-QUIESCE_S = 4.0
+QUIESCE_S: Final = 4.0
 """How long units in flight may take to end, by default: with parts.DRAIN_S, and what movers take to
 end, a stop takes less than 10 s."""
 
-SERVING = (OwnerState.RUNNING, OwnerState.QUIESCING)
+SERVING: Final = (OwnerState.RUNNING, OwnerState.QUIESCING)
 """A tuple, because each request asks, and an enum's member has its hash from Python."""
-OVER = frozenset({OwnerState.FAILED, OwnerState.DEPOSED, OwnerState.STOPPING, OwnerState.STOPPED})
+OVER: Final = frozenset(
+    {OwnerState.FAILED, OwnerState.DEPOSED, OwnerState.STOPPING, OwnerState.STOPPED}
+)
 
 log = structlog.get_logger("mqk.owner")
 

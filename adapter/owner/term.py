@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
@@ -37,7 +37,7 @@ from adapter.owner.replay import Replayed, carry_over
 from adapter.owner.retention import Retention
 from adapter.owner.storage import FOREVER
 
-TIMER_SLACK_S = 0.002
+TIMER_SLACK_S: Final = 0.002
 """A timer that fires so much too late is left alone: rounding moves it by 1 ms each turn."""
 
 log = structlog.get_logger("mqk.owner")

@@ -8,6 +8,7 @@ This module knows neither the protocol of a client nor how one is admitted.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 import structlog
 
@@ -22,7 +23,7 @@ from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.clients import ServedClient
 from adapter.server.frame_budget import FrameBudget
 
-UNDURABLE_BYTES_MAX = 64 * 1024 * 1024
+UNDURABLE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Of entries that Kafka has not confirmed: while it is away, clients that send on without waiting
 for answers are read no further. Some seconds of what a broker takes."""
 

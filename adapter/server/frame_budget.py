@@ -7,11 +7,11 @@ has its turn. Short ones are never held back. This module knows no sockets.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
-UNFINISHED_BYTES_MAX = 256 * 1024 * 1024
+UNFINISHED_BYTES_MAX: Final = 256 * 1024 * 1024
 """Of frames that have not come to their end, over all connections: two of the longest."""
-LONG_BYTES = 1024 * 1024
+LONG_BYTES: Final = 1024 * 1024
 """A frame of which more has come may have to wait for others."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Iterator
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -29,19 +29,19 @@ from adapter.wire.frames import (
     ServerFrame,
 )
 
-LENGTH_BYTES = 4
-REPLIES_BYTES = 1024 * 1024
+LENGTH_BYTES: Final = 4
+REPLIES_BYTES: Final = 1024 * 1024
 """Answers are put together in frames of about this size: a long one does not wait for others."""
 Payload = bytes | memoryview
 """Of a frame. A long one is shown where it came in, and not copied."""
-COPIED_BYTES = 64 * 1024
+COPIED_BYTES: Final = 64 * 1024
 """Of a longer payload, what is decoded keeps the memory that it came in."""
 
 Frame = TypeVar("Frame")
 
-_REPLIES_HEAD = struct.Struct(">IHBI")
+_REPLIES_HEAD: Final = struct.Struct(">IHBI")
 """Of a frame of replies: its length, the tag, and how many answers follow."""
-_REPLIES_TAG = (0x9204, 0xDD)
+_REPLIES_TAG: Final = (0x9204, 0xDD)
 """In msgpack: an array of two, the number 4, an array whose length has four bytes."""
 
 _encoder = msgspec.msgpack.Encoder()

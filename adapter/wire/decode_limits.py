@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -24,49 +24,51 @@ from adapter.core.contract.bounds import MESSAGES_MAX
 from adapter.core.contract.message import PROPERTIES_MAX, MessageData
 from adapter.core.contract.traits import TRAITS, Content
 
-PER_BYTE = 3
+PER_BYTE: Final = 3
 """Bytes of memory for each byte of a frame: what text takes that is not in Latin letters."""
-ROOM_BYTES = 16 * 1024 * 1024
+ROOM_BYTES: Final = 16 * 1024 * 1024
 """And so much for a frame of any size. The units that put_many() sends need it, up to 8,000 small
 messages, because each is an object with 28 fields: 700 bytes in memory for 60 in the frame."""
-TRUSTED_BYTES = 128 * 1024
+TRUSTED_BYTES: Final = 128 * 1024
 """What so much decodes to is below ROOM_BYTES, whatever it is: nothing takes more than 80 times its
 size but empty messages, which MESSAGES_MAX bounds. What programs usually put at once is shorter, or
 is the body of a message."""
-TRUSTED_MESSAGE_BYTES = 16 * 1024
+TRUSTED_MESSAGE_BYTES: Final = 16 * 1024
 """Of one message among others, without its body: this is decoded before it is looked at."""
-PLAIN_BYTES_MAX = 4 * 1024 * 1024
+PLAIN_BYTES_MAX: Final = 4 * 1024 * 1024
 """Of a command without the body of its message: the longest has an XML schema of a million
 characters. Six times as much is below the bound."""
 
-REQUESTS_TAG = 3
+REQUESTS_TAG: Final = 3
 
-CONTAINER_HEADS = frozenset([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
+CONTAINER_HEADS: Final = frozenset([*range(0x80, 0xA0), *range(0xDC, 0xE0)])
 """How maps and arrays begin in msgpack."""
-CONTAINERS = frozenset([list, dict])
-TEXT_HEADS = {0xD9: 2, 0xDA: 3, 0xDB: 5}
+CONTAINERS: Final = frozenset([list, dict])
+TEXT_HEADS: Final = {0xD9: 2, 0xDA: 3, 0xDB: 5}
 """How long texts begin, and how many bytes that is."""
-SHORT_BYTES = 1024
+SHORT_BYTES: Final = 1024
 """A text up to this length is taken for one that needs four bytes for each of its own."""
 
-MAP_HEADS = {0xDE: 3, 0xDF: 5}
-STRUCT_BYTES = 256
-NUMBER_BYTES = 40
-MESSAGE_BYTES = STRUCT_BYTES + 13 * NUMBER_BYTES
+MAP_HEADS: Final = {0xDE: 3, 0xDF: 5}
+STRUCT_BYTES: Final = 256
+NUMBER_BYTES: Final = 40
+MESSAGE_BYTES: Final = STRUCT_BYTES + 13 * NUMBER_BYTES
 """A message and its numbers."""
-DICT_BYTES = 240
-PROPERTY_BYTES = 60
+DICT_BYTES: Final = 240
+PROPERTY_BYTES: Final = 60
 """The place of a property in its dict."""
-VALUE_BYTES = 80
+VALUE_BYTES: Final = 80
 """A text or bytes, without what is in it, or a number."""
-NO_CONTAINER = "a property is text, bytes or a number, and no array or map"
-HEADER_BYTES = 1_500
+NO_CONTAINER: Final = "a property is text, bytes or a number, and no array or map"
+HEADER_BYTES: Final = 1_500
 """What only programs of MQ, MSMQ or Service Broker say, without its texts."""
 
 _beyond_u_ffff = re.compile(rb"[\xf0-\xff]").search
-_NAMES = [name for name, kind in typing.get_type_hints(MessageData).items() if kind in (bytes, str)]
+_NAMES: Final = [
+    name for name, kind in typing.get_type_hints(MessageData).items() if kind in (bytes, str)
+]
 _NAMES.remove("body")
-_HEADERS = ("details", "transmission", "msmq", "broker")
+_HEADERS: Final = ("details", "transmission", "msmq", "broker")
 
 
 class _Head(Struct, array_like=True):
@@ -75,7 +77,7 @@ class _Head(Struct, array_like=True):
     tag: int
 
 
-NOTHING = Raw(b"\xc0")
+NOTHING: Final = Raw(b"\xc0")
 
 
 class _Body(Struct, array_like=True, gc=False):
@@ -152,12 +154,12 @@ _bodies: Decoder[_Body] = Decoder(_Body)
 _shapes: Decoder[Any] = Decoder(_message_shape())
 _messages: Decoder[MessageData] = Decoder(MessageData)
 _values: Decoder[list[Raw]] = Decoder(list[Raw])
-WITH_MESSAGES = {
+WITH_MESSAGES: Final = {
     command.__struct_config__.tag: _Messages(command, trait.content)  # type: ignore[attr-defined]
     for command, trait in TRAITS.items()
     if trait.content in (Content.MESSAGES, Content.MESSAGE)
 }
-WITH_BODY = {
+WITH_BODY: Final = {
     command.__struct_config__.tag: _raw(command)  # type: ignore[attr-defined]
     for command, trait in TRAITS.items()
     if trait.content is Content.BODY

@@ -7,22 +7,22 @@ knows no bytes: see codec.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta, Raw, Struct
 
 from adapter.core.contract.results import Refused, Result
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION: Final = 2
 """Version 2 has one-way operations, Touch, Begin.ahead and the option DEFERRED of puts."""
-ONE_WAY_VERSION = 2
-OLDEST_VERSION = 1
+ONE_WAY_VERSION: Final = 2
+OLDEST_VERSION: Final = 1
 """The oldest version that is still spoken. Hello, Welcome and Goodbye only ever gain fields at
 their end, so that two ends of any versions can tell each other that they have none in common."""
-FRAME_BYTES_MAX = 104 * 1024 * 1024
+FRAME_BYTES_MAX: Final = 104 * 1024 * 1024
 """The longest message, 100 MiB, and what is around it. Memory is taken as the bytes come."""
-OPERATIONS_MAX = 10_000
-SEEN_MAX = 10_000
+OPERATIONS_MAX: Final = 10_000
+SEEN_MAX: Final = 10_000
 """Ten times what a client may leave unanswered."""
 
 

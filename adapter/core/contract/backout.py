@@ -6,22 +6,24 @@ programs alike. This module does not know where such a message goes.
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.message import Property
 
-REASON = "mqk.backout_reason"
-QUEUE = "mqk.backout_queue"
-COUNT = "mqk.backout_count"
-THRESHOLD_REACHED = "backout_threshold_reached"
+REASON: Final = "mqk.backout_reason"
+QUEUE: Final = "mqk.backout_queue"
+COUNT: Final = "mqk.backout_count"
+THRESHOLD_REACHED: Final = "backout_threshold_reached"
 """The reason; and the event that tells of it."""
-RETRIES_USED_UP = "retries_used_up"
+RETRIES_USED_UP: Final = "retries_used_up"
 """The reason of a message that a program has tried as often as its policy says (adapter.Retry)."""
-ATTEMPTS = "mqk.attempts"
+ATTEMPTS: Final = "mqk.attempts"
 """How often programs with such a policy have failed with this message."""
-ERROR = "mqk.error"
+ERROR: Final = "mqk.error"
 """What they failed with last."""
-MQRC_BACKOUT_THRESHOLD_REACHED = 2362
+MQRC_BACKOUT_THRESHOLD_REACHED: Final = 2362
 """What a dead-letter header gives as its reason."""
-PROPERTIES_MAX = 256
+PROPERTIES_MAX: Final = 256
 """As many as a put takes: what has no room for three more is moved without them."""
 
 

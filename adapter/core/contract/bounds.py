@@ -6,18 +6,18 @@ smallest things there are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import Meta
 
-ELEMENTS_MAX = 65_535
+ELEMENTS_MAX: Final = 65_535
 """Far beyond what any rule allows. What has more is refused before it is taken apart."""
-ATTRIBUTES_MAX = 1_000
-MESSAGES_MAX = 16_384
+ATTRIBUTES_MAX: Final = 1_000
+MESSAGES_MAX: Final = 16_384
 """Of one put. A rule allows 10,000; an empty message, which is one byte, decodes to 256."""
-LANES_MAX = 256
+LANES_MAX: Final = 256
 """Of a queue."""
-WAIT_MAX_MS = 2**31 - 1
+WAIT_MAX_MS: Final = 2**31 - 1
 """MQGMO.WaitInterval is a 32-bit number."""
 
 if TYPE_CHECKING:

@@ -9,33 +9,35 @@ This module does not know what a rule makes of it.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
 from adapter.core.contract.bounds import ELEMENTS_MAX, Attributes
 
-DEFAULT = "DEFAULT"
+DEFAULT: Final = "DEFAULT"
 """The message type and the contract that every queue manager has."""
 
-SCHEMA_PREFIX = "http://schemas.microsoft.com/SQL/ServiceBroker/"
-ERROR = SCHEMA_PREFIX + "Error"
-END_DIALOG = SCHEMA_PREFIX + "EndDialog"
-DIALOG_TIMER = SCHEMA_PREFIX + "DialogTimer"
-EVENT_NOTIFICATION = "http://schemas.microsoft.com/SQL/Notifications/EventNotification"
-NOTIFICATION_CONTRACT = "http://schemas.microsoft.com/SQL/Notifications/PostEventNotification"
-SYSTEM_TYPES = (ERROR, END_DIALOG, DIALOG_TIMER)
+SCHEMA_PREFIX: Final = "http://schemas.microsoft.com/SQL/ServiceBroker/"
+ERROR: Final = SCHEMA_PREFIX + "Error"
+END_DIALOG: Final = SCHEMA_PREFIX + "EndDialog"
+DIALOG_TIMER: Final = SCHEMA_PREFIX + "DialogTimer"
+EVENT_NOTIFICATION: Final = "http://schemas.microsoft.com/SQL/Notifications/EventNotification"
+NOTIFICATION_CONTRACT: Final = (
+    "http://schemas.microsoft.com/SQL/Notifications/PostEventNotification"
+)
+SYSTEM_TYPES: Final = (ERROR, END_DIALOG, DIALOG_TIMER)
 
-ENDPOINTS = "endpoints"
-SIDES = "sides"
-GROUPS = "groups"
-TRANSMISSION = "transmission"
+ENDPOINTS: Final = "endpoints"
+SIDES: Final = "sides"
+GROUPS: Final = "groups"
+TRANSMISSION: Final = "transmission"
 
-QUEUE_DISABLED = "BROKER_QUEUE_DISABLED"
-QUEUE_ACTIVATION = "QUEUE_ACTIVATION"
-EVENTS = (QUEUE_DISABLED, QUEUE_ACTIVATION)
+QUEUE_DISABLED: Final = "BROKER_QUEUE_DISABLED"
+QUEUE_ACTIVATION: Final = "QUEUE_ACTIVATION"
+EVENTS: Final = (QUEUE_DISABLED, QUEUE_ACTIVATION)
 
-ROWS_BYTES_MAX = 4 * 1024 * 1024
+ROWS_BYTES_MAX: Final = 4 * 1024 * 1024
 """The rows of one answer; one row may be longer."""
 
 

@@ -4,15 +4,17 @@ of it.
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
-NO_HANDLE = bytes(16)
+NO_HANDLE: Final = bytes(16)
 
 # What a row of a queue is (the column status).
-RETAINED_RECEIVED = 0
-READY = 1
-WAITING = 2  # not yet on its queue, which is OFF
-RETAINED_SENT = 3
+RETAINED_RECEIVED: Final = 0
+READY: Final = 1
+WAITING: Final = 2  # not yet on its queue, which is OFF
+RETAINED_SENT: Final = 3
 
 
 class BrokerHeader(Struct, array_like=True, gc=False):

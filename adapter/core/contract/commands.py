@@ -8,7 +8,7 @@ can be asked for again.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
@@ -17,67 +17,68 @@ from adapter.core.contract.bounds import ELEMENTS_MAX, LANES_MAX, MESSAGES_MAX, 
 from adapter.core.contract.message import MessageData
 
 # Open modes, to be added up (MQOO_INPUT_SHARED, ... ; our own numbers).
-INPUT = 1
-EXCLUSIVE = 2
-OUTPUT = 4
-BROWSE = 8
-INQUIRE = 16
-SET = 32
-CO_OP = 64  # with BROWSE: one of a set of handles that share marks
+INPUT: Final = 1
+EXCLUSIVE: Final = 2
+OUTPUT: Final = 4
+BROWSE: Final = 8
+INQUIRE: Final = 16
+SET: Final = 32
+CO_OP: Final = 64  # with BROWSE: one of a set of handles that share marks
 
 # What a close does to a permanent dynamic queue (MQCO_NONE, _DELETE, _DELETE_PURGE).
-KEEP = 0
-DELETE = 1
-PURGE = 2
+KEEP: Final = 0
+DELETE: Final = 1
+PURGE: Final = 2
 
 # What a put, get or browse asks for beyond the usual, to be added up (MQPMO_*, MQGMO_*, MQMO_*; our
 # own numbers).
-LOGICAL_ORDER = 1
-ALL_MESSAGES = 2  # MQGMO_ALL_MSGS_AVAILABLE
-ALL_SEGMENTS = 4  # MQGMO_ALL_SEGMENTS_AVAILABLE
-COMPLETE = 8  # MQGMO_COMPLETE_MSG
-UNDER_CURSOR = 16  # MQGMO_MSG_UNDER_CURSOR, _BROWSE_MSG_UNDER_CURSOR
-LOCK = 32
-UNLOCK = 64
-MATCH_GROUP_SEQ = 128
-MATCH_OFFSET = 256
-BOUNDED = 512  # what is longer than length_max stays on the queue
-RETAIN = 1024  # MQPMO_RETAIN
-WARN_NO_SUBSCRIBERS = 2048  # MQPMO_WARN_IF_NO_SUBS_MATCHED
-IF_PERSISTENT = 4096  # MQGMO_SYNCPOINT_IF_PERSISTENT
-MARK_HANDLE = 8192  # MQGMO_MARK_BROWSE_HANDLE
-MARK_CO_OP = 16_384  # MQGMO_MARK_BROWSE_CO_OP
-UNMARKED = 32_768  # MQGMO_UNMARKED_BROWSE_MSG
-UNMARK_HANDLE = 65_536  # MQGMO_UNMARK_BROWSE_HANDLE
-UNMARK_CO_OP = 131_072  # MQGMO_UNMARK_BROWSE_CO_OP
-THROUGH_QUIESCE = 262_144  # without MQGMO_FAIL_IF_QUIESCING: it goes on until the very end
-DEFERRED = 524_288  # of a put: it is not answered; the commit of its unit says if it was refused
+LOGICAL_ORDER: Final = 1
+ALL_MESSAGES: Final = 2  # MQGMO_ALL_MSGS_AVAILABLE
+ALL_SEGMENTS: Final = 4  # MQGMO_ALL_SEGMENTS_AVAILABLE
+COMPLETE: Final = 8  # MQGMO_COMPLETE_MSG
+UNDER_CURSOR: Final = 16  # MQGMO_MSG_UNDER_CURSOR, _BROWSE_MSG_UNDER_CURSOR
+LOCK: Final = 32
+UNLOCK: Final = 64
+MATCH_GROUP_SEQ: Final = 128
+MATCH_OFFSET: Final = 256
+BOUNDED: Final = 512  # what is longer than length_max stays on the queue
+RETAIN: Final = 1024  # MQPMO_RETAIN
+WARN_NO_SUBSCRIBERS: Final = 2048  # MQPMO_WARN_IF_NO_SUBS_MATCHED
+IF_PERSISTENT: Final = 4096  # MQGMO_SYNCPOINT_IF_PERSISTENT
+MARK_HANDLE: Final = 8192  # MQGMO_MARK_BROWSE_HANDLE
+MARK_CO_OP: Final = 16_384  # MQGMO_MARK_BROWSE_CO_OP
+UNMARKED: Final = 32_768  # MQGMO_UNMARKED_BROWSE_MSG
+UNMARK_HANDLE: Final = 65_536  # MQGMO_UNMARK_BROWSE_HANDLE
+UNMARK_CO_OP: Final = 131_072  # MQGMO_UNMARK_BROWSE_CO_OP
+THROUGH_QUIESCE: Final = 262_144  # without MQGMO_FAIL_IF_QUIESCING: it goes on until the very end
+DEFERRED: Final = 524_288  # of a put: not answered; the commit of its unit says if it was refused
+
 
 # Which parts of a message's context puts may write, of modes, and a put does write, of options, to
 # be added up (MQOO_, MQPMO_PASS_* and SET_*_CONTEXT; our own numbers). Identity is the user, the
 # accounting token and the identity data; origin is the application, its type and data, and the date
 # and time. MQ's PASS_ALL and SET_ALL are both parts. What a put writes in neither way is that of
 # its connection, whatever its messages say.
-PASS_IDENTITY = 1_048_576
-PASS_ORIGIN = 2_097_152
-SET_IDENTITY = 4_194_304
-SET_ORIGIN = 8_388_608
-SAVE_CONTEXT = 16_777_216  # of modes: the context of what is got last may be passed
-NO_CONTEXT = 33_554_432  # of options
-PASS_CONTEXT = PASS_IDENTITY | PASS_ORIGIN
-SET_CONTEXT = SET_IDENTITY | SET_ORIGIN
-CONTEXT_MODES = PASS_CONTEXT | SET_CONTEXT | SAVE_CONTEXT
-CONTEXT_OPTIONS = PASS_CONTEXT | SET_CONTEXT | NO_CONTEXT
+PASS_IDENTITY: Final = 1_048_576
+PASS_ORIGIN: Final = 2_097_152
+SET_IDENTITY: Final = 4_194_304
+SET_ORIGIN: Final = 8_388_608
+SAVE_CONTEXT: Final = 16_777_216  # of modes: the context of what is got last may be passed
+NO_CONTEXT: Final = 33_554_432  # of options
+PASS_CONTEXT: Final = PASS_IDENTITY | PASS_ORIGIN
+SET_CONTEXT: Final = SET_IDENTITY | SET_ORIGIN
+CONTEXT_MODES: Final = PASS_CONTEXT | SET_CONTEXT | SAVE_CONTEXT
+CONTEXT_OPTIONS: Final = PASS_CONTEXT | SET_CONTEXT | NO_CONTEXT
 
 # What a subscription is to be, to be added up (MQSO_*; our own numbers).
-CREATE = 1
-RESUME = 2
-ALTER = 4
-DURABLE = 8
-MANAGED = 16
-ON_REQUEST = 32  # MQSO_PUBLICATIONS_ON_REQUEST
-NEW_ONLY = 64  # MQSO_NEW_PUBLICATIONS_ONLY
-SET_CORRELATION = 128  # MQSO_SET_CORREL_ID
+CREATE: Final = 1
+RESUME: Final = 2
+ALTER: Final = 4
+DURABLE: Final = 8
+MANAGED: Final = 16
+ON_REQUEST: Final = 32  # MQSO_PUBLICATIONS_ON_REQUEST
+NEW_ONLY: Final = 64  # MQSO_NEW_PUBLICATIONS_ONLY
+SET_CORRELATION: Final = 128  # MQSO_SET_CORREL_ID
 AS_PUBLISHED, AS_QUEUE_SAYS = -3, -1  # in place of a priority: MQPRI_PRIORITY_AS_*
 
 

@@ -6,6 +6,7 @@ This module does not know how a topic is read, nor what a record looks like.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from msgspec import Struct
 
@@ -13,12 +14,12 @@ from adapter.core.contract.message import MessageData
 
 TOPIC, PARTITION, OFFSET = "KafkaTopic", "KafkaPartition", "KafkaOffset"
 """Properties that say where a message was read."""
-NOT_A_MESSAGE = 2110
+NOT_A_MESSAGE: Final = 2110
 """MQRC_FORMAT_ERROR: the record has no value, or headers that are not valid."""
 
-_TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?Z")
-_DAYS_BEFORE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
-_DAY_MS = 86_400_000
+_TIME: Final = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?Z")
+_DAYS_BEFORE: Final = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
+_DAY_MS: Final = 86_400_000
 
 
 class FedMessage(Struct, gc=False):

@@ -8,34 +8,35 @@ makes it a format name. Case does not count. Behind a queue's name may come ;jou
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from msgspec import Struct
 
 from adapter.core.contract.reasons import Reason, Refusal
 
-NAME_LENGTH_MAX = 124
-SUBQUEUE_LENGTH_MAX = 32
-TOPIC_NAME_MAX = 160
+NAME_LENGTH_MAX: Final = 124
+SUBQUEUE_LENGTH_MAX: Final = 32
+TOPIC_NAME_MAX: Final = 160
 """What is left of the 249 characters of a topic's name, where an unusual byte takes four."""
-NAMES_MAX = 64
+NAMES_MAX: Final = 64
 """Queues that one send may go to."""
-TEXT_MAX = NAMES_MAX * 512
-JOURNAL = "journal"
-SYSTEM = "system$"
-DEAD_LETTERS = f"{SYSTEM};deadletter"
-TRANSACTIONAL_DEAD_LETTERS = f"{SYSTEM};deadxact"
-COMPUTER_JOURNAL = f"{SYSTEM};journal"
-SYSTEM_QUEUES = (DEAD_LETTERS, TRANSACTIONAL_DEAD_LETTERS, COMPUTER_JOURNAL)
+TEXT_MAX: Final = NAMES_MAX * 512
+JOURNAL: Final = "journal"
+SYSTEM: Final = "system$"
+DEAD_LETTERS: Final = f"{SYSTEM};deadletter"
+TRANSACTIONAL_DEAD_LETTERS: Final = f"{SYSTEM};deadxact"
+COMPUTER_JOURNAL: Final = f"{SYSTEM};journal"
+SYSTEM_QUEUES: Final = (DEAD_LETTERS, TRANSACTIONAL_DEAD_LETTERS, COMPUTER_JOURNAL)
 
-_PATHS = {
+_PATHS: Final = {
     "deadletter$": DEAD_LETTERS,
     "xactdeadletter$": TRANSACTIONAL_DEAD_LETTERS,
     "journal$": COMPUTER_JOURNAL,
 }
 """How System.Messaging names the queues of a computer."""
-_UNSUPPORTED = ("public=", "private=", "machine=", "dl=", "multicast=", "connector=")
-_UNSUPPORTED_DIRECT = ("http:", "https:", "com:")
-_NAME = re.compile(r'[^\\;+,"\x00-\x1f]+')
+_UNSUPPORTED: Final = ("public=", "private=", "machine=", "dl=", "multicast=", "connector=")
+_UNSUPPORTED_DIRECT: Final = ("http:", "https:", "com:")
+_NAME: Final = re.compile(r'[^\\;+,"\x00-\x1f]+')
 
 
 class FormatName(Struct, frozen=True):

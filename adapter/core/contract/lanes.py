@@ -6,6 +6,8 @@ yet. This module does not know what a lane holds.
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.message import PRIORITY_MAX
 
-LANES = PRIORITY_MAX + 1
+LANES: Final = PRIORITY_MAX + 1

@@ -6,7 +6,7 @@ how a message is encoded, nor where it is kept.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct, structs
 
@@ -15,25 +15,25 @@ from adapter.core.contract.details import Details
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.transmission import Transmission
 
-ID_LENGTH = 24
-NO_ID = bytes(ID_LENGTH)
-GUID_LENGTH = 16
-PRIORITY_AS_QUEUE = -1  # MQPRI_PRIORITY_AS_Q_DEF
-PERSISTENCE_AS_QUEUE = -1
-EXPIRY_UNLIMITED = -1
-PRIORITY_MAX = 9
+ID_LENGTH: Final = 24
+NO_ID: Final = bytes(ID_LENGTH)
+GUID_LENGTH: Final = 16
+PRIORITY_AS_QUEUE: Final = -1  # MQPRI_PRIORITY_AS_Q_DEF
+PERSISTENCE_AS_QUEUE: Final = -1
+EXPIRY_UNLIMITED: Final = -1
+PRIORITY_MAX: Final = 9
 
-DETAILS_WEIGHT = 320
+DETAILS_WEIGHT: Final = 320
 """Its texts and its token are short, and admission keeps them so."""
 
-PROPERTIES_MAX = 1_000
+PROPERTIES_MAX: Final = 1_000
 """More than a rule allows: what has still more is refused before it is taken apart."""
 
 Place = tuple[int, int, int]
 """(-lane, seq, n): ascending order is the order of delivery; n > 0 for non-persistent messages. No
 message ever gets the place of another, not even after a restart."""
 
-TERM_BITS = 24
+TERM_BITS: Final = 24
 """How many of n's bits count in a term before the next terms' numbers are reached: see first_n."""
 
 
@@ -49,7 +49,7 @@ def first_n(term: int) -> int:
 
 
 Property = None | bool | int | float | str | bytes
-PROPERTY_TYPES = (type(None), bool, int, float, str, bytes)
+PROPERTY_TYPES: Final = (type(None), bool, int, float, str, bytes)
 
 
 class MessageData(Struct, array_like=True, gc=False):

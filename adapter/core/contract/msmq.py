@@ -7,27 +7,29 @@ and sort in its order of delivery. This module does not know what a rule makes o
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from adapter.core.contract.bounds import Attributes
 from adapter.core.contract.message import MessageData
 
 # How a queue is opened (MQ_RECEIVE_ACCESS, MQ_SEND_ACCESS, MQ_MOVE_ACCESS, MQ_PEEK_ACCESS).
-RECEIVE_ACCESS = 1
-SEND_ACCESS = 2
-MOVE_ACCESS = 4
-PEEK_ACCESS = 32
+RECEIVE_ACCESS: Final = 1
+SEND_ACCESS: Final = 2
+MOVE_ACCESS: Final = 4
+PEEK_ACCESS: Final = 32
 
 # Where a read begins.
-FIRST = 0  # the first message that is available; without a cursor
-CURRENT = 1  # at the cursor, or the message with the lookup id
-NEXT = 2  # behind the cursor, or behind the message with the lookup id
-PREVIOUS = 3  # before the message with the lookup id
-LAST = 4
-REWINDING = 5  # behind the cursor, or what arrived before the cursor since it was there
+FIRST: Final = 0  # the first message that is available; without a cursor
+CURRENT: Final = 1  # at the cursor, or the message with the lookup id
+NEXT: Final = 2  # behind the cursor, or behind the message with the lookup id
+PREVIOUS: Final = 3  # before the message with the lookup id
+LAST: Final = 4
+REWINDING: Final = 5  # behind the cursor, or what arrived before the cursor since it was there
 
-NO_LOOKUP_ID = -1
-LEVEL_LATEST = 4  # the version of MSMQ that reads queues of other computers in transactions
+NO_LOOKUP_ID: Final = -1
+LEVEL_LATEST: Final = 4  # the version of MSMQ that reads queues of other computers in transactions
 
 
 class MsmqOpen(Struct, array_like=True, tag=36):

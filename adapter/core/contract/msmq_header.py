@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
-TTRQ_DEFAULT_MS = 345_600_000  # four days
+TTRQ_DEFAULT_MS: Final = 345_600_000  # four days
 
 # MQMSG_ACKNOWLEDGMENT_*, to be added up.
-ACKNOWLEDGE_ARRIVAL = 1
-ACKNOWLEDGE_RECEIVE = 2
-ACKNOWLEDGE_NOT_ARRIVED = 4
-ACKNOWLEDGE_NOT_RECEIVED = 8
+ACKNOWLEDGE_ARRIVAL: Final = 1
+ACKNOWLEDGE_RECEIVE: Final = 2
+ACKNOWLEDGE_NOT_ARRIVED: Final = 4
+ACKNOWLEDGE_NOT_RECEIVED: Final = 8
 
 # MQMSG_DEADLETTER, MQMSG_JOURNAL, to be added up.
-DEAD_LETTER = 1
-JOURNAL = 2
+DEAD_LETTER: Final = 1
+JOURNAL: Final = 2
 
 
 class MsmqHeader(Struct, array_like=True, gc=False):

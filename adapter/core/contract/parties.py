@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
 from msgspec import Struct
 
-ORIGIN_LENGTH_MAX = 64
+ORIGIN_LENGTH_MAX: Final = 64
 """Characters of a user and of an application, here and in messages."""
 
 
@@ -41,7 +42,7 @@ class Principal(Struct, frozen=True):
         return self.proof not in (Proof.NONE, Proof.CONTEXT)
 
 
-NOBODY = Principal()
+NOBODY: Final = Principal()
 
 
 class Party(Struct):

@@ -8,11 +8,11 @@ not know subscriptions.
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
-SEPARATOR = "/"
-ONE = "+"
-ANY = "#"
+SEPARATOR: Final = "/"
+ONE: Final = "+"
+ANY: Final = "#"
 
 
 Item = TypeVar("Item")

@@ -88,10 +88,10 @@ def _administrative(command: str, of: str = "{name}") -> Trait:
     return Trait(ALWAYS, is_new_work=True, audit=Audit(command, of))
 
 
-PLAIN = Trait()
-QUESTION = Trait(is_question=True)
-OPENING = Trait(opens=True)
-ON_CONVERSATION = Trait(in_unit=True)
+PLAIN: Final = Trait()
+QUESTION: Final = Trait(is_question=True)
+OPENING: Final = Trait(opens=True)
+ON_CONVERSATION: Final = Trait(in_unit=True)
 
 TRAITS: Final[dict[type, Trait]] = {
     c.SessionOpen: PLAIN,

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import takewhile
+from typing import Final
 
 from msgspec import Struct
 
-KEPT = 1_000
+KEPT: Final = 1_000
 """Events of a kind that a program may still ask for."""
 
 

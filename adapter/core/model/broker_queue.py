@@ -8,6 +8,8 @@ not know what a verb of Service Broker means.
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from adapter.core.attributes.broker import BrokerAttributes
@@ -15,10 +17,10 @@ from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.model.conversations import ConversationGroups, Endpoint, row_of
 from adapter.core.model.queue import LocalQueue
 
-PREFIX = "broker$\\"
-HELD = ";held"
-RETAINED = ";retained"
-LANE = 0
+PREFIX: Final = "broker$\\"
+HELD: Final = ";held"
+RETAINED: Final = ";retained"
+LANE: Final = 0
 
 
 class ReaderActivity(Struct):

@@ -28,7 +28,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from adapter.core.contract.broker import DIALOG_TIMER, ERROR
 from adapter.core.contract.broker_header import BrokerHeader
@@ -38,14 +38,14 @@ from adapter.core.model.waiters import Waiter
 OPEN, ENDED, BROKEN = 0, 1, 2
 """What is known of the far side: it has ended the conversation, or has ended it with an error."""
 
-_SEQ_BITS = 56
-_ERRORS_FIRST = -(1 << 60)
-_TIMERS_FIRST = -(1 << 61)
+_SEQ_BITS: Final = 56
+_ERRORS_FIRST: Final = -(1 << 60)
+_TIMERS_FIRST: Final = -(1 << 61)
 
-SWEEP_AT = 64
+SWEEP_AT: Final = 64
 """Entries of a heap before it is made anew."""
 
-NAMES_KEPT = 1_000
+NAMES_KEPT: Final = 1_000
 """Names to be shared, however few endpoints there are."""
 
 Next = tuple[int, int, bytes]

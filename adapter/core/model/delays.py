@@ -27,24 +27,25 @@ import heapq
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from adapter.core.contract.message import MessageData, Place
 
-DELAY_MAX_MS = 100 * 999_999_999
+DELAY_MAX_MS: Final = 100 * 999_999_999
 """As long as a message may live: 3 years."""
-CLASSES_MS = tuple(
+CLASSES_MS: Final = tuple(
     1_000 * seconds
     for seconds in (10, 60, 600, 3_600, 6 * 3_600, 86_400, 7 * 86_400, 30 * 86_400, 365 * 86_400)
 )
 """Delays up to each are of its class; what is longer is of the last."""
 
-_LANE_MAX = 9
+_LANE_MAX: Final = 9
 _PRIORITY_BITS, _SEQ_BITS, _LANE_BITS, _BUCKET_BITS, _FAR_BITS = 4, 40, 4, 16, 26
-_TIME_AT = _PRIORITY_BITS + _SEQ_BITS + _LANE_BITS
-_SEQ = (1 << _SEQ_BITS) - 1
-_WHERE = (1 << _TIME_AT) - 1
-_LOW = (1 << _TIME_AT + _BUCKET_BITS) - 1
-_SWEEP_AT = 1_024
+_TIME_AT: Final = _PRIORITY_BITS + _SEQ_BITS + _LANE_BITS
+_SEQ: Final = (1 << _SEQ_BITS) - 1
+_WHERE: Final = (1 << _TIME_AT) - 1
+_LOW: Final = (1 << _TIME_AT + _BUCKET_BITS) - 1
+_SWEEP_AT: Final = 1_024
 
 Entry = tuple[int, Place, int]
 """When it is due (ms), its place on DELAYED_QUEUE, its priority. They sort as they are released."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from adapter.core.contract.message import Place
 from adapter.core.model.waiters import Waiter
 
-SWEEP_AT = 1_024
+SWEEP_AT: Final = 1_024
 """Entries of a heap before it is looked through for what is over."""
 
 EntryT = TypeVar("EntryT", bound=tuple[Any, ...])

@@ -10,6 +10,7 @@ what a get asks for.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ from adapter.core.contract.message import NO_ID, MessageData, Place, Stored, pos
 from adapter.core.contract.ranges import Ranges
 from adapter.core.model.views import View, Watch
 
-NAME = "groups"
+NAME: Final = "groups"
 
 
 class Parts(Struct):

@@ -10,7 +10,7 @@ what an id or a view is for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from adapter.core.contract.message import Stored
 from adapter.core.contract.pages import PageNeeded
@@ -20,7 +20,7 @@ from adapter.core.model.places import Places
 from adapter.core.model.views import Watch
 
 AnyWatch = TypeVar("AnyWatch", bound=Watch)
-WATCHES_MAX = 64
+WATCHES_MAX: Final = 64
 """Each message that comes or goes is shown to each of them. The one not used for longest goes."""
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Final
 
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.message import Place, Stored
@@ -27,10 +28,10 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.ranges import Ranges, spans_of
 from adapter.core.model.places import Places
 
-EXPIRY_BUCKET_MS = 60_000
+EXPIRY_BUCKET_MS: Final = 60_000
 """How coarsely the ends of paged-out messages are known; when one is met, its end is exact."""
 
-LOOKED_AT = 64
+LOOKED_AT: Final = 64
 """Messages of a lane that are looked at to find its lowest seq and n: asked for often."""
 
 

@@ -7,11 +7,12 @@ length of the pattern times that of the text.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
-TEXT_MAX = 32_768
+TEXT_MAX: Final = 32_768
 """Longer texts match no pattern: a message must not keep a queue busy."""
 
-_ANY_ONE = ""
+_ANY_ONE: Final = ""
 """In a piece: any character."""
 
 Piece = list[str]

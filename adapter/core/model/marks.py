@@ -6,9 +6,11 @@ nothing. This module does not know when a mark ends.
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.message import Place
 
-MARKS_MAX = 10_000
+MARKS_MAX: Final = 10_000
 """Of a queue: a browse for what is not marked passes over those that are. The oldest go first."""
 
 

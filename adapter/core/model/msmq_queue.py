@@ -7,14 +7,14 @@ what a verb of MSMQ means.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from adapter.core.attributes.msmq import PRIORITY_HIGHEST, MsmqAttributes
 from adapter.core.contract.format_names import JOURNAL, SYSTEM
 from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.model.queue import LocalQueue
 
-SEQ_BITS = 56
+SEQ_BITS: Final = 56
 
 
 def lookup_id_of(place: Place) -> int:

@@ -18,23 +18,24 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable
+from typing import Final
 from zlib import crc32
 
-BUCKET_BITS = 12
+BUCKET_BITS: Final = 12
 """A million messages are 250 in a bucket: little to move when one is added among them."""
-SEQ_BITS = 40
-LANE_BITS = 8
-LANES_MAX = 1 << LANE_BITS
-HASH_BITS = 16
+SEQ_BITS: Final = 40
+LANE_BITS: Final = 8
+LANES_MAX: Final = 1 << LANE_BITS
+HASH_BITS: Final = 16
 """With those of the bucket 28: of a million messages, one in 268 shares its hash with another."""
-PLACE_BITS = SEQ_BITS + LANE_BITS
-STALE_MAX = 2
-FEW = 1 << BUCKET_BITS
+PLACE_BITS: Final = SEQ_BITS + LANE_BITS
+STALE_MAX: Final = 2
+FEW: Final = 1 << BUCKET_BITS
 """So many entries may be there in any case."""
-_BUCKET = (1 << BUCKET_BITS) - 1
-_SEQ = (1 << SEQ_BITS) - 1
-_LANE = LANES_MAX - 1
-_HASH = (1 << HASH_BITS) - 1
+_BUCKET: Final = (1 << BUCKET_BITS) - 1
+_SEQ: Final = (1 << SEQ_BITS) - 1
+_LANE: Final = LANES_MAX - 1
+_HASH: Final = (1 << HASH_BITS) - 1
 
 Paged = tuple[int, int]
 """(lane, seq)."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from operator import attrgetter
+from typing import Final
 
 from adapter.core.contract.message import Place, Stored
 
-_COMPACT_AT = 512  # taken slots kept in front of the head before they are cut off
+_COMPACT_AT: Final = 512  # taken slots kept in front of the head before they are cut off
 
 _place = attrgetter("place")
 

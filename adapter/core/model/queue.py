@@ -8,7 +8,7 @@ what a verb means.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,7 +18,7 @@ from adapter.core.contract.message import MessageData, Stored
 from adapter.core.model.delays import Delays, class_of
 from adapter.core.model.store import PRIORITIES, Store
 
-ID_FIELDS = ("message_id", "correlation_id", "group_id")
+ID_FIELDS: Final = ("message_id", "correlation_id", "group_id")
 
 
 class Opens:

@@ -5,7 +5,7 @@ This module does not know what kinds do.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from adapter.core.attributes import broker, msmq
 from adapter.core.attributes.queue import QueueAttributes
@@ -13,7 +13,7 @@ from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
 
-NOT_OF_MQ = {
+NOT_OF_MQ: Final = {
     MsmqQueue: "it is a queue of MSMQ; use adapter.msmq",
     BrokerQueue: "it is a queue of Service Broker; use adapter.servicebroker",
 }

@@ -7,6 +7,8 @@ module does not know what follows from a reference.
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from adapter.core.attributes import broker as kinds
@@ -14,7 +16,7 @@ from adapter.core.model.broker_queue import key_of
 
 Reference = tuple[str, ...]
 """A kind of object, and what is referred to."""
-_NOTHING: dict[str, Struct] = {}
+_NOTHING: Final[dict[str, Struct]] = {}
 
 
 class References:

@@ -6,23 +6,25 @@ core.rules.messages.report.
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
 from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData, Stored
 
 # MQMD.Report, as MQ numbers it. A kind's two bits above its own ask for 100 bytes, or for all.
-EXCEPTION = 0x0100_0000
-EXPIRATION = 0x0020_0000
-CONFIRM_ON_ARRIVAL = 0x0100
-CONFIRM_ON_DELIVERY = 0x0800
-POSITIVE_ACTION = 0x0001
-NEGATIVE_ACTION = 0x0002
-PASS_MESSAGE_ID = 0x0080
-PASS_CORRELATION_ID = 0x0040
-DISCARD = 0x0800_0000
-PASS_DISCARD_AND_EXPIRY = 0x4000
-ASKS = (
+EXCEPTION: Final = 0x0100_0000
+EXPIRATION: Final = 0x0020_0000
+CONFIRM_ON_ARRIVAL: Final = 0x0100
+CONFIRM_ON_DELIVERY: Final = 0x0800
+POSITIVE_ACTION: Final = 0x0001
+NEGATIVE_ACTION: Final = 0x0002
+PASS_MESSAGE_ID: Final = 0x0080
+PASS_CORRELATION_ID: Final = 0x0040
+DISCARD: Final = 0x0800_0000
+PASS_DISCARD_AND_EXPIRY: Final = 0x4000
+ASKS: Final = (
     EXCEPTION
     | EXPIRATION
     | CONFIRM_ON_ARRIVAL
@@ -32,9 +34,9 @@ ASKS = (
 )
 """What needs a queue to reply to."""
 
-FEEDBACK = {EXPIRATION: 258, CONFIRM_ON_ARRIVAL: 259, CONFIRM_ON_DELIVERY: 260}
+FEEDBACK: Final = {EXPIRATION: 258, CONFIRM_ON_ARRIVAL: 259, CONFIRM_ON_DELIVERY: 260}
 REQUEST, REPORT = 1, 4  # MQMT_REQUEST, MQMT_REPORT
-DATA_LENGTH = 100
+DATA_LENGTH: Final = 100
 
 
 class MsmqExpiry(Struct):

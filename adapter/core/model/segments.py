@@ -5,6 +5,8 @@ It knows messages and no queue: how long a segment may be is said by others.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from adapter.core.contract.details import (
@@ -16,7 +18,7 @@ from adapter.core.contract.details import (
 from adapter.core.contract.message import NO_ID, Delivered, MessageData, Stored, delivered
 from adapter.core.model.groups import is_in_group
 
-STEP = 16
+STEP: Final = 16
 """Segments but the last one have a multiple of this many bytes, as MQ's have."""
 
 

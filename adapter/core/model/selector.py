@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from operator import not_
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -23,18 +23,18 @@ from adapter.core.contract.message import MessageData
 from adapter.core.model.like import like
 from adapter.core.mq_layouts.mqmd import FIELDS
 
-TEXT_MAX = 10_240
+TEXT_MAX: Final = 10_240
 """MQ's bound on a selection string (MQ_SELECTOR_LENGTH)."""
-NODES_MAX = 300
+NODES_MAX: Final = 300
 """Each costs about a microsecond for every message that comes."""
-NESTED_MAX = 50
+NESTED_MAX: Final = 50
 """Far beyond what people write, and what Python's stack bears."""
 
 Value = Any
 Evaluate = Callable[[MessageData], Value]
 Fits = Callable[[MessageData], bool]
 
-_TOKEN = re.compile(
+_TOKEN: Final = re.compile(
     r"""\s*(?:
     (?P<number>0[xX][0-9a-fA-F]+ | (?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)
     | (?P<text>'(?:[^']|'')*')
@@ -44,7 +44,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_WORDS = frozenset(
+_WORDS: Final = frozenset(
     ("AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ESCAPE", "IS", "NULL", "TRUE", "FALSE")
 )
 _ANY, _NUMBER, _TEXT, _TRUTH, _BYTES = "value", "number", "text", "condition", "bytes"
@@ -339,7 +339,7 @@ def _of_known(evaluate: Evaluate, judge: Callable[[Any], bool]) -> Evaluate:
     return judged
 
 
-_COMPARE: dict[str, Callable[[Value, Value], bool]] = {
+_COMPARE: Final[dict[str, Callable[[Value, Value], bool]]] = {
     "=": lambda a, b: a == b,
     "<>": lambda a, b: a != b,
     "<": lambda a, b: a < b,
@@ -370,7 +370,7 @@ def _comparison(sign: str, left: Node, right: Node) -> Evaluate:
     return compared
 
 
-_CALCULATE: dict[str, Callable[[Value, Value], Value]] = {
+_CALCULATE: Final[dict[str, Callable[[Value, Value], Value]]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,

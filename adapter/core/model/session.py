@@ -7,12 +7,16 @@ command sent again is answered and never executed twice.
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.message import weight
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.results import Messages, Result
 
-WINDOW = 1024  # numbered commands a client may have unseen: bounds what is kept for it
-UNIT_RANGES_MAX = 1000  # gaps remembered among committed units, before the oldest are forgotten
+WINDOW: Final = 1024
+"""Numbered commands a client may have unseen: bounds what is kept for it."""
+UNIT_RANGES_MAX: Final = 1000
+"""Gaps remembered among committed units, before the oldest are forgotten."""
 
 
 class Session:

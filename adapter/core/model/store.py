@@ -23,6 +23,7 @@ This module does not know what a verb means, nor any attribute of a queue.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.commands import Request
@@ -34,7 +35,7 @@ from adapter.core.model.lane import Lane
 from adapter.core.model.marks import Marks
 from adapter.core.model.paged_index import LANES_MAX
 
-PRIORITIES = PRIORITY_MAX + 1
+PRIORITIES: Final = PRIORITY_MAX + 1
 
 
 class Store:

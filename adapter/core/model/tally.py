@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -150,7 +150,7 @@ class Tally:
         self.told.pop(record.name, None)
 
 
-COUNT: dict[type, Callable[[Tally, Any], None]] = {
+COUNT: Final[dict[type, Callable[[Tally, Any], None]]] = {
     r.UnitCommitted: Tally.committed,
     r.MessagesDiscarded: Tally.discarded,
     r.QueuePurged: Tally.purged,

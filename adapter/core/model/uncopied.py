@@ -7,8 +7,9 @@ falls when they say up to which entry everything is copied.
 from __future__ import annotations
 
 from collections import deque
+from typing import Final
 
-MESSAGE_BYTES = 512
+MESSAGE_BYTES: Final = 512
 """What a message takes at least beside its body."""
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from adapter.core.contract.message import MessageData, Place, Stored
 from adapter.core.contract.pages import PageNeeded
@@ -25,7 +26,7 @@ from adapter.core.model.lane import Lane
 from adapter.core.model.paged_index import LANES_MAX
 from adapter.core.model.places import Places
 
-START: Place = (-LANES_MAX, 0, 0)
+START: Final[Place] = (-LANES_MAX, 0, 0)
 """Before every message."""
 
 

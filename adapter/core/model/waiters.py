@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Hashable, Iterator
+from typing import Final
 
 from adapter.core.contract.commands import Command, Request
 from adapter.core.model.handles import QueueHandle
@@ -51,7 +52,7 @@ class Waiter:
         self.ended = False
 
 
-_NOBODY: dict[int, Waiter] = {}
+_NOBODY: Final[dict[int, Waiter]] = {}
 
 
 class Waiters:

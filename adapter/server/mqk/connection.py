@@ -11,7 +11,7 @@ import asyncio
 import socket
 import time
 from collections import deque
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 import structlog
 
@@ -24,7 +24,7 @@ from adapter.server.mqk.progress import ClientProgress
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming, ProtocolState, ServerSession
 
-WRITE_HIGH_BYTES = 1024 * 1024
+WRITE_HIGH_BYTES: Final = 1024 * 1024
 """Unread replies at which no more of a client's requests are executed, nor replies encoded."""
 
 log = structlog.get_logger("mqk.listener")

@@ -8,6 +8,7 @@ when one is rolled back.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from msgspec import structs
 
@@ -32,7 +33,7 @@ from adapter.core.rules.broker.headers import message_of
 from adapter.core.rules.broker.poison import end_committed
 from adapter.core.rules.messages.plan import Plan
 
-DUE_PER_TICK = 500
+DUE_PER_TICK: Final = 500
 
 
 def on_commit(

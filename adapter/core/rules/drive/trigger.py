@@ -8,6 +8,8 @@ trigger message. core.rules.drive.trigger_conditions says when a trigger message
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.attributes.objects import ProcessAttributes
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
 from adapter.core.contract.message import NO_ID, MessageData
@@ -22,8 +24,8 @@ from adapter.core.mq_layouts.trigger_message import TriggerFields
 from adapter.core.rules.drive.trigger_conditions import Situation, way
 from adapter.core.rules.messages.plan import Plan, dead_letter_queue
 
-LOST = "trigger_message_lost"
-NO_PROCESS = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
+LOST: Final = "trigger_message_lost"
+NO_PROCESS: Final = ProcessAttributes(appl_type=trigger_message.APPL_TYPE_UNKNOWN)
 """For a transmission queue, where TriggerData may name a channel (condition 5)."""
 
 

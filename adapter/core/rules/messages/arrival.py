@@ -6,6 +6,8 @@ came before, nor how a message travels.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from adapter.core.contract.arrivals import Arrival
@@ -19,9 +21,9 @@ from adapter.core.rules.messages import put
 from adapter.core.rules.messages.plan import Plan, dead_letter_queue
 from adapter.core.rules.network import routes
 
-INVALID = 2110
+INVALID: Final = 2110
 """MQRC_FORMAT_ERROR: what came is no message."""
-LATER = (Reason.MESSAGE_TOO_LONG, Reason.PERSISTENT_NOT_ALLOWED)
+LATER: Final = (Reason.MESSAGE_TOO_LONG, Reason.PERSISTENT_NOT_ALLOWED)
 """Said of a queue, and not of the message."""
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Final
 
 import msgspec
 
@@ -35,7 +36,7 @@ from adapter.core.rules.messages.unit import Gets
 from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import matching
 
-MOVED_BYTES = 4 * 1024 * 1024
+MOVED_BYTES: Final = 4 * 1024 * 1024
 """What one record moves, or one message: what is left is moved by the next."""
 
 

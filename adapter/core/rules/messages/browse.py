@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.commands import (
     BOUNDED,
     BROWSE,
@@ -30,7 +32,7 @@ from adapter.core.rules.messages.get import (
 from adapter.core.rules.primitives import cursor, groups, marks, matching, selection, waiting
 from adapter.core.rules.primitives.decision import Decision, handle_of
 
-BROWSE_OPTIONS = matching.BROWSE_OPTIONS | marks.OPTIONS
+BROWSE_OPTIONS: Final = matching.BROWSE_OPTIONS | marks.OPTIONS
 
 
 def decide_browse(qm: QueueManager, request: Request, command: Browse) -> Decision:

@@ -9,6 +9,8 @@ know where a message goes.
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.commands import (
     CONTEXT_OPTIONS,
     NO_CONTEXT,
@@ -32,7 +34,7 @@ from adapter.core.model.handles import QueueHandle, TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.primitives.decision import connection_of
 
-REQUIRED = (
+REQUIRED: Final = (
     (SET_ORIGIN, SET_ORIGIN, Reason.NOT_OPEN_FOR_SET_ALL),
     (SET_IDENTITY, SET_IDENTITY, Reason.NOT_OPEN_FOR_SET_IDENTITY),
     (PASS_ORIGIN, PASS_ORIGIN | SET_ORIGIN, Reason.NOT_OPEN_FOR_PASS_ALL),

@@ -10,6 +10,7 @@ release. This module does not know how a delay is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
@@ -28,16 +29,16 @@ from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import removal_of, taken_from
 from adapter.core.rules.primitives import parking
 
-MISSING = "delayed_message_missing"
-BYTES_PER_STEP = 4 * 1024 * 1024
+MISSING: Final = "delayed_message_missing"
+BYTES_PER_STEP: Final = 4 * 1024 * 1024
 """As limits.released_per_step, for the same reason."""
-PAGE = 100
+PAGE: Final = 100
 """Messages read at a time: those that were put together are often due together."""
-LOOK_AGAIN_MS = 1_000
+LOOK_AGAIN_MS: Final = 1_000
 """After a page was asked for, in case it did not come, or while a topic cannot be written."""
-MISSING_AGAIN_MS = 60_000
+MISSING_AGAIN_MS: Final = 60_000
 """After a message was not on its topic: the operator may bring the topic back."""
-PER_RECORD = 20_000
+PER_RECORD: Final = 20_000
 """Messages in a record of a snapshot, which stays far below what a topic takes."""
 
 

@@ -7,6 +7,8 @@ is held until then. This module does not know from where a page is read.
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract.commands import COMPLETE, ClaimBatch, ReadBatches, Request
 from adapter.core.contract.message import Stored
@@ -23,7 +25,7 @@ from adapter.core.rules.messages import report
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision
 
-LOOK_AGAIN_MS = 1_000
+LOOK_AGAIN_MS: Final = 1_000
 """After a page of expired messages was asked for, in case it did not come."""
 
 

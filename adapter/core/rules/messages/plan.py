@@ -20,6 +20,8 @@ This module does not know which messages a verb puts, nor what a report looks li
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.message import MessageData, weight
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, OutcomeOf, Record, Verb
@@ -42,7 +44,7 @@ from adapter.core.rules.messages.unit import Gets, Puts, commit_records
 from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import naming, parking, staging, trigger_events
 
-REPORT_LOST = "report_lost"
+REPORT_LOST: Final = "report_lost"
 
 
 class Plan:

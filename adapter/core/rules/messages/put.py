@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from adapter.core.attributes.objects import RemoteAttributes
 from adapter.core.contract.commands import CONTEXT_OPTIONS, DEFERRED, OUTPUT, Put, Request
@@ -42,23 +43,23 @@ from adapter.core.rules.primitives.decision import (
     session_of,
 )
 
-PRIORITY_ASKED_MAX = 2**31 - 1
+PRIORITY_ASKED_MAX: Final = 2**31 - 1
 """What is higher than any is put at the highest there is, with a warning."""
-EXPIRY_MAX_MS = 100 * 999_999_999  # MQMD.Expiry: nine digits of tenths of a second
-MESSAGE_TYPES = (1, 2, 4, 8)  # MQMT_REQUEST, _REPLY, _REPORT, _DATAGRAM
-MESSAGE_TYPE_APPLICATION = range(65_536, 1_000_000_000)  # MQMT_APPL_FIRST to _LAST
-GROUP_SEQ_MAX = 999_999_999
-PROPERTIES_MAX = 256
-MESSAGES_PER_PUT_MAX = 10_000
-FORMAT_LENGTH = 8
-TEXT_LENGTHS = (
+EXPIRY_MAX_MS: Final = 100 * 999_999_999  # MQMD.Expiry: nine digits of tenths of a second
+MESSAGE_TYPES: Final = (1, 2, 4, 8)  # MQMT_REQUEST, _REPLY, _REPORT, _DATAGRAM
+MESSAGE_TYPE_APPLICATION: Final = range(65_536, 1_000_000_000)  # MQMT_APPL_FIRST to _LAST
+GROUP_SEQ_MAX: Final = 999_999_999
+PROPERTIES_MAX: Final = 256
+MESSAGES_PER_PUT_MAX: Final = 10_000
+FORMAT_LENGTH: Final = 8
+TEXT_LENGTHS: Final = (
     ("format", FORMAT_LENGTH),
     ("reply_to", 48),
     ("reply_to_queue_manager", 48),
     ("user", ORIGIN_LENGTH_MAX),
     ("application", ORIGIN_LENGTH_MAX),
 )
-NUMBERS = ("report", "feedback", "encoding", "ccsid")
+NUMBERS: Final = ("report", "feedback", "encoding", "ccsid")
 NATIVE, UTF_8 = 546, 1208  # what a message says of its numbers and texts, if nothing is said
 
 

@@ -6,6 +6,8 @@ was one of its own: one mechanism, applied live and on replay.
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.backout import THRESHOLD_REACHED
 from adapter.core.contract.commands import AskOutcome, Backout, Begin, Commit, Request, Touch
@@ -54,7 +56,7 @@ from adapter.core.rules.primitives.decision import (
     session_of,
 )
 
-DISCARDED_PER_RECORD = 20_000  # so that a record stays far below what the ledger takes
+DISCARDED_PER_RECORD: Final = 20_000  # so that a record stays far below what the ledger takes
 
 Puts = list[tuple[LocalQueue, MessageData]]
 Gets = list[tuple[LocalQueue, Stored]]

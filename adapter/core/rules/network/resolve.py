@@ -7,6 +7,8 @@ handles are counted.
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from adapter.core.attributes.objects import AliasAttributes
@@ -24,7 +26,7 @@ from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import naming
 from adapter.core.rules.primitives.decision import check_of_mq
 
-DYNAMIC_NAME = "MQK.*"
+DYNAMIC_NAME: Final = "MQK.*"
 """For a program that gives no name (MQOD.DynamicQName)."""
 
 
@@ -119,7 +121,7 @@ def make(qm: QueueManager, model: ModelAttributes, wanted: str) -> Found:
     return Found(queue, None, [record], is_made=True, made={name: queue})
 
 
-DEFAULTS = without_dates(QueueAttributes())
+DEFAULTS: Final = without_dates(QueueAttributes())
 
 
 def _name(qm: QueueManager, wanted: str) -> tuple[str, bool]:

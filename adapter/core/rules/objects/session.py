@@ -5,6 +5,8 @@ A session that is unknown or has expired gets "outcome unknown", never a second 
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.commands import Request, SessionOpen, SessionResume
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record, SessionExpired, SessionOpened
@@ -21,7 +23,7 @@ from adapter.core.rules.primitives.decision import (
     session_of,
 )
 
-NUMBER_MAX = 2**63 - 1
+NUMBER_MAX: Final = 2**63 - 1
 """What the ledger can hold; the other half of 64 bits names units of their own."""
 
 

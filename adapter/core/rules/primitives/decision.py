@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import OutcomeOf, OutcomeRecorded, Record
@@ -15,13 +17,13 @@ from adapter.core.model.queue_kinds import why_not_of_mq
 from adapter.core.model.session import Session
 from adapter.core.model.topics import SubscriptionState
 
-UNIT_ID_LENGTH = 24
-SESSION_ID_LENGTH = 16
-OWN_UNIT = 1 << 63
+UNIT_ID_LENGTH: Final = 24
+SESSION_ID_LENGTH: Final = 16
+OWN_UNIT: Final = 1 << 63
 """Marks, in a unit id, the number of a command that is a unit by itself."""
 
 
-TEXT_MAX = 300
+TEXT_MAX: Final = 300
 """Longer than any sentence of core; an invalid name may have millions of letters."""
 
 

@@ -8,13 +8,13 @@ and give its values themselves.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, KINDS, WITH_QUEUE_NAMES
 from adapter.core.attributes.queue import MQ_DEFAULTS
 from adapter.core.model.manager import QueueManager
 
-ITS_OWN = "description"
+ITS_OWN: Final = "description"
 """Describes the default object, and no other."""
 
 

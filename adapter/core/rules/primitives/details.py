@@ -5,6 +5,8 @@ It knows the fields of one message, and not what groups and segments mean on a q
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.details import (
     FLAGS,
     LAST_SEGMENT,
@@ -18,8 +20,8 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.destination import Destination
 
-TEXT_LENGTHS = (("identity_data", 32), ("origin_data", 4), ("put_date_time", 16))
-NUMBERS = ("appl_type", "original_length", "priority_asked")
+TEXT_LENGTHS: Final = (("identity_data", 32), ("origin_data", 4), ("put_date_time", 16))
+NUMBERS: Final = ("appl_type", "original_length", "priority_asked")
 
 
 def check(queue: Destination, message: MessageData, details: Details) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.manager import QueueManager
 
-STOPPED = "queue_manager_stopped"
+STOPPED: Final = "queue_manager_stopped"
 """The last record of an owner that was stopped: the next start need not wait for it."""
 
 

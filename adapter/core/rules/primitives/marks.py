@@ -7,6 +7,8 @@ when it is taken away; and the set's marks when the queue manager's mark_interva
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Stored, delivered
 from adapter.core.contract.reasons import Reason, Refusal
@@ -18,10 +20,10 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.primitives import matching
 from adapter.core.rules.primitives.decision import Decision
 
-MARKING = c.MARK_HANDLE | c.MARK_CO_OP
-UNMARKING = c.UNMARK_HANDLE | c.UNMARK_CO_OP
-OPTIONS = MARKING | UNMARKING | c.UNMARKED
-FOR_EVER = -1
+MARKING: Final = c.MARK_HANDLE | c.MARK_CO_OP
+UNMARKING: Final = c.UNMARK_HANDLE | c.UNMARK_CO_OP
+OPTIONS: Final = MARKING | UNMARKING | c.UNMARKED
+FOR_EVER: Final = -1
 
 
 def check(handle: QueueHandle, command: c.Browse) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from typing import Final
 
 from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.commands import (
@@ -34,15 +35,15 @@ from adapter.core.model.queue import ID_FIELDS, LocalQueue
 from adapter.core.model.selector import TEXT_MAX, Fits, SelectorError, parse
 from adapter.core.model.views import START, Selected, View
 
-MATCH = MATCH_GROUP_SEQ | MATCH_OFFSET
-WHOLE = LOGICAL_ORDER | ALL_MESSAGES | ALL_SEGMENTS | COMPLETE
-BROWSE_OPTIONS = WHOLE | MATCH | UNDER_CURSOR | LOCK | UNLOCK | BOUNDED | THROUGH_QUIESCE
-GET_OPTIONS = WHOLE | MATCH | UNDER_CURSOR | BOUNDED | IF_PERSISTENT | THROUGH_QUIESCE
+MATCH: Final = MATCH_GROUP_SEQ | MATCH_OFFSET
+WHOLE: Final = LOGICAL_ORDER | ALL_MESSAGES | ALL_SEGMENTS | COMPLETE
+BROWSE_OPTIONS: Final = WHOLE | MATCH | UNDER_CURSOR | LOCK | UNLOCK | BOUNDED | THROUGH_QUIESCE
+GET_OPTIONS: Final = WHOLE | MATCH | UNDER_CURSOR | BOUNDED | IF_PERSISTENT | THROUGH_QUIESCE
 
-GET_MAX = 10_000
+GET_MAX: Final = 10_000
 """Messages that a get or a browse asks for."""
-SELECTION = "selection"
-SELECTIONS_MAX = 48
+SELECTION: Final = "selection"
+SELECTIONS_MAX: Final = 48
 """Different ones that handles of one queue have: each message that comes is shown to each."""
 
 Ids = list[tuple[str, bytes]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
 from adapter.core.attributes.objects import WITH_QUEUE_NAMES
 from adapter.core.attributes.table import NAME_LENGTH_MAX, Table, problem_with
@@ -18,7 +18,7 @@ from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.queue_kinds import why_not_of_mq
 
-PATTERN_LENGTH_MAX = 2 * NAME_LENGTH_MAX
+PATTERN_LENGTH_MAX: Final = 2 * NAME_LENGTH_MAX
 """Room for [...] and for stars; a pattern of a megabyte would take minutes to understand."""
 
 

@@ -7,6 +7,8 @@ This module does not know what a topic is, nor how it is found out that it canno
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason, Refusal
@@ -14,10 +16,10 @@ from adapter.core.contract.records import EventRaised, Record
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 
-PARKED = "queue_parked"
-RESUMED = "queue_resumed"
-BEHIND = "copies_behind"
-CAUGHT_UP = "copies_caught_up"
+PARKED: Final = "queue_parked"
+RESUMED: Final = "queue_resumed"
+BEHIND: Final = "copies_behind"
+CAUGHT_UP: Final = "copies_caught_up"
 
 
 def set_parked(qm: QueueManager, found: dict[str, ParkedQueue], now_ms: int) -> list[Record]:

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Final
 
 from adapter.core.contract.commands import COMPLETE, Browse, Get
 from adapter.core.contract.message import Place, Stored, weight
@@ -39,7 +40,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.views import START
 from adapter.core.rules.primitives import groups, matching
 
-BYTES_MAX = 8 * 1024 * 1024
+BYTES_MAX: Final = 8 * 1024 * 1024
 """An answer ends before it passes this, descriptors and properties included: it is one frame."""
 
 

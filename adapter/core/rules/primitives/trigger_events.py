@@ -6,7 +6,7 @@ does not know the conditions.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.contract.message import MessageData
@@ -15,7 +15,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.trigger_event import TriggerEvent
 from adapter.core.model.unit import UnitOfWork
 
-EVENT_ATTRIBUTES = frozenset(
+EVENT_ATTRIBUTES: Final = frozenset(
     name for name, row in QUEUE_ATTRIBUTES.items() if row.attribute.is_trigger_event
 )
 

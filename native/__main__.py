@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import sysconfig
@@ -70,11 +71,11 @@ def copy() -> None:
 def open_for_subclasses(path: Path, name: str) -> None:
     """Let classes that are not compiled inherit from a class, in the copy."""
     text = path.read_text(encoding="utf-8")
-    before, found, after = text.partition(f"\nclass {name}:")
+    found = re.search(rf"\nclass {name}[:(]", text)
     assert found, f"{path} has no class {name}"
-    before = before.replace(FUTURE, MARK, 1)
+    before, after = text[: found.start()].replace(FUTURE, MARK, 1), text[found.start() :]
     mark = "\n@mypyc_attr(allow_interpreted_subclasses=True)"
-    path.write_text(before + mark + found + after, encoding="utf-8")
+    path.write_text(before + mark + after, encoding="utf-8")
 
 
 def build(modules: list[str], optimize: str) -> None:

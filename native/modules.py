@@ -16,7 +16,10 @@ HOT = (
     "adapter/core/contract/pages.py",
     "adapter/core/contract/ranges.py",
     "adapter/core/contract/replies.py",
+    "adapter/core/contract/request.py",
+    "adapter/core/contract/traits.py",
     "adapter/core/dispatch.py",
+    "adapter/core/inputs.py",
     "adapter/core/model/*.py",
     "adapter/core/rules/broker/commit.py",
     "adapter/core/rules/drive/serving.py",
@@ -35,6 +38,7 @@ HOT = (
     "adapter/ledger/kafka.py",
     "adapter/ledger/term.py",
     "adapter/owner/appends.py",
+    "adapter/owner/calls.py",
     "adapter/owner/clock.py",
     "adapter/owner/lone_client.py",
     "adapter/owner/loop.py",
@@ -71,6 +75,7 @@ C_WORDS = frozenset(
 """With the underscore that mypyc puts before an attribute they are words of C."""
 SUBCLASSED = {
     "adapter/core/model/store.py": "Store",
+    "adapter/owner/clock.py": "Clock",
     "adapter/owner/loop.py": "OwnerLoop",
     "adapter/server/connections.py": "ClientConnections",
 }

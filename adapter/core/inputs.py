@@ -20,7 +20,7 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Party
 
 
-class Now(Struct, frozen=True, gc=False):
+class Now:
     """When an input comes.
 
     time_ms: the time of day, which may be set ahead or back. elapsed_ms: what a monotonic clock
@@ -28,9 +28,12 @@ class Now(Struct, frozen=True, gc=False):
     causes.
     """
 
-    time_ms: int
-    elapsed_ms: int
-    entry_n: int
+    __slots__ = ("elapsed_ms", "entry_n", "time_ms")
+
+    def __init__(self, time_ms: int, elapsed_ms: int, entry_n: int) -> None:
+        self.time_ms = time_ms
+        self.elapsed_ms = elapsed_ms
+        self.entry_n = entry_n
 
 
 class Restarted(Struct):
@@ -56,11 +59,14 @@ class Disconnected(Struct):
     connection: int
 
 
-class OutcomesSeen(Struct):
+class OutcomesSeen:
     """A client has seen the outcomes of these numbered commands."""
 
-    connection: int
-    numbers: list[int]
+    __slots__ = ("connection", "numbers")
+
+    def __init__(self, connection: int, numbers: list[int]) -> None:
+        self.connection = connection
+        self.numbers = numbers
 
 
 class Tick(Struct):

@@ -25,9 +25,13 @@ class OwnerCalls:
         """Return the event loop's time, in seconds."""
         return self._asyncio.time()
 
-    def soon(self, name: str, call: Callable[[], None]) -> None:
+    def watch(self, name: str, call: Callable[[], None]) -> Callable[[], None]:
+        """Return a watched call, for soon()."""
+        return watched.callback(name, call, self.broke)
+
+    def soon(self, watched_call: Callable[[], None]) -> None:
         """Call when what has arrived by now has been handled."""
-        self._asyncio.call_soon(watched.callback(name, call, self.broke))
+        self._asyncio.call_soon(watched_call)
 
     def later(self, name: str, delay_s: float, call: Callable[[], None]) -> asyncio.TimerHandle:
         """Call after a while."""
@@ -50,12 +54,14 @@ class Moves:
 
     def __init__(self) -> None:
         self._moved = asyncio.Event()
+        self._waiting = 0
         self.hurried = False
         """Whether nothing is to be waited for any more."""
 
     def note(self) -> None:
         """Something has moved."""
-        self._moved.set()
+        if self._waiting:
+            self._moved.set()
 
     def hurry(self) -> None:
         """Wait for nothing any more."""
@@ -65,4 +71,8 @@ class Moves:
     async def next(self) -> None:
         """Wait for the next move."""
         self._moved.clear()
-        await self._moved.wait()
+        self._waiting += 1
+        try:
+            await self._moved.wait()
+        finally:
+            self._waiting -= 1

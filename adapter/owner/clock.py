@@ -7,15 +7,21 @@ What has passed is counted from some moment on, and nothing sets it.
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import Final
+
+NS: Final = 1_000_000
+"""Of a millisecond."""
 
 
-class Clock(Protocol):
+class Clock(ABC):
     """Says what time it is, and how much has passed."""
 
+    @abstractmethod
     def now_ms(self) -> int:
         """Return the time of day, in milliseconds since the epoch; it may be less than before."""
 
+    @abstractmethod
     def elapsed_ms(self) -> int:
         """Return the milliseconds since some fixed moment; never less than before."""
 
@@ -25,17 +31,17 @@ def pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
-class SystemClock:
+class SystemClock(Clock):
     """The machine's clocks."""
 
     def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000
+        return time.time_ns() // NS
 
     def elapsed_ms(self) -> int:
-        return time.monotonic_ns() // 1_000_000
+        return time.monotonic_ns() // NS
 
 
-class ManualClock:
+class ManualClock(Clock):
     """A clock that stands still until it is told to go on: for tests."""
 
     def __init__(self, start_ms: int = 1_700_000_000_000) -> None:

@@ -35,6 +35,7 @@ class OwnerState(Enum):
     STOPPED = "stopped"
 
 
+SERVING = frozenset({OwnerState.RUNNING, OwnerState.QUIESCING})
 LOST = frozenset({OwnerState.DOUBTFUL, OwnerState.DEPOSED, OwnerState.FAILED, OwnerState.STOPPING})
 """What may follow on any state in which the ledger is read or written."""
 NEXT: dict[OwnerState, frozenset[OwnerState]] = {
@@ -73,9 +74,12 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self.state = OwnerState.TAKING_OVER
+        self.serves = False
+        """Whether requests are served, be it only those of units in flight."""
 
     def to(self, state: OwnerState) -> None:
         """Go to another state."""
         if state not in NEXT[self.state]:
             raise IllegalTransition(f"{self.state.value} does not become {state.value}")
         self.state = state
+        self.serves = state in SERVING

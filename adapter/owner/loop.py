@@ -71,6 +71,7 @@ class OwnerLoop:
         self._lone = LoneClient()
         self._looks = False
         self._scheduled = False
+        self._turn_call: Callable[[], None] = self._turn
         self._began_ms = clock.now_ms() - clock.elapsed_ms()
         self._ended = False
         self.requests = 0
@@ -223,7 +224,7 @@ class OwnerLoop:
     def _schedule(self) -> None:
         if not self._scheduled:
             self._scheduled = True
-            self._soon(self._turn)
+            self._soon(self._turn_call)
 
     def _turn(self) -> None:
         self._scheduled = False

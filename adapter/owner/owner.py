@@ -39,8 +39,6 @@ QUIESCE_S: Final = 4.0
 """How long units in flight may take to end, by default: with parts.DRAIN_S, and what movers take to
 end, a stop takes less than 10 s."""
 
-SERVING: Final = (OwnerState.RUNNING, OwnerState.QUIESCING)
-"""A tuple, because each request asks, and an enum's member has its hash from Python."""
 OVER: Final = frozenset(
     {OwnerState.FAILED, OwnerState.DEPOSED, OwnerState.STOPPING, OwnerState.STOPPED}
 )
@@ -91,7 +89,7 @@ class Owner:
     @property
     def running(self) -> bool:
         """Whether requests are served, be it only those of units in flight."""
-        return self.lifecycle.state in SERVING
+        return self.lifecycle.serves
 
     @property
     def stopping(self) -> bool:

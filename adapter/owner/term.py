@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -50,7 +49,12 @@ class OwnerTerm:
         self._parts = parts
         self._owner_id = owner_id
         self._clock = parts.clock
+        self._is_by_hand = isinstance(parts.clock, ManualClock)
         self._calls = parts.calls
+        self._moves = parts.moves
+        self._serves = parts.serves
+        self._turn_of_loop: Callable[[], None] = _nothing
+        self._watched_turn = parts.calls.watch("a turn of the owner", self._turn)
         self.qm = qm = replayed.qm
         self.loop = loop = OwnerLoop(
             qm, parts.ledger, parts.clock, parts.clients, self._soon, self._want_page
@@ -115,7 +119,7 @@ class OwnerTerm:
         """Let core do what time has made due."""
         self._timer_s = None
         self.loop.take(inputs.Tick())
-        while isinstance(self._clock, ManualClock) and self._is_due():
+        while self._is_by_hand and self._is_due():
             self.loop.take(inputs.Tick())
         self._arm()
 
@@ -128,7 +132,7 @@ class OwnerTerm:
 
     def _arm(self) -> None:
         due_in_ms = self._due_in_ms()
-        if due_in_ms is None or isinstance(self._clock, ManualClock):
+        if due_in_ms is None or self._is_by_hand:
             return
         delay_s = max(0, due_in_ms) / 1000
         due_s = self._calls.now_s() + delay_s
@@ -273,15 +277,20 @@ class OwnerTerm:
 
     def _soon(self, call: Callable[[], None]) -> None:
         """Run the loop's turn when what has arrived has been handled, then set the clock."""
-        self._calls.soon("a turn of the owner", partial(self._turn, call))
+        self._turn_of_loop = call
+        self._calls.soon(self._watched_turn)
 
-    def _turn(self, call: Callable[[], None]) -> None:
-        call()
-        self._parts.moves.note()
-        if self._parts.serves():
+    def _turn(self) -> None:
+        self._turn_of_loop()
+        self._moves.note()
+        if self._serves():
             self._arm()
 
     def _want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
         """Read a page for the loop."""
         if self._paging is not None:
             self._paging.want(needed, incarnation, count)
+
+
+def _nothing() -> None:
+    """Before the loop has asked for a turn."""

@@ -6,9 +6,8 @@ means.
 
 from __future__ import annotations
 
-import struct
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar, cast
 
 import msgspec
@@ -21,8 +20,6 @@ from adapter.core.contract.results import Refused
 from adapter.wire import decode_limits
 from adapter.wire.frames import (
     FRAME_BYTES_MAX,
-    Answer,
-    AnyAnswer,
     ClientFrame,
     ProtocolError,
     ServerCommand,
@@ -39,15 +36,18 @@ COPIED_BYTES: Final = 64 * 1024
 
 Frame = TypeVar("Frame")
 
-_REPLIES_HEAD: Final = struct.Struct(">IHBI")
-"""Of a frame of replies: its length, the tag, and how many answers follow."""
-_REPLIES_TAG: Final = (0x9204, 0xDD)
+_REPLIES_TAG: Final = b"\x92\x04\xdd"
 """In msgpack: an array of two, the number 4, an array whose length has four bytes."""
+_COUNT_BYTES: Final = 4
+_REPLIES_HEAD: Final = bytes(LENGTH_BYTES + len(_REPLIES_TAG) + _COUNT_BYTES)
+"""Before a frame of replies: its length, the tag, and how many answers follow."""
+Outgoing = tuple[object, ...]
+"""A request's number and its result, which are encoded as an Answer is."""
 
-_encoder = msgspec.msgpack.Encoder()
-_client_frames: Decoder[ClientFrame] = Decoder(ClientFrame)
-_server_frames: Decoder[ServerFrame] = Decoder(ServerFrame)
-_commands: Decoder[Command | ServerCommand] = Decoder(Command | ServerCommand)
+_encoder: Final = msgspec.msgpack.Encoder()
+_client_frames: Final[Decoder[ClientFrame]] = Decoder(ClientFrame)
+_server_frames: Final[Decoder[ServerFrame]] = Decoder(ServerFrame)
+_commands: Final[Decoder[Command | ServerCommand]] = Decoder(Command | ServerCommand)
 
 
 def encode(frame: Struct) -> bytes:
@@ -58,27 +58,30 @@ def encode(frame: Struct) -> bytes:
     return len(payload).to_bytes(LENGTH_BYTES, "big") + payload
 
 
-def encode_replies(answers: deque[Answer | AnyAnswer]) -> bytearray:
+def encode_replies(answers: deque[Outgoing]) -> bytearray:
     """Take answers, the first ones first, and encode them as one frame of about REPLIES_BYTES.
 
     An answer that no frame can carry becomes a refusal. Each answer is encoded into the frame
     itself: a frame of 6 MB that was put together from its parts took 18 MB.
     """
-    frame = bytearray(_REPLIES_HEAD.size)
+    frame = bytearray(_REPLIES_HEAD)
+    size = len(_REPLIES_HEAD)
     most = LENGTH_BYTES + FRAME_BYTES_MAX
     count = 0
-    while answers and len(frame) < REPLIES_BYTES:
-        at = len(frame)
-        _encoder.encode_into(answers[0], frame, at)
+    while answers and size < REPLIES_BYTES:
+        answer = answers[0]
+        _encoder.encode_into(answer, frame, size)
         if len(frame) > most:
-            size = len(frame) - at
-            del frame[at:]
-            if size <= most - _REPLIES_HEAD.size:
+            too_long = len(frame) - size
+            del frame[size:]
+            if too_long <= most - len(_REPLIES_HEAD):
                 break  # it has a frame of its own
-            _encoder.encode_into(Answer(answers[0].request, _too_long(size)), frame, at)
+            _encoder.encode_into((answer[0], _too_long(too_long)), frame, size)
+        size = len(frame)
         answers.popleft()
         count += 1
-    _REPLIES_HEAD.pack_into(frame, 0, len(frame) - LENGTH_BYTES, *_REPLIES_TAG, count)
+    length = (size - LENGTH_BYTES).to_bytes(LENGTH_BYTES, "big")
+    frame[: len(_REPLIES_HEAD)] = length + _REPLIES_TAG + count.to_bytes(_COUNT_BYTES, "big")
     return frame
 
 
@@ -94,9 +97,10 @@ def raw(command: Command | ServerCommand) -> Raw:
 
 def decode_client_frame(payload: Payload) -> ClientFrame:
     """Read what a client sent; ProtocolError if it is no frame."""
-    problem = decode_limits.problem_with_frame(payload)
-    if problem:
-        raise ProtocolError(f"malformed: {problem}")
+    if len(payload) > decode_limits.TRUSTED_BYTES:
+        problem = decode_limits.problem_with_frame(payload)
+        if problem:
+            raise ProtocolError(f"malformed: {problem}")
     return _decode(_client_frames, payload)
 
 
@@ -137,23 +141,18 @@ class FrameBuffer:
 
     def feed(self, data: bytes | bytearray) -> list[Payload]:
         """Take what arrived; return the payloads that are now complete."""
-        end = len(data)
-        if (
-            LENGTH_BYTES <= end <= COPIED_BYTES
-            and not self._pending
-            and int.from_bytes(data[:LENGTH_BYTES], "big") + LENGTH_BYTES == end
-        ):
-            return [bytes(data[LENGTH_BYTES:])]  # one frame, whole: the usual case of a client
         return list(self.cut(data))
 
-    def cut(self, data: bytes | bytearray) -> Iterator[Payload]:
+    def cut(self, data: bytes | bytearray) -> Iterable[Payload]:
         """Take what arrived; give the payloads that are now complete, also those before an error.
 
         To be iterated to its end, once.
         """
+        if isinstance(data, bytes) and not self._pending and _is_short_frame(data):
+            return [data[LENGTH_BYTES:]]
         if not self._pending and LENGTH_BYTES + _length(data) == len(data):
             payload = memoryview(data)[LENGTH_BYTES:]
-            return iter((payload if len(payload) > COPIED_BYTES else bytes(payload),))
+            return [payload if len(payload) > COPIED_BYTES else bytes(payload)]
         return self._cut(data)
 
     def _cut(self, data: bytes | bytearray) -> Iterator[Payload]:
@@ -173,6 +172,14 @@ class FrameBuffer:
                 yield payload if len(payload) > COPIED_BYTES else bytes(payload)
                 at = end
             self._pending += view[at:]
+
+
+def _is_short_frame(data: bytes) -> bool:
+    """Whether this is one frame, whole and short: the usual case."""
+    end = len(data)
+    if end < LENGTH_BYTES or end > COPIED_BYTES:
+        return False
+    return (data[0] << 24 | data[1] << 16 | data[2] << 8 | data[3]) + LENGTH_BYTES == end
 
 
 def _length(data: Payload | bytearray) -> int:

@@ -7,6 +7,7 @@ connection with a Goodbye that says why; other connections are not concerned.
 from __future__ import annotations
 
 from enum import Enum
+from typing import Final
 
 from msgspec import Raw
 
@@ -14,6 +15,7 @@ from adapter.core.contract.commands import Command
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.wire import codec, frames
+from adapter.wire.frames import Requests
 
 
 class ProtocolState(Enum):
@@ -22,6 +24,10 @@ class ProtocolState(Enum):
     NEW = "new"
     OPEN = "open"
     CLOSED = "closed"
+
+
+CLOSED: Final = ProtocolState.CLOSED
+OPEN: Final = ProtocolState.OPEN
 
 
 class Incoming:
@@ -66,7 +72,7 @@ class ServerSession:
     def receive(self, data: bytes) -> Received:
         """Take what arrived from the client."""
         received = Received()
-        if self.state is ProtocolState.CLOSED:
+        if self.state is CLOSED:
             return received
         try:
             for payload in self._buffer.cut(data):
@@ -88,14 +94,14 @@ class ServerSession:
         self._buffer.clear()
 
     def _frame(self, frame: frames.ClientFrame, received: Received) -> None:
-        if self.state is ProtocolState.NEW and isinstance(frame, frames.Hello):
+        if self.state is OPEN and isinstance(frame, Requests):
+            if frame.seen:
+                received.seen.extend(frame.seen)
+            for operation in frame.operations:
+                incoming = Incoming(operation.request, operation.number, operation.command)
+                received.operations.append(incoming)
+        elif self.state is ProtocolState.NEW and isinstance(frame, frames.Hello):
             self._hello(frame, received)
-        elif self.state is ProtocolState.OPEN and isinstance(frame, frames.Requests):
-            received.seen.extend(frame.seen)
-            received.operations += [
-                Incoming(operation.request, operation.number, operation.command)
-                for operation in frame.operations
-            ]
         else:
             name = type(frame).__name__
             text = f"{name} is not expected on a connection that is {self.state.value}"

@@ -20,6 +20,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.ledger.envelope import PART_BYTES
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable
+from adapter.owner.clock import Clock
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.promises import Collected
 from adapter.owner.replay import carry_over, take_over
@@ -27,7 +28,7 @@ from adapter.owner.storage import Storage
 from tests.support.core import Core
 
 
-class ClockOf:
+class ClockOf(Clock):
     """The clock of a core that is told the time."""
 
     def __init__(self, core: Core) -> None:
@@ -119,7 +120,7 @@ class ByHand(Core):
         command = msgspec.msgpack.decode(
             msgspec.msgpack.encode(request.command), type=type(request.command)
         )
-        self.loop.request(msgspec.structs.replace(request, command=command))
+        self.loop.request(c.Request(request.connection, request.request, request.number, command))
         return self._then()
 
     def advance(self, seconds: float) -> dispatch.Effects:

@@ -86,7 +86,8 @@ class Core:
         copied = msgspec.msgpack.decode(
             msgspec.msgpack.encode(request.command), type=type(request.command)
         )
-        return self.take(self.give(msgspec.structs.replace(request, command=copied)))
+        again = c.Request(request.connection, request.request, request.number, copied)
+        return self.take(self.give(again))
 
     def advance(self, seconds: float) -> dispatch.Effects:
         """Let time pass, and let the core do what became due."""

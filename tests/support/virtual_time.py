@@ -9,6 +9,8 @@ import asyncio
 import selectors
 from selectors import SelectorKey
 
+from adapter.owner.clock import Clock
+
 TICK_S = 1e-9
 EPOCH_MS = 1_700_000_000_000
 
@@ -42,7 +44,7 @@ class SkippingSelector(selectors.DefaultSelector):
         return super().select(0)
 
 
-class VirtualClock:
+class VirtualClock(Clock):
     """A Clock of such a loop."""
 
     def __init__(self, loop: VirtualLoop) -> None:

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from adapter.core.contract import broker, msmq
 from adapter.core.contract.bounds import ELEMENTS_MAX, LANES_MAX, MESSAGES_MAX, Attributes
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.request import Request as Request  # noqa: PLC0414 -- of this contract
 
 # Open modes, to be added up (MQOO_INPUT_SHARED, ... ; our own numbers).
 INPUT: Final = 1
@@ -565,18 +566,3 @@ Command = (
     | broker.BrokerRollbackTo
     | broker.BrokerAwaitEvent
 )
-
-
-class Request(Struct, gc=False):
-    """A command with what the server adds: who asks, and under which number.
-
-    request: 0 for a one-way operation, which is not answered. number: 0, or the number of a durable
-    command in the client's session. now_ms: when core decided it last, the time of day; core notes
-    it, because it may keep a request and decide it again.
-    """
-
-    connection: int
-    request: int
-    number: int
-    command: Command
-    now_ms: int = 0

@@ -9,8 +9,6 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final
 
-from msgspec import Struct
-
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
@@ -25,7 +23,9 @@ class Durable(Enum):
     ALWAYS = "always"
 
 
-NEVER, OUTSIDE_UNITS, ALWAYS = Durable.NEVER, Durable.OUTSIDE_UNITS, Durable.ALWAYS
+NEVER: Final = Durable.NEVER
+OUTSIDE_UNITS: Final = Durable.OUTSIDE_UNITS
+ALWAYS: Final = Durable.ALWAYS
 
 
 class Direction(Enum):
@@ -36,7 +36,8 @@ class Direction(Enum):
     GET = "get"
 
 
-PUT, GET = Direction.PUT, Direction.GET
+PUT: Final = Direction.PUT
+GET: Final = Direction.GET
 
 
 class Content(Enum):
@@ -50,18 +51,21 @@ class Content(Enum):
     BODY = "body"
 
 
-class Audit(Struct, frozen=True):
+class Audit:
     """How the audit calls an administrative command and the object that it is about.
 
     Both are format strings of the command's fields; {kind} is a kind of object in words, {queue_of}
     the queue that is open under the command's handle.
     """
 
-    command: str
-    of: str = "{name}"
+    __slots__ = ("command", "of")
+
+    def __init__(self, command: str, of: str = "{name}") -> None:
+        self.command: Final = command
+        self.of: Final = of
 
 
-class Trait(Struct, frozen=True):
+class Trait:
     """What one command is.
 
     in_unit: it belongs to the unit that it names, if it names one, and is gone with that.
@@ -72,16 +76,35 @@ class Trait(Struct, frozen=True):
     then. content: what of it has no bound. audit: of an administrative command.
     """
 
-    durable: Durable = NEVER
-    moves: Direction = Direction.NOWHERE
-    in_unit: bool = False
-    is_question: bool = False
-    is_new_work: bool = False
-    opens: bool = False
-    has_cursor: bool = False
-    may_be_one_way: bool = False
-    content: Content = Content.NONE
-    audit: Audit | None = None
+    __slots__ = (
+        *("audit", "content", "durable", "has_cursor", "in_unit", "is_new_work", "is_question"),
+        *("may_be_one_way", "moves", "opens"),
+    )
+
+    def __init__(
+        self,
+        durable: Durable = NEVER,
+        moves: Direction = Direction.NOWHERE,
+        *,
+        in_unit: bool = False,
+        is_question: bool = False,
+        is_new_work: bool = False,
+        opens: bool = False,
+        has_cursor: bool = False,
+        may_be_one_way: bool = False,
+        content: Content = Content.NONE,
+        audit: Audit | None = None,
+    ) -> None:
+        self.durable: Final = durable
+        self.moves: Final = moves
+        self.in_unit: Final = in_unit
+        self.is_question: Final = is_question
+        self.is_new_work: Final = is_new_work
+        self.opens: Final = opens
+        self.has_cursor: Final = has_cursor
+        self.may_be_one_way: Final = may_be_one_way
+        self.content: Final = content
+        self.audit: Final = audit
 
 
 def _administrative(command: str, of: str = "{name}") -> Trait:
@@ -170,6 +193,8 @@ def trait_of(command: object) -> Trait:
 def is_durable(command: Any) -> bool:
     """Say whether a command's outcome can be asked for again, so that it needs a number."""
     durable = trait_of(command).durable
+    if durable is NEVER:
+        return False
     if durable is OUTSIDE_UNITS:
         return not command.unit and not getattr(command, "peek", False)
     return durable is ALWAYS
@@ -182,6 +207,8 @@ def is_part_of_unit(command: Any) -> bool:
 
 def is_one_way(command: object) -> bool:
     """Say whether a command may come without a request number, and is not answered then."""
-    if isinstance(command, c.Put):
+    if not trait_of(command).may_be_one_way:
+        return False
+    if type(command) is c.Put:
         return bool(command.unit) and bool(command.options & c.DEFERRED)
-    return trait_of(command).may_be_one_way
+    return True

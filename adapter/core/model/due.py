@@ -19,6 +19,9 @@ from adapter.core.model.waiters import Waiter
 SWEEP_AT: Final = 1_024
 """Entries of a heap before it is looked through for what is over."""
 
+NEVER_MS: Final = 1 << 60
+"""Later than any time, and still a small integer of compiled code."""
+
 EntryT = TypeVar("EntryT", bound=tuple[Any, ...])
 
 
@@ -65,6 +68,8 @@ class Due:
     """The heaps of one queue manager. Queues are named with their incarnation."""
 
     __slots__ = (
+        "_by_day",
+        "_by_interval",
         "_order",
         "activations",
         "claims",
@@ -106,6 +111,12 @@ class Due:
         self.sessions_ms = 0
         """When expired sessions are looked for next, by elapsed_ms; no request waits for it."""
         self._order = 0
+        self._by_day: tuple[Heap[Any], ...] = (
+            *(self.expiries, self.paged_ends, self.delays, self.conversations, self.releases),
+        )
+        self._by_interval: tuple[Heap[Any], ...] = (
+            *(self.deadlines, self.claims, self.mark_ends, self.activations),
+        )
 
     def add_deadline(self, elapsed_ms: int, waiter: Waiter) -> None:
         """Remember to end a wait."""
@@ -114,16 +125,20 @@ class Due:
 
     def in_ms(self, now_ms: int, elapsed_ms: int) -> int | None:
         """Say in how many ms the next of all is due, or None."""
-        by_day = (
-            self.expiries,
-            self.paged_ends,
-            self.delays,
-            self.conversations,
-            self.releases,
-        )
-        by_interval = (self.deadlines, self.claims, self.mark_ends, self.activations)
-        left = [heap.first_ms - now_ms for heap in by_day if heap.entries]
-        left += [heap.first_ms - elapsed_ms for heap in by_interval if heap.entries]
-        if self.statistics_ms is not None:
-            left.append(self.statistics_ms - elapsed_ms)
-        return min(left) if left else None
+        interval_ms = _first_ms(self._by_interval)
+        if self.statistics_ms is not None and self.statistics_ms < interval_ms:
+            interval_ms = self.statistics_ms
+        day_ms = _first_ms(self._by_day)
+        if interval_ms == NEVER_MS and day_ms == NEVER_MS:
+            return None
+        return min(day_ms - now_ms, interval_ms - elapsed_ms)
+
+
+def _first_ms(heaps: tuple[Heap[Any], ...]) -> int:
+    """Say when the first entry of all heaps is due: NEVER_MS if there is none."""
+    first_ms = NEVER_MS
+    for heap in heaps:
+        entries = heap.entries
+        if entries and heap.first_ms < first_ms:
+            first_ms = heap.first_ms
+    return first_ms

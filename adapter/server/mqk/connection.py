@@ -64,7 +64,7 @@ class ClientConnection(asyncio.Protocol):
         self._session = ServerSession(connections.queue_manager)
         self._transport: asyncio.Transport | None = None
         self._waiting: deque[Incoming] = deque()
-        self._outbox: deque[frames.Answer | frames.AnyAnswer] = deque()
+        self._outbox: deque[codec.Outgoing] = deque()
         self._farewell: Refused | None = None
         self._unanswered = 0
         self._scheduled = False
@@ -74,6 +74,8 @@ class ClientConnection(asyncio.Protocol):
         self._paused = False
         self._held_back = False
         self._progress = ClientProgress(connections.bounds)
+        self._slice_s = connections.bounds.slice_s
+        self._unanswered_max = connections.bounds.unanswered
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the socket."""
@@ -115,9 +117,13 @@ class ClientConnection(asyncio.Protocol):
 
     def reply(self, replies: list[Reply]) -> None:
         """Send the owner's replies, as soon as the client takes them."""
-        self.answer(*[frames.Answer(reply.request, reply.result) for reply in replies])
+        self._unanswered -= len(replies)
+        for reply in replies:
+            self._outbox.append((reply.request, reply.result))
+        self._send()
+        self.go_on()
 
-    def answer(self, *answers: frames.Answer | frames.AnyAnswer) -> None:
+    def answer(self, *answers: codec.Outgoing) -> None:
         """Send replies, as soon as the client takes them."""
         self._unanswered -= len(answers)
         self._outbox.extend(answers)
@@ -182,14 +188,14 @@ class ClientConnection(asyncio.Protocol):
     def _execute(self) -> None:
         """Execute what waits, for one slice of time."""
         self._scheduled = False
-        slice_s = self._connections.bounds.slice_s
-        until_s = time.monotonic() + slice_s if len(self._waiting) > 1 else 0.0
-        while self._waiting and self._may_execute():
-            operation = self._waiting.popleft()
+        waiting = self._waiting
+        until_s = time.monotonic() + self._slice_s if len(waiting) > 1 else 0.0
+        while waiting and self._may_execute():
+            operation = waiting.popleft()
             if operation.request:
                 self._unanswered += 1
             self._handler.operation(self, operation)
-            if self._waiting and time.monotonic() > until_s:
+            if waiting and time.monotonic() > until_s:
                 break
         if self._farewell is not None and not self._waiting:
             self.goodbye(self._farewell)
@@ -200,7 +206,7 @@ class ClientConnection(asyncio.Protocol):
             self._is_in
             and not self._outbox
             and not self._write_full
-            and self._unanswered < self._connections.bounds.unanswered
+            and self._unanswered < self._unanswered_max
             and self._has_room()
         )
 

@@ -13,7 +13,7 @@ from adapter.core.contract.commands import OUTPUT, Command, Open, Request
 from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Party, Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
-from adapter.core.contract.traits import is_one_way, trait_of
+from adapter.core.contract.traits import TRAITS, is_one_way
 from adapter.owner.clock import Clock
 from adapter.owner.term import OwnerTerm
 from adapter.server.admission import Admission
@@ -24,6 +24,9 @@ from adapter.server.connections import ClientConnections
 from adapter.server.mqk.connection import ClientConnection
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
+
+Asked = Command | frames.ServerCommand | Refused
+"""What an operation is decoded to."""
 
 log = structlog.get_logger("mqk.listener")
 
@@ -106,42 +109,42 @@ class MqkHandler:
 
     def operation(self, client: ClientConnection, operation: Incoming) -> None:
         command = operation.command
-        term = self._connections.term
-        if not operation.request and not _is_one_way(command, operation.number):
+        request, number = operation.request, operation.number
+        trait = TRAITS.get(type(command))
+        if not request and (number or trait is None or not is_one_way(command)):
             client.goodbye(_unanswerable(command))
-        elif isinstance(command, Refused):
-            client.answer(frames.Answer(operation.request, command))
+            return
+        if trait is None:
+            self._answer(client, request, command)
+            return
+        term = self._connections.term
+        if term is None:
+            return
+        if trait.opens and type(command) is Open and command.modes & OUTPUT:
+            self._look_at_open(term, command.queue)
+        if trait.audit is not None:
+            at = client.number, request
+            self._audit.asked(trait.audit, term.inquiries, at, command, client.party)
+        term.request(Request(client.number, request, number, command))
+
+    def _answer(self, client: ClientConnection, request: int, command: Asked) -> None:
+        """Answer what is no matter of core."""
+        if isinstance(command, Refused):
+            client.answer((request, command))
         elif isinstance(command, frames.Stop):
-            client.answer(frames.Answer(operation.request, Done()))
+            client.answer((request, Done()))
             who = by(client.number, client.party)
             log.info("stop requested by a client", immediate=command.immediate, **who)
             self._control.tell_to_stop(command.immediate)
         elif isinstance(command, frames.AskServer):
-            figures = frames.Figures(self._control.figures().by_name())
-            client.answer(frames.AnyAnswer(operation.request, figures))
-        elif term is not None:
-            if type(command) is Open and command.modes & OUTPUT:
-                self._look_at_open(term, command.queue)
-            number = client.number
-            audit = trait_of(command).audit
-            if audit is not None:
-                at = number, operation.request
-                self._audit.asked(audit, term.inquiries, at, command, client.party)
-            term.request(Request(number, operation.request, operation.number, command))
+            client.answer((request, frames.Figures(self._control.figures().by_name())))
 
     def _look_at_open(self, term: OwnerTerm, name: str) -> None:
         if COMMAND_QUEUE in (name, term.inquiries.alias_target(name)):
             self._control.need_commands()
 
 
-def _is_one_way(command: Command | frames.ServerCommand | Refused, number: int) -> bool:
-    """Whether a command may come without a request number: its refusal is told later."""
-    if number or isinstance(command, (Refused, frames.Stop, frames.AskServer)):
-        return False
-    return is_one_way(command)
-
-
-def _unanswerable(command: Command | frames.ServerCommand | Refused) -> Refused:
+def _unanswerable(command: Asked) -> Refused:
     """Say why a connection ends at an operation whose refusal its client would not hear of."""
     if isinstance(command, Refused):
         return command

@@ -64,7 +64,7 @@ def test_asking_is_no_sign_of_life() -> None:
     check_free("QM1", MemoryLedger(log), HEARTBEAT_S)
 
 
-class Wayward:
+class Wayward(Clock):
     """A clock that goes where it is told to."""
 
     def __init__(self) -> None:

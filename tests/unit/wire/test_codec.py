@@ -133,7 +133,7 @@ def test_an_announced_length_is_bounded_before_it_is_waited_for(before: bytes, c
 
 
 def test_frames_before_one_that_is_too_long_are_given() -> None:
-    given = codec.FrameBuffer().cut(codec.encode(HELLO) + b"\xff" * 4)
+    given = iter(codec.FrameBuffer().cut(codec.encode(HELLO) + b"\xff" * 4))
     assert codec.decode_client_frame(next(given)) == HELLO
     with pytest.raises(frames.ProtocolError):
         next(given)

@@ -11,13 +11,13 @@ from adapter.core.contract.results import Done, Messages, Refused
 from adapter.wire import codec, frames
 
 MOST = frames.FRAME_BYTES_MAX
-Answers = deque[frames.Answer | frames.AnyAnswer]
+Answers = deque[codec.Outgoing]
 
 
-def of_size(request: int, size: int) -> frames.Answer:
+def of_size(request: int, size: int) -> codec.Outgoing:
     """An answer of about so many bytes."""
     message = Delivered(MessageData(body=bytes(size)), 0, 1, 0, 0, b"", 0, 1, 0, 1)
-    return frames.Answer(request, Messages([message]))
+    return request, Messages([message])
 
 
 def sent(answers: Answers) -> list[list[int]]:
@@ -51,7 +51,7 @@ def test_frames_of_bounded_size(sizes: list[int], numbers: list[list[int]]) -> N
 @pytest.mark.parametrize("neighbours", [0, 1])
 def test_an_answer_that_no_frame_can_carry_becomes_a_refusal(neighbours: int) -> None:
     answers: Answers = deque([of_size(7, frames.FRAME_BYTES_MAX + 1)])
-    answers.extend(frames.Answer(8, Done()) for _ in range(neighbours))
+    answers.extend((8, Done()) for _ in range(neighbours))
     (payload,) = codec.FrameBuffer().feed(codec.encode_replies(answers))
     frame = codec.decode_server_frame(payload)
     assert isinstance(frame, frames.AnyReplies)
@@ -75,7 +75,5 @@ def test_a_long_answer_is_in_memory_once_while_it_is_encoded(count: int) -> None
 
 
 def test_figures_travel_with_answers() -> None:
-    answers: Answers = deque(
-        [frames.Answer(1, Done()), frames.AnyAnswer(2, frames.Figures({"queues": 3}))]
-    )
+    answers: Answers = deque([(1, Done()), (2, frames.Figures({"queues": 3}))])
     assert sent(answers) == [[1, 2]]

@@ -49,7 +49,7 @@ def check(qm: QueueManager, request: Request) -> None:
     trait = trait_of(command)
     new = trait.is_new_work
     if trait.durable is OUTSIDE_UNITS:  # verbs on conversations are always part of a unit
-        new = command.unit not in connection_of(qm, request).units  # type: ignore[union-attr]
+        new = command.unit not in connection_of(qm, request).units
     if new:
         raise Refusal(Reason.QUEUE_MANAGER_QUIESCING, qm.name)
 

@@ -185,7 +185,7 @@ def test_requests_are_executed_in_order_and_answered(stage: Stage) -> None:
     stage.greet()
     stage.ask(1, 3, seen=[4, 5])
     assert (stage.host.executed, stage.host.seen_numbers) == ([1, 2, 3], [4, 5])
-    stage.client.answer(frames.Answer(2, Done()), frames.Answer(1, Done(3)))
+    stage.client.answer((2, Done()), (1, Done(3)))
     (replies,) = stage.transport.frames()
     assert [(a.request, a.result) for a in replies.answers] == [(2, Done()), (1, Done(3))]
 
@@ -219,7 +219,7 @@ def test_no_more_is_executed_while_replies_are_unread(stage: Stage) -> None:
     stage.greet()
     stage.ask(1, 1)
     stage.client.pause_writing()
-    stage.client.answer(frames.Answer(1, Done()))
+    stage.client.answer((1, Done()))
     stage.ask(2, 2)
     stage.turn()
     assert stage.host.executed == [1]
@@ -232,10 +232,10 @@ def test_no_more_is_executed_while_replies_are_unread(stage: Stage) -> None:
     assert stage.transport.reading
 
 
-def long_answers(count: int) -> list[frames.Answer]:
+def long_answers(count: int) -> list[codec.Outgoing]:
     """Of a MiB and a bit each."""
     message = Delivered(MessageData(body=bytes(WRITE_HIGH_BYTES)), 0, 1, 0, 0, b"", 0, 1, 0, 1)
-    return [frames.Answer(at, Messages([message])) for at in range(count)]
+    return [(at, Messages([message])) for at in range(count)]
 
 
 def test_long_replies_are_written_one_in_each_turn_of_the_loop(stage: Stage) -> None:
@@ -271,7 +271,7 @@ def test_no_more_is_executed_while_too_much_is_unanswered(stage: Stage) -> None:
     stage.ask(1, 3)
     stage.turn()
     assert stage.host.executed == [1, 2]
-    stage.client.answer(frames.Answer(1, Done()))
+    stage.client.answer((1, Done()))
     stage.turn()
     assert stage.host.executed == [1, 2, 3]
 
@@ -282,7 +282,7 @@ def test_one_request_is_executed_and_no_more_while_there_is_no_room(stage: Stage
     stage.ask(1, 3)
     assert (stage.host.executed, stage.transport.reading) == ([1], False)
     assert stage.host.without_room
-    stage.client.answer(frames.Answer(1, Done()))
+    stage.client.answer((1, Done()))
     stage.turn()
     assert stage.host.executed == [1, 2], "its answer has come: one more"
     stage.host.room = True
@@ -384,7 +384,7 @@ def test_one_that_reads_nothing_is_cut_off(stage: Stage) -> None:
     stage.greet()
     stage.client.look(100.0)
     stage.ask(1, 1)
-    stage.client.answer(frames.Answer(1, Done()))
+    stage.client.answer((1, Done()))
     for now_s in (101.0, 130.0):
         stage.client.look(now_s)
         assert not stage.transport.aborted
@@ -416,7 +416,7 @@ def test_answers_for_one_that_has_gone(stage: Stage) -> None:
     stage.greet()
     stage.ask(1, 1)
     stage.client.connection_lost(None)
-    stage.client.answer(frames.Answer(1, Messages([])))
+    stage.client.answer((1, Messages([])))
     stage.client.look(1e9)
     assert stage.host.is_gone
     assert stage.transport.frames() == []

@@ -436,12 +436,12 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
         elif result is not None:
             kept.record(request.number, result)
         after = qm.entry_n
-    if decision.warning and isinstance(result, (Done, PutDone, Messages)):
-        result.warning = decision.warning
-    if isinstance(result, PutDone):
-        result.subscriptions = decision.subscriptions
     if result is None:
         return
+    if decision.warning and isinstance(result, (Done, PutDone, Messages)):
+        result.warning = decision.warning
+    if type(result) is PutDone:
+        result.subscriptions = decision.subscriptions
     if request.request:
         after = qm.entry_n if decision.barrier else after
         effects.replies.append(Reply(request.connection, request.request, result, after))

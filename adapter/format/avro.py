@@ -38,10 +38,12 @@ def long(number: int) -> bytes:
         return _TABLE[number]
     rest = number << 1
     if _SMALL <= number < _MEDIUM:
-        return bytes((rest & 0x7F | 0x80, rest >> 7 & 0x7F | 0x80, rest >> 14))
+        low = rest & 0x7F | (rest & 0x3F80) << 1 | rest >> 14 << 16
+        return (low | 0x8080).to_bytes(3, "little")
     if _TIMES <= number < _TIMES << 7:
-        low = (rest & 0x7F | 0x80, rest >> 7 & 0x7F | 0x80, rest >> 14 & 0x7F | 0x80)
-        return bytes((*low, rest >> 21 & 0x7F | 0x80, rest >> 28 & 0x7F | 0x80, rest >> 35))
+        low = rest & 0x7F | (rest & 0x3F80) << 1 | (rest & 0x1FC000) << 2
+        high = (rest & 0xFE00000) << 3 | (rest & 0x7F0000000) << 4 | rest >> 35 << 40
+        return (low | high | 0x8080808080).to_bytes(6, "little")
     return _zigzag(number)
 
 

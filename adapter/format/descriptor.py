@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.details import Details
@@ -33,14 +34,27 @@ _older = tuple(Codec(f"descriptor.{old}", old, old) for old in range(1, VERSION)
 """Each reads as it was written: resolved to another schema, bytes among properties would become
 text."""
 _VERSION: Final = bytes((VERSION,))
-_NULL, _DETAILS = avro.long(0), avro.long(1)  # the union of a message's details
+_NULL: Final = avro.long(0)
+_DETAILS: Final = avro.long(1)
+"""The union of a message's details."""
 _AT_ONCE: Final = avro.long(0) + avro.text("")  # deliver_at_ms, destination
-_TRANSMITTED, _OF_MSMQ = avro.long(1), avro.long(1)  # the unions of transmission and msmq
+_TRANSMITTED: Final = avro.long(1)
+_OF_MSMQ: Final = avro.long(1)
+"""The unions of transmission and msmq."""
 _USUAL: Final = _NULL + _AT_ONCE
 _PLAIN_END: Final = _USUAL + _NULL + _NULL + _NULL
 _AFTER_IDS: Final = 1 + 3 * ID_LENGTH
-_TIMES_END: Final = 7
-"""Of what DescriptorWriter compares: group_seq to put_time_ms come first."""
+_IDS: Final = 1
+_SAID: Final = 4
+_FORMAT: Final = 9
+_PROPERTIES: Final = 19
+_PUT_TIME: Final = 20
+_EXPIRES_AT: Final = 21
+_RARE: Final = 22
+_BROKER: Final = 28
+"""Where fields are among those of a message: message_id, group_seq, and so on. From details on most
+messages have nothing."""
+_NOTHING_RARE: Final = (None, 0, 0, "", None, None, None)
 Described = tuple[str, int, int, int, int, int, str, str, str, str]  # format to application
 _NEVER: Final = b"\xff" * 11  # no Avro number begins so: a descriptor never has it
 _DESCRIBED_KINDS: Final[tuple[Callable[[bytes, int], tuple[Any, int]], ...]] = (
@@ -89,45 +103,28 @@ class DescriptorWriter:
 
     def write(self, placed: Placed) -> bytes:
         """Return the descriptor of a persistent message at its place."""
-        message = placed.message
-        if message.properties or message.broker is not None:
+        _, _, seq, _, index, queue_index, queue_size, message = astuple(placed)
+        values = astuple(message)  # one call, where each attribute costs a look-up
+        if values[_PROPERTIES] or values[_BROKER] is not None:
             unit_size, _ = avro.read_long(self._unit_size, 0)
             return _codec.encode(value_of(placed, self._unit, unit_size))
-        said = (
-            message.group_seq,
-            message.last_in_group,
-            message.priority,
-            message.persistence,
-            message.expiry_ms,
-            message.expires_at_ms,
-            message.put_time_ms,
-            message.format,
-            message.message_type,
-            message.report,
-            message.feedback,
-            message.encoding,
-            message.ccsid,
-            message.reply_to,
-            message.reply_to_queue_manager,
-            message.user,
-            message.application,
-        )
+        said = values[_SAID:_RARE]
         if said != self._said:
             self._said, self._said_bytes = said, _said(said)
         return b"".join(
             (
                 _VERSION,
-                message.message_id,
-                message.correlation_id,
-                message.group_id,
+                values[_IDS],
+                values[_IDS + 1],
+                values[_IDS + 2],
                 self._said_bytes,
-                avro.long(placed.seq),
+                avro.long(seq),
                 self._unit,
-                avro.long(placed.index),
+                avro.long(index),
                 self._unit_size,
-                avro.long(placed.queue_index),
-                avro.long(placed.queue_size),
-                _PLAIN_END if _is_plain(message) else _end(message),
+                avro.long(queue_index),
+                avro.long(queue_size),
+                _PLAIN_END if values[_RARE:] == _NOTHING_RARE else _end(message),
             )
         )
 
@@ -138,28 +135,21 @@ def encode(placed: Placed, unit: bytes, unit_size: int) -> bytes:
 
 
 def _said(values: tuple[Any, ...]) -> bytes:
-    """Encode what stands between the ids and the place: group_seq to application."""
-    group_seq, is_last, priority, persistence, *times = values[:_TIMES_END]
+    """Encode what stands between the ids and the place: group_seq to application.
+
+    values: the fields of a message from group_seq to expires_at_ms.
+    """
     return b"".join(
         (
-            avro.long(group_seq),
-            avro.TRUE if is_last else avro.FALSE,
-            avro.long(priority),
-            avro.TRUE if persistence else avro.FALSE,
-            *map(avro.long, times),
-            _encode_values(*values[_TIMES_END:]),
+            avro.long(values[0]),
+            avro.TRUE if values[1] else avro.FALSE,
+            avro.long(values[2]),
+            avro.TRUE if values[3] else avro.FALSE,
+            avro.long(values[4]),
+            avro.long(values[_EXPIRES_AT - _SAID]),
+            avro.long(values[_PUT_TIME - _SAID]),
+            _encode_values(values[_FORMAT - _SAID : _PROPERTIES - _SAID]),
         )
-    )
-
-
-def _is_plain(message: MessageData) -> bool:
-    """Whether a message has none of the parts that most messages do not have."""
-    return (
-        message.details is None
-        and not message.deliver_at_ms
-        and not message.destination
-        and message.transmission is None
-        and message.msmq is None
     )
 
 
@@ -207,7 +197,7 @@ def _encode_details(details: Details) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _encode_values(*values: str | int) -> bytes:
+def _encode_values(values: tuple[Any, ...]) -> bytes:
     """Encode what a program says the same of all its messages, and the empty properties."""
     parts = [avro.text(value) if isinstance(value, str) else avro.long(value) for value in values]
     return b"".join(parts) + avro.END

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from adapter.core.contract import records as r
 from adapter.core.contract.message import weight as message_weight
@@ -32,6 +33,7 @@ _UNIT_NAME: Final = "mqk.UnitCommitted"
 _UNIT_COMMITTED: Final = avro.long(0)  # its index in the schema's union of records
 _VERBS: Final = {"commit": avro.long(0), "put": avro.long(1), "get": avro.long(2)}
 """As in the schema."""
+_EMPTY_TEXT: Final = avro.text("")
 _NULL: Final = avro.long(0)
 _OUTCOME: Final = avro.long(1)
 """The union of a unit's outcome."""
@@ -68,30 +70,34 @@ def _encode_unit(record: r.UnitCommitted, parts: list[bytes]) -> None:
         parts.append(avro.long(len(record.puts)))
         descriptors = descriptor.DescriptorWriter(unit, record.size)
         time_ms, time_bytes = 0, avro.long(0)
+        name, name_bytes = "", _EMPTY_TEXT
         for placed in record.puts:
-            message = placed.message
+            queue, message = placed.queue, placed.message
             header = descriptors.write(placed)
-            if message.put_time_ms != time_ms:  # mostly that of the put before
-                time_ms, time_bytes = message.put_time_ms, avro.long(message.put_time_ms)
-            parts += (
-                avro.text(placed.queue),
-                avro.long(placed.lane),
-                time_bytes,
-                avro.long(len(header)),
-                header,
-                avro.long(len(message.body)),
-                message.body,
-            )
+            put_time_ms, body = message.put_time_ms, message.body
+            if put_time_ms != time_ms:  # mostly that of the put before, as is the queue
+                time_ms, time_bytes = put_time_ms, avro.long(put_time_ms)
+            if queue != name:
+                name, name_bytes = queue, avro.text(queue)
+            parts.append(name_bytes)
+            parts.append(avro.long(placed.lane))
+            parts.append(time_bytes)
+            parts.append(avro.long(len(header)))
+            parts.append(header)
+            parts.append(avro.long(len(body)))
+            parts.append(body)
     parts.append(avro.END)
     if record.gets:
         parts.append(avro.long(len(record.gets)))
+        name, name_bytes = "", _EMPTY_TEXT
         for taken in record.gets:
-            parts += (
-                avro.text(taken.queue),
-                avro.long(taken.lane),
-                avro.long(taken.seq),
-                avro.long(taken.priority),
-            )
+            queue, lane, seq, _, priority = astuple(taken)
+            if queue != name:
+                name, name_bytes = queue, avro.text(queue)
+            parts.append(name_bytes)
+            parts.append(avro.long(lane))
+            parts.append(avro.long(seq))
+            parts.append(avro.long(priority))
     parts += (avro.END, _VERBS[record.verb])
     _encode_outcome(record.outcome, parts)
 
@@ -100,16 +106,19 @@ def _encode_outcome(outcome: r.OutcomeOf | None, parts: list[bytes]) -> None:
     if outcome is None:
         parts.append(_NULL)
         return
-    parts += (_OUTCOME, outcome.session, avro.long(outcome.number))
-    if outcome.seen:
-        parts.append(avro.long(len(outcome.seen)))
-        parts += map(avro.long, outcome.seen)
+    parts.append(_OUTCOME)
+    parts.append(outcome.session)
+    parts.append(avro.long(outcome.number))
+    seen = outcome.seen
+    if seen:
+        parts.append(avro.long(len(seen)))
+        parts += [avro.long(number) for number in seen]
     parts.append(avro.END)
 
 
 def weight(record: r.Record) -> int:
     """Bound from above the bytes a record takes in an entry."""
-    if isinstance(record, r.UnitCommitted):
+    if type(record) is r.UnitCommitted:
         size = 256 + 96 * len(record.gets) + _seen_weight(record.outcome)
         for placed in record.puts:
             size += 256 + message_weight(placed.message)

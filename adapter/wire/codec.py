@@ -16,7 +16,7 @@ from msgspec.msgpack import Decoder
 
 from adapter.core.contract.commands import Command
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Refused
+from adapter.core.contract.results import Done, Messages, Refused
 from adapter.wire import decode_limits
 from adapter.wire.frames import (
     FRAME_BYTES_MAX,
@@ -41,6 +41,9 @@ _REPLIES_TAG: Final = b"\x92\x04\xdd"
 _COUNT_BYTES: Final = 4
 _REPLIES_HEAD: Final = bytes(LENGTH_BYTES + len(_REPLIES_TAG) + _COUNT_BYTES)
 """Before a frame of replies: its length, the tag, and how many answers follow."""
+_ONE_REPLY: Final = b"\x92\x04\x91"
+"""An array of two, the number 4, an array of one."""
+_SHORT_KINDS: Final = frozenset({Done, Refused})
 Outgoing = tuple[object, ...]
 """A request's number and its result, which are encoded as an Answer is."""
 
@@ -58,12 +61,15 @@ def encode(frame: Struct) -> bytes:
     return len(payload).to_bytes(LENGTH_BYTES, "big") + payload
 
 
-def encode_replies(answers: deque[Outgoing]) -> bytearray:
+def encode_replies(answers: deque[Outgoing]) -> bytes | bytearray:
     """Take answers, the first ones first, and encode them as one frame of about REPLIES_BYTES.
 
     An answer that no frame can carry becomes a refusal. Each answer is encoded into the frame
     itself: a frame of 6 MB that was put together from its parts took 18 MB.
     """
+    if len(answers) == 1 and _is_short(answers[0][1]):
+        only = _encoder.encode(answers.popleft())
+        return (len(_ONE_REPLY) + len(only)).to_bytes(LENGTH_BYTES, "big") + _ONE_REPLY + only
     frame = bytearray(_REPLIES_HEAD)
     size = len(_REPLIES_HEAD)
     most = LENGTH_BYTES + FRAME_BYTES_MAX
@@ -83,6 +89,15 @@ def encode_replies(answers: deque[Outgoing]) -> bytearray:
     length = (size - LENGTH_BYTES).to_bytes(LENGTH_BYTES, "big")
     frame[: len(_REPLIES_HEAD)] = length + _REPLIES_TAG + count.to_bytes(_COUNT_BYTES, "big")
     return frame
+
+
+def _is_short(result: object) -> bool:
+    """Whether a result may be encoded apart from its frame: nothing long is in memory twice."""
+    kind = type(result)
+    if kind is not Messages:
+        return kind in _SHORT_KINDS
+    messages = cast("Messages", result).messages
+    return not messages or (len(messages) == 1 and len(messages[0].message.body) <= COPIED_BYTES)
 
 
 def _too_long(size: int) -> Refused:

@@ -27,6 +27,9 @@ class Ranges:
         return len(self._lows)
 
     def __contains__(self, number: int) -> bool:
+        highs = self._highs
+        if not highs or highs[-1] < number:
+            return False
         at = bisect_right(self._lows, number) - 1
         return at >= 0 and number <= self._highs[at]
 
@@ -36,7 +39,12 @@ class Ranges:
 
     def add(self, number: int) -> None:
         """Add one integer, joining the ranges it touches."""
-        self.add_span(number, number)
+        highs = self._highs
+        if highs and highs[-1] == number - 1:  # the next one, as mostly
+            highs[-1] = number
+            self.total += 1
+        else:
+            self.add_span(number, number)
 
     def add_span(self, low: int, high: int) -> None:
         """Add the integers from low to high, joining the ranges they touch."""

@@ -35,6 +35,13 @@ class Places:
         """Return the message that comes first, if any."""
         return self._items[self._head] if self._head < len(self._items) else None
 
+    def head(self, count: int) -> list[Stored]:
+        """Return the messages that come first, so many; none if there are fewer."""
+        items, head = self._items, self._head
+        if count > len(items) - head:
+            return []
+        return items[head : head + count]  # type: ignore[return-value]
+
     def add(self, stored: Stored) -> None:
         """Add a message at its place, wherever that is."""
         items, head = self._items, self._head

@@ -53,8 +53,8 @@ def check(command: Get | Browse, queue: LocalQueue, options: int) -> None:
     """Refuse ids that no message can have, options that are unknown or exclude each other, and a
     wait or a number of messages out of range.
     """
-    for field in ID_FIELDS:
-        if len(getattr(command, field)) not in (0, ID_LENGTH):
+    for field, value in ids(command):
+        if len(value) != ID_LENGTH:
             raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{field} is not 24 bytes")
     if command.options:
         _check_options(command, queue, options)
@@ -138,7 +138,14 @@ def _choose(queue: LocalQueue, command: Get | Browse, after: Place) -> Iterable[
 
 def ids(command: Get | Browse) -> Ids:
     """Return the ids that are asked for, by their names."""
+    if not (command.message_id or command.correlation_id or command.group_id):
+        return []
     return [(field, value) for field in ID_FIELDS if (value := getattr(command, field))]
+
+
+def is_any(handle: QueueHandle, command: Get) -> bool:
+    """Whether any message fits a get."""
+    return handle.fits is None and not command.options & (WHOLE | MATCH) and not ids(command)
 
 
 def has(stored: Stored, wanted: Ids) -> bool:

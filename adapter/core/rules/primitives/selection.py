@@ -40,6 +40,8 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.views import START
 from adapter.core.rules.primitives import groups, matching
 
+SURE_BYTES: Final = 4 * 1024 * 1024
+"""Of bodies: what else messages say is not as much again, or they are looked at one by one."""
 BYTES_MAX: Final = 8 * 1024 * 1024
 """An answer ends before it passes this, descriptors and properties included: it is one frame."""
 
@@ -66,9 +68,24 @@ def first_to_get(
     beside: bool,
 ) -> list[Stored]:
     """Return the first messages that fit a get; limit, expired, beside: see first_of()."""
+    if matching.is_any(handle, command):
+        head = handle.queue.first_in_memory(limit)
+        if head and _is_found(head, now_ms, alone=command.alone):
+            return head
     fitting = source(handle, command, handle.get_group)
     incomplete = partial(is_incomplete, handle.queue) if command.options & COMPLETE else None
     return first_of(fitting, limit, now_ms, expired, incomplete, alone=command.alone, beside=beside)
+
+
+def _is_found(head: list[Stored], now_ms: int, *, alone: bool) -> bool:
+    """Whether these messages, of a get without conditions, are all found together."""
+    size = 0
+    for stored in head:
+        message = stored.message
+        if 0 < message.expires_at_ms <= now_ms or (alone and stored.backout_count > 0):
+            return False
+        size += len(message.body) if len(head) > 1 else 0
+    return size <= SURE_BYTES
 
 
 def first_of(

@@ -95,7 +95,7 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         handle = await self._handles.output(self.name, options)
         request = put_request(handle, [message], inside, options)
         if not wait and inside is not None and self._channel.takes_one_way:
-            put: c.Put = request.command  # type: ignore[assignment]
+            put: c.Put = request.command
             return put_later(inside, put, self._handles)
         done = await perform(self._channel, inside, [request], request, PutDone)
         return PutResult(done.message_ids[0], done.put_time_ms)

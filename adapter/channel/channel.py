@@ -126,7 +126,7 @@ class Channel(ChannelBooks):
                     self._letting_go.send_closes()
                 self._sender.send(requests, unit, self._read_for_room)
         finally:
-            if self._interruptions:
+            if self._interruptions.later:
                 self._interruptions.catch_up()
 
     def await_all(self, requests: Sequence[Pending]) -> None:
@@ -141,7 +141,7 @@ class Channel(ChannelBooks):
             self.abandon(requests)
             raise
         finally:
-            if self._interruptions:
+            if self._interruptions.later:
                 self._interruptions.catch_up()
 
     def abandon(self, requests: Sequence[Pending]) -> None:
@@ -186,7 +186,7 @@ class Channel(ChannelBooks):
 
     def _read(self) -> None:
         """Read once, or connect again; for the thread that leads."""
-        if self._interruptions:
+        if self._interruptions.later:
             self._interruptions.catch_up()
         link = self._state.link
         if link is None:

@@ -25,11 +25,8 @@ class Interruptions:
     def __init__(self, lock: RLock, leadership: Leadership) -> None:
         self._lock = lock
         self._leadership = leadership
-        self._later: deque[Callable[[], None]] = deque()
-
-    def __bool__(self) -> bool:
-        """Whether anything is put off."""
-        return bool(self._later)
+        self.later: deque[Callable[[], None]] = deque()
+        """What is put off; catch_up() does it."""
 
     @property
     def has_locked(self) -> bool:
@@ -39,7 +36,8 @@ class Interruptions:
     @property
     def is_inside(self) -> bool:
         """Whether the calling thread is in the midst of a call already."""
-        return is_mine(self._lock) or self._leadership.is_mine
+        owned: bool = self._lock._is_owned()  # type: ignore[attr-defined]  # as is_mine
+        return owned or self._leadership.is_mine
 
     def refuse(self, lock: RLock | None = None) -> None:
         """Refuse a verb that would wait for the call which it interrupts. Raises CallInProgress.
@@ -55,10 +53,10 @@ class Interruptions:
 
     def put_off(self, action: Callable[[], None]) -> None:
         """Do something as soon as the interrupted call can."""
-        self._later.append(action)
+        self.later.append(action)
 
     def catch_up(self) -> None:
         """Do what was put off; each may be put off again."""
-        for _ in range(len(self._later)):
+        for _ in range(len(self.later)):
             with suppress(IndexError):  # another thread does it
-                self._later.popleft()()
+                self.later.popleft()()

@@ -29,7 +29,7 @@ from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-from adapter.channel.forking import is_mine, new_lock, try_lock
+from adapter.channel.forking import new_lock, try_lock
 from adapter.channel.requests import Pending
 
 ATTEMPT_S = 0.05
@@ -51,7 +51,8 @@ class Leadership:
     @property
     def is_mine(self) -> bool:
         """Whether the calling thread leads."""
-        return is_mine(self._lead)
+        owned: bool = self._lead._is_owned()  # type: ignore[attr-defined]  # as is_mine
+        return owned
 
     def await_answer(self, request: Pending, read: Callable[[], None]) -> None:
         """Wait for the answer to a request; call read, which reads once, as often as it takes."""
@@ -61,7 +62,7 @@ class Leadership:
                 while request.answer is None:
                     read()
         finally:
-            if is_mine(self._lead):
+            if self._lead._is_owned():  # type: ignore[attr-defined]  # as is_mine
                 self._lead.release()
                 if self.followers:
                     self.hand_over()

@@ -6,7 +6,7 @@ socket and no thread.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import Raw, Struct
@@ -21,21 +21,21 @@ from adapter.errors import Error, InvalidValue, MessageTooLong
 from adapter.wire.codec import LENGTH_BYTES
 from adapter.wire.frames import FRAME_BYTES_MAX, Figures, ServerCommand
 
-AGAIN = 0
+AGAIN: Final = 0
 """It is sent again under its number, or, being a mere question, asked again."""
-WITH_UNIT = 1
+WITH_UNIT: Final = 1
 """It belongs to a unit, which is gone: the waiting call reports that it was backed out."""
-FROM_START = 2
+FROM_START: Final = 2
 """It depends on what the lost connection held (a cursor): the waiting call starts again."""
-FORGOTTEN = 3
+FORGOTTEN: Final = 3
 """No thread waits for it."""
 
-REQUESTS_TAG = 3
-FRAME_OPERATIONS_MAX = 5_000
+REQUESTS_TAG: Final = 3
+FRAME_OPERATIONS_MAX: Final = 5_000
 """Half of what a frame may have."""
 
 
-class Handle(Struct, eq=False):
+class Handle:
     """A handle as the client keeps it. is_open: it is open, or opened again on every connection.
 
     refused: why it could not be opened again on a new connection. leads_to: the local queue, if
@@ -45,16 +45,30 @@ class Handle(Struct, eq=False):
     queue_manager: the queue's, if it is not the one of the connection.
     """
 
-    number: int
-    queue: str
-    modes: int
-    is_open: bool = False
-    refused: Refused | None = None
-    leads_to: str = ""
-    selection: str = ""
-    opening: OpenTopic | Subscribe | OpenConsumer | MsmqOpen | None = None
-    opened_with: int = 0
-    queue_manager: str = ""
+    __slots__ = (
+        *("is_open", "leads_to", "modes", "number", "opened_with", "opening", "queue"),
+        *("queue_manager", "refused", "selection"),
+    )
+
+    def __init__(
+        self,
+        number: int,
+        queue: str,
+        modes: int,
+        selection: str = "",
+        opening: OpenTopic | Subscribe | OpenConsumer | MsmqOpen | None = None,
+        opened_with: int = 0,
+    ) -> None:
+        self.number = number
+        self.queue = queue
+        self.modes = modes
+        self.is_open = False
+        self.refused: Refused | None = None
+        self.leads_to = ""
+        self.selection = selection
+        self.opening = opening
+        self.opened_with = opened_with
+        self.queue_manager = ""
 
 
 class Wake(Protocol):
@@ -73,20 +87,23 @@ Operations = list[tuple[int, int, Any]]
 RequestResult = Result | Figures | Error | StartOver
 
 
-class UnitOnWire(Struct, eq=False):
+class UnitOnWire:
     """A unit as the connection sees it: begun with its first verb, gone with its TCP connection.
 
     ahead: it is begun ahead.
     """
 
-    ident: bytes
-    session: SessionNumbers
-    ahead: bool = False
-    epoch: int = -1
-    beginning: Pending | None = None
+    __slots__ = ("ahead", "beginning", "epoch", "ident", "session")
+
+    def __init__(self, ident: bytes, session: SessionNumbers, ahead: bool = False) -> None:
+        self.ident = ident
+        self.session = session
+        self.ahead = ahead
+        self.epoch = -1
+        self.beginning: Pending | None = None
 
 
-class Pending(Struct, eq=False):
+class Pending:
     """One request. request and number are given to it when it is submitted.
 
     when_lost: what becomes of it, if it is not part of a unit: with that it is gone in any case,
@@ -99,26 +116,38 @@ class Pending(Struct, eq=False):
     begins: the unit that it begins.
     """
 
-    command: Command | ServerCommand
-    when_lost: int = AGAIN
-    handle: Handle | None = None
-    durable: bool = False
-    request: int = 0
-    number: int = 0
-    answer: RequestResult | None = None
-    wake: Wake | None = None
-    sent: bool = False
-    resent: int = 0
-    wait_until_s: float = 0.0
-    not_now: Refused | None = None
-    unsure: bool = False
-    one_way: bool = False
-    begins: UnitOnWire | None = None
+    __slots__ = (
+        *("answer", "begins", "command", "durable", "handle", "not_now", "number", "one_way"),
+        *("request", "resent", "sent", "unsure", "wait_until_s", "wake", "when_lost"),
+    )
 
-    def __post_init__(self) -> None:
-        self.durable = is_durable(self.command)  # then it outlives its unit, or is in none
-        if self.when_lost == AGAIN and not self.durable and is_part_of_unit(self.command):
-            self.when_lost = WITH_UNIT
+    def __init__(
+        self,
+        command: Command | ServerCommand,
+        when_lost: int = AGAIN,
+        handle: Handle | None = None,
+        *,
+        wait_until_s: float = 0.0,
+        one_way: bool = False,
+        begins: UnitOnWire | None = None,
+    ) -> None:
+        durable = is_durable(command)  # then it outlives its unit, or is in none
+        if when_lost == AGAIN and not durable and is_part_of_unit(command):
+            when_lost = WITH_UNIT
+        self.command: Any = command
+        self.when_lost = when_lost
+        self.handle = handle
+        self.durable = durable
+        self.request = self.number = 0
+        self.answer: RequestResult | None = None
+        self.wake: Wake | None = None
+        self.sent = False
+        self.resent = 0
+        self.wait_until_s = wait_until_s
+        self.not_now: Refused | None = None
+        self.unsure = False
+        self.one_way = one_way
+        self.begins = begins
 
     def settle(self, answer: RequestResult) -> None:
         """Give the answer to the waiting call."""
@@ -140,8 +169,14 @@ def note_queue(request: Pending) -> None:
         request.handle.leads_to = request.answer.queue
 
 
-_encoder = msgspec.msgpack.Encoder()
-ENCODING_ERRORS = (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError)
+_encoder: Final = msgspec.msgpack.Encoder()
+ENCODING_ERRORS: Final = (
+    TypeError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+    msgspec.MsgspecError,
+)
 
 
 def encode_into(buffer: bytearray, operations: Operations, seen: list[int]) -> None:

@@ -124,7 +124,7 @@ class UnitBooks:
         self._begun_by_hand = True
 
     def _send_commit(self, meanwhile: UnitState) -> Pending:
-        request = Pending(c.Commit(self.id))
+        request = Pending(c.Commit(self._enlisted.ident))
         self._state = meanwhile
         try:
             self.submit([request])

@@ -104,7 +104,7 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
             options |= put_in_order(message)
         handle = self._handles.output(self.name, options)
         request = put_request(handle, [message], inside, options)
-        put: c.Put = request.command  # type: ignore[assignment]
+        put: c.Put = request.command
         if not wait and inside is not None and self._channel.takes_one_way:
             return put_later(inside, put, self._handles)
         done = perform(self._channel, inside, [request], request, PutDone)

@@ -47,6 +47,8 @@ _SHORT_KINDS: Final = frozenset({Done, Refused})
 Outgoing = tuple[object, ...]
 """A request's number and its result, which are encoded as an Answer is."""
 
+DECODING_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
 _encoder: Final = msgspec.msgpack.Encoder()
 _client_frames: Final[Decoder[ClientFrame]] = Decoder(ClientFrame)
 _server_frames: Final[Decoder[ServerFrame]] = Decoder(ServerFrame)
@@ -121,7 +123,10 @@ def decode_client_frame(payload: Payload) -> ClientFrame:
 
 def decode_server_frame(payload: Payload) -> ServerFrame:
     """Read what a server sent; ProtocolError if it is no frame."""
-    return _decode(_server_frames, payload)
+    try:
+        return _server_frames.decode(payload)
+    except DECODING_ERRORS as error:
+        raise ProtocolError(f"malformed: {error}") from error
 
 
 def decode_command(command: Raw) -> Command | ServerCommand:
@@ -130,14 +135,14 @@ def decode_command(command: Raw) -> Command | ServerCommand:
         return _decode(_commands, command)
     try:
         return cast("Command | ServerCommand", decode_limits.decode_long(command, _commands))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except DECODING_ERRORS as error:
         raise ProtocolError(f"malformed: {error}") from error
 
 
 def _decode(decoder: Decoder[Frame], payload: Payload | Raw) -> Frame:
     try:
         return decoder.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except DECODING_ERRORS as error:
         raise ProtocolError(f"malformed: {error}") from error
 
 
@@ -156,6 +161,8 @@ class FrameBuffer:
 
     def feed(self, data: bytes | bytearray) -> list[Payload]:
         """Take what arrived; return the payloads that are now complete."""
+        if isinstance(data, bytes) and not self._pending and _is_short_frame(data):
+            return [data[LENGTH_BYTES:]]
         return list(self.cut(data))
 
     def cut(self, data: bytes | bytearray) -> Iterable[Payload]:

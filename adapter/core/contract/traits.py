@@ -192,7 +192,7 @@ def trait_of(command: object) -> Trait:
 
 def is_durable(command: Any) -> bool:
     """Say whether a command's outcome can be asked for again, so that it needs a number."""
-    durable = trait_of(command).durable
+    durable = TRAITS.get(type(command), PLAIN).durable
     if durable is NEVER:
         return False
     if durable is OUTSIDE_UNITS:
@@ -202,7 +202,7 @@ def is_durable(command: Any) -> bool:
 
 def is_part_of_unit(command: Any) -> bool:
     """Say whether a command belongs to a unit, and is gone with that."""
-    return trait_of(command).in_unit and bool(command.unit)
+    return TRAITS.get(type(command), PLAIN).in_unit and bool(command.unit)
 
 
 def is_one_way(command: object) -> bool:

@@ -45,6 +45,8 @@ class ClientConnections:
         self.budget = FrameBudget()
         self.bounds = bounds
         self.connections_max = bounds.connections
+        self.unanswered_max = bounds.unanswered
+        self.slice_s = bounds.slice_s
         self._audit = audit
         self._why_not = why_not
         self._owner: Owner | None = None

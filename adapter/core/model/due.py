@@ -135,7 +135,7 @@ class Due:
 
 
 def _first_ms(heaps: tuple[Heap[Any], ...]) -> int:
-    """Say when the first entry of all heaps is due: NEVER_MS if there is none."""
+    """Say when the first entry of all heaps is due: NEVER_MS if all are empty."""
     first_ms = NEVER_MS
     for heap in heaps:
         entries = heap.entries

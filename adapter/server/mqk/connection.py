@@ -74,8 +74,6 @@ class ClientConnection(asyncio.Protocol):
         self._paused = False
         self._held_back = False
         self._progress = ClientProgress(connections.bounds)
-        self._slice_s = connections.bounds.slice_s
-        self._unanswered_max = connections.bounds.unanswered
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the socket."""
@@ -189,7 +187,7 @@ class ClientConnection(asyncio.Protocol):
         """Execute what waits, for one slice of time."""
         self._scheduled = False
         waiting = self._waiting
-        until_s = time.monotonic() + self._slice_s if len(waiting) > 1 else 0.0
+        until_s = time.monotonic() + self._connections.slice_s if len(waiting) > 1 else 0.0
         while waiting and self._may_execute():
             operation = waiting.popleft()
             if operation.request:
@@ -206,7 +204,7 @@ class ClientConnection(asyncio.Protocol):
             self._is_in
             and not self._outbox
             and not self._write_full
-            and self._unanswered < self._unanswered_max
+            and self._unanswered < self._connections.unanswered_max
             and self._has_room()
         )
 

@@ -42,6 +42,8 @@ def test_it_is_a_sorted_list(steps: list[tuple[str, Place]]) -> None:
         assert list(places) == in_order
         assert len(places) == len(model)
         assert places.first() is (in_order[0] if in_order else None)
+        for count in (1, 2, 3):
+            assert places.head(count) == (in_order[:count] if len(in_order) >= count else [])
         assert list(places.after(place)) == [each for each in in_order if each.place > place]
 
 

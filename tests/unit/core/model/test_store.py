@@ -81,6 +81,22 @@ def test_its_messages_are_paged_out_and_found_again() -> None:
     assert [each.place[1] for each in found] == list(range(1, 11))
 
 
+def test_the_first_messages_are_found_in_memory_or_left_to_a_walk() -> None:
+    queue = Store("Q", lanes=3)
+    assert queue.first_in_memory(1) == []
+    for place in ((0, 1, 0), (-1, 1, 0), (-1, 2, 0)):
+        queue.add(stored(place))
+    first, second = queue.stored[-1, 1, 0], queue.stored[-1, 2, 0]
+    assert queue.first_in_memory(1) == [first]
+    assert queue.first_in_memory(2) == [first, second]
+    assert queue.first_in_memory(3) == [], "the third is in another lane"
+    queue.lock(first)
+    assert queue.first_in_memory(1) == [second]
+    queue.unlock(first)
+    queue.lanes[2].paged.add(1)
+    assert queue.first_in_memory(1) == [], "a message that is not in memory comes before"
+
+
 def test_nothing_behind_a_message_that_is_not_copied_is_paged_out() -> None:
     queue = fifo(10)
     for stored in queue.stored.values():

@@ -75,6 +75,7 @@ class FakeHost:
 
     def __init__(self, bounds: ConnectionBounds) -> None:
         self.bounds = bounds
+        self.slice_s, self.unanswered_max = bounds.slice_s, bounds.unanswered
         self.budget = FrameBudget(bytes_max=3 * LONG_BYTES)
         self.refused: Refused | None = None
         self.room = True

@@ -133,7 +133,11 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (tidy_rules.layering, "adapter/client/x.py", "from adapter.owner import loop", "must not"),
     (tidy_rules.layering, "adapter/errors.py", "import adapter.client", "must not"),
     (tidy_rules.layering, "adapter/nowhere/x.py", "import os", "is new"),
-    (tidy_rules.layering, "adapter/demo/check.py", "import adapter.format", "stands alone"),
+    (tidy_rules.layering, "mqk_demo/checker.py", "import adapter.format", "stands alone"),
+    (tidy_rules.layering, "mqk_demo/checker.py", "from mqk_demo import flights", "stands alone"),
+    (tidy_rules.layering, "mqk_demo/x.py", "from adapter.format import names", "must not"),
+    (tidy_rules.layering, "mqk_demo/x.py", "import spark_jobs.flights", "must not"),
+    (tidy_rules.layering, "adapter/client/x.py", "import mqk_demo.proxy", "must not"),
     (tidy_rules.wiring, "adapter/server/x.py", "import adapter.server.mqk.handler", "only"),
     (tidy_rules.libraries, "adapter/core/x.py", "import time", "must not use time"),
     (tidy_rules.libraries, "adapter/core/x.py", "from random import choice", "must not use random"),
@@ -161,7 +165,7 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     ),
     (tidy_rules.libraries, "adapter/owner/x.py", "from confluent_kafka import P", "must not use"),
     (tidy_rules.libraries, "adapter/client/x.py", "import confluent_kafka", "must not use"),
-    (tidy_rules.libraries, "adapter/demo/check.py", "import msgspec", "must not use msgspec"),
+    (tidy_rules.libraries, "mqk_demo/checker.py", "import msgspec", "must not use msgspec"),
     (tidy_rules.libraries, "adapter/cli/x.py", "import dataclasses", "Structs"),
     (tidy_rules.children, "adapter/cli/x.py", "f([sys.executable, '-m', 'x'])", "launch.python"),
     (plain_words, "adapter/core/x.py", "raise E('the priority is not one')", "riddle"),
@@ -314,6 +318,10 @@ def test_tests_that_mirror_nothing_are_found() -> None:
     assert "begins with no module" in tidy_rules.mirrors([*room, lost])[0]
     nowhere = Source("tests/unit/gone/test_queue.py", "")
     assert "there is no adapter.gone" in tidy_rules.mirrors([*room, nowhere])[0]
+    beside = [Source("mqk_demo/__init__.py", ""), Source("mqk_demo/run.py", "")]
+    mirror = Source("tests/unit/mqk_demo/test_run_chart.py", "")
+    assert tidy_rules.mirrors([*beside, mirror]) == []
+    assert "there is no mqk_demo that" in tidy_rules.mirrors([*room, mirror])[0]
 
 
 def test_large_classes_are_found() -> None:

@@ -95,22 +95,23 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "testing": "adapter administration.mqsc aio channel client config core errors feeds format "
         "ledger localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",
-        "demo": "adapter channel client core.contract errors format launch localkafka mqi "
-        "server services topics wire",
         "command": "config core.contract.reasons errors localkafka logs texts",
         "cli": "*",
         "adapter": "channel client errors "
         "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand
         "spark_jobs": "adapter channel client command "
         "core.contract errors format localkafka registry topics",
+        # As a user; wire and commands are for counting the commits that pass its proxy.
+        "mqk_demo": "adapter command core.contract.commands core.contract.results errors launch "
+        "localkafka mqi wire",
     }.items()
 }
 # A protocol of clients is known to the one module that wires it in.
 WIRED_IN = {"adapter.server.mqk": "adapter.server.server"}
-# adapter/demo/check.py is the demo's independent judge: nothing of ours may vouch for itself.
-STANDS_ALONE = frozenset({"adapter.demo.check", "adapter.demo.checker"})
+# The demo's independent judge: nothing of ours may vouch for itself.
+STANDS_ALONE = frozenset({"mqk_demo.checker"})
 MAY_USE_KAFKA = frozenset(
-    {"ledger", "movers", "registry", "localkafka", "topics", "kafka", "demo", "spark_jobs"}
+    {"ledger", "movers", "registry", "localkafka", "topics", "kafka", "spark_jobs"}
 )
 MAY_USE_KAFKA_MODULES = frozenset(
     {
@@ -118,6 +119,7 @@ MAY_USE_KAFKA_MODULES = frozenset(
         "adapter.network.kafka",
         "adapter.feeds.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
+        "mqk_demo.checker",
     }
 )
 
@@ -163,7 +165,8 @@ ENTRY_POINTS = frozenset(
 # sys.executable is for launch.python(), which keeps the working directory's modules out; doctor
 # shows it, and Spark is handed it.
 MAY_NAME_PYTHON = frozenset({"adapter.launch", "adapter.cli.doctor", "spark_jobs.session"})
-SPARK = "spark_jobs"
+BESIDE = frozenset({"mqk_demo", "spark_jobs"})
+"""Packages that lie beside adapter."""
 VAGUE_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "stuff", "base"})
 
 MARKS = re.compile("|".join((r"\bTO" + "DO", r"\bFIX" + "ME", r"\bXX" + r"X\b", r"\bHA" + r"CK\b")))
@@ -213,11 +216,11 @@ class Source(Struct, frozen=True, dict=True):
     def room(self) -> str | None:
         """The room of a module of adapter: its folder or, beside them, its name.
 
-        spark_jobs lies beside adapter, and is a room like its folders.
+        A package that lies beside adapter is a room like its folders.
         """
         parts = self.module.split(".")
-        if parts[0] == SPARK:
-            return SPARK
+        if parts[0] in BESIDE:
+            return parts[0]
         if parts[0] != "adapter":
             return None
         return parts[1] if len(parts) > 1 else "adapter"
@@ -279,14 +282,14 @@ def layering(source: Source) -> list[str]:
     for line, name in source.imports:
         if name.startswith("."):
             problems.append(f"{source.path}:{line}: relative import; write the module's full name")
-        elif _within(name, "adapter") and source.module in STANDS_ALONE:
+        elif name.split(".")[0] in {"adapter", *BESIDE} and source.module in STANDS_ALONE:
             problems.append(f"{source.path}:{line}: stands alone, and imports {name}")
         elif _within(name, "adapter") and "*" not in allowed:
             ours = name.removeprefix("adapter").removeprefix(".") or "adapter"
             front_door = "adapter" in allowed and ours.split(".")[0] not in MAY_IMPORT
             if not front_door and not any(_within(ours, one) for one in allowed):
                 problems.append(f"{source.path}:{line}: {room} must not import {name}")
-        elif _within(name, SPARK) and not allowed & {SPARK, "*"}:
+        elif (beside := name.split(".")[0]) in BESIDE and not allowed & {beside, "*"}:
             problems.append(f"{source.path}:{line}: {room} must not import {name}")
     return problems
 
@@ -452,7 +455,7 @@ def _named_modules(source: Source) -> Iterator[str]:
     """Modules that a string names, as for `python -m`."""
     for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from re.findall(r"\b(?:adapter|spark_jobs)(?:\.\w+)+", node.value)
+            yield from re.findall(rf"\b(?:adapter|{'|'.join(BESIDE)})(?:\.\w+)+", node.value)
 
 
 def unused_contracts(sources: Iterable[Source]) -> list[str]:
@@ -473,7 +476,9 @@ def unused_contracts(sources: Iterable[Source]) -> list[str]:
 
 
 def mirrors(sources: Iterable[Source]) -> list[str]:
-    """tests/unit mirrors adapter: its folders, and its files begin with a module's name."""
+    """tests/unit mirrors adapter, and what lies beside it: its folders, and its files begin with a
+    module's name.
+    """
     listed = list(sources)
     modules = {source.module for source in listed}
     problems = []
@@ -481,7 +486,7 @@ def mirrors(sources: Iterable[Source]) -> list[str]:
         parts = source.module.split(".")
         if parts[:2] != ["tests", "unit"] or not parts[-1].startswith("test_"):
             continue
-        room = ".".join(["adapter", *parts[2:-1]])
+        room = ".".join([*(() if parts[2] in BESIDE else ("adapter",)), *parts[2:-1]])
         subject = parts[-1].removeprefix("test_")
         inside = {one.removeprefix(room + ".").split(".")[0] for one in modules if room in one}
         beside = {one.removeprefix("tests.") for one in modules if one.startswith("tests.")}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adapter.demo.errors import DemoError
-from adapter.demo.processes import Process
+from mqk_demo.errors import DemoError
+from mqk_demo.processes import Process
 
 SERVE = "import time; print('{\"port\": 7}', flush=True); time.sleep(600)"
 

@@ -12,10 +12,10 @@ import pytest
 
 import adapter
 import adapter.testing
-from adapter.demo import producer, queues
-from adapter.demo.flights import flight_of, result_of
 from adapter.mqi import TriggerMessage
-from tests.unit.demo.flight_lines import table
+from mqk_demo import producer, queues
+from mqk_demo.flights import flight_of, result_of
+from tests.unit.mqk_demo.flight_lines import table
 
 TIMEOUT_S = 60.0
 LINES = [line for line in table(120) if flight_of(line).departed]
@@ -42,7 +42,7 @@ def crew(
     """A crew of two at work."""
     trigger = TriggerMessage(queue=queues.IN, user_data="2")
     process = subprocess.Popen(
-        [sys.executable, "-m", "adapter.demo.crew", trigger.to_tmc2()],
+        [sys.executable, "-m", "mqk_demo.crew", trigger.to_tmc2()],
         stdout=subprocess.PIPE, text=True, env=os.environ | {"MQK_QMGR": manager.address},
     )  # fmt: skip
     try:

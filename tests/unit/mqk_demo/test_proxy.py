@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapter.demo.proxy import HOST, Proxy
+from mqk_demo.proxy import HOST, Proxy
 
 TIMEOUT_S = 10.0
 

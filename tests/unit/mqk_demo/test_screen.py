@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from adapter.demo.screen import Screen
+from mqk_demo.screen import Screen
 
 
 class Terminal(io.StringIO):

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from adapter import launch
-from adapter.demo.errors import DemoError
+from mqk_demo.errors import DemoError
 
 QUOTED_LINES_MAX = 8
 POLL_S = 0.01

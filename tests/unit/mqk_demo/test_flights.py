@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from adapter.demo import flights
-from adapter.demo.errors import FlightsError
-from tests.unit.demo.flight_lines import table
+from mqk_demo import flights
+from mqk_demo.errors import FlightsError
+from tests.unit.mqk_demo.flight_lines import table
 
 LINES = table(100)
 

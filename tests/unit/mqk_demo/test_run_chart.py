@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from adapter.demo import run
-from adapter.demo.errors import DemoError
+from mqk_demo import run
+from mqk_demo.errors import DemoError
 from spark_jobs.flights import flights
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,17 +11,19 @@ from types import FrameType
 
 import click
 import msgspec
+from rich.console import Console
 from rich.table import Table
 
-from adapter.cli import output
 from adapter.command import failures
-from adapter.demo import flights as table
-from adapter.demo.outcome import Outcome
-from adapter.demo.run import run
-from adapter.demo.screen import Screen
+from mqk_demo import flights as table
+from mqk_demo.outcome import Outcome
+from mqk_demo.run import run
+from mqk_demo.screen import Screen
 
 FLIGHTS_MIN = 1000
 """Fewer are handled before there is a half way."""
+WIDTH_PLAIN = 120
+"""If the width is unknown: wide enough that no line of the closing table wraps."""
 
 
 @click.command()
@@ -48,7 +51,7 @@ def demo(flights: int, as_json: bool, chart: Path | None) -> None:
     with interruptible(), Screen() as screen:
         outcome = run(flights, screen, chart)
     if as_json:
-        output.emit(msgspec.structs.asdict(outcome) | {"ok": outcome.ok})
+        click.echo(msgspec.json.encode(msgspec.structs.asdict(outcome) | {"ok": outcome.ok}))
     else:
         show(outcome)
         if chart is not None and chart.exists():
@@ -87,4 +90,5 @@ def show(outcome: Outcome) -> None:
     shown.add_column("meaning", style="dim")
     for row in outcome.rows():
         shown.add_row(*row)
-    output.console().print(shown)
+    width = None if sys.stdout.isatty() else WIDTH_PLAIN
+    Console(width=width, highlight=False).print(shown)

@@ -8,9 +8,9 @@ import pytest
 
 import adapter
 import adapter.testing
-from adapter.demo import producer, queues, worker
-from adapter.demo.flights import flight_of, result_of
-from tests.unit.demo.flight_lines import table
+from mqk_demo import producer, queues, worker
+from mqk_demo.flights import flight_of, result_of
+from tests.unit.mqk_demo.flight_lines import table
 
 LINES = table(120)
 DEPARTED = [line for line in LINES if flight_of(line).departed]

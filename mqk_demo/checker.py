@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import fastavro
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-HERE = Path(__file__).resolve().parent
-SCHEMAS = (HERE.parent / "schemas", HERE.parent.parent / "schemas")  # as installed; in a checkout
+TOP = Path(__file__).resolve().parents[1]
+SCHEMAS = (TOP / "adapter" / "schemas", TOP / "schemas")  # as installed; in a checkout
 SCHEMA_VERSION = 6
 HEADER = "mqmd"
 LANES = 10

@@ -3,6 +3,8 @@
 import ast
 import itertools
 import json
+import runpy
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -11,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from adapter.demo import checker, flights
-from adapter.demo.checker import FoundRecord
-from tests.unit.demo.flight_lines import Topics, make_archive, table
+from adapter.format.descriptor import VERSION
+from adapter.format.schemas import Codec
+from mqk_demo import checker, flights
+from mqk_demo.checker import FoundRecord
+from tests.unit.mqk_demo.flight_lines import Topics, make_archive, table
 
+SCHEMAS = Path(__file__).parents[3] / "schemas"
 LINES = table(730)
 RIGHT = Topics(LINES).records
 INDEPENDENT = {"confluent_kafka", "fastavro"}
@@ -267,6 +272,18 @@ def test_refuses_a_header_that_is_none() -> None:
 def test_says_where_it_looked_for_the_schema(tmp_path: Path) -> None:
     with pytest.raises(checker.CannotCheckError, match=r"no\.avsc"):
         checker.HeaderDecoder(tmp_path / "no.avsc")
+
+
+@pytest.mark.parametrize("folder", ["schemas", "adapter/schemas"])
+def test_finds_the_schema_in_a_checkout_and_as_installed(folder: str, tmp_path: Path) -> None:
+    (copy := tmp_path / "mqk_demo" / "checker.py").parent.mkdir()
+    shutil.copyfile(checker.__file__, copy)
+    (schemas := tmp_path / folder).mkdir(parents=True)
+    shutil.copy(SCHEMAS / "descriptor.avsc", schemas)
+    decoder = runpy.run_path(str(copy))["HeaderDecoder"]()
+    found = RIGHT[0]
+    header = Codec("descriptor", VERSION).encode(found.descriptor)
+    assert decoder.decode(header) == found.descriptor
 
 
 @pytest.fixture

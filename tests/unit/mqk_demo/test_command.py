@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapter.cli import demo
-from adapter.demo.errors import DemoError
-from adapter.demo.outcome import Outcome
+from mqk_demo import command
+from mqk_demo.errors import DemoError
+from mqk_demo.outcome import Outcome
 from tests.unit.cli.conftest import Mqk
-from tests.unit.demo.test_outcome import RIGHT
+from tests.unit.mqk_demo.test_outcome import RIGHT
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def came(monkeypatch: pytest.MonkeyPatch) -> Any:
                 flights.append(count)
             return msgspec.convert(RIGHT | changes, Outcome)
 
-        monkeypatch.setattr(demo, "run", run)
+        monkeypatch.setattr(command, "run", run)
 
     return install
 
@@ -71,7 +71,7 @@ def test_a_run_that_cannot_end_is_a_sentence(mqk: Mqk, monkeypatch: pytest.Monke
     def run(*_: object) -> Outcome:
         raise DemoError("nothing has moved for 60 s")
 
-    monkeypatch.setattr(demo, "run", run)
+    monkeypatch.setattr(command, "run", run)
     said = mqk("demo")
     assert (said.status, said.err) == (1, "mqk: nothing has moved for 60 s\n")
 
@@ -92,7 +92,7 @@ def test_an_interruption_ends_it_once(
             ended.append("all")
 
     before = signal.getsignal(number)
-    monkeypatch.setattr(demo, "run", run)
+    monkeypatch.setattr(command, "run", run)
     said = mqk("demo")
     assert said.status == 130
     assert ended == ["all"]

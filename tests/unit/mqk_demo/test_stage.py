@@ -8,15 +8,15 @@ from typing import cast
 import pytest
 
 import adapter.testing
-from adapter.demo import queues, run
-from adapter.demo import stage as stages
-from adapter.demo.flights import flight_of, result_of
-from adapter.demo.processes import Process
-from adapter.demo.producer import produce
-from adapter.demo.screen import Screen
-from adapter.demo.stage import Stage
 from adapter.localkafka import LocalKafka
-from tests.unit.demo.flight_lines import table
+from mqk_demo import queues, run
+from mqk_demo import stage as stages
+from mqk_demo.flights import flight_of, result_of
+from mqk_demo.processes import Process
+from mqk_demo.producer import produce
+from mqk_demo.screen import Screen
+from mqk_demo.stage import Stage
+from tests.unit.mqk_demo.flight_lines import table
 
 LINES = table(1200)
 FIRST = 800

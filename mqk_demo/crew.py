@@ -1,4 +1,4 @@
-"""What the trigger monitor starts when flights wait: `python -m adapter.demo.crew MQTMC2`.
+"""What the trigger monitor starts when flights wait: `python -m mqk_demo.crew MQTMC2`.
 
 So many workers as the process definition's USERDATA says, each a process of its own on the queue
 that the trigger message names. SIGTERM ends them; if one ends by itself, so do the others, and the
@@ -14,8 +14,8 @@ import threading
 from types import FrameType
 
 from adapter import launch
-from adapter.demo import queues
 from adapter.mqi import TriggerMessage
+from mqk_demo import queues
 
 LOOK_S = 0.05
 
@@ -30,7 +30,7 @@ def main() -> int:
 
     signal.signal(signal.SIGTERM, told)
     command = launch.python(
-        "-m", "adapter.demo.worker", "--address", os.environ["MQK_QMGR"], "--queue", trigger.queue
+        "-m", "mqk_demo.worker", "--address", os.environ["MQK_QMGR"], "--queue", trigger.queue
     )
     crew = [launch.start(command, output=None) for _ in range(int(trigger.user_data))]
     while all(worker.exit_status() is None for worker in crew) and not stop.wait(LOOK_S):

@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Struct
 
 import adapter
-from adapter.demo import queues
-from adapter.demo.flights import result_of
+from mqk_demo import queues
+from mqk_demo.flights import result_of
 
 
 class WorkerTally(Struct):

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from adapter.demo.outcome import Outcome
+from mqk_demo.outcome import Outcome
 
 RIGHT: dict[str, Any] = {
     "flights": 1000, "never_departed": 20, "put": 1000, "done": 980, "backed_out": 20, "left": 0,

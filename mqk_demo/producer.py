@@ -18,8 +18,8 @@ import msgspec
 from msgspec import Struct
 
 import adapter
-from adapter.demo import queues
-from adapter.demo.flights import flight_of, load
+from mqk_demo import queues
+from mqk_demo.flights import flight_of, load
 
 
 class ProducerTally(Struct):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import tidy_rules
+from tests import tidy_pages, tidy_rules
 from tests.tidy_circles import circles
 from tests.tidy_records import truth_of_records
 from tests.tidy_rules import Source
@@ -82,18 +82,18 @@ def test_nothing_is_left_over() -> None:
 
 def test_links_lead_somewhere() -> None:
     pages = [path for path in tidy_rules.text_files(TOP) if path.suffix == ".md"]
-    none([one for page in pages for one in tidy_rules.broken_links(page, read(page))])
+    none([one for page in pages for one in tidy_pages.broken_links(page, read(page))])
 
 
 def test_the_changelog_has_its_shape() -> None:
-    assert tidy_rules.changelog(read(TOP / "CHANGELOG.md")) == []
+    assert tidy_pages.changelog(read(TOP / "CHANGELOG.md")) == []
 
 
 def test_everything_required_is_pinned() -> None:
     project = tomllib.loads(read(TOP / "pyproject.toml"))["project"]
     extras = project["optional-dependencies"].values()
     required = [*project["dependencies"], *itertools.chain(*extras)]
-    assert tidy_rules.constraints(read(TOP / "constraints.txt"), required) == []
+    assert tidy_pages.constraints(read(TOP / "constraints.txt"), required) == []
 
 
 def test_the_rules_see_the_repository(sources: list[Source]) -> None:
@@ -379,7 +379,7 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
         "[gone](gone.md) [no](#none)\n```\n[no link](at all)\n```\n"
     )
     page.write_text(text)
-    assert tidy_rules.broken_links(page, text) == [
+    assert tidy_pages.broken_links(page, text) == [
         f"{page}: the link to gone.md leads nowhere",
         f"{page}: there is no heading #none in a.md",
     ]
@@ -400,13 +400,13 @@ GOOD_LOG = "# Changelog\n\n## [Unreleased]\n\n### Added\n- a\n\n## [1.0.0] - 200
     ],
 )
 def test_a_misshapen_changelog_is_found(text: str, words: str) -> None:
-    assert tidy_rules.changelog(GOOD_LOG) == []
-    assert any(words in one for one in tidy_rules.changelog(text))
+    assert tidy_pages.changelog(GOOD_LOG) == []
+    assert any(words in one for one in tidy_pages.changelog(text))
 
 
 def test_loose_constraints_are_found() -> None:
     good = f"# made\nrich-text==1.0 \\\n    --hash=sha256:{'0' * 64}\n    # via mqk\n"
-    assert tidy_rules.constraints(good, ["Rich_Text>=0.9"]) == []
-    assert "not pinned" in tidy_rules.constraints(good, ["click"])[0]
-    assert "is not" in tidy_rules.constraints("rich==1.0\n", ["rich"])[0]
-    assert "an address" in tidy_rules.constraints("--index-url https://x\n" + good, [])[0]
+    assert tidy_pages.constraints(good, ["Rich_Text>=0.9"]) == []
+    assert "not pinned" in tidy_pages.constraints(good, ["click"])[0]
+    assert "is not" in tidy_pages.constraints("rich==1.0\n", ["rich"])[0]
+    assert "an address" in tidy_pages.constraints("--index-url https://x\n" + good, [])[0]

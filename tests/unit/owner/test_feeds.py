@@ -8,6 +8,7 @@ import pytest
 
 import adapter
 from adapter import logs
+from adapter.exports.port import ExportWriter
 from adapter.feeds import reader
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.owner import feeds, waiting_inputs
@@ -15,6 +16,7 @@ from adapter.owner.clock import SystemClock
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import NoMovers
 from adapter.server.settings import ServerSettings
+from adapter.server.topics import TopicLinks
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
 from tests.support.feed_topics import MemoryTopics
@@ -22,6 +24,13 @@ from tests.support.feed_topics import MemoryTopics
 WITHIN_S = 10.0
 SEEDS = 4
 STEPS = 40
+
+
+class NoExports:
+    """Topics that nothing is written to."""
+
+    def writer(self, queue_manager: str, export: str, topic: str) -> ExportWriter:
+        raise AssertionError(f"export {export} of {queue_manager} writes to {topic}")
 
 
 class Site:
@@ -33,8 +42,9 @@ class Site:
         self.topics.create("orders")
         log = MemoryLog("QM1 in memory")
         settings = ServerSettings(queue_manager="QM1", kafka=KafkaSettings(bootstrap_servers=""))
+        links = TopicLinks(self.topics, NoExports())
         self.manager = TestQueueManager(
-            settings, SystemClock(), lambda: MemoryLedger(log), NoMovers(), feeds=self.topics
+            settings, SystemClock(), lambda: MemoryLedger(log), NoMovers(), topics=links
         )
         self.manager.start()
         with self.connect() as qm:

@@ -35,6 +35,7 @@ class CommitWatch:
         self._lock = threading.Condition()
         self._connections: dict[int, _Connection] = {}
         self._hold: Callable[[int], None] | None = None
+        self._hold_after = 0
         self._held: set[bytes] = set()
         self._answered = 0
 
@@ -50,17 +51,17 @@ class CommitWatch:
                 self._connections[connection] = told
             if not from_client:
                 self._received(told, data)
-            elif self._sent(told, data) and self._hold is not None:
+            elif self._sent(told, data) and self._hold and self._answered >= self._hold_after:
                 told.holding = True
                 self._hold(connection)
 
-    def hold_commits(self, hold: Callable[[int], None]) -> None:
-        """From now on a connection that asks for a commit gets no more replies.
+    def hold_commits(self, hold: Callable[[int], None], after: int = 0) -> None:
+        """Once so many commits are answered, a connection that asks for one gets no more replies.
 
         hold is called with its number, in the tap: before the queue manager has heard of it.
         """
         with self._lock:
-            self._hold = hold
+            self._hold, self._hold_after = hold, after
 
     def deliver(self) -> None:
         """Hold no more; what was held is lost, and stays counted."""

@@ -23,8 +23,8 @@ from mqk_demo.stage import Depths, Restart, Stage
 
 LOOK_S = 0.1
 LOOK_CLOSELY_S = 0.01
-"""A short run is over before anybody who looks rarely has seen half of it."""
 SHORT_RUN = 20_000
+"""Flights that may be handled before half of them is seen: the answers are held without a look."""
 STALL_S = 60.0
 """Nothing moves for so long: it never will."""
 CHECK_TIMEOUT_S = 600.0
@@ -78,6 +78,8 @@ def play(stage: Stage, archive: Path, count: int, screen: Screen) -> dict[str, A
     """Put and handle all flights, with a kill in the middle."""
     stage.open()
     screen.say(f"queue manager {queues.QUEUE_MANAGER} serves at {stage.address}")
+    if count <= SHORT_RUN:
+        stage.hold_half_way(count)
     stage.begin(archive, count)
     screen.say(f"a producer and two workers begin: {count:,} flights")
     began_s = time.monotonic()
@@ -106,7 +108,10 @@ def describe(restart: Restart) -> str:
 
 
 def handle(stage: Stage, count: int, until: int, screen: Screen) -> None:
-    """Watch until so many flights are handled; all of them: until nothing is open either."""
+    """Watch until so many flights are handled; all of them: until nothing is open either.
+
+    Fewer than all: or until the answers to commits are held.
+    """
     look_s = LOOK_CLOSELY_S if count <= SHORT_RUN else LOOK_S
     moved_s, before = time.monotonic(), None
     while True:
@@ -114,6 +119,8 @@ def handle(stage: Stage, count: int, until: int, screen: Screen) -> None:
         put = count if stage.is_all_put else min(count, depths.waiting + depths.handled)
         screen.show("put", put, count)
         screen.show("done or backed out", min(count, depths.handled), count)
+        if until < count and stage.is_holding:
+            return
         if depths.handled >= until and (until < count or is_over(stage, depths)):
             return
         if depths != before:

@@ -176,6 +176,19 @@ class Stage:
         """Whether the producer has done its work."""
         return self._producer is not None and not self._producer.is_running
 
+    def hold_half_way(self, flights: int) -> None:
+        """Hold the answers to commits before more than half of the flights are handled.
+
+        The proxy does it by itself: the workers may be quicker than whoever looks at the queues.
+        """
+        units = flights // 2 // queues.UNIT_SIZE
+        self._watch.hold_commits(self._proxy.hold_replies_of, after=units)
+
+    @property
+    def is_holding(self) -> bool:
+        """Whether a commit is done whose worker does not get the answer."""
+        return self._watch.await_held(1, 0.0) > 0
+
     def kill_and_restart(self) -> Restart:
         """Hold the answers to the workers' commits, SIGKILL the queue manager, start it again.
 

@@ -91,6 +91,23 @@ def test_holds_a_connection_before_its_commit_goes_on(watch: CommitWatch) -> Non
     assert watch.statistics() == {"answered": 0, "held": 1, "unanswered": 0}
 
 
+def test_holds_once_so_many_commits_are_answered(watch: CommitWatch) -> None:
+    held: list[int] = []
+    watch.hold_commits(held.append, after=2)
+    for connection in (1, 2):
+        watch(connection, True, requests(r1=Commit(UNIT)))
+        watch(connection, False, replies(r1=Done()))
+        assert held == []
+    watch(2, True, requests(r2=AskStatus("*")))
+    assert held == []
+    watch(2, True, requests(r3=Commit(UNIT)))
+    watch(2, False, replies(r3=Done()))
+    assert held == [2]
+    watch(1, True, requests(r2=Commit(OTHER)))
+    assert held == [2, 1]
+    assert watch.statistics() == {"answered": 2, "held": 1, "unanswered": 1}
+
+
 def test_waits_for_the_commits_of_several_connections(watch: CommitWatch) -> None:
     watch.hold_commits(lambda _connection: None)
     watch(1, True, requests(r1=Commit(UNIT)))

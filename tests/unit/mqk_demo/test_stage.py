@@ -118,6 +118,22 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemory]
             yield ready
 
 
+def test_half_of_a_short_run_is_left_however_late_it_is_looked_at(
+    stage: InMemory, tmp_path: Path
+) -> None:
+    half = FIRST // 2
+    stage.open()
+    stage.hold_half_way(FIRST)
+    stage.begin(tmp_path / "none", len(LINES))
+    with Screen(quiet=True) as screen:
+        run.handle(stage, FIRST, FIRST - 1, screen)
+        assert stage.kill_and_restart().commits_held == stages.WORKERS
+        assert stage.depths().handled <= half + stages.WORKERS * queues.UNIT_SIZE
+        assert not stage.depths().open
+        run.handle(stage, len(LINES), len(LINES), screen)
+    stage.end()
+
+
 def test_workers_that_the_trigger_monitor_starts_do_every_flight_once(
     stage: InMemory, tmp_path: Path
 ) -> None:

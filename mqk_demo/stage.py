@@ -179,7 +179,7 @@ class Stage:
     def hold_half_way(self, flights: int) -> None:
         """Hold the answers to commits before more than half of the flights are handled.
 
-        The proxy does it by itself: the workers may be quicker than whoever looks at the queues.
+        The proxy does it: workers may be done before the demo looks at the queues again.
         """
         units = flights // 2 // queues.UNIT_SIZE
         self._watch.hold_commits(self._proxy.hold_replies_of, after=units)

@@ -8,7 +8,6 @@ import pytest
 
 import adapter
 from adapter import logs
-from adapter.exports.port import ExportWriter
 from adapter.feeds import reader
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.owner import feeds, waiting_inputs
@@ -26,13 +25,6 @@ SEEDS = 4
 STEPS = 40
 
 
-class NoExports:
-    """Topics that nothing is written to."""
-
-    def writer(self, queue_manager: str, export: str, topic: str) -> ExportWriter:
-        raise AssertionError(f"export {export} of {queue_manager} writes to {topic}")
-
-
 class Site:
     """A queue manager in memory, the topic `orders`, and a connection."""
 
@@ -42,7 +34,7 @@ class Site:
         self.topics.create("orders")
         log = MemoryLog("QM1 in memory")
         settings = ServerSettings(queue_manager="QM1", kafka=KafkaSettings(bootstrap_servers=""))
-        links = TopicLinks(self.topics, NoExports())
+        links = TopicLinks(feeds=self.topics)
         self.manager = TestQueueManager(
             settings, SystemClock(), lambda: MemoryLedger(log), NoMovers(), topics=links
         )

@@ -31,6 +31,7 @@ OTHER_VARIABLES = frozenset(
     {
         *(FILE_VARIABLE, "MQK_QMGR", "MQK_DEBUG", "MQK_CACHE_DIR"),
         *("MQK_USER", "MQK_PASSWORD", "MQK_REGISTRY"),
+        *("MQK_TLS_CA", "MQK_TLS_CERT", "MQK_TLS_KEY"),
         *("MQK_TAG", "MQK_PORT", "MQK_METRICS_PORT", "MQK_SPARK_QUEUE"),
     }
 )
@@ -131,10 +132,12 @@ ADDRESS_OR_NOT_PATTERN = f"^$|{ADDRESS_PATTERN}"
 REGISTRY_PATTERN = r"^(topic|none|https?://\S+)$"
 TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}$"
 DEFAULT_PORT = 1414
+DEFAULT_TLS_PORT = 1415
 DEFAULT_HTTP_PORT = 9414
 DEFAULT_REGISTRY_PORT = 8081
 ADDRESSES = {
     "listen": DEFAULT_PORT,
+    "listen_tls": DEFAULT_TLS_PORT,
     "http_listen": DEFAULT_HTTP_PORT,
     "registry_listen": DEFAULT_REGISTRY_PORT,
 }
@@ -168,6 +171,42 @@ SETTINGS: Mapping[str, Setting] = {
             key="listen_unix_mode", kind=Literal["600", "660", "666"], default="600",
             meaning="Who may connect to listen_unix: 600 the user of the queue manager, 660 its "
             "group too, 666 every user of this machine.",
+        ),
+        Setting(
+            key="listen_tls", kind=Annotated[str, Meta(pattern=ADDRESS_OR_NOT_PATTERN)], default="",
+            meaning="HOST:PORT where programs connect with TLS too; the host may be one that other "
+            "machines reach. Their clients must show a certificate of tls_client_ca or give a "
+            "valid password. Needs tls_certificate. Empty: none.",
+            example='"0.0.0.0:1415"',
+        ),
+        Setting(
+            key="tls_certificate", kind=_text(), default="",
+            meaning="File of the queue manager's certificate, and those between it and its "
+            "authority, PEM. It and the key are read again when they change: no restart is needed.",
+            example='"/etc/mqk/tls/qm1.pem"',
+        ),
+        Setting(
+            key="tls_key", kind=_text(), default="",
+            meaning="File of its private key, PEM, which nobody but the queue manager's user may "
+            "read. Empty: it is in tls_certificate.",
+            example='"/etc/mqk/tls/qm1.key"',
+        ),
+        Setting(
+            key="tls_client_ca", kind=_text(), default="",
+            meaning="File of the authorities whose certificates clients may show, PEM: a client "
+            "that shows one needs no password, and is the user that tls_user says. Empty: clients "
+            "are asked for no certificate.",
+            example='"/etc/mqk/tls/clients-ca.pem"',
+        ),
+        Setting(
+            key="tls_user", kind=Literal["common_name", "dns", "email", "subject"],
+            default="common_name",
+            meaning="Which part of a client's certificate is its user: the common name, the first "
+            "DNS name or e-mail address among the alternative names, or the whole subject.",
+        ),
+        Setting(
+            key="tls_min_version", kind=Literal["1.2", "1.3"], default="1.3",
+            meaning="The oldest version of TLS that clients may use.",
         ),
         Setting(
             key="credentials_file", kind=_text(), default="",
@@ -364,6 +403,12 @@ class Config(Struct):
     def address(self) -> tuple[str, int]:
         """Where it listens."""
         return read_address(self["listen"])
+
+    @property
+    def tls_address(self) -> tuple[str, int] | None:
+        """Where it listens with TLS; None: nowhere."""
+        text = self["listen_tls"]
+        return read_address(text, DEFAULT_TLS_PORT) if text else None
 
     @property
     def http_address(self) -> tuple[str, int] | None:
@@ -576,6 +621,12 @@ def _check_together(config: Config) -> None:
         raise ConfigError(
             f"{source}: kafka.min_insync_replicas is {in_sync}, and kafka.replication is not set: "
             "set both, or neither"
+        )
+    if config["listen_tls"] and not config["tls_certificate"]:
+        source = config.values["listen_tls"].source
+        raise ConfigError(
+            f"{source}: listen_tls is {config['listen_tls']}, and tls_certificate is not set: set "
+            "it, and tls_key"
         )
     if config["registry_listen"] and config["schema_registry"] != "topic":
         source = config.values["registry_listen"].source

@@ -86,6 +86,7 @@ def _context(settings: TlsSettings) -> ssl.SSLContext:
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = VERSIONS[settings.min_version]
+        context.num_tickets = 0  # no client of ours keeps a session
         context.load_cert_chain(settings.certificate, settings.key or None, _no_password)
         if settings.client_ca:
             context.load_verify_locations(settings.client_ca)

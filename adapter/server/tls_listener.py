@@ -21,6 +21,8 @@ from adapter.server.guesses import network_of
 from adapter.server.tls import ServerTls
 
 HANDSHAKE_S = 5.0
+SHUTDOWN_S = 2.0
+"""How long a client that is said goodbye to may take to answer."""
 HANDSHAKES = 256
 HANDSHAKES_OF_NETWORK = 32
 BACKLOG = 1024
@@ -101,7 +103,11 @@ class TlsListener:
         loop = asyncio.get_running_loop()
         try:
             await loop.connect_accepted_socket(
-                self._accept, sock, ssl=self._tls.context, ssl_handshake_timeout=HANDSHAKE_S
+                self._accept,
+                sock,
+                ssl=self._tls.context,
+                ssl_handshake_timeout=HANDSHAKE_S,
+                ssl_shutdown_timeout=SHUTDOWN_S,
             )
         except OSError as error:  # those of TLS and timeouts among them
             self.refused += 1

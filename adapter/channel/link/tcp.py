@@ -148,11 +148,11 @@ class TcpLink:
             raise LinkLost(f"{self.peer}: {error}") from error
         if not data:
             raise LinkLost(f"{self.peer}: the queue manager closed the connection")
-        self.bytes_received += len(data)
         return data
 
     def frames_in(self, data: bytes) -> list[Payload]:
         """Return the frames that are complete with these bytes. Raises LinkLost."""
+        self.bytes_received += len(data)
         try:
             return self._buffer.feed(data)
         except ProtocolError as error:

@@ -40,6 +40,8 @@ class TlsLink(TcpLink):
         self._arrived = arrived
         self._leaving = leaving
         self._lock = threading.Lock()
+        self._has_ended = False
+        """The other end has said that nothing more comes."""
         self._frames_before = self._take(b"")
         """What came with the end of the handshake."""
 
@@ -48,6 +50,8 @@ class TlsLink(TcpLink):
         if self._frames_before:
             frames, self._frames_before = self._frames_before, []
             return frames
+        if self._has_ended:
+            raise LinkLost(f"{self.peer}: the queue manager closed the connection")
         data = self.receive_bytes()
         return None if data is None else self._take(data)
 
@@ -58,8 +62,7 @@ class TlsLink(TcpLink):
                 self._arrived.write(data)
                 while chunk := self._tls.read(RECEIVE_BYTES):
                     plain += chunk
-            if not plain:
-                raise LinkLost(f"{self.peer}: the queue manager closed the connection")
+            self._has_ended = True
         except ssl.SSLWantReadError:
             pass
         except ssl.SSLError as error:

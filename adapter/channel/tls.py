@@ -12,7 +12,7 @@ from pathlib import Path
 from adapter.errors import InvalidOption, InvalidType
 
 CA, CERTIFICATE, KEY = "MQK_TLS_CA", "MQK_TLS_CERT", "MQK_TLS_KEY"
-"""Variables of the environment, for programs that say nothing of TLS."""
+"""Variables of the environment, for programs that say nothing of TLS; options of mqk set them."""
 SYSTEM = "system"
 """In place of a path: the authorities that the system trusts."""
 

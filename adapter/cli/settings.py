@@ -12,13 +12,15 @@ import click
 from adapter import config
 from adapter.command import default_kafka, options
 from adapter.command.grouped import Groups
-from adapter.config import OPTIONS, SETTINGS, Config, Setting, SettingValue
+from adapter.config import Config, SettingValue
+from adapter.setting_rows import ADDRESSES, OPTIONS, SETTINGS, Setting
 
 Command = Callable[..., Any]
 
 GROUPS: Groups = {
     "Addresses and users": (
-        "listen", "listen_unix", "listen_unix_mode", "credentials_file", "remote_clients",
+        "listen", "listen_unix", "listen_unix_mode", "listen_tls", "tls_certificate", "tls_key",
+        "tls_client_ca", "tls_user", "tls_min_version", "credentials_file", "remote_clients",
         "http_listen", "http_port", "registry_listen",
     ),
     "Kafka": (
@@ -74,7 +76,7 @@ def _flag(setting: Setting) -> Callable[[Command], Command]:
 
 
 KAFKA = "kafka.bootstrap_servers"
-METAVARS = {**dict.fromkeys(config.ADDRESSES, "HOST:PORT"), KAFKA: "HOST:PORT[,...]"}
+METAVARS = {**dict.fromkeys(ADDRESSES, "HOST:PORT"), KAFKA: "HOST:PORT[,...]"}
 
 
 def metavar(setting: Setting) -> str:

@@ -21,7 +21,7 @@ import uvloop
 from msgspec import Struct
 
 from adapter import addresses, compiled, logs, memory, watched
-from adapter.config import WITH_PASSWORD, Config
+from adapter.config import Config
 from adapter.core.contract.limits import Limits
 from adapter.errors import StartError
 from adapter.format import names
@@ -38,6 +38,7 @@ from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
 from adapter.server.tls import TlsSettings
+from adapter.setting_rows import WITH_PASSWORD
 
 SWITCH_INTERVAL_S = 0.0001
 """How long a busy thread keeps the interpreter from the loop. With Python's 5 ms the median of a

@@ -1,6 +1,6 @@
 """The listener for TLS: accepts connections, and makes them clients once their handshakes are done.
 
-Whoever connects has proved nothing during a handshake, so it is bounded: how long it may take, how
+A client has proved nothing during a handshake, so that is bounded: how long it may take, how
 many there are at a time, and how many of one network. A connection that is too much for its network
 is closed; one that is too much for all waits to be accepted. This module does not know what clients
 send.

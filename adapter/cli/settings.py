@@ -19,9 +19,11 @@ Command = Callable[..., Any]
 
 GROUPS: Groups = {
     "Addresses and users": (
-        "listen", "listen_unix", "listen_unix_mode", "listen_tls", "tls_certificate", "tls_key",
-        "tls_client_ca", "tls_user", "tls_min_version", "credentials_file", "remote_clients",
+        "listen", "listen_unix", "listen_unix_mode", "credentials_file", "remote_clients",
         "http_listen", "http_port", "registry_listen",
+    ),
+    "TLS": (
+        "listen_tls", "tls_certificate", "tls_key", "tls_client_ca", "tls_user", "tls_min_version",
     ),
     "Kafka": (
         "bootstrap_servers", "replication", "min_insync_replicas", "consumed_retention_ms",

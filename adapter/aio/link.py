@@ -20,7 +20,7 @@ from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.connecting import ConnectOptions, names_by
 from adapter.channel.conversation import Conversation, Introduction, frames_of, why_none
 from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
-from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, WhileFull
+from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, TlsRefused, WhileFull
 from adapter.channel.link.tcp import keep_alive
 from adapter.channel.tls import said_of
 from adapter.wire.codec import FrameBuffer, Payload
@@ -236,7 +236,7 @@ class AddressDialer:
         except TimeoutError as error:
             raise HostNotReached(f"{address}: timed out") from error
         except ssl.SSLError as error:
-            raise HostNotReached(f"{address}: TLS failed: {said_of(error)}") from error
+            raise TlsRefused(f"{address}: TLS failed: {said_of(error)}") from error
         except OSError as error:
             raise HostNotReached(f"{address}: {_said_of(error)}") from error
         except UnicodeError as error:

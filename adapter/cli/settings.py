@@ -22,9 +22,6 @@ GROUPS: Groups = {
         "listen", "listen_unix", "listen_unix_mode", "credentials_file", "remote_clients",
         "http_listen", "http_port", "registry_listen",
     ),
-    "TLS": (
-        "listen_tls", "tls_certificate", "tls_key", "tls_client_ca", "tls_user", "tls_min_version",
-    ),
     "Kafka": (
         "bootstrap_servers", "replication", "min_insync_replicas", "consumed_retention_ms",
         "events_retention_ms", "command_config", "kafka_settings",
@@ -32,6 +29,9 @@ GROUPS: Groups = {
     "Limits": (
         "max_uncommitted_messages", "max_handles", "max_queues", "max_sessions", "uncopied_bytes",
         "session_expiry_ms",
+    ),
+    "TLS": (
+        "listen_tls", "tls_certificate", "tls_key", "tls_client_ca", "tls_user", "tls_min_version",
     ),
     "Triggers": ("trigger_interval_ms", "depth_trigger_disables", "every_triggers_on_backout"),
     "Messages and other queue managers": ("dead_letter_queue", "mover_interval_ms", "network"),

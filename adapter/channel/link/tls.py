@@ -15,7 +15,7 @@ import time
 from functools import partial
 
 from adapter.channel.addresses import Address
-from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, LinkTimings, WhileFull
+from adapter.channel.link.port import TIMINGS, LinkLost, LinkTimings, TlsRefused, WhileFull
 from adapter.channel.link.tcp import RECEIVE_BYTES, TcpDialer, TcpLink
 from adapter.channel.tls import said_of
 from adapter.errors import InvalidOption
@@ -100,7 +100,7 @@ def shake(
     address: Address,
     deadline_s: float,
 ) -> TlsLink:
-    """Begin TLS on a connected socket. Raises HostNotReached; the socket stays open then."""
+    """Begin TLS on a connected socket. Raises TlsRefused; the socket stays open then."""
     arrived, leaving = ssl.MemoryBIO(), ssl.MemoryBIO()
     name = address.host if context.check_hostname else None
     try:
@@ -117,8 +117,8 @@ def shake(
                 break
             data = sock.recv(RECEIVE_BYTES)
             if not data:
-                raise HostNotReached(f"{address}: it closed the connection: does it speak TLS?")
+                raise TlsRefused(f"{address}: it closed the connection: does it speak TLS?")
             arrived.write(data)
     except (OSError, ValueError) as error:
-        raise HostNotReached(f"{address}: TLS failed: {said_of(error)}") from error
+        raise TlsRefused(f"{address}: TLS failed: {said_of(error)}") from error
     return TlsLink(sock, address, tls, arrived, leaving, timings)

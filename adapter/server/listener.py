@@ -23,6 +23,8 @@ from adapter.server.tls_listener import TlsListener
 
 BACKLOG = 1024
 """How many clients may wait until they are accepted."""
+GOODBYE_S = 1.0
+"""How long clients may take to read what they were told last."""
 AUTO = "auto"
 """In place of a path: the known socket of the port, if there is a folder for it."""
 FILES_RESERVED = 128
@@ -165,9 +167,14 @@ class Listener:
             return None
 
     async def shut(self, reason: Refused) -> None:
-        """Close the port and say goodbye to every client."""
+        """Close the port and say goodbye to every client.
+
+        A connection with TLS has ended when its client has said goodbye too. One that is left when
+        an event loop is closed would keep that from ending.
+        """
         self._stop_listening()
         self._connections.close_all(reason)
+        await self._connections.until_none(GOODBYE_S)
         await asyncio.sleep(0)
 
     def abandon(self) -> None:

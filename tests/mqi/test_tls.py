@@ -1,6 +1,7 @@
 """Programs of ibmmq with TLS: CipherSpecs and key repositories, and how refusals are reported."""
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,10 +46,12 @@ def user(address: str, repository: str = "", cipher: str = CIPHER) -> str:
     cd.SSLCipherSpec = cipher.encode()
     options = {"sco": ibmmq.SCO(KeyRepository=repository.encode())} if repository else {}
     qmgr.connect_with_options("QM1", cd=cd, **options)
-    queue, md = ibmmq.Queue(qmgr, "Q"), ibmmq.MD()
-    queue.put(b"x")
-    assert queue.get(None, md) == b"x"
-    qmgr.disconnect()
+    try:
+        md = ibmmq.MD()
+        ibmmq.Queue(qmgr, "Q").put(b"x")
+        assert ibmmq.Queue(qmgr, "Q").get(None, md) == b"x"
+    finally:
+        qmgr.disconnect()
     return str(md.UserIdentifier.decode()).rstrip()
 
 
@@ -118,3 +121,23 @@ def test_what_cannot_be_had_is_refused(
     broken.write_text("no certificate")
     assert refusal(tls, str(broken)) == CMQC.MQRC_KEY_REPOSITORY_ERROR
     assert refusal(tls, trusted, "RC4_MD5_US") == CMQC.MQRC_UNSUPPORTED_CIPHER_SUITE
+
+
+def test_a_program_that_reads_nothing_does_not_keep_a_queue_manager_from_ending(
+    authority: Authority, tmp_path: Path
+) -> None:
+    with testing.queue_manager("QM1", tls=authority.server()) as manager:
+        qmgr = ibmmq.QueueManager(None)
+        cd = ibmmq.CD(ChannelName=CHANNEL.encode())
+        cd.ConnectionName = conname(manager.tls_address).encode()
+        cd.TransportType, cd.ChannelType = CMQXC.MQXPT_TCP, CMQXC.MQCHT_CLNTCONN
+        cd.SSLCipherSpec = CIPHER.encode()
+        sco = ibmmq.SCO(KeyRepository=str(authority.path).encode())
+        qmgr.connect_with_options("QM1", cd=cd, sco=sco)
+        queue = ibmmq.Queue(qmgr, "SYSTEM.DEFAULT.LOCAL.QUEUE")
+        queue.put(b"x")
+        began_s = time.monotonic()
+        manager.stop()
+        assert time.monotonic() - began_s < 20
+    with pytest.raises(ibmmq.MQMIError):
+        qmgr.disconnect()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import metadata
 
 import click
@@ -13,7 +15,7 @@ from adapter.command import failures
 
 COMMANDS = {
     "demo": LazyCommand(
-        "adapter.cli.demo:demo", "Send real flights through queues, with a kill -9 half way."
+        "mqk_demo.command:demo", "Send real flights through queues, with a kill -9 half way."
     ),
     "kafka": LazyCommand("adapter.cli.kafka:kafka", "A local Kafka: start, stop, status."),
     "qmgr": LazyCommand("adapter.cli.qmgr:qmgr", "Queue managers: start, stop, status, list."),
@@ -29,6 +31,10 @@ COMMANDS = {
     "mqsc": LazyCommand("adapter.cli.mqsc:mqsc", "Execute MQSC commands."),
     "consumer": LazyCommand(
         "adapter.cli.consumers:consumer", "Durable consumers, such as Spark jobs: list, delete."
+    ),
+    "export": LazyCommand(
+        "adapter.cli.exports:export",
+        "Exports to Kafka topics: define, show, pause, resume, delete.",
     ),
     "feed": LazyCommand(
         "adapter.cli.feeds:feed",
@@ -83,6 +89,14 @@ def show_version(context: click.Context, _option: click.Parameter, wanted: bool)
         context.exit()
 
 
+def connect_with(
+    variable: str, _context: click.Context, _option: click.Parameter, value: str | None
+) -> None:
+    """Let the connections of this command have what an option says of TLS."""
+    if value is not None:
+        os.environ[variable] = value
+
+
 @click.group(
     cls=LazyGroup,
     table=COMMANDS,
@@ -92,6 +106,25 @@ def show_version(context: click.Context, _option: click.Parameter, wanted: bool)
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=show_version,
     help="Print the version and end.",
+)  # fmt: skip
+@click.option(
+    "--tls-ca",
+    metavar="FILE",
+    expose_value=False,
+    callback=partial(connect_with, "MQK_TLS_CA"),
+    help="Connect with TLS to queue managers whose certificates are of the authorities in this "
+    "file; `system`: of those that the system trusts. As MQK_TLS_CA.",
+)
+@click.option(
+    "--tls-cert",
+    metavar="FILE",
+    expose_value=False,
+    callback=partial(connect_with, "MQK_TLS_CERT"),
+    help="The certificate to show to them. As MQK_TLS_CERT.",
+)
+@click.option(
+    "--tls-key", metavar="FILE", expose_value=False, callback=partial(connect_with, "MQK_TLS_KEY"),
+    help="Its private key, if it is not in the same file. As MQK_TLS_KEY.",
 )  # fmt: skip
 @click.pass_context
 def mqk(context: click.Context) -> None:

@@ -88,13 +88,14 @@ def _add_headers(properties: dict[str, Property], headers: Headers, wanted: str)
         return
     names = [part.strip() for part in wanted.split(",")]
     for name, value in headers:
-        if wanted == "ALL" or any(_fits(name, one) for one in names):
+        if wanted == "ALL" or any(fits(name, one) for one in names):
             properties[_free(properties, name or NAMELESS)] = (
                 None if value is None else _value_of(value)
             )
 
 
-def _fits(name: str, wanted: str) -> bool:
+def fits(name: str, wanted: str) -> bool:
+    """Whether a header is one that is asked for: by its name, or `trace-*` by a prefix."""
     return name.startswith(wanted[:-1]) if wanted.endswith("*") else name == wanted
 
 

@@ -63,7 +63,7 @@ class Recorder:
         run = self._runs.get(id(qm))
         if run is None:
             run = self._runs[id(qm)] = Run(qm)
-        one = Given(now, copy.deepcopy(given))
+        one = Given(now, given if IS_COMPILED else copy.deepcopy(given))
         run.inputs.append(one)
         effects = self._step(qm, now, given)
         one.said = said(effects)

@@ -9,12 +9,14 @@ KafkaHeader. This module does not know where a message is put.
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 
 from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import NOT_A_MESSAGE, OFFSET, PARTITION, TOPIC, FedMessage
 from adapter.core.contract.message import ID_LENGTH, MessageData, Property
+from adapter.core.model.priority_rules import PriorityRule, parse_rules, priority_of
 
 TIMESTAMP, KEY = "KafkaTimestamp", "KafkaKey"
 """Properties: of the record, in milliseconds since 1970; and its key."""
@@ -58,7 +60,36 @@ def message_of(record: TopicRecord, feed: FeedAttributes) -> FedMessage | None:
         message.group_id = ident_of(key)
     _add_headers(properties, record.headers or [], feed.headers)
     message.properties = properties or None
+    _set_priority(message, record.headers or [], feed)
     return FedMessage(message, record.offset, NOT_A_MESSAGE if is_dead else 0)
+
+
+def _set_priority(message: MessageData, headers: Headers, feed: FeedAttributes) -> None:
+    """Let a header say the priority, and then the rules, which ask the message as it is."""
+    text = text_of(headers, feed.priority_header)
+    if len(text) == 1 and text in "0123456789":
+        message.priority = int(text)
+    rules = _rules_of(feed.priority_rules)
+    priority = priority_of(rules, message) if rules else None
+    if priority is not None:
+        message.priority = priority
+
+
+@lru_cache(maxsize=256)
+def _rules_of(text: str) -> tuple[PriorityRule, ...]:
+    """Parse the rules of a feed; they are kept, as they are asked for with every message."""
+    return parse_rules(text)
+
+
+def text_of(headers: Headers, name: str) -> str:
+    """Return the text of the first header of a name, without blanks around it; "" without a name,
+    and if the header is missing or no text.
+    """
+    value = next((value for given, value in headers if given == name), None) if name else None
+    try:
+        return (value or b"").decode().strip()
+    except UnicodeDecodeError:
+        return ""
 
 
 def ident_of(key: bytes) -> bytes:

@@ -12,6 +12,7 @@ OF_FEEDS = {
     "QUEUE": ["A.b_C", "X" * 48],
     "BEGIN": ["EARLIEST", "LATEST", "2026-03-01T08:30:00Z"],
     "HEADERS": ["ALL", "NONE", "trace-*, colour", "x" * 4_096],
+    "PRTYSEL": ["", "9: tier = 'it''s (x), Y*'; 1: \"a;b\" > 2", "1: a = '" + "x" * 4_087 + "'"],
 }
 """Not every text can be one of these."""
 OWN_NUMBERS_OF_FEEDS = range(900_100, 900_120)

@@ -10,6 +10,9 @@ FEED = "feed"
 KAFKA_NAME_LENGTH_MAX = 249
 """Kafka's own limit for names of topics."""
 HEADERS_LENGTH_MAX = 4_096
+HEADER_LENGTH_MAX = 255
+"""Of the name of one header."""
+RULES_LENGTH_MAX = 4_096
 
 
 class FeedAttributes(Dated, kw_only=True):
@@ -100,3 +103,23 @@ class FeedAttributes(Dated, kw_only=True):
             words=("NO", "YES"),
         ),
     ] = True
+    priority_header: Annotated[
+        str,
+        Attribute(
+            "PRTYHDR",
+            900_112,
+            "the header whose text, a digit, is the priority; where it is missing or no digit, "
+            "PRIORITY counts",
+            length=HEADER_LENGTH_MAX,
+        ),
+    ] = ""
+    priority_rules: Annotated[
+        str,
+        Attribute(
+            "PRTYSEL",
+            900_113,
+            "conditions that decide the priority before all else, as 9: tier = 'gold'; "
+            "1: channel = 'batch', of which the first that is true counts",
+            length=RULES_LENGTH_MAX,
+        ),
+    ] = ""

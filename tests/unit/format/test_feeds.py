@@ -50,6 +50,40 @@ def test_priority(given: dict[str, int], priority: int) -> None:
     assert message(**given).priority == priority
 
 
+@pytest.mark.parametrize(
+    ("value", "priority"),
+    [
+        *((b"%d" % digit, digit) for digit in range(10)),
+        (b" 7 ", 7),
+        *((value, 4) for value in (b"", b"10", b"-1", b"07", b"high", b"\xff", b"\x00\x07", None)),
+        ("\u0669".encode(), 4),
+        (b"9" * 100_000, 4),
+    ],
+)
+def test_a_header_says_the_priority(value: bytes | None, priority: int) -> None:
+    headers: Headers = [("x", b"1"), ("urgency", value), ("urgency", b"2")]
+    given: dict[str, Any] = {"priority": 4, "priority_header": "urgency"}
+    assert message(None, b"", headers, **given).priority == priority
+    assert message(None, b"", headers, headers="NONE", **given).priority == priority
+
+
+def test_a_header_that_is_missing_says_no_priority() -> None:
+    assert message(None, b"", [("x", b"1")], priority_header="urgency").priority == -1
+    assert message(None, b"", [("", b"1")], priority=2).priority == 2
+
+
+def test_rules_say_the_priority_before_a_header_does() -> None:
+    rules = "9: tier = 'gold' AND KafkaPartition = 3; 0: KafkaKey = 'batch'"
+    given: dict[str, Any] = {"priority": 4, "priority_header": "p", "priority_rules": rules}
+    assert message(None, b"", [("tier", b"gold"), ("p", b"2")], **given).priority == 9
+    assert message(b"batch", b"", [("tier", b"tin"), ("p", b"2")], **given).priority == 0
+    assert message(b"k", b"", [("p", b"2")], **given).priority == 2
+    assert message(b"k", b"", [], **given).priority == 4
+    assert message(b"batch", b"", [("tier", b"gold")], origin=False, **given).priority == 0
+    given["priority_rules"] = "5: Root.MQMD.Priority = 2"
+    assert message(b"k", b"", [("p", b"2")], **given).priority == 5
+
+
 def test_the_origin_is_in_properties() -> None:
     assert message().properties == ORIGIN
     assert message(origin=False).properties is None

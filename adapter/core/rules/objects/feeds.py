@@ -17,6 +17,8 @@ from adapter.core.contract.object_names import SYSTEM
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import FeedSet, ObjectAltered
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.priority_rules import parse_rules
+from adapter.core.model.selector import SelectorError
 from adapter.core.rules.network import routes
 from adapter.core.rules.primitives.decision import Decision, done
 
@@ -65,6 +67,10 @@ def _problem(feed: FeedAttributes) -> str:
         )
     if not all(part.strip() for part in feed.headers.split(",")):
         return f"headers {feed.headers!r} has an empty name; use ALL, NONE or a list of names"
+    try:
+        parse_rules(feed.priority_rules)
+    except SelectorError as error:
+        return f"invalid priority_rules: {error}"
     return ""
 
 

@@ -47,6 +47,9 @@ def refusal(client: Client, command: c.Command) -> str:
         ({"begin": "2026-02-30T00:00:00Z"}, "begin '2026-02-30T00:00:00Z' is not"),
         ({"headers": "a,,b"}, "has an empty name"),
         ({"priority": 10}, "priority takes -1 to 9"),
+        ({"priority_header": "x" * 256}, "priority_header takes at most 255 characters"),
+        ({"priority_rules": "a = 1"}, "invalid priority_rules: character 1: a rule is a priority"),
+        ({"priority_rules": "9: a >"}, "invalid priority_rules: rule 1: 'the end' stands where"),
         ({"key": "VALUE"}, "key takes one of PROPERTY, CORRELID, GROUPID, NONE"),
     ],
 )

@@ -9,19 +9,23 @@ KafkaHeader. This module does not know where a message is put.
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import lru_cache
 
 from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import NOT_A_MESSAGE, OFFSET, PARTITION, TOPIC, FedMessage
-from adapter.core.contract.message import ID_LENGTH, MessageData, Property
+from adapter.core.contract.message import EXPIRY_UNLIMITED, ID_LENGTH, MessageData, Property
 from adapter.core.model.priority_rules import PriorityRule, parse_rules, priority_of
 
 TIMESTAMP, KEY = "KafkaTimestamp", "KafkaKey"
 """Properties: of the record, in milliseconds since 1970; and its key."""
 NAMELESS = "KafkaHeader"
 PERSISTENT = 1
+TENTH_MS = 100
+TENTHS = re.compile(r"-1|[0-9]{1,9}")
+"""What a header says of expiry or delay; -1 is for ever."""
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -60,6 +64,7 @@ def message_of(record: TopicRecord, feed: FeedAttributes) -> FedMessage | None:
         message.group_id = ident_of(key)
     _add_headers(properties, record.headers or [], feed.headers)
     message.properties = properties or None
+    _set_times(message, record.headers or [], feed)
     _set_priority(message, record.headers or [], feed)
     return FedMessage(message, record.offset, NOT_A_MESSAGE if is_dead else 0)
 
@@ -73,6 +78,20 @@ def _set_priority(message: MessageData, headers: Headers, feed: FeedAttributes) 
     priority = priority_of(rules, message) if rules else None
     if priority is not None:
         message.priority = priority
+
+
+def _set_times(message: MessageData, headers: Headers, feed: FeedAttributes) -> None:
+    """Set expiry and delay. A header without a number, or with one that is too large, says none."""
+    expiry = _tenths(text_of(headers, feed.expiry_header))
+    if expiry is None:
+        expiry = feed.expiry
+    message.expiry_ms = TENTH_MS * expiry if expiry > 0 else EXPIRY_UNLIMITED
+    delay = _tenths(text_of(headers, feed.delay_header))
+    message.delay_ms = TENTH_MS * (feed.delay if delay is None or delay < 0 else delay)
+
+
+def _tenths(text: str) -> int | None:
+    return int(text) if TENTHS.fullmatch(text) else None
 
 
 @lru_cache(maxsize=256)

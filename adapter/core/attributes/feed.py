@@ -13,6 +13,8 @@ HEADERS_LENGTH_MAX = 4_096
 HEADER_LENGTH_MAX = 255
 """Of the name of one header."""
 RULES_LENGTH_MAX = 4_096
+TENTHS_MAX = 999_999_999
+"""Of a second: the longest expiry and the longest delay that a message may have, three years."""
 
 
 class FeedAttributes(Dated, kw_only=True):
@@ -121,5 +123,45 @@ class FeedAttributes(Dated, kw_only=True):
             "conditions that decide the priority before all else, as 9: tier = 'gold'; "
             "1: channel = 'batch', of which the first that is true counts",
             length=RULES_LENGTH_MAX,
+        ),
+    ] = ""
+    expiry: Annotated[
+        int,
+        Attribute(
+            "EXPIRY",
+            900_114,
+            "how long the messages live, tenths of a second from the put; -1, 0: for ever",
+            low=-1,
+            high=TENTHS_MAX,
+        ),
+    ] = -1
+    expiry_header: Annotated[
+        str,
+        Attribute(
+            "EXPRYHDR",
+            900_115,
+            "the header whose text is the expiry, in the same unit; where it is missing or no such "
+            "number, EXPIRY counts",
+            length=HEADER_LENGTH_MAX,
+        ),
+    ] = ""
+    delay: Annotated[
+        int,
+        Attribute(
+            "DELAY",
+            900_116,
+            "when the messages are delivered, tenths of a second after the put; 0: at once",
+            low=0,
+            high=TENTHS_MAX,
+        ),
+    ] = 0
+    delay_header: Annotated[
+        str,
+        Attribute(
+            "DELAYHDR",
+            900_117,
+            "the header whose text is the delay, in the same unit; where it is missing or no such "
+            "number, DELAY counts",
+            length=HEADER_LENGTH_MAX,
         ),
     ] = ""

@@ -84,6 +84,41 @@ def test_rules_say_the_priority_before_a_header_does() -> None:
     assert message(b"k", b"", [("p", b"2")], **given).priority == 5
 
 
+@pytest.mark.parametrize(
+    ("value", "tenths"),
+    [
+        (b"1", 1),
+        (b" 25 ", 25),
+        (b"999999999", 999_999_999),
+        (b"007", 7),
+        *(
+            (value, 30)
+            for value in (b"", b"1000000000", b"-2", b"+1", b"1.5", b"1e3", b"10s", None)
+        ),
+        *((value, 30) for value in (b"\xff", b"\x00\x00\x00\x07", b"9" * 100_000)),
+        ("\u0661".encode(), 30),
+    ],
+)
+def test_a_header_says_expiry_or_delay(value: bytes | None, tenths: int) -> None:
+    headers: Headers = [("ttl", value)]
+    found = message(None, b"", headers, expiry=30, expiry_header="ttl", headers="NONE")
+    assert (found.expiry_ms, found.delay_ms) == (100 * tenths, 0)
+    found = message(None, b"", headers, delay=30, delay_header="ttl")
+    assert (found.expiry_ms, found.delay_ms) == (-1, 100 * tenths)
+
+
+def test_expiry_and_delay_of_all_messages() -> None:
+    for expiry, found_ms in ((-1, -1), (0, -1), (5, 500)):
+        assert message(expiry=expiry).expiry_ms == found_ms
+    assert message(delay=7).delay_ms == 700
+    for value in (b"0", b"-1"):
+        found = message(None, b"", [("h", value)], expiry=5, expiry_header="h")
+        assert found.expiry_ms == -1, "it lives for ever, whatever the feed says of others"
+    found = message(None, b"", [("h", b"0")], delay=5, delay_header="h")
+    assert found.delay_ms == 0
+    assert message(None, b"", [("h", b"-1")], delay=5, delay_header="h").delay_ms == 500
+
+
 def test_the_origin_is_in_properties() -> None:
     assert message().properties == ORIGIN
     assert message(origin=False).properties is None

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from adapter.core.attributes.feed import FEED, FeedAttributes
+from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.feeds import OFFSET, PARTITION, TOPIC, FedBatch, FedMessage, FeedStart
 from adapter.core.contract.message import weight
 from adapter.core.contract.reasons import Reason
@@ -25,6 +26,7 @@ from adapter.core.mq_layouts.reason_codes import code_of
 from adapter.core.rules.messages import arrival
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.network import routes
+from adapter.core.rules.primitives import staging
 
 BLOCKED = "feed_blocked"
 STEP_MESSAGES = 500
@@ -78,6 +80,11 @@ def _plan_put(
         message = arrival.as_bytes(plan.qm, message.body, plan.now_ms)
     code = code or one.code
     if not code:
+        if one.message.delay_ms and target.queue is not None:
+            if DELAYED_QUEUE not in plan.qm.queues:
+                return f"{DELAYED_QUEUE} does not exist; the next start defines it"
+            message.delay_ms = one.message.delay_ms
+            staging.resolve(target.queue, message, plan.now_ms)
         reason = plan.send(target, message)
         if reason is None:
             return ""
@@ -90,6 +97,7 @@ def _plan_put(
         return f"{record} cannot be put on queue {feed.queue}: reason {code}; {past}"
     place = {TOPIC: feed.topic, PARTITION: batch.partition, OFFSET: one.offset}
     message.properties = (message.properties or {}) | place
+    message.deliver_at_ms = 0
     reason = plan.bury([message], feed.queue, code)
     if reason is None:
         return ""

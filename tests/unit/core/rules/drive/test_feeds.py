@@ -310,6 +310,92 @@ def test_priority_is_what_the_record_says_or_the_default_of_the_queue() -> None:
     assert [one.message.priority for one in (*at.client.take(), *at.client.take())] == [9, 4]
 
 
+def one_of(body: bytes = b"a", offset: int = 0, **fields: Any) -> FedMessage:
+    return FedMessage(MessageData(body=body, persistence=1, **fields), offset)
+
+
+def test_a_message_expires() -> None:
+    at = Site("Q")
+    at.begin(p0=0)
+    at.feed(0, messages=[one_of(expiry_ms=2_000), one_of(b"b", 1, expiry_ms=-1)])
+    at.core.advance(1.5)
+    assert [one.body for one in (stored.message for stored in at.core.queue().in_order())] == [
+        b"a",
+        b"b",
+    ]
+    at.core.advance(1)
+    assert at.bodies() == ["b"]
+
+
+@pytest.mark.parametrize("how", ["", "ledger", "snapshot"])
+def test_a_delayed_message_is_delivered_when_it_is_due(how: str) -> None:
+    at = Site("Q")
+    at.client.define("SYSTEM.DELAYED.QUEUE", inhibit_put=True)
+    at.begin(p0=0)
+    at.feed(0, messages=[one_of(b"later", delay_ms=2_000), one_of(b"now", 1)])
+    assert at.state.offsets == {0: 2}, "what is delayed keeps nothing from being put"
+    if how:
+        at.restart(how)
+    assert at.bodies() == ["now"]
+    at.core.advance(1.9)
+    assert at.bodies() == []
+    at.core.advance(0.2)
+    assert at.bodies() == ["later"]
+
+
+def test_a_delayed_message_takes_room() -> None:
+    at = Site("Q")
+    at.client.define("SYSTEM.DELAYED.QUEUE", inhibit_put=True)
+    at.client.do(c.AlterQueue("Q", {"max_depth": 1}))
+    at.begin(p0=0)
+    given = [one_of(delay_ms=1_000), one_of(b"b", 1, delay_ms=500)]
+    at.feed(0, messages=given)
+    assert at.state.blocked == {0: "queue Q is full"}
+    at.core.advance(2)
+    assert at.bodies() == ["a"]
+    at.feed(0, messages=given)
+    assert at.bodies() == []
+    at.core.advance(1)
+    assert at.bodies() == ["b"]
+
+
+def test_a_delayed_message_waits_for_the_queue_of_delayed_ones() -> None:
+    at = Site("Q")
+    at.begin(p0=0)
+    at.feed(0, messages=[one_of(delay_ms=1)])
+    assert at.state.blocked == {0: "SYSTEM.DELAYED.QUEUE does not exist; the next start defines it"}
+    at.client.define("SYSTEM.DELAYED.QUEUE", inhibit_put=True)
+    at.feed(0, messages=[one_of(delay_ms=1)])
+    at.core.advance(1)
+    assert at.bodies() == ["a"]
+
+
+def test_a_dead_letter_is_not_delayed() -> None:
+    at = Site("Q", "DEAD")
+    at.client.define("SYSTEM.DELAYED.QUEUE", inhibit_put=True)
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    at.client.do(c.AlterQueue("Q", {"max_message_length": 3}))
+    at.begin(p0=0)
+    at.feed(0, messages=[one_of(b"long", delay_ms=60_000)])
+    (found,) = at.client.take(handle=2)
+    assert found.message.deliver_at_ms == 0
+
+
+def test_a_delayed_message_for_another_queue_manager_leaves_later() -> None:
+    at = Site("Q", queue="R")
+    at.client.define("SYSTEM.DELAYED.QUEUE", inhibit_put=True)
+    far = {"remote_name": "FAR", "remote_queue_manager": "QM2"}
+    at.client.do(c.DefineObject("remote", "R", far))
+    at.core.give(inputs.QueueManagersKnown(frozenset({"QM2"})))
+    at.begin(p0=0)
+    at.feed(0, messages=[one_of(delay_ms=1_000)])
+    assert at.core.queue("QM2").depth == 0
+    at.core.advance(2)
+    (stored,) = at.core.queue("QM2").in_order()
+    assert stored.message.transmission is not None
+    assert stored.message.transmission.queue == "FAR"
+
+
 def test_a_message_that_waits_is_put_as_it_was_read() -> None:
     at = Site("Q")
     at.client.do(c.AlterQueue("Q", {"inhibit_put": True}))

@@ -28,7 +28,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 
 from adapter.feeds.port import FeedError, FeedTopic, PartitionEnd, PartitionLost, Read
-from adapter.format.feeds import Headers, TopicRecord
+from adapter.format.feeds import TopicRecord
+from adapter.format.record_headers import Headers
 from adapter.ledger import kafka_settings
 from adapter.ledger.failures import describe, error_of
 from adapter.topics.admin import TopicError, admin_client

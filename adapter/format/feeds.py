@@ -8,7 +8,6 @@ KafkaHeader. This module does not know where a message is put.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from functools import lru_cache
 
@@ -16,18 +15,25 @@ from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import NOT_A_MESSAGE, OFFSET, PARTITION, TOPIC, FedMessage
-from adapter.core.contract.message import EXPIRY_UNLIMITED, ID_LENGTH, MessageData, Property
+from adapter.core.contract.message import EXPIRY_UNLIMITED, MessageData, Property
 from adapter.core.model.priority_rules import PriorityRule, parse_rules, priority_of
+from adapter.format import connect_headers
+from adapter.format.record_headers import (
+    Headers,
+    NamedHeaders,
+    ident_of,
+    name_headers,
+    text_of,
+)
 
 TIMESTAMP, KEY = "KafkaTimestamp", "KafkaKey"
 """Properties: of the record, in milliseconds since 1970; and its key."""
 NAMELESS = "KafkaHeader"
 PERSISTENT = 1
+PROPERTIES_MAX = 256
 TENTH_MS = 100
 TENTHS = re.compile(r"-1|[0-9]{1,9}")
 """What a header says of expiry or delay; -1 is for ever."""
-
-Headers = list[tuple[str, bytes | None]]
 
 
 class TopicRecord(Struct, gc=False):
@@ -54,23 +60,40 @@ def message_of(record: TopicRecord, feed: FeedAttributes) -> FedMessage | None:
     is_dead = record.value is None and feed.tombstones == "DEADLETTER"
     is_dead = is_dead or record.headers is None
     properties = _origin(record, feed.topic) if feed.origin or is_dead else {}
-    message = MessageData(body=record.value or b"", persistence=PERSISTENT, priority=feed.priority)
-    key = record.key
-    if key is not None and (feed.key == "PROPERTY" or is_dead):
-        properties[KEY] = _value_of(key)
-    if key is not None and feed.key == "CORRELID":
-        message.correlation_id = ident_of(key)
-    elif key is not None and feed.key == "GROUPID":
-        message.group_id = ident_of(key)
+    if record.key is not None and (feed.key == "PROPERTY" or is_dead):
+        properties[KEY] = _value_of(record.key)
     _add_headers(properties, record.headers or [], feed.headers)
-    message.properties = properties or None
-    _set_times(message, record.headers or [], feed)
-    _set_priority(message, record.headers or [], feed)
+    message = MessageData(
+        body=record.value or b"", persistence=PERSISTENT, properties=properties or None
+    )
+    _describe(message, record, feed)
     return FedMessage(message, record.offset, NOT_A_MESSAGE if is_dead else 0)
 
 
-def _set_priority(message: MessageData, headers: Headers, feed: FeedAttributes) -> None:
-    """Let a header say the priority, and then the rules, which ask the message as it is."""
+def _describe(message: MessageData, record: TopicRecord, feed: FeedAttributes) -> None:
+    """Set the fields of a message: as all messages of the feed have them, as headers of Kafka
+    Connect say, as headers of the feed's choice say, and as the rules decide, which ask the message
+    as it is then.
+    """
+    headers = name_headers(record.headers or [])
+    is_of_connect = feed.descriptor == "CONNECT"
+    message.priority = feed.priority
+    message.expiry_ms = TENTH_MS * feed.expiry if feed.expiry > 0 else EXPIRY_UNLIMITED
+    message.delay_ms = TENTH_MS * feed.delay
+    if is_of_connect:
+        connect_headers.describe(message, headers)
+    key = record.key
+    if key is not None and feed.key in ("CORRELID", "GROUPID"):
+        ident = connect_headers.ident_of_key(key) if is_of_connect else ident_of(key)
+        if feed.key == "CORRELID":
+            message.correlation_id = ident
+        else:
+            message.group_id = ident
+    _set_times(message, headers, feed)
+    _set_priority(message, headers, feed)
+
+
+def _set_priority(message: MessageData, headers: NamedHeaders, feed: FeedAttributes) -> None:
     text = text_of(headers, feed.priority_header)
     if len(text) == 1 and text in "0123456789":
         message.priority = int(text)
@@ -80,14 +103,14 @@ def _set_priority(message: MessageData, headers: Headers, feed: FeedAttributes) 
         message.priority = priority
 
 
-def _set_times(message: MessageData, headers: Headers, feed: FeedAttributes) -> None:
+def _set_times(message: MessageData, headers: NamedHeaders, feed: FeedAttributes) -> None:
     """Set expiry and delay. A header without a number, or with one that is too large, says none."""
     expiry = _tenths(text_of(headers, feed.expiry_header))
-    if expiry is None:
-        expiry = feed.expiry
-    message.expiry_ms = TENTH_MS * expiry if expiry > 0 else EXPIRY_UNLIMITED
+    if expiry is not None:
+        message.expiry_ms = TENTH_MS * expiry if expiry > 0 else EXPIRY_UNLIMITED
     delay = _tenths(text_of(headers, feed.delay_header))
-    message.delay_ms = TENTH_MS * (feed.delay if delay is None or delay < 0 else delay)
+    if delay is not None and delay >= 0:
+        message.delay_ms = TENTH_MS * delay
 
 
 def _tenths(text: str) -> int | None:
@@ -98,28 +121,6 @@ def _tenths(text: str) -> int | None:
 def _rules_of(text: str) -> tuple[PriorityRule, ...]:
     """Parse the rules of a feed; they are kept, as they are asked for with every message."""
     return parse_rules(text)
-
-
-def text_of(headers: Headers, name: str) -> str:
-    """Return the text of the first header of a name, without blanks around it; "" without a name,
-    and if the header is missing or no text.
-    """
-    value = next((value for given, value in headers if given == name), None) if name else None
-    try:
-        return (value or b"").decode().strip()
-    except UnicodeDecodeError:
-        return ""
-
-
-def ident_of(key: bytes) -> bytes:
-    """Return the id of a key: its bytes, filled up with zeros; of a longer one the first 24 bytes
-    of its SHA-256.
-
-    >>> ident_of(b"customer-17").rstrip(bytes(1))
-    b'customer-17'
-    """
-    short = key if len(key) <= ID_LENGTH else hashlib.sha256(key).digest()[:ID_LENGTH]
-    return short.ljust(ID_LENGTH, b"\0")
 
 
 def _origin(record: TopicRecord, topic: str) -> dict[str, Property]:
@@ -138,6 +139,8 @@ def _add_headers(properties: dict[str, Property], headers: Headers, wanted: str)
         return
     names = [part.strip() for part in wanted.split(",")]
     for name, value in headers:
+        if len(properties) > PROPERTIES_MAX:
+            break  # no queue takes as many: what is still to come changes nothing
         if wanted == "ALL" or any(_fits(name, one) for one in names):
             properties[_free(properties, name or NAMELESS)] = (
                 None if value is None else _value_of(value)

@@ -165,3 +165,12 @@ class FeedAttributes(Dated, kw_only=True):
             length=HEADER_LENGTH_MAX,
         ),
     ] = ""
+    descriptor: Annotated[
+        Literal["NONE", "CONNECT"],
+        Attribute(
+            "DESCRIPTOR",
+            900_118,
+            "which headers say fields of the descriptor: none, or those that the source connector "
+            "of IBM MQ for Kafka Connect writes",
+        ),
+    ] = "NONE"

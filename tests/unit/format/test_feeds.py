@@ -8,7 +8,8 @@ import pytest
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import NOT_A_MESSAGE, FedMessage
 from adapter.core.contract.message import MessageData
-from adapter.format.feeds import Headers, TopicRecord, ident_of, message_of
+from adapter.format.feeds import PROPERTIES_MAX, TopicRecord, message_of
+from adapter.format.record_headers import Headers
 
 ORIGIN = {"KafkaTopic": "orders", "KafkaPartition": 3, "KafkaOffset": 17, "KafkaTimestamp": 5}
 
@@ -142,9 +143,38 @@ def test_a_key_becomes_an_id() -> None:
         assert getattr(message(None, key=of), name) == b""
         assert getattr(message(long, key=of), name) == hashlib.sha256(long).digest()[:24]
         assert message(b"k", key=of).properties == ORIGIN
-    assert ident_of(b"x" * 24) == b"x" * 24
     none = message(b"k", key="NONE")
     assert (none.correlation_id, none.group_id, none.properties) == (b"", b"", ORIGIN)
+
+
+def test_headers_of_kafka_connect_say_fields_if_the_feed_says_so() -> None:
+    ident = bytes(range(1, 25))
+    headers: Headers = [
+        ("JMS_IBM_MQMD_Priority", b"7"),
+        ("JMS_IBM_MQMD_Expiry", b"-1"),
+        ("JMS_IBM_MQMD_CorrelId", b"ID:" + ident.hex().encode()),
+        ("urgency", b"2"),
+    ]
+    given: dict[str, Any] = {"descriptor": "CONNECT", "headers": "NONE", "priority": 1, "expiry": 5}
+    found = message(b"k", b"", headers, **given)
+    assert (found.priority, found.expiry_ms, found.correlation_id) == (7, -1, ident)
+    found = message(b"k", b"", headers, priority_header="urgency", key="CORRELID", **given)
+    assert (found.priority, found.correlation_id) == (2, b"k" + bytes(23)), "the key is named"
+    found = message(ident.hex().encode(), b"", headers, key="GROUPID", **given)
+    assert found.group_id == ident
+    found = message(None, b"", headers, key="CORRELID", **given)
+    assert found.correlation_id == ident, "there is no key"
+    found = message(b"k", b"", headers, priority=1, expiry=5)
+    assert (found.priority, found.expiry_ms, found.correlation_id) == (1, 500, b"")
+    assert found.properties is not None
+    assert found.properties["JMS_IBM_MQMD_Priority"] == "7"
+
+
+def test_more_headers_than_any_queue_takes_cost_no_more() -> None:
+    headers: Headers = [("same", b"")] * 200_000
+    found = properties(headers)
+    assert found is not None
+    assert len(found) == PROPERTIES_MAX + 1
 
 
 def test_headers_become_properties() -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
@@ -34,8 +35,6 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import key_of
 from adapter.errors import StartError
-from adapter.feeds.kafka import KafkaFeedTopics
-from adapter.feeds.port import FeedTopics
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
 from adapter.msmq import connecting
@@ -54,6 +53,7 @@ from adapter.server.movers import Movers, NoMovers
 from adapter.server.network import NetworkLink
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
+from adapter.server.topics import TopicLinks
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.connecting import connect_in_process as open_session
 from adapter.topics.admin import DAY_MS
@@ -100,7 +100,7 @@ class TestQueueManager:
         movers: Movers,
         storage: Callable[[], Storage | None] = lambda: None,
         network: NetworkLink | None = None,
-        feeds: FeedTopics | None = None,
+        topics: TopicLinks | None = None,
     ) -> None:
         self.name = settings.queue_manager
         self._settings = settings
@@ -109,9 +109,10 @@ class TestQueueManager:
         self._make_storage = storage
         self._movers = movers
         self._network = network
-        self._feeds = feeds
+        self._topics = topics
         self._server: Server | None = None
-        self._address = ("127.0.0.1", 0)
+        self._port = _reserved_port()
+        self._address: tuple[str, int] = self._port.getsockname()
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=self.name, daemon=True)
         self._thread.start()
@@ -217,6 +218,7 @@ class TestQueueManager:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CALL_TIMEOUT_S)
         self._loop.close()
+        self._port.close()
 
     async def _start(self) -> Server:
         storage = self._make_storage()
@@ -227,7 +229,7 @@ class TestQueueManager:
             self._movers,
             storage,
             self._network,
-            self._feeds,
+            self._topics,
         )
         self._address = await server.start(*self._address)
         return server
@@ -451,6 +453,16 @@ def network(
         yield managers
 
 
+def _reserved_port() -> socket.socket:
+    """Bind a free port that stays ours while nothing listens on it: clients of a queue manager that
+    is started again come back to its address.
+    """
+    found = socket.socket()
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    found.bind(("127.0.0.1", 0))
+    return found
+
+
 @contextmanager
 def _running(
     name: str,
@@ -470,7 +482,7 @@ def _running(
     housekeeping = settings.pop("housekeeping", None)
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
     retention_ms = settings.pop("consumed_retention_ms", DAY_MS)
-    ledger, movers, storage, link = (
+    ledger, movers, storage, link, topics = (
         _in_memory(name, shared)
         if bootstrap_servers is None
         else _on_kafka(name, bootstrap_servers, entries, retention_ms, housekeeping)
@@ -490,7 +502,7 @@ def _running(
         movers,
         storage,
         link if shared is not None else None,
-        KafkaFeedTopics(bootstrap_servers) if bootstrap_servers is not None else None,
+        topics,
     )
     try:
         manager.start()
@@ -501,7 +513,13 @@ def _running(
 
 OF_QUEUE_MANAGER = {name for name, row in KINDS[QUEUE_MANAGER].items() if not row.attribute.fixed}
 
-Parts = tuple[Callable[[], Ledger], Movers, Callable[[], Storage | None], NetworkLink]
+Parts = tuple[
+    Callable[[], Ledger],
+    Movers,
+    Callable[[], Storage | None],
+    NetworkLink,
+    TopicLinks | None,
+]
 
 
 def schema_registry() -> TopicRegistry:
@@ -514,7 +532,7 @@ def _in_memory(name: str, shared: MemoryNetwork | None) -> Parts:
     log = MemoryLog(f"{name} in memory")
     ident = secrets.token_hex(16)
     link = NetworkLink(shared or MemoryNetwork(), lambda: ident)
-    return lambda: MemoryLedger(log), NoMovers(), lambda: None, link
+    return lambda: MemoryLedger(log), NoMovers(), lambda: None, link, None
 
 
 def _on_kafka(
@@ -533,4 +551,4 @@ def _on_kafka(
         raise StartError(str(error), name) from error
     movers = wired.mover_thread()
     storage = partial(wired.storage, movers, snapshot_entries, housekeeping)
-    return wired.ledger, movers, storage, wired.network()
+    return wired.ledger, movers, storage, wired.network(), wired.topics()

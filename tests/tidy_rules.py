@@ -57,6 +57,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "client.message",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
         "ledger.kafka_settings ledger.port logs topics.admin watched",
+        "exports": "channel core.attributes core.contract core.mq_layouts errors format "
+        "ledger.failures logs movers network.dead_letters network.sender topics.admin watched",
         "feeds": "core.attributes core.contract format ledger.failures "
         "ledger.kafka_settings ledger.port logs topics.admin watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.model "
@@ -89,10 +91,11 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "servicebroker": "channel core.contract core.attributes errors launch watched",
         "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
-        "server": "feeds network owner wire core.contract core.attributes core.inputs format "
-        "ledger movers registry topics errors config launch logs watched addresses compiled memory "
-        "texts web administration.pcf.command_server",
-        "testing": "adapter administration.mqsc aio channel client config core errors feeds format "
+        "server": "exports feeds network owner wire core.contract core.attributes core.inputs "
+        "format ledger movers registry topics errors config launch logs watched addresses compiled "
+        "memory texts web administration.pcf.command_server",
+        "testing": "adapter administration.mqsc aio channel client config core errors exports "
+        "feeds format "
         "ledger localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",
         "demo": "adapter channel client core.contract errors format launch localkafka mqi "
@@ -116,6 +119,8 @@ MAY_USE_KAFKA_MODULES = frozenset(
     {
         "adapter.backup.kafka",
         "adapter.network.kafka",
+        "adapter.exports.kafka",
+        "adapter.exports.open_transactions",
         "adapter.feeds.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
     }
@@ -137,7 +142,10 @@ NO_WORLD = frozenset(
 NO_WORLD_ROOMS = frozenset({"format"})
 # Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
 WATCHED_ROOMS = frozenset(
-    {"ledger", "network", "feeds", "owner", "movers", "server", "registry", "workers"}
+    {
+        *("exports", "feeds", "ledger", "movers", "network", "owner", "registry", "server"),
+        "workers",
+    }
 )
 STARTERS = frozenset({"Thread", "create_task", "ensure_future", "add_done_callback", "Timer"})
 

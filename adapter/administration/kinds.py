@@ -11,6 +11,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from adapter.administration.reported import choice, table, text, whole
+from adapter.core.attributes.export import EXPORT
 from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER, SUBSCRIPTION, WITH_QUEUE_NAMES
 from adapter.core.attributes.table import NAME_LENGTH_MAX, AttributeRow, Table
@@ -125,6 +126,7 @@ DEFINED = {
         _kind("channel", "CHANNEL", "channel", "CHANNEL", 3501),
         _kind("authinfo", "AUTHINFO", "authentication information", "AUTHINFO", 2045),
         _kind(FEED, "FEED", "feed", "FEED", 900_100),
+        _kind(EXPORT, "EXPORT", "export", "EXPORT", 900_200),
         _kind(QUEUE_MANAGER, "QMGR", "queue manager", "QMNAME", 2015),
     )
 }

@@ -30,6 +30,10 @@ COMMANDS = {
     "consumer": LazyCommand(
         "adapter.cli.consumers:consumer", "Durable consumers, such as Spark jobs: list, delete."
     ),
+    "export": LazyCommand(
+        "adapter.cli.exports:export",
+        "Exports to Kafka topics: define, show, pause, resume, delete.",
+    ),
     "feed": LazyCommand(
         "adapter.cli.feeds:feed",
         "Feeds of Kafka topics: define, show, pause, resume, seek, delete.",

@@ -172,9 +172,10 @@ def summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for topic, why in (figures.get("movers_parked") or {}).items():
         yield "topic parked", f"{topic}: {why}"
     yield from network_summary(figures.get("network") or {})
-    for name, one in (figures.get("feeds") or {}).items():
-        if one["why"]:
-            yield f"feed {name}", f"{one['state']}: {one['why']}"
+    for noun in ("feed", "export"):
+        for name, one in (figures.get(f"{noun}s") or {}).items():
+            if one["why"]:
+                yield f"{noun} {name}", f"{one['state']}: {one['why']}"
 
 
 def network_summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

@@ -164,7 +164,8 @@ class Administration:
         """Define an object that is not a local queue (DEFINE QALIAS, QMODEL, PROCESS, ...).
 
         kind: "alias", "remote", "model", "process", "namelist", "topic", "channel",
-        "authinfo", "feed".
+        "authinfo", "feed",
+        "export".
         Attributes not given are as the kind's default object has them (SYSTEM.DEFAULT.PROCESS).
         replace: if it exists, alter it. Raises ObjectExists, InvalidName, InvalidAttribute,
         InvalidOption.

@@ -141,13 +141,14 @@ def _add_headers(properties: dict[str, Property], headers: Headers, wanted: str)
     for name, value in headers:
         if len(properties) > PROPERTIES_MAX:
             break  # no queue takes as many: what is still to come changes nothing
-        if wanted == "ALL" or any(_fits(name, one) for one in names):
+        if wanted == "ALL" or any(fits(name, one) for one in names):
             properties[_free(properties, name or NAMELESS)] = (
                 None if value is None else _value_of(value)
             )
 
 
-def _fits(name: str, wanted: str) -> bool:
+def fits(name: str, wanted: str) -> bool:
+    """Whether a header is one that is asked for: by its name, or `trace-*` by a prefix."""
     return name.startswith(wanted[:-1]) if wanted.endswith("*") else name == wanted
 
 

@@ -89,6 +89,11 @@ def progress_topic(queue_manager: str, prefix: str = PREFIX) -> str:
     return f"{prefix}.{escape(queue_manager, dots=True)}.progress"
 
 
+def export_topic(queue_manager: str, export: str, prefix: str = PREFIX) -> str:
+    """Name the topic of an export's progress."""
+    return f"{prefix}.{escape(queue_manager, dots=True)}.export.{escape(export)}"
+
+
 DIRECTORY_TOPIC = f"{PREFIX}.directory"
 """Who is reached where: one topic for all queue managers of a Kafka."""
 

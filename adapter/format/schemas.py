@@ -17,7 +17,7 @@ import fastavro
 VERSION = 1
 VERSIONS_END = 32
 """Bytes from here on are text: what begins with one was never written by any release."""
-NAMES = ("descriptor", "entry", "event", "progress", "transfer")
+NAMES = ("descriptor", "entry", "event", "export", "progress", "transfer")
 
 
 class UnreadableError(ValueError):

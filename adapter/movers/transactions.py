@@ -1,13 +1,13 @@
-"""Two transactional producers in turn, and the question whether a commit is definite.
+"""Transactional producers in turn, and the question whether a commit is definite.
 
-Two, because Kafka answers a commit before it has written the markers: a producer that begins its
-next transaction at once is bounced for 20 ms, while the other one can go on.
+A mover has two, because Kafka answers a commit before it has written the markers: a producer that
+begins its next transaction at once is bounced for 20 ms, while the other one can go on.
 
 **Definite or doubtful.** librdkafka sends a request again when its answer does not come, and does
 not tell. The first one may still be on its way: a commit that lands late would commit whatever the
 next transaction has written by then. So a transaction is definite only if nothing happened to a
 connection while it was open, and its commit was answered sooner than librdkafka gives up. After any
-other, both producers are replaced: initialising a transactional id ends its open transaction and
+other, all producers are replaced: initialising a transactional id ends its open transaction and
 fences what is still on its way. What became of the doubtful one is then read from the progress.
 
 **One mover at a time.** A new mover initialises id 0, then id 1, then commits a mark on each, and
@@ -25,9 +25,11 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from msgspec import Struct
 
 from adapter.ledger.failures import describe, error_of
 from adapter.movers.batch import Place
@@ -37,6 +39,7 @@ from adapter.movers.settings import (
     SOCKET_TIMEOUT_MS,
     TRANSACTION_TIMEOUT_MS,
     MoverSettings,
+    ProducerWatch,
     producer_settings,
 )
 
@@ -95,15 +98,36 @@ class Trouble:
         self.text = describe(error)
 
 
-class AlternatingProducers:
-    """The two producers of one mover. For one thread."""
+class Transactional(Struct, frozen=True):
+    """Who writes in transactions.
 
-    def __init__(self, settings: MoverSettings, mover: str) -> None:
-        self.mover = mover
-        self._topic = settings.progress_topic
-        self._settings = settings
-        base = settings.progress_topic.removesuffix(".progress")
-        self._ids = [f"{base}.{mover}.{turn}" for turn in range(PRODUCERS)]
+    name: for people, "the stream mover of QM1". topic: of its progress. ids: transactional ids, one
+    for each of its producers. settings: makes the settings of the producer with an id.
+    """
+
+    name: str
+    topic: str
+    ids: tuple[str, ...]
+    settings: Callable[[str, ProducerWatch], dict[str, Any]]
+
+
+def of_mover(settings: MoverSettings, mover: str) -> Transactional:
+    """Name a mover and its two producers."""
+    base = settings.progress_topic.removesuffix(".progress")
+    return Transactional(
+        f"the {mover} mover of {settings.queue_manager}",
+        settings.progress_topic,
+        tuple(f"{base}.{mover}.{turn}" for turn in range(PRODUCERS)),
+        partial(producer_settings, settings),
+    )
+
+
+class AlternatingProducers:
+    """The producers of one writer, each in its turn. For one thread."""
+
+    def __init__(self, writer: Transactional) -> None:
+        self._writer = writer
+        self._topic = writer.topic
         self._troubles: list[Trouble] = []
         self._producers: list[Producer] = []
         self.turn = 0
@@ -116,12 +140,12 @@ class AlternatingProducers:
         """Topics, but for that of the progress, that refused records in this term."""
 
     def renew(self) -> None:
-        """Replace both producers: what the old ones, or another mover's, have open is aborted."""
+        """Replace all producers: what the old ones, or another mover's, have open is aborted."""
         self._producers, self._troubles = [], []
         self.forget_partitions()
         self.open = False
         self.refused = {}
-        for turn, transactional_id in enumerate(self._ids):
+        for turn, transactional_id in enumerate(self._writer.ids):
             self.turn = turn
             self._troubles.append(Trouble())
             self._producers.append(self._make(transactional_id))
@@ -135,9 +159,14 @@ class AlternatingProducers:
         """Partitions that know the producer whose turn it is; see CopyBatch. To be added to."""
         return self._known[self.turn]
 
+    @property
+    def current(self) -> Producer:
+        """The producer whose turn it is."""
+        return self._producers[self.turn]
+
     def forget_partitions(self) -> None:
         """Take no partition for one that knows the producers: a topic may have been made again."""
-        self._known = [set() for _ in range(PRODUCERS)]
+        self._known = [set() for _ in self._writer.ids]
         self._forgot_s = time.monotonic()
 
     def begin(self) -> Producer:
@@ -150,7 +179,7 @@ class AlternatingProducers:
         self._failed = ""
         self._call("beginning a transaction", lambda one: one.begin_transaction())
         self.open = True
-        return self._producers[self.turn]
+        return self.current
 
     def commit(self) -> None:
         """Commit the open transaction; returns only if that is definite."""
@@ -178,7 +207,7 @@ class AlternatingProducers:
         if trouble or took_s >= DOUBTFUL_AFTER_S:
             raise Doubtful(f"{what} took {took_s:.3f} s: {trouble or 'slow'}", late=True)
         self.open = False
-        self.turn = (self.turn + 1) % PRODUCERS
+        self.turn = (self.turn + 1) % len(self._producers)
 
     def report(self, error: KafkaError | None, message: Message) -> None:
         """Take a delivery report: of a record that was not written."""
@@ -201,10 +230,10 @@ class AlternatingProducers:
         trouble = self._troubles[self.turn]
         if trouble.is_fenced or (error is not None and error.code() in FENCED_CODES):
             return Fenced(
-                f"the {self.mover} mover of {self._settings.queue_manager} was fenced while "
-                f"{doing}: another mover of this queue manager has taken over, or this one stood "
-                f"still for over {TRANSACTION_TIMEOUT_MS // 1000} s. Nothing is lost; start it "
-                "again if no other runs"
+                f"{self._writer.name} was fenced while {doing}: another one of this queue manager "
+                "has taken over, or this one stood still for over "
+                f"{TRANSACTION_TIMEOUT_MS // 1000} s. Nothing is lost; start it again if no other "
+                "runs"
             )
         said = describe(error) if error is not None else repr(failure)
         why = self._failed or trouble.text
@@ -224,7 +253,7 @@ class AlternatingProducers:
             error_of_call(lambda: self._producers[self.turn].poll(0))
 
     def _make(self, transactional_id: str) -> Producer:
-        settings = producer_settings(self._settings, transactional_id, self._troubles[self.turn])
+        settings = self._writer.settings(transactional_id, self._troubles[self.turn])
         try:
             return Producer(settings)
         except KafkaException as error:

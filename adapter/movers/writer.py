@@ -18,7 +18,7 @@ from adapter.format.progress import CopyProgress
 from adapter.movers.batch import CopyBatch
 from adapter.movers.projection import OnDelivery, Projection
 from adapter.movers.settings import PARTITIONS, MoverSettings
-from adapter.movers.transactions import PRODUCERS, AlternatingProducers
+from adapter.movers.transactions import PRODUCERS, AlternatingProducers, of_mover
 
 Send = Callable[[list[Movable], Producer, OnDelivery, CopyBatch], None]
 
@@ -38,7 +38,7 @@ class CopyWriter:
         self._partition = PARTITIONS[projection.name]
         self._batch: CopyBatch
         self._producer: Producer
-        self.producers = AlternatingProducers(settings, projection.name)
+        self.producers = AlternatingProducers(of_mover(settings, projection.name))
         self.at = CopyProgress()
         """Up to where everything was taken; the open transaction included."""
         self.progress_turn: int | None = None

@@ -42,19 +42,14 @@ def put_dead_letter(channel: Channel, unit: AnyUnit, queue: str, message: Delive
 
     Raises NoDestinationError, ConnectionBroken.
     """
-    name = dead_letter_queue(channel)
-    wrong = f"message {message.message.message_id.hex()} on {queue} has no valid MQXQH"
-    if not name:
-        raise NoDestinationError(
-            f"{wrong}, and queue manager {channel.queue_manager} has no dead-letter queue: name "
-            "one by ALTER QMGR DEADQ, or get the message"
-        )
-    letter = _letter(channel.queue_manager, queue, message.message, int(time.time() * 1000))
+    data = message.message
+    wrong = f"message {data.message_id.hex()} on {queue} has no valid MQXQH"
+    now_ms = int(time.time() * 1000)
+    letter = as_dead_letter(data, channel.queue_manager, queue, INVALID, now_ms)
     try:
-        handle = open_handle(channel, name, c.OUTPUT | c.SET_CONTEXT)
-        request = put_request(handle, [letter], unit, c.SET_CONTEXT)
-        perform(channel, unit, [request], request, PutDone)
-        close_handles(channel, [handle])
+        put_letter(channel, unit, letter, now_ms, data.expires_at_ms)
+    except NoDeadLetterQueueError as error:
+        raise NoDestinationError(f"{wrong}, and {error}") from error
     except ConnectionBroken:
         raise
     except Error as error:
@@ -62,14 +57,32 @@ def put_dead_letter(channel: Channel, unit: AnyUnit, queue: str, message: Delive
         raise NoDestinationError(text) from error
 
 
-def _letter(queue_manager: str, queue: str, message: MessageData, now_ms: int) -> MessageData:
-    letter = as_dead_letter(message, queue_manager, queue, INVALID, now_ms)
-    rest_ms = message.expires_at_ms - now_ms
-    return structs.replace(
+class NoDeadLetterQueueError(Exception):
+    """The queue manager has no dead-letter queue."""
+
+
+def put_letter(
+    channel: Channel, unit: AnyUnit, letter: MessageData, now_ms: int, expires_at_ms: int
+) -> None:
+    """Put a dead letter, in the unit that got its message. expires_at_ms: of that; 0: never.
+
+    Raises NoDeadLetterQueueError, and Error if the queue does not take it.
+    """
+    name = dead_letter_queue(channel)
+    if not name:
+        raise NoDeadLetterQueueError(
+            f"queue manager {channel.queue_manager} has no dead-letter queue: name one by ALTER "
+            "QMGR DEADQ, or get the message"
+        )
+    letter = structs.replace(
         letter,
         report=letter.report & ~CONFIRMATIONS,
         transmission=None,
         delay_ms=0,
         deliver_at_ms=0,
-        expiry_ms=max(rest_ms, 1) if message.expires_at_ms else -1,
+        expiry_ms=max(expires_at_ms - now_ms, 1) if expires_at_ms else -1,
     )
+    handle = open_handle(channel, name, c.OUTPUT | c.SET_CONTEXT)
+    request = put_request(handle, [letter], unit, c.SET_CONTEXT)
+    perform(channel, unit, [request], request, PutDone)
+    close_handles(channel, [handle])

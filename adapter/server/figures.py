@@ -7,9 +7,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from adapter.exports.port import ExportFigures
 from adapter.feeds.port import FeedFigures
 from adapter.network.figures import NetworkFigures
 from adapter.owner.figures import OwnerFigures
+
+
+class TopicFigures(Struct, frozen=True):
+    """Figures of feeds and exports, by their names."""
+
+    feeds: dict[str, FeedFigures] = {}
+    exports: dict[str, ExportFigures] = {}
 
 
 class ServerFigures(Struct, kw_only=True):
@@ -17,7 +25,8 @@ class ServerFigures(Struct, kw_only=True):
 
     movers: the figures of each, by its name. movers_hold: why something is not copied, or "".
     movers_parked: why a topic cannot be written, by its name. commands: of the command server, once
-    it was needed. network: of what reaches other queue managers. feeds: by their names.
+    it was needed. network: of what reaches other queue managers. topics: of
+    feeds and exports.
     compiled_modules: 0 in pure Python. process: "id", and "machine", its mark in hexadecimal (""
     where the system does not tell).
     """
@@ -38,7 +47,7 @@ class ServerFigures(Struct, kw_only=True):
     movers_parked: dict[str, str]
     commands: dict[str, int] = {}
     network: NetworkFigures | None = None
-    feeds: dict[str, FeedFigures] = {}
+    topics: TopicFigures = TopicFigures()
 
     def by_name(self) -> dict[str, Any]:
         """Return all figures in one table, those of the owner and its term among them."""
@@ -48,9 +57,13 @@ class ServerFigures(Struct, kw_only=True):
         return figures
 
 
+NAMED = ("feeds", "exports")
+"""Figures by the names of objects: the names in them are not unique."""
+
+
 def _figures_by_name(name: str, value: object) -> dict[str, Any]:
     """Return a figure by its name; the owner, its term and the command server have several."""
-    if isinstance(value, NetworkFigures) or name == "feeds":  # the names in it are not unique
+    if isinstance(value, NetworkFigures) or name in NAMED:
         return {name: msgspec.to_builtins(value)}
     if isinstance(value, Struct):
         found: dict[str, Any] = {}

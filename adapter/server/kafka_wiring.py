@@ -10,8 +10,8 @@ from msgspec import Struct
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract.object_names import NAME
 from adapter.errors import StartError
+from adapter.exports.kafka import KafkaExportTopics
 from adapter.feeds.kafka import KafkaFeedTopics
-from adapter.feeds.port import FeedTopics
 from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
@@ -26,6 +26,7 @@ from adapter.network.kafka import KafkaTransport
 from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.server.movers import Movers, copy_status
 from adapter.server.network import NetworkLink
+from adapter.server.topics import TopicLinks
 from adapter.topics.admin import (
     DAY_MS,
     TopicAdmin,
@@ -140,9 +141,11 @@ class Wired:
         transport = KafkaTransport(settings.bootstrap_servers, settings.options, self._topics)
         return NetworkLink(transport, lambda: transport.identities([ledger])[ledger])
 
-    def feeds(self) -> FeedTopics:
-        """Make what reads the topics of feeds."""
-        return KafkaFeedTopics(self._settings.bootstrap_servers, self._settings.options)
+    def topics(self) -> TopicLinks:
+        """Make what reads and writes the topics of feeds and exports."""
+        cluster = KafkaCluster(self._settings.bootstrap_servers, self._settings.options)
+        feeds = KafkaFeedTopics(cluster.bootstrap_servers, cluster.options)
+        return TopicLinks(feeds, KafkaExportTopics(cluster, self._topics))
 
     def movers(self) -> Movers:
         """Make the process that copies from the ledger to the topics."""

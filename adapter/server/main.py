@@ -146,7 +146,13 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             network = wired.network() if settings.network else None
             storage = wired.storage(movers)
             server = Server(
-                settings, wired.ledger(), SystemClock(), movers, storage, network, wired.feeds()
+                settings,
+                wired.ledger(),
+                SystemClock(),
+                movers,
+                storage,
+                network,
+                wired.topics(),
             )
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)

@@ -172,6 +172,18 @@ FEEDS: Mapping[str, MetricRow] = {
 """By feed."""
 HOLDS = frozenset({"waiting", "retrying", "stopped"})
 
+EXPORTS: Mapping[str, MetricRow] = {
+    "waiting": _gauge("mqk_export_lag_messages", "Messages of an export that are not written yet."),
+    "records": _counter("mqk_export_records_total", "Records written, since it was started."),
+    "bytes": _counter("mqk_export_bytes_total", "Bytes of the values of these records."),
+    "dead_letters": _counter(
+        "mqk_export_dead_letters_total", "Messages that its topic does not take as they are."
+    ),
+    "failures": _counter("mqk_export_failures_total", "Attempts to write that failed."),
+    "holding": _gauge("mqk_export_holding", "1 while it cannot write its topic."),
+}
+"""By export."""
+
 QUEUES: Mapping[str, MetricRow] = {
     "current_depth": _gauge(
         "mqk_queue_depth", "Messages on the queue: available ones and uncommitted puts."
@@ -242,6 +254,7 @@ def families(snapshot: MetricsSnapshot) -> Iterator[Metric]:
     yield from _by_label("mover", movers if isinstance(movers, dict) else {}, MOVERS, "mqk_mover")
     yield from _network(figures.get("network"))
     yield from _feeds(figures.get("feeds"))
+    yield from _exports(figures.get("exports"))
     queues = {one.name: {name: getattr(one, name) for name in QUEUES} for one in snapshot.queues}
     yield from _by_label("queue", queues, QUEUES, "mqk_queue")
 
@@ -272,6 +285,17 @@ def _feeds(figures: object) -> Iterator[Metric]:
             for name, one in figures.items()
         }
         yield from _by_label("feed", feeds, FEEDS, "mqk_feed")
+
+
+def _exports(figures: object) -> Iterator[Metric]:
+    """Give what is known of exports."""
+    if isinstance(figures, dict):
+        exports = {
+            name: {key: one[key] for key in EXPORTS if key in one}
+            | {"holding": int(one["state"] == "retrying")}
+            for name, one in figures.items()
+        }
+        yield from _by_label("export", exports, EXPORTS, "mqk_export")
 
 
 def _by_label(

@@ -17,7 +17,6 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.feeds.port import FeedTopics
 from adapter.ledger.port import Ledger
 from adapter.network.directory import Directory
 from adapter.owner import processes
@@ -31,13 +30,13 @@ from adapter.server.audit import AuditTrail
 from adapter.server.commands import COMMAND_QUEUE, CommandService
 from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
-from adapter.server.feeds import FeedService
-from adapter.server.figures import ServerFigures
+from adapter.server.figures import ServerFigures, TopicFigures
 from adapter.server.listener import Listener
 from adapter.server.movers import Movers, MoverWatch
 from adapter.server.mqk.handler import MqkHandler
 from adapter.server.network import Network, NetworkLink
 from adapter.server.settings import ServerSettings
+from adapter.server.topics import TopicLinks, TopicServices
 
 START_GRACE_S = 3.0
 """How long a start may go on that was told to stop: what it has begun is soon done, if Kafka
@@ -59,10 +58,10 @@ class Server:
         movers: Movers,
         storage: Storage | None = None,
         network: NetworkLink | None = None,
-        feeds: FeedTopics | None = None,
+        topics: TopicLinks | None = None,
     ) -> None:
-        """network: how other queue managers are reached; without one none is. feeds: the topics
-        that feeds may read; without them none is read.
+        """network: how other queue managers are reached; without one none is. topics: those of
+        other programs, for feeds and exports; without them none is read or written.
         """
         self.name = name = settings.queue_manager
         self.stopping = asyncio.Event()
@@ -103,7 +102,7 @@ class Server:
             unix_mode=settings.unix_mode,
         )
         self._network = Network(network, self.owner) if network is not None else None
-        self._feeds = FeedService(feeds, self.owner) if feeds is not None else None
+        self._topics = TopicServices(topics, self.owner) if topics is not None else None
 
     async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use.
@@ -122,11 +121,11 @@ class Server:
         self._address = address
         self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
+        accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
         if self._network is not None:
-            accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
             self._network.start(self.address, accept_own)
-        if self._feeds is not None:
-            self._feeds.start()
+        if self._topics is not None:
+            self._topics.start(accept_own)
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
         if COMMAND_QUEUE in waiting:
             self.need_commands()
@@ -183,8 +182,8 @@ class Server:
         await self._commands.stop()
         if self._network is not None:
             await self._network.stop()
-        if self._feeds is not None:
-            await self._feeds.stop()
+        if self._topics is not None:
+            await self._topics.stop()
         if quiesce_s and not self._immediate and without_kafka is None:
             await self.owner.quiesce(quiesce_s)
         await self.owner.stop()
@@ -203,8 +202,8 @@ class Server:
         await self._commands.stop()
         if self._network is not None:
             await self._network.stop()
-        if self._feeds is not None:
-            await self._feeds.stop()
+        if self._topics is not None:
+            await self._topics.stop()
         await asyncio.get_running_loop().run_in_executor(None, self._movers.stop)
 
     @property
@@ -252,7 +251,7 @@ class Server:
             movers_parked={topic: held.why for topic, held in self._movers.parked.items()},
             commands=self._commands.statistics(),
             network=self._network.figures() if self._network is not None else None,
-            feeds=self._feeds.figures() if self._feeds is not None else {},
+            topics=self._topics.figures() if self._topics is not None else TopicFigures(),
         )
 
     def queue_statuses(self) -> list[QueueStatus]:

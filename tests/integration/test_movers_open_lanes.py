@@ -21,7 +21,7 @@ from adapter.movers.errors import Doubtful
 from adapter.movers.settings import PARTITIONS
 from adapter.movers.stream import Stream
 from adapter.movers.thread import MoverThread
-from adapter.movers.transactions import AlternatingProducers
+from adapter.movers.transactions import AlternatingProducers, of_mover
 from adapter.movers.writer import CopyWriter
 from adapter.topics.admin import TopicSpec, ledger_spec, progress_spec, queue_spec
 from adapter.topics.reader import KafkaPageReader
@@ -106,7 +106,7 @@ class Writing:
 
     def succeed(self) -> None:
         """Take the transactional ids over, as the next mover does: what is open is aborted."""
-        successor = AlternatingProducers(self.place.settings, "stream")
+        successor = AlternatingProducers(of_mover(self.place.settings, "stream"))
         successor.renew()
         successor.close()
 

@@ -9,7 +9,7 @@ from confluent_kafka import Producer
 
 from adapter.movers import transactions
 from adapter.movers.errors import Fenced
-from adapter.movers.transactions import AlternatingProducers
+from adapter.movers.transactions import AlternatingProducers, of_mover
 from adapter.topics.admin import progress_spec
 from tests.support.mover_place import WAIT_S, MoverPlace
 
@@ -49,7 +49,7 @@ def start_both(
             order.take(self._step, lambda: super(Stepped, self).init_transactions(timeout))
 
     monkeypatch.setattr(transactions, "Producer", Stepped)
-    both = {name: AlternatingProducers(place.settings, "stream") for name in "ab"}
+    both = {name: AlternatingProducers(of_mover(place.settings, "stream")) for name in "ab"}
     threads = [threading.Thread(target=turns.renew, name=name) for name, turns in both.items()]
     for thread in threads:
         thread.start()

@@ -7,21 +7,25 @@ from adapter.administration.values import NAMES, members
 from adapter.core.attributes.table import AttributeRow
 
 TEXT = "it's (x), Y*"
-OF_FEEDS = {
+OF_TOPICS = {
     "TOPIC": ["orders", "a.b_C-1", "x" * 249],
     "QUEUE": ["A.b_C", "X" * 48],
+    "WRITTEN": ["results", "c.b_C-1", "y" * 249],
     "BEGIN": ["EARLIEST", "LATEST", "2026-03-01T08:30:00Z"],
     "HEADERS": ["ALL", "NONE", "trace-*, colour", "x" * 4_096],
     "PRTYSEL": ["", "9: tier = 'it''s (x), Y*'; 1: \"a;b\" > 2", "1: a = '" + "x" * 4_087 + "'"],
 }
-"""Not every text can be one of these."""
-OWN_NUMBERS_OF_FEEDS = range(900_100, 900_120)
+"""Of feeds and exports: not every text can be one of these."""
+TOPIC_OF_EXPORT = 900_203
+OWN_NUMBERS = range(900_100, 900_220)
 
 
 def samples(row: AttributeRow) -> list[Any]:
     """Some values of a row, its bounds among them."""
-    if row.attribute.number in OWN_NUMBERS_OF_FEEDS and row.attribute.keyword in OF_FEEDS:
-        return list(OF_FEEDS[row.attribute.keyword])
+    if row.attribute.number == TOPIC_OF_EXPORT:  # which no feed may read
+        return list(OF_TOPICS["WRITTEN"])
+    if row.attribute.number in OWN_NUMBERS and row.attribute.keyword in OF_TOPICS:
+        return list(OF_TOPICS[row.attribute.keyword])
     if members(row):
         return list(members(row))
     if row.type is int:
@@ -38,7 +42,8 @@ def samples(row: AttributeRow) -> list[Any]:
 
 def needed(kind: str) -> dict[str, Any]:
     """Return what an object of a kind cannot be defined without."""
-    return {"topic": "orders", "queue": "Q"} if kind == "feed" else {}
+    topics = {"feed": "orders", "export": "results"}
+    return {"topic": topics[kind], "queue": "Q"} if kind in topics else {}
 
 
 def given_rows(table: dict[str, AttributeRow]) -> Iterator[AttributeRow]:

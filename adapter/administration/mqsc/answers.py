@@ -25,6 +25,7 @@ _OF_OBJECTS = {
     "CHANNEL": (8014, 8016, 8015, 8414),
     "AUTHINFO": (8563, 8567, 8564, 8566),
     "FEED": (901, 902, 903, 904),
+    "EXPORT": (911, 912, 913, 914),
 }
 NUMBERS = {
     (verb, kind): number

@@ -32,6 +32,7 @@ ORDER = (
     "TOPIC",
     "SUB",
     "FEED",
+    "EXPORT",
     "QMGR",
 )
 """Objects come before those that name them."""

@@ -64,6 +64,7 @@ FULL_KINDS = (
     "CHANNEL",
     "AUTHINFO",
     "FEED",
+    "EXPORT",
     "QMGR",
     "QMSTATUS",
     "QSTATUS",

@@ -138,10 +138,14 @@ FAMILIES = (
     Family("TOPIC", 170, 171, 172, 173, 174, 175, 1269, 3151, 3150, 3149),
     Family("CHANNEL", 21, 22, 23, 24, 25, 20, 1015, 3512, 3007, 3008),
     Family("AUTHINFO", 79, 80, 81, 82, 83, 84, 1019, 3048, 3009, 3010),
-    # MQ has no feeds: the numbers are none of its own.
+    # MQ has neither: the numbers are none of its own.
     Family(
         *("FEED", 900_121, 900_122, 900_123, 900_124, 900_125, 900_126),
         *(900_131, 900_132, 900_133, 900_134),
+    ),
+    Family(
+        *("EXPORT", 900_221, 900_222, 900_223, 900_224, 900_225, 900_226),
+        *(900_231, 900_232, 900_233, 900_234),
     ),
 )
 OF_CHANNELS = range(20, 26)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Struct
 
+from adapter.core.attributes.export import EXPORT, ExportAttributes
 from adapter.core.attributes.feed import FEED, FeedAttributes
 from adapter.core.attributes.msmq import COMPUTER_QUOTA_UNLIMITED_KB
 from adapter.core.attributes.queue import (
@@ -429,6 +430,7 @@ TYPES: dict[str, type[Struct]] = {
     "channel": ChannelAttributes,
     "authinfo": AuthInfoAttributes,
     FEED: FeedAttributes,
+    EXPORT: ExportAttributes,
     QUEUE_MANAGER: QueueManagerAttributes,
 }
 KINDS: dict[str, Table] = {kind: rows_of(attributes) for kind, attributes in TYPES.items()}

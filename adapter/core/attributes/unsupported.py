@@ -355,6 +355,7 @@ UNSUPPORTED: dict[str, Table] = {
     "channel": CHANNEL,
     "authinfo": AUTHINFO,
     "feed": {},
+    "export": {},
     "queue_manager": QUEUE_MANAGER,
 }
 """By kind of object: attributes by MQSC's keyword, which is their name here too."""

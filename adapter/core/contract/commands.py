@@ -107,7 +107,9 @@ class Open(Struct, array_like=True, tag=3):
     this handle are given only what fits (MQOD.SelectionString, see core.model.selector).
     queue_manager: the queue's (MQOD.ObjectQMgrName), or an alias of one, or a transmission queue;
     empty: this one, or as the name says. A queue of another one is opened for output only, or for
-    inquiries by its local name: puts go to a transmission queue.
+    inquiries by its local name: puts go to a transmission queue. kafka_topic: instead of a queue's
+    name, for output: the queue whose messages are written to this topic; it is made if there is
+    none, and Opened says its name.
     """
 
     handle: int
@@ -116,6 +118,7 @@ class Open(Struct, array_like=True, tag=3):
     dynamic_name: str = ""
     selection: str = ""
     queue_manager: str = ""
+    kafka_topic: str = ""
 
 
 class Close(Struct, array_like=True, tag=4):

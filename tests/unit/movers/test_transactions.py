@@ -9,7 +9,12 @@ from confluent_kafka import KafkaError, KafkaException
 from adapter.movers import transactions
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.settings import KafkaCluster, MoverSettings
-from adapter.movers.transactions import DOUBTFUL_AFTER_S, FORGET_S, AlternatingProducers
+from adapter.movers.transactions import (
+    DOUBTFUL_AFTER_S,
+    FORGET_S,
+    AlternatingProducers,
+    of_mover,
+)
 from adapter.topics.admin import TopicSettings
 
 SETTINGS = MoverSettings(
@@ -86,7 +91,7 @@ class Bench:
         self.clock = Clock()
         monkeypatch.setattr(transactions, "Producer", self._make)
         monkeypatch.setattr(transactions, "time", self.clock)
-        self.turns = AlternatingProducers(SETTINGS, "stream")
+        self.turns = AlternatingProducers(of_mover(SETTINGS, "stream"))
         self.turns.renew()
         self.calls.clear()
 

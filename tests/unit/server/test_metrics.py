@@ -27,7 +27,7 @@ from adapter.topics.admin import TopicSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {
-    *("queue_manager", "state", "movers", "movers_hold", "movers_parked", "feeds"),
+    *("queue_manager", "state", "movers", "movers_hold", "movers_parked", "exports", "feeds"),
     *("version", "address", "kafka", "process"),
 }
 STATUS = QueueStatus("Q", 5, 1, 2, 4, 3, 1, 6, 2.5, [0] * 10, 11, 12, 13, 14, 15)
@@ -201,3 +201,15 @@ def test_feeds_are_told() -> None:
     assert told["mqk_feed_holding", (("feed", "F"),)] == 0
     assert told["mqk_feed_holding", (("feed", "G"),)] == 1
     assert samples(MetricsSnapshot(FIGURES_SAID | {"feeds": {}}, [], "1.2.3"))
+
+
+def test_exports_are_told() -> None:
+    export = {"waiting": 5, "records": 12, "bytes": 99, "dead_letters": 2, "failures": 1}
+    exports = {"E": export | {"state": "running"}, "F": export | {"state": "retrying"}}
+    told = samples(MetricsSnapshot(FIGURES_SAID | {"exports": exports}, [], "1.2.3"))
+    assert told["mqk_export_lag_messages", (("export", "E"),)] == 5
+    assert told["mqk_export_records_total", (("export", "E"),)] == 12
+    assert told["mqk_export_dead_letters_total", (("export", "E"),)] == 2
+    assert told["mqk_export_holding", (("export", "E"),)] == 0
+    assert told["mqk_export_holding", (("export", "F"),)] == 1
+    assert samples(MetricsSnapshot(FIGURES_SAID | {"exports": {}}, [], "1.2.3"))

@@ -20,7 +20,7 @@ from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import NoRoute, RemoteRoute
-from adapter.core.rules.network import routes
+from adapter.core.rules.network import exports, routes
 from adapter.core.rules.primitives import naming
 from adapter.core.rules.primitives.decision import check_of_mq
 
@@ -45,6 +45,8 @@ class Found(Struct):
 def find(qm: QueueManager, command: Open) -> Found:
     """Find the local queue that an open means, or refuse."""
     name = command.queue
+    if command.kafka_topic:
+        return _export(qm, command)
     queue = qm.queues.get(name) if command.queue_manager in ("", qm.name) else None
     if queue is None:
         made = MadeQueues()
@@ -64,6 +66,19 @@ def find(qm: QueueManager, command: Open) -> Found:
         return _behind(qm, command, attributes)
     assert isinstance(attributes, ModelAttributes), kind
     return make(qm, attributes, command.dynamic_name or DYNAMIC_NAME)
+
+
+def _export(qm: QueueManager, command: Open) -> Found:
+    """Open the queue whose messages are written to a topic: for output, by a topic's name alone."""
+    topic = command.kafka_topic
+    if command.queue or command.queue_manager or command.dynamic_name:
+        raise Refusal(Reason.OPTIONS_ERROR, topic, "it is a topic of Kafka: name no queue with it")
+    if command.modes & ~(OUTPUT | INQUIRE | CONTEXT_MODES):
+        text = "it is a topic of Kafka: open it for output"
+        raise Refusal(Reason.OPTION_NOT_VALID_FOR_TYPE, topic, text)
+    made = MadeQueues()
+    queue = exports.find_or_make(qm, topic, made)
+    return Found(queue, records=made.records, made=made.queues)
 
 
 def _remote(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from adapter.core.attributes import broker
+from adapter.core.attributes.export import EXPORT, ExportAttributes
 from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.objects import (
     KINDS,
@@ -22,7 +23,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted
 from adapter.core.contract.results import ObjectDescription, Objects
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.objects import feeds, statistics
+from adapter.core.rules.objects import exports, feeds, statistics
 from adapter.core.rules.primitives import defaults, naming
 from adapter.core.rules.primitives.decision import Decision, done
 from adapter.core.rules.pubsub import subscriptions, topics
@@ -54,6 +55,8 @@ def decide_define_object(qm: QueueManager, request: c.Request, command: c.Define
         topics.check_place(qm, name, command.attributes)
     elif kind == FEED:
         feeds.check_new(qm, name, command.attributes)
+    elif kind == EXPORT:
+        exports.check_new(qm, name, command.attributes)
     attributes = defaults.with_defaults(qm, kind, command.attributes)
     attributes |= {"created_ms": request.now_ms, "altered_ms": request.now_ms}
     return done(qm, request, [ObjectDefined(kind, name, attributes)])
@@ -71,6 +74,8 @@ def decide_alter_object(qm: QueueManager, request: c.Request, command: c.AlterOb
         subscriptions.check_alteration(qm, name, command.attributes)
     elif kind == FEED:
         feeds.check_alteration(qm, name, command.attributes)
+    elif kind == EXPORT:
+        exports.check_alteration(qm, name, command.attributes)
     elif kind == QUEUE_MANAGER:
         statistics.note_change(qm, command.attributes, request.now_ms)
     attributes = command.attributes
@@ -135,6 +140,8 @@ def apply_object_defined(qm: QueueManager, record: ObjectDefined) -> None:
     topics.note_defined(qm, record)
     if record.kind == FEED:
         qm.feeds.define(record.name)
+    elif isinstance(attributes, ExportAttributes):
+        qm.exports[record.name] = attributes
 
 
 def apply_object_altered(qm: QueueManager, record: ObjectAltered) -> None:
@@ -155,5 +162,7 @@ def apply_object_deleted(qm: QueueManager, record: ObjectDeleted) -> None:
     """Forget the object."""
     if record.kind == FEED:
         qm.feeds.delete(record.name)
+    elif record.kind == EXPORT:
+        del qm.exports[record.name]
     topics.note_gone(qm, record.kind, record.name)
     qm.references.remove(record.name, qm.objects.pop((record.kind, record.name)))

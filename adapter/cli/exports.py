@@ -1,0 +1,127 @@
+"""mqk export define, show, pause, resume and delete: queues that are written to topics of Kafka.
+
+The options for attributes are made from core's one table of attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from adapter.cli import output
+from adapter.cli.connected import connect
+from adapter.cli.queues import attribute_option, given
+from adapter.command import options
+from adapter.core.attributes.export import EXPORT
+from adapter.core.attributes.objects import KINDS
+from adapter.core.contract.results import ObjectDescription
+
+APPLICATION = "mqk export"
+NEEDED = ("queue", "topic")
+NOT_KNOWN: dict[str, Any] = {"state": "starting", "why": "", "waiting": 0, "records": 0}
+"""What is known of an export while the queue manager starts."""
+
+
+def attribute_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """An option for each attribute of an export but those that must be there: the arguments."""
+    for row in reversed(KINDS[EXPORT].values()):
+        if row.name not in NEEDED:
+            command = attribute_option(row)(command)
+    return command
+
+
+@click.group()
+def export() -> None:
+    """Exports to Kafka topics: define, show, pause, resume, delete."""
+
+
+@export.command()
+@click.argument("name")
+@click.argument("queue")
+@click.argument("topic")
+@click.option("--replace", is_flag=True, help="Alter it if it exists.")
+@attribute_options
+@options.queue_manager
+@options.json_output
+def define(
+    name: str, queue: str, topic: str, replace: bool, qmgr: str, as_json: bool, **attributes: Any
+) -> None:
+    """Define export NAME, which writes the messages of QUEUE to TOPIC, each once.
+
+    QUEUE is a local queue. What is put there, in whatever way, becomes a record of TOPIC once it is
+    committed, and is gone from QUEUE then.
+    """
+    wanted = given(attributes) | {"queue": queue, "topic": topic}
+    with connect(qmgr, APPLICATION) as qm:
+        qm.define_object(EXPORT, name, replace=replace, **wanted)
+    _done(name, "defined", as_json)
+
+
+@export.command()
+@click.argument("pattern", default="*")
+@click.option("--system", is_flag=True, help="Also those that are made for unit.produce.")
+@options.queue_manager
+@options.json_output
+def show(pattern: str, system: bool, qmgr: str, as_json: bool) -> None:
+    """Show the exports that match PATTERN: what they do, and what waits to be written."""
+    with connect(qmgr, APPLICATION, reconnect_timeout_s=0.0) as qm:
+        figures = qm.figures().get("exports", {})
+        exports = qm.objects(EXPORT, pattern, system=system)
+        found = [(one, figures.get(one.name, NOT_KNOWN)) for one in exports]
+    if as_json:
+        for one, of in found:
+            output.emit({"export": one.name} | one.attributes | of)
+        return
+    headings = ("export", "queue", "topic", "state", "waiting", "records", "why")
+    output.table(headings, [_row(*one) for one in found])
+
+
+def _row(one: ObjectDescription, of: dict[str, Any]) -> tuple[object, ...]:
+    return (
+        one.name, one.attributes["queue"], one.attributes["topic"], of["state"].lower(),
+        of["waiting"], of["records"], of["why"],
+    )  # fmt: skip
+
+
+@export.command()
+@click.argument("name")
+@options.queue_manager
+@options.json_output
+def pause(name: str, qmgr: str, as_json: bool) -> None:
+    """Let export NAME write nothing more, until it is resumed. Messages wait on its queue."""
+    with connect(qmgr, APPLICATION) as qm:
+        qm.alter_object(EXPORT, name, state="PAUSED")
+    _done(name, "paused", as_json)
+
+
+@export.command()
+@click.argument("name")
+@options.queue_manager
+@options.json_output
+def resume(name: str, qmgr: str, as_json: bool) -> None:
+    """Let export NAME go on where it was paused."""
+    with connect(qmgr, APPLICATION) as qm:
+        qm.alter_object(EXPORT, name, state="RUNNING")
+    _done(name, "resumed", as_json)
+
+
+@export.command()
+@click.argument("name")
+@options.confirmation("Delete export {name}?")
+@options.queue_manager
+@options.json_output
+def delete(name: str, qmgr: str, as_json: bool) -> None:
+    """Delete export NAME. Its queue stays, with what is not written yet."""
+    with connect(qmgr, APPLICATION) as qm:
+        qm.delete_object(EXPORT, name)
+    _done(name, "deleted", as_json)
+
+
+def _done(name: str, what: str, as_json: bool) -> None:
+    """Report what was done to an export."""
+    if as_json:
+        output.emit({"export": name, what: True})
+    else:
+        click.echo(f"export {name} {what}")

@@ -1,0 +1,44 @@
+"""Definitions of exports: what may be said in one.
+
+An export needs no rule beside these: its messages wait on an ordinary queue, and a client of the
+queue manager gets them from there (adapter.exports).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import structs
+
+from adapter.core.attributes.export import ExportAttributes
+from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.model.manager import QueueManager
+from adapter.core.rules.network import exports, routes
+
+
+def check_new(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    """Refuse what cannot be an export, and one too many."""
+    exports.check_room(qm, name)
+    _check(qm, name, ExportAttributes(**attributes))
+
+
+def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
+    """Refuse what would make of an export what cannot be one."""
+    _check(qm, name, structs.replace(qm.exports[name], **attributes))
+
+
+def _check(qm: QueueManager, name: str, export: ExportAttributes) -> None:
+    problem = _problem(qm, export)
+    if problem:
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
+
+
+def _problem(qm: QueueManager, export: ExportAttributes) -> str:
+    problem = exports.topic_problem(export.topic)
+    if problem:
+        return problem
+    if not routes.is_name(export.queue):
+        return f"queue {export.queue!r} is not a valid name of a queue"
+    if not all(part.strip() for part in export.headers.split(",")):
+        return f"headers {export.headers!r} has an empty name; use ALL, NONE or a list of names"
+    return exports.feeding_problem(qm, export.topic)

@@ -1,0 +1,1 @@
+"""Exports: the messages of a queue, written to a topic of Kafka."""

@@ -1,0 +1,46 @@
+"""What becomes of a message that the topic of an export does not take: a dead letter.
+
+It is put in the unit that got it. This module must not know how a topic is written.
+"""
+
+from __future__ import annotations
+
+import time
+
+from adapter.channel.channel import Channel
+from adapter.channel.unit import AnyUnit
+from adapter.core.attributes.export import ExportAttributes
+from adapter.core.contract.feeds import TOPIC
+from adapter.core.contract.message import MessageData
+from adapter.core.mq_layouts.dead_letter import as_dead_letter
+from adapter.errors import ConnectionBroken, Error
+from adapter.exports.port import ExportError
+from adapter.network.dead_letters import NoDeadLetterQueueError, put_letter
+
+WHY = "KafkaError"
+"""A property of a dead letter: why its topic does not take it."""
+
+
+def put_dead_letter(
+    channel: Channel,
+    unit: AnyUnit,
+    export: ExportAttributes,
+    message: MessageData,
+    code: int,
+    why: str,
+) -> None:
+    """Put a message on the dead-letter queue. code: MQRC. Raises ExportError, ConnectionBroken."""
+    now_ms = int(time.time() * 1000)
+    letter = as_dead_letter(message, channel.queue_manager, export.queue, code, now_ms)
+    letter.properties = {**(letter.properties or {}), TOPIC: export.topic, WHY: why}
+    waits = f"message {message.message_id.hex()} waits: {why}"
+    try:
+        put_letter(channel, unit, letter, now_ms, message.expires_at_ms)
+    except NoDeadLetterQueueError as error:
+        raise ExportError(f"{waits}; and {error}") from error
+    except ConnectionBroken:
+        raise
+    except Error as error:
+        raise ExportError(
+            f"{waits}; and the dead-letter queue does not take it: {error}"
+        ) from error

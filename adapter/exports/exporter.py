@@ -1,0 +1,202 @@
+"""An exporter: writes the messages of one queue to a topic of Kafka, each once.
+
+It is a client of its own queue manager, connected within the process, with the queue open
+exclusively:
+
+1. It gets messages, in a unit.
+2. It writes their records and the places that they had on the queue, in one transaction of Kafka.
+3. It commits its unit. Only then are they gone from the queue.
+
+A place on a queue is never used twice. After a failure, and after a restart of the queue manager,
+the unit has been backed out or not begun: messages whose places the last transaction wrote are
+there already, and are got without being written. No transaction is begun before the unit of the
+last one is committed, so the places of one transaction are all that need be known.
+
+A message that the topic never takes as it is goes to the dead-letter queue, in the unit that got
+it. This module must not know how a topic is written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle, Pending
+from adapter.channel.unit import AnyUnit, perform
+from adapter.channel.verbs import get_request, open_handle
+from adapter.core.attributes.export import ExportAttributes
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import Delivered, Place
+from adapter.core.contract.results import Descriptions, Messages
+from adapter.exports.dead_letters import put_dead_letter
+from adapter.exports.port import ExportError, ExportTopics, ExportWriter, RecordRefusedError
+from adapter.format.exports import ExportedRecord, ExportProgress, NotARecordError, record_of
+
+GET_MESSAGES = 500
+"""At a time; a reply ends sooner if its messages are large."""
+IDLE_MS = 1_000
+"""How long to wait for a message before it is looked whether Kafka shows all that was written."""
+WAITS = 30
+"""After so many waits without a message an exporter ends: its producers cost threads."""
+NOT_A_RECORD, TOO_LONG = 2110, 2030
+"""MQRC_FORMAT_ERROR and MQRC_MSG_TOO_BIG_FOR_Q, of dead letters."""
+WAITING, RUNNING, RETRYING, PAUSED = "waiting", "running", "retrying", "paused"
+
+
+class Export(Struct, frozen=True):
+    """An export as it is defined now."""
+
+    name: str
+    attributes: ExportAttributes
+
+
+class Counts(Struct):
+    """What an exporter has done; see ExportFigures."""
+
+    state: str = WAITING
+    since_s: float = 0.0
+    why: str = ""
+    records: int = 0
+    bytes: int = 0
+    dead_letters: int = 0
+    failures: int = 0
+    ends: dict[int, int] = {}
+
+    def enter(self, state: str, why: str = "") -> None:
+        """Note what it does from now on."""
+        if self.state != state:
+            self.state, self.since_s = state, time.monotonic()
+        self.why = why
+
+
+class RefusedMessages(Struct):
+    """Messages that the topic does not take, by place: the reason for the dead letter, and why."""
+
+    by_place: dict[Place, tuple[int, str]] = {}
+
+
+class ExportSession:
+    """One attempt: from opening the queue to a failure, or to its end."""
+
+    def __init__(
+        self,
+        export: Export,
+        channel: Channel,
+        topics: ExportTopics,
+        counts: Counts,
+        refused: RefusedMessages,
+    ) -> None:
+        self._export = export
+        self._channel = channel
+        self._topics = topics
+        self._counts = counts
+        self._refused = refused
+        self._incarnation = 0
+        self._progress = ExportProgress()
+
+    def run(self) -> None:
+        """Write until there has been nothing to write for some time, or the channel is closed.
+
+        Raises Error, ExportError.
+        """
+        attributes = self._export.attributes
+        handle = open_handle(self._channel, attributes.queue, c.INPUT | c.EXCLUSIVE)
+        self._incarnation = self._inquire()
+        name = self._channel.queue_manager
+        writer = self._topics.writer(name, self._export.name, attributes.topic)
+        try:
+            self._progress = writer.resume()
+            waits = 0
+            while not self._channel.is_closed and waits < WAITS:
+                waits = 0 if self._write_some(handle, writer) else waits + 1
+        finally:
+            writer.close()
+
+    def _inquire(self) -> int:
+        queue = self._export.attributes.queue
+        request = Pending(c.Inquire(queue, system=True))
+        self._channel.ask([request])
+        found = self._channel.result(request, Descriptions).queues
+        return next((one.incarnation for one in found if one.name == queue), 0)
+
+    def _write_some(self, handle: Handle, writer: ExportWriter) -> bool:
+        """Write the next messages; returns whether there are any within some time."""
+        unit = AnyUnit(self._channel, ahead=True)  # a message that waits has not been backed out
+        unit.begin()
+        got = self._get(handle, unit)
+        if not got:
+            unit.backout()
+            writer.check_shown()
+            self._counts.enter(WAITING)
+            return False
+        self._counts.enter(RUNNING)
+        self._write(unit, writer, [one for one in got if not self._is_written(one)])
+        unit.commit()
+        self._counts.ends = dict(writer.ends)
+        return True
+
+    def _get(self, handle: Handle, unit: AnyUnit) -> list[Delivered]:
+        request = get_request(handle, c.Get(0, wait_ms=IDLE_MS, limit=GET_MESSAGES), unit)
+        return perform(self._channel, unit, [request], request, Messages).messages
+
+    def _is_written(self, message: Delivered) -> bool:
+        written = self._progress
+        is_same = (written.queue, written.incarnation) == (
+            self._export.attributes.queue,
+            self._incarnation,
+        )
+        return is_same and place_of(message) in written.places
+
+    def _write(self, unit: AnyUnit, writer: ExportWriter, messages: list[Delivered]) -> None:
+        """Write messages that are not written yet; one that has no record becomes a dead letter."""
+        written: list[Delivered] = []
+        records: list[ExportedRecord] = []
+        for one in messages:
+            record = self._record(unit, one)
+            if record is not None:
+                written.append(one)
+                records.append(record)
+        if not records:
+            return
+        progress = ExportProgress(
+            self._progress.number + 1,
+            self._export.attributes.queue,
+            self._incarnation,
+            frozenset(map(place_of, written)),
+        )
+        try:
+            writer.write(records, progress)
+        except RecordRefusedError as error:
+            code = TOO_LONG if error.is_too_long else NOT_A_RECORD
+            self._refused.by_place[place_of(written[error.at])] = (code, str(error))
+            raise
+        self._progress = progress
+        self._refused.by_place.clear()
+        self._counts.records += len(records)
+        self._counts.bytes += sum(len(record.value or b"") for record in records)
+
+    def _record(self, unit: AnyUnit, message: Delivered) -> ExportedRecord | None:
+        """Return the record of a message; None if it became a dead letter."""
+        code, why = self._refused.by_place.get(place_of(message), (0, ""))
+        if not code:
+            try:
+                return record_of(message.message, self._export.attributes)
+            except NotARecordError as error:
+                code, why = NOT_A_RECORD, str(error)
+        ident = message.message.message_id.hex()
+        if self._export.attributes.refused == "WAIT":
+            raise ExportError(f"message {ident} waits: {why}")
+        put_dead_letter(self._channel, unit, self._export.attributes, message.message, code, why)
+        self._counts.dead_letters += 1
+        return None
+
+
+def place_of(message: Delivered) -> Place:
+    """Return the place of a message on its queue; no other message ever has it."""
+    return message.lane, message.seq, message.n
+
+
+Dial = Callable[[], Channel]

@@ -1,0 +1,132 @@
+"""A queue manager's exports: an exporter for each one that has messages, as it is defined now.
+
+This module must not know what is written, nor how.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import structlog
+from msgspec import structs
+
+from adapter import watched
+from adapter.exports.exporter import Export
+from adapter.exports.exporters import Exporter, idle_figures
+from adapter.exports.port import ExportFigures, ExportTopics
+from adapter.network.sender import client_of
+from adapter.owner.owner import Owner
+from adapter.owner.term import OwnerTerm
+
+LOOK_S = 0.05
+"""How often it is looked for messages of exports that have no exporter."""
+RESTART_LOOKS = 40
+"""An exporter that has ended unexpectedly is started again after so many looks."""
+
+log = structlog.get_logger("mqk.exports")
+
+
+class ExportService:
+    """Writes for one queue manager. Methods are called on the event loop's thread."""
+
+    def __init__(self, topics: ExportTopics, owner: Owner) -> None:
+        self._topics = topics
+        self._owner = owner
+        self._exporters: dict[str, Exporter] = {}
+        self._ended: dict[str, int] = {}
+        """At which look an exporter was found to have ended."""
+        self._looks = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._accept: Callable[[], asyncio.Protocol] | None = None
+
+    def start(self, accept: Callable[[], asyncio.Protocol]) -> None:
+        """Begin, when the owner serves. accept: makes the server's end of a connection, as the
+        queue manager's own.
+        """
+        self._accept = accept
+        self._look()
+
+    async def stop(self) -> None:
+        """End; what was got and not written is backed out. Bounded."""
+        if self._timer is not None:
+            self._timer.cancel()
+        await asyncio.get_running_loop().run_in_executor(None, self._join)
+
+    def _join(self) -> None:
+        """End all threads. Not on the event loop's: their clients are answered there."""
+        exporters = list(self._exporters.values())
+        for one in exporters:
+            one.stop()
+        for one in exporters:
+            one.join()
+
+    def figures(self) -> dict[str, ExportFigures]:
+        """Return the figures of all exports, by name."""
+        term = self._term()
+        if term is None:
+            return {}
+        found = {}
+        for export in _exports(term):
+            waiting = _depth(term, export)
+            exporter = self._exporters.get(export.name)
+            is_known = exporter is not None and exporter.export == export
+            found[export.name] = (
+                exporter.figures(waiting)
+                if exporter is not None and is_known
+                else idle_figures(export, waiting)
+            )
+        return found
+
+    def _term(self) -> OwnerTerm | None:
+        return self._owner.term if self._owner.running else None
+
+    def _look(self) -> None:
+        """Start exporters for exports with messages. End those of exports that are gone, paused or
+        altered: they begin again as they are defined now.
+        """
+        self._timer = asyncio.get_running_loop().call_later(
+            LOOK_S, watched.callback("the look at exports", self._look, self._owner.broke)
+        )
+        self._looks += 1
+        term = self._term()
+        if term is None:
+            return
+        exports = {one.name: one for one in _exports(term) if one.attributes.state == "RUNNING"}
+        for name, exporter in list(self._exporters.items()):
+            if exports.get(name) != exporter.export:
+                exporter.stop()
+                if not exporter.is_alive:
+                    del self._exporters[name]
+        for name, export in exports.items():
+            known = self._exporters.get(name)
+            if _depth(term, export) and (known is None or self._is_due(known)):
+                self._start(export)
+
+    def _is_due(self, exporter: Exporter) -> bool:
+        """Whether an exporter that has ended is to be started again now."""
+        if exporter.is_alive:
+            return False
+        name = exporter.export.name
+        return exporter.has_waited or (
+            self._looks - self._ended.setdefault(name, self._looks) >= RESTART_LOOKS
+        )
+
+    def _start(self, export: Export) -> None:
+        assert self._accept is not None
+        loop = asyncio.get_running_loop()
+        dial = partial(client_of, loop, self._accept, self._owner.name)
+        self._exporters[export.name] = Exporter(export, dial, self._topics)
+        self._ended.pop(export.name, None)
+
+
+def _exports(term: OwnerTerm) -> Iterator[Export]:
+    """Iterate over the exports as they are now: their attributes may change later."""
+    for name, attributes in term.qm.exports.items():
+        yield Export(name, structs.replace(attributes))
+
+
+def _depth(term: OwnerTerm, export: Export) -> int:
+    queue = term.qm.queues.get(export.attributes.queue)
+    return queue.depth if queue is not None else 0

@@ -1,0 +1,49 @@
+"""A queue manager's part in topics of other programs: its feeds and its exports, put together.
+
+This module must not know what is read and written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from adapter.exports.port import ExportTopics
+from adapter.feeds.port import FeedTopics
+from adapter.owner.owner import Owner
+from adapter.server.exports import ExportService
+from adapter.server.feeds import FeedService
+from adapter.server.figures import TopicFigures
+
+
+class TopicLinks(Struct, frozen=True):
+    """How a queue manager reaches topics of other programs."""
+
+    feeds: FeedTopics
+    exports: ExportTopics
+
+
+class TopicServices:
+    """Reads and writes for one queue manager. Methods are called on the event loop's thread."""
+
+    def __init__(self, topics: TopicLinks, owner: Owner) -> None:
+        self._feeds = FeedService(topics.feeds, owner)
+        self._exports = ExportService(topics.exports, owner)
+
+    def start(self, accept: Callable[[], asyncio.Protocol]) -> None:
+        """Begin, when the owner serves. accept: makes the server's end of a connection, as the
+        queue manager's own.
+        """
+        self._feeds.start()
+        self._exports.start(accept)
+
+    async def stop(self) -> None:
+        """End. Bounded."""
+        await self._feeds.stop()
+        await self._exports.stop()
+
+    def figures(self) -> TopicFigures:
+        """Return the figures of all feeds and exports."""
+        return TopicFigures(self._feeds.figures(), self._exports.figures())

@@ -1,15 +1,17 @@
 """What a record of any topic of Kafka becomes as a message, as its feed says.
 
-The value is the body, untouched. Headers become properties: text where the bytes are UTF-8, else
-bytes; null stays null. Of headers of one name the first has the name as it is, and the others have
-`.2`, `.3` and so on behind it, or the next number that is free. A header without a name is called
-KafkaHeader. This module does not know where a message is put.
+The value is the body, untouched, or what it was decoded to. Its fields and the headers become
+properties. A header is text where its bytes are UTF-8, else bytes; null stays null. Of headers of
+one name the first has the name as it is, and the others have `.2`, `.3` and so on behind it, or the
+next number that is free. A header without a name is called KafkaHeader. This module does not know
+where a message is put.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import Any
 
 from msgspec import Struct
 
@@ -18,6 +20,7 @@ from adapter.core.contract.feeds import NOT_A_MESSAGE, OFFSET, PARTITION, TOPIC,
 from adapter.core.contract.message import EXPIRY_UNLIMITED, MessageData, Property
 from adapter.core.model.priority_rules import PriorityRule, parse_rules, priority_of
 from adapter.format import connect_headers
+from adapter.format.record_fields import fields_of
 from adapter.format.record_headers import (
     Headers,
     NamedHeaders,
@@ -28,6 +31,9 @@ from adapter.format.record_headers import (
 
 TIMESTAMP, KEY = "KafkaTimestamp", "KafkaKey"
 """Properties: of the record, in milliseconds since 1970; and its key."""
+SCHEMA, WHY = "KafkaSchema", "KafkaReason"
+"""Properties: the number of the schema that the value was decoded with; and, of a dead letter, why
+it could not be."""
 NAMELESS = "KafkaHeader"
 PERSISTENT = 1
 PROPERTIES_MAX = 256
@@ -53,7 +59,21 @@ class TopicRecord(Struct, gc=False):
         return len(self.value or b"") + len(self.key or b"") + names + 512
 
 
-def message_of(record: TopicRecord, feed: FeedAttributes) -> FedMessage | None:
+class DecodedValue(Struct, gc=False):
+    """What the value of a record was decoded to, or why it could not be.
+
+    body: of the message, if it is not the value itself.
+    """
+
+    schema_id: int = 0
+    value: Any = None
+    body: bytes | None = None
+    why: str = ""
+
+
+def message_of(
+    record: TopicRecord, feed: FeedAttributes, decoded: DecodedValue | None = None
+) -> FedMessage | None:
     """Return the message of a record; None if the feed leaves the record out."""
     if record.value is None and feed.tombstones == "SKIP":
         return None
@@ -62,12 +82,29 @@ def message_of(record: TopicRecord, feed: FeedAttributes) -> FedMessage | None:
     properties = _origin(record, feed.topic) if feed.origin or is_dead else {}
     if record.key is not None and (feed.key == "PROPERTY" or is_dead):
         properties[KEY] = _value_of(record.key)
+    body, why = record.value or b"", ""
+    if decoded is not None:
+        body = body if decoded.body is None else decoded.body
+        why = decoded.why
+        _add_decoded(properties, decoded, feed)
     _add_headers(properties, record.headers or [], feed.headers)
-    message = MessageData(
-        body=record.value or b"", persistence=PERSISTENT, properties=properties or None
-    )
+    message = MessageData(body=body, persistence=PERSISTENT, properties=properties or None)
     _describe(message, record, feed)
-    return FedMessage(message, record.offset, NOT_A_MESSAGE if is_dead else 0)
+    return FedMessage(message, record.offset, NOT_A_MESSAGE if is_dead or why else 0, why)
+
+
+def _add_decoded(
+    properties: dict[str, Property], decoded: DecodedValue, feed: FeedAttributes
+) -> None:
+    if decoded.why:
+        properties[WHY] = decoded.why
+        return
+    if feed.origin:
+        properties[SCHEMA] = decoded.schema_id
+    for name, value in fields_of(decoded.value, feed.fields):
+        if len(properties) > PROPERTIES_MAX:
+            break
+        properties[_free(properties, name)] = value
 
 
 def _describe(message: MessageData, record: TopicRecord, feed: FeedAttributes) -> None:

@@ -174,3 +174,22 @@ class FeedAttributes(Dated, kw_only=True):
             "of IBM MQ for Kafka Connect writes",
         ),
     ] = "NONE"
+    fields: Annotated[
+        str,
+        Attribute(
+            "FIELDS",
+            900_119,
+            "which fields of the decoded value become properties: NONE, ALL, or paths separated by "
+            "commas, as number, customer.tier",
+            length=HEADERS_LENGTH_MAX,
+        ),
+    ] = "NONE"
+    value: Annotated[
+        Literal["ASIS", "AVRO", "AVROJSON"],
+        Attribute(
+            "VALUE",
+            900_120,
+            "what the value is and becomes: bytes, which are the body; Avro in the frame with a "
+            "schema's number, which is decoded, and is the body too; or the body is its JSON",
+        ),
+    ] = "ASIS"

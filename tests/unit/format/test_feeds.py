@@ -8,7 +8,7 @@ import pytest
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import NOT_A_MESSAGE, FedMessage
 from adapter.core.contract.message import MessageData
-from adapter.format.feeds import PROPERTIES_MAX, TopicRecord, message_of
+from adapter.format.feeds import PROPERTIES_MAX, DecodedValue, TopicRecord, message_of
 from adapter.format.record_headers import Headers
 
 ORIGIN = {"KafkaTopic": "orders", "KafkaPartition": 3, "KafkaOffset": 17, "KafkaTimestamp": 5}
@@ -225,3 +225,39 @@ def test_a_record_whose_headers_are_not_valid_is_dead() -> None:
 def test_the_size_of_a_record_counts_all_of_it() -> None:
     record = TopicRecord(0, 0, b"k" * 100, b"v" * 1000, [("h" * 10, b"x" * 10)], 0)
     assert 1120 < record.size < 2000
+
+
+def test_a_decoded_value() -> None:
+    record = TopicRecord(3, 17, b"k", b"value", [("number", b"header"), ("x", b"1")], 5)
+    value = {"number": 7, "KafkaOffset": "hides nothing", "in": {"x": 1.5}, "list": [1]}
+    feed = FeedAttributes(topic="orders", queue="Q", value="AVRO", fields="ALL")
+    found = message_of(record, feed, DecodedValue(9, value))
+    assert found is not None
+    assert (found.message.body, found.code, found.why) == (b"value", 0, "")
+    assert found.message.properties == ORIGIN | {
+        "KafkaKey": "k", "KafkaSchema": 9, "KafkaOffset.2": "hides nothing", "number": 7,
+        "in.x": 1.5, "number.2": "header", "x": "1",
+    }  # fmt: skip
+    feed.origin, feed.fields, feed.headers = False, "in.x", "NONE"
+    feed.priority_rules = "7: in.x = 1.5"
+    found = message_of(record, feed, DecodedValue(9, value, b"{}"))
+    assert found is not None
+    assert found.message.properties == {"KafkaKey": "k", "in.x": 1.5}
+    assert (found.message.body, found.message.priority) == (b"{}", 7)
+
+
+def test_a_value_that_cannot_be_decoded() -> None:
+    record = TopicRecord(3, 17, b"k", b"value", [], 5)
+    feed = FeedAttributes(topic="orders", queue="Q", value="AVROJSON", fields="ALL")
+    found = message_of(record, feed, DecodedValue(why="it is damaged"))
+    assert found is not None
+    assert (found.message.body, found.code, found.why) == (b"value", NOT_A_MESSAGE, "it is damaged")
+    assert found.message.properties == ORIGIN | {"KafkaKey": "k", "KafkaReason": "it is damaged"}
+
+
+def test_more_fields_than_any_queue_takes() -> None:
+    feed = FeedAttributes(topic="orders", queue="Q", value="AVRO", fields="ALL")
+    value = {str(number): number for number in range(100_000)}
+    found = message_of(TopicRecord(3, 17, None, b"", []), feed, DecodedValue(9, value))
+    assert found is not None
+    assert len(found.message.properties or {}) == PROPERTIES_MAX + 1

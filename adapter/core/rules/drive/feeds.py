@@ -92,8 +92,10 @@ def _plan_put(
             return f"queue {feed.queue} {PASSING[reason]}"
         code = code_of(reason)
     record = f"offset {one.offset} of partition {batch.partition}"
-    if feed.refused == "WAIT" and not one.code:
+    if feed.refused == "WAIT" and (one.why or not one.code):
         past = f"`mqk feed seek {batch.feed} {batch.partition}:{one.offset + 1}` leaves it out"
+        if one.why:
+            return f"{record}: {one.why}; `mqk feed resume {batch.feed}` reads it again, {past}"
         return f"{record} cannot be put on queue {feed.queue}: reason {code}; {past}"
     place = {TOPIC: feed.topic, PARTITION: batch.partition, OFFSET: one.offset}
     message.properties = (message.properties or {}) | place

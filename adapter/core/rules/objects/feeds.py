@@ -67,6 +67,10 @@ def _problem(feed: FeedAttributes) -> str:
         )
     if not all(part.strip() for part in feed.headers.split(",")):
         return f"headers {feed.headers!r} has an empty name; use ALL, NONE or a list of names"
+    if not all(part.strip() for part in feed.fields.split(",")):
+        return f"fields {feed.fields!r} has an empty name; use ALL, NONE or a list of paths"
+    if feed.fields != "NONE" and feed.value == "ASIS":
+        return "fields are of values that are decoded: set value to AVRO or AVROJSON, or no fields"
     try:
         parse_rules(feed.priority_rules)
     except SelectorError as error:

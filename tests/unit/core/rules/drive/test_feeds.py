@@ -310,6 +310,30 @@ def test_priority_is_what_the_record_says_or_the_default_of_the_queue() -> None:
     assert [one.message.priority for one in (*at.client.take(), *at.client.take())] == [9, 4]
 
 
+def test_a_value_that_cannot_be_decoded_is_a_dead_letter_or_waits() -> None:
+    at = Site("Q", "DEAD", refused="WAIT")
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    at.begin(p0=0, p1=0)
+    given = [FedMessage(MessageData(body=b"a", persistence=1), 0, NOT_A_MESSAGE, "it is damaged")]
+    at.feed(0, messages=given)
+    assert at.state.blocked == {
+        0: "offset 0 of partition 0: it is damaged; `mqk feed resume F` reads it again, "
+        "`mqk feed seek F 0:1` leaves it out"
+    }
+    at.feed(0, "b", partition=1)
+    assert at.bodies() == ["b"], "the other partitions go on"
+    version = at.state.version
+    at.client.do(c.AlterObject(FEED, "F", {"state": "RUNNING"}))
+    assert at.state.version > version, "so that it is read again"
+    at.client.do(c.AlterObject(FEED, "F", {"refused": "DEADLETTER"}))
+    at.feed(0, messages=given)
+    (found,) = at.client.take(handle=2)
+    header, body = dead_letter.split(found.message.format, found.message.body)
+    assert header is not None
+    assert (header.reason, body) == (NOT_A_MESSAGE, b"a")
+    assert at.state.offsets[0] == 1
+
+
 def one_of(body: bytes = b"a", offset: int = 0, **fields: Any) -> FedMessage:
     return FedMessage(MessageData(body=body, persistence=1, **fields), offset)
 

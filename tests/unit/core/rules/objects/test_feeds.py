@@ -48,6 +48,8 @@ def refusal(client: Client, command: c.Command) -> str:
         ({"headers": "a,,b"}, "has an empty name"),
         ({"priority": 10}, "priority takes -1 to 9"),
         ({"priority_header": "x" * 256}, "priority_header takes at most 255 characters"),
+        ({"fields": "a,,b"}, "fields 'a,,b' has an empty name; use ALL, NONE or a list of paths"),
+        ({"fields": "a"}, "fields are of values that are decoded: set value to AVRO or AVROJSON"),
         ({"expiry": -2}, "expiry takes -1 to 999999999"),
         ({"delay": -1}, "delay takes 0 to 999999999"),
         ({"priority_rules": "a = 1"}, "invalid priority_rules: character 1: a rule is a priority"),

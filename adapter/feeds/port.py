@@ -133,13 +133,13 @@ Deliver = Callable[[Sequence[FeedStart | SizedBatch]], None]
 class FeedFigures(Struct, kw_only=True):
     """Figures of one feed.
 
-    state: "running", "paused", "waiting" (for its queue), "retrying" (Kafka does not let it read),
-    or "stopped" (it needs to be told from where to read); "starting" before the first answer of
-    Kafka. why: what it waits for, or why it has stopped; else "". positions: from where each
-    partition is read next. ends: behind the last committed record of each. lag: how many offsets
-    lie between, all together; records that are no messages count too. records: read since the
-    reading began. held_bytes: of records that were read and wait. failures: attempts to read that
-    failed.
+    state: "running", "paused", "waiting" (for its queue), "retrying" (Kafka does not let it read,
+    or the schema registry does not answer), or "stopped" (it needs to be told from where to read);
+    "starting" before the first answer of Kafka. why: what it waits for, or why it has stopped; else
+    "". queue: or the topic string. positions: from where each partition is read next. ends: behind
+    the last committed record of each. lag: how many offsets lie between, all together; records that
+    are no messages count too. records: read since the reading began. held_bytes: of records that
+    were read and wait. failures: attempts to read that failed.
     """
 
     state: str

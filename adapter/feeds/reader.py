@@ -130,7 +130,7 @@ class FeedReader:
             state=state,
             why=self._stopped or self._trouble or self._undecided,
             topic=self.reading.attributes.topic,
-            queue=self.reading.attributes.queue,
+            queue=self.reading.attributes.target,
             positions=positions,
             ends=ends,
             lag=sum(max(0, end - positions.get(n, end)) for n, end in ends.items()),

@@ -14,9 +14,11 @@ OF_TOPICS = {
     "BEGIN": ["EARLIEST", "LATEST", "2026-03-01T08:30:00Z"],
     "HEADERS": ["ALL", "NONE", "trace-*, colour", "x" * 4_096],
     "FIELDS": ["ALL", "NONE", "number, customer.tier", "x" * 4_096],
+    "TOPICSTR": [""],
     "PRTYSEL": ["", "9: tier = 'it''s (x), Y*'; 1: \"a;b\" > 2", "1: a = '" + "x" * 4_087 + "'"],
 }
-"""Of feeds and exports: not every text can be one of these."""
+"""Of feeds and exports: not every text can be one of these. A feed has no topic string beside its
+queue."""
 TOPIC_OF_EXPORT = 900_203
 OWN_NUMBERS = range(900_100, 900_220)
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from adapter.core.attributes.table import NAME_LENGTH_MAX, Attribute, Dated, description
+from adapter.core.attributes.table import (
+    NAME_LENGTH_MAX,
+    TOPIC_STRING_LENGTH_MAX,
+    Attribute,
+    Dated,
+    description,
+)
 
 FEED = "feed"
 KAFKA_NAME_LENGTH_MAX = 249
@@ -18,7 +24,7 @@ TENTHS_MAX = 999_999_999
 
 
 class FeedAttributes(Dated, kw_only=True):
-    """A feed: the records of a topic of Kafka are put on a queue, each once."""
+    """A feed: the records of a topic of Kafka are put on a queue, or published, each once."""
 
     description: Annotated[str, description(900_101)] = ""
     topic: Annotated[
@@ -30,7 +36,7 @@ class FeedAttributes(Dated, kw_only=True):
         Attribute(
             "QUEUE",
             900_103,
-            "where its records are put: a local queue, an alias or a remote queue",
+            "where its records are put: a local queue, an alias or a remote queue; empty: TOPICSTR",
             length=NAME_LENGTH_MAX,
         ),
     ] = ""
@@ -193,3 +199,17 @@ class FeedAttributes(Dated, kw_only=True):
             "schema's number, which is decoded, and is the body too; or the body is its JSON",
         ),
     ] = "ASIS"
+    topic_string: Annotated[
+        str,
+        Attribute(
+            "TOPICSTR",
+            900_135,
+            "where its records are published, in place of a queue",
+            length=TOPIC_STRING_LENGTH_MAX,
+        ),
+    ] = ""
+
+    @property
+    def target(self) -> str:
+        """The queue or the topic string."""
+        return self.queue or self.topic_string

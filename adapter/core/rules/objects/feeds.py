@@ -86,6 +86,8 @@ def _target_problem(feed: FeedAttributes) -> str:
         except Refusal as refusal:
             return f"topic_string {feed.topic_string[:100]!a}: {refusal.detail}"
         return ""
+    if not feed.queue:
+        return "a feed has a queue or a topic_string: set one of them"
     if not routes.is_name(feed.queue):
         return f"queue {feed.queue!r} is not a valid name of a queue"
     if feed.queue.startswith(SYSTEM):

@@ -244,6 +244,29 @@ def test_a_few_bytes_are_never_a_large_value(schema: Any, count: int) -> None:
     assert time.monotonic() - began_s < 30
 
 
+@pytest.mark.parametrize(
+    ("schema", "data", "says"),
+    [
+        ({"type": "array", "items": LONG}, varint(500) + varint(0), "too long"),
+        ({"type": "array", "items": WIDE}, varint(99) + bytes(100), "too long"),
+        ({"type": "map", "values": LONG}, varint(99) + bytes(100), "too long"),
+        (
+            {"type": "array", "items": {"type": "array", "items": "null"}},
+            varint(100) + (varint(50) + varint(0)) * 100 + varint(0),
+            "more values",
+        ),
+        (
+            {"type": "array", "items": {"type": "fixed", "name": "F", "size": 100_000}},
+            varint(1) + bytes(4_000),
+            "too long|bytes are due",
+        ),
+    ],
+)
+def test_each_part_of_a_value_counts(schema: Any, data: bytes, says: str) -> None:
+    with pytest.raises(NotAvro, match=says):
+        reader(schema).read(HEAD + data)
+
+
 def test_as_many_values_as_a_record_has_bytes_are_read() -> None:
     schema = {"type": "array", "items": "null"}
     count = VALUES_LEAST

@@ -18,7 +18,7 @@ RULES_MAX = 10
 _RULE = re.compile(r"""\s*([0-9])\s*:((?:[^;'"] | '[^']*' | "[^"]*")*)(?:;|\Z)""", re.VERBOSE)
 
 
-class PriorityRule(Struct, frozen=True):
+class PriorityRule(Struct):
     """The priority of messages that fit a condition."""
 
     priority: int

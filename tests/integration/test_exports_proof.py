@@ -4,11 +4,13 @@ A producer writes to the first topic in transactions, of which half are aborted.
 worker moves each message to another queue in units, and an export writes that queue. Meanwhile
 queue manager, movers, worker and broker are killed, and stand still, in a random order.
 
-`python -m tests.integration.test_exports_proof 200000 60 SEED` runs it with other numbers.
+`python -m tests.integration.test_exports_proof 200000 60 SEED BROKERS` runs it with other
+numbers.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -26,6 +28,7 @@ import adapter
 from adapter import launch
 from adapter.localkafka import LocalKafka
 from tests.support import java_client
+from tests.support.backlog import until
 from tests.support.export_site import ExportedTopic
 from tests.support.java_client import JavaRecord
 from tests.support.server_process import ServerProcess
@@ -68,11 +71,14 @@ class Worker:
 class Proof:
     """Topics, a queue manager, a worker and one broker, all of its own."""
 
-    def __init__(self, folder: Path, records: int, faults: int, seed: int) -> None:
+    def __init__(
+        self, folder: Path, records: int, faults: int, seed: int, brokers: int = 1
+    ) -> None:
+        self._brokers = range(1, brokers + 1)
         self._chance = random.Random(seed)
         self._count = records
         self._faults = faults
-        self._kafka = LocalKafka()
+        self._kafka = LocalKafka(brokers)
         self._kafka.start()
         servers = self._kafka.bootstrap_servers
         self._source = ExportedTopic(servers, "orders", PARTITIONS)
@@ -143,29 +149,43 @@ class Proof:
         self._server.start()
 
     def kill_movers(self) -> None:
-        os.kill(self._server.movers_pid(), signal.SIGKILL)
+        os.kill(self._movers(), signal.SIGKILL)
+
+    def _movers(self) -> int:
+        """Return the process id of the movers; they may just be started again."""
+        found: list[int] = []
+
+        def are_there() -> bool:
+            with contextlib.suppress(AssertionError):
+                found.append(self._server.movers_pid())
+            return bool(found)
+
+        until(are_there)
+        return found[0]
 
     def kill_worker(self) -> None:
         self._worker.child.kill()
 
     def kill_broker(self) -> None:
-        self._kafka.kill(1)
-        self._kafka.start(1)
+        broker = self._chance.choice(self._brokers)
+        self._kafka.kill(broker)
+        self._kafka.start(broker)
 
     def freeze_queue_manager(self) -> None:
         freeze(self._server.pid)
 
     def freeze_movers(self) -> None:
-        freeze(self._server.movers_pid())
+        freeze(self._movers())
 
     def freeze_worker(self) -> None:
         self._worker.keep()
         freeze(self._worker.child.pid)
 
     def freeze_broker(self) -> None:
-        self._kafka.pause(1)
+        broker = self._chance.choice(self._brokers)
+        self._kafka.pause(broker)
         time.sleep(FROZEN_S)
-        self._kafka.resume(1)
+        self._kafka.resume(broker)
 
     def _await_records(self, count: int) -> None:
         """Wait until so many records, and markers, are committed in the last topic."""
@@ -198,8 +218,7 @@ class Proof:
         for one in range(PARTITIONS):
             try:
                 yield consumer.get_watermark_offsets(TopicPartition("results", one), 5.0)[1]
-            except KafkaException as e:  # the broker is not back yet
-                print(e)
+            except KafkaException:  # the broker is not back yet
                 yield 0
 
     def _read(self) -> list[JavaRecord]:
@@ -243,7 +262,7 @@ def test_every_record_comes_once_whatever_fails(tmp_path: Path) -> None:
         proof.close()
 
 
-def main(records: int, faults: int, seed: int) -> None:
+def main(records: int, faults: int, seed: int, brokers: int = 1) -> None:
     """Run it by hand."""
     began_s = time.monotonic()
 
@@ -252,7 +271,7 @@ def main(records: int, faults: int, seed: int) -> None:
 
     say(f"seed {seed}")
     with TemporaryDirectory() as folder:
-        proof = Proof(Path(folder), records, faults, seed)
+        proof = Proof(Path(folder), records, faults, seed, brokers)
         try:
             proof.run(say)
         finally:
@@ -261,4 +280,4 @@ def main(records: int, faults: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(*map(int, sys.argv[1:]))

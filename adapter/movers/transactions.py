@@ -208,7 +208,10 @@ class AlternatingProducers:
             left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S / FLUSHES))
             trouble = self._troubles[self.turn]
             if self._failed or (left and trouble.is_failed):  # what is left is not sent any more
-                raise Doubtful(f"writing failed: {self._failed or trouble.text}")
+                why = self._failed or trouble.text
+                if trouble.is_fenced:
+                    raise self.meaning(why, "writing")
+                raise Doubtful(f"writing failed: {why}")
             if not left:
                 return
             if number % LONG_FLUSHES == 0:

@@ -1,10 +1,10 @@
 """When a commit counts as definite, and what an error means; with producers that do as told."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from adapter.movers import transactions
 from adapter.movers.errors import Doubtful, Fenced
@@ -218,8 +218,8 @@ def test_records_that_are_not_written_in_time_are_not_committed(bench: Bench) ->
 def test_what_waits_behind_a_record_that_was_refused_is_not_waited_for(bench: Bench) -> None:
     producer = bench.made[0]
     producer.left = 7
-    refused = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE)
-    producer.on["flush"] = lambda: bench.turns.report(refused, FakeRecord())  # type: ignore[arg-type]
+    refused, record = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), cast("Message", FakeRecord())
+    producer.on["flush"] = lambda: bench.turns.report(refused, record)
     with pytest.raises(Doubtful, match=r"writing failed: A\[3\].*MSG_SIZE_TOO_LARGE") as doubt:
         bench.transact()
     assert not doubt.value.late

@@ -19,24 +19,21 @@ it. This module must not know how a topic is written.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from msgspec import Struct
 
 from adapter.channel.channel import Channel
-from adapter.channel.requests import Handle, Pending
-from adapter.channel.unit import AnyUnit, perform
-from adapter.channel.verbs import get_request, open_handle
+from adapter.channel.requests import Handle
+from adapter.channel.unit import AnyUnit
+from adapter.channel.verbs import open_handle
 from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, Place
-from adapter.core.contract.results import Descriptions, Messages
 from adapter.exports.dead_letters import put_dead_letter
 from adapter.exports.port import ExportError, ExportTopics, ExportWriter, RecordRefusedError
 from adapter.format.exports import ExportedRecord, ExportProgress, NotARecordError, record_of
+from adapter.own_clients.client import get_messages, incarnation_of
 
-GET_MESSAGES = 500
-"""At a time; a reply ends sooner if its messages are large."""
 IDLE_MS = 1_000
 """How long to wait for a message before it is looked whether Kafka shows all that was written."""
 WAITS = 30
@@ -104,7 +101,7 @@ class ExportSession:
         """
         attributes = self._export.attributes
         handle = open_handle(self._channel, attributes.queue, c.INPUT | c.EXCLUSIVE)
-        self._incarnation = self._inquire()
+        self._incarnation = incarnation_of(self._channel, attributes.queue)
         name = self._channel.queue_manager
         writer = self._topics.writer(name, self._export.name, attributes.topic)
         try:
@@ -115,18 +112,11 @@ class ExportSession:
         finally:
             writer.close()
 
-    def _inquire(self) -> int:
-        queue = self._export.attributes.queue
-        request = Pending(c.Inquire(queue, system=True))
-        self._channel.ask([request])
-        found = self._channel.result(request, Descriptions).queues
-        return next((one.incarnation for one in found if one.name == queue), 0)
-
     def _write_some(self, handle: Handle, writer: ExportWriter) -> bool:
         """Write the next messages; returns whether there are any within some time."""
         unit = AnyUnit(self._channel, ahead=True)  # a message that waits has not been backed out
         unit.begin()
-        got = self._get(handle, unit)
+        got = get_messages(handle, unit, IDLE_MS)
         if not got:
             unit.backout()
             writer.check_shown()
@@ -137,10 +127,6 @@ class ExportSession:
         unit.commit()
         self._counts.ends = dict(writer.ends)
         return True
-
-    def _get(self, handle: Handle, unit: AnyUnit) -> list[Delivered]:
-        request = get_request(handle, c.Get(0, wait_ms=IDLE_MS, limit=GET_MESSAGES), unit)
-        return perform(self._channel, unit, [request], request, Messages).messages
 
     def _is_written(self, message: Delivered) -> bool:
         written = self._progress
@@ -197,6 +183,3 @@ class ExportSession:
 def place_of(message: Delivered) -> Place:
     """Return the place of a message on its queue; no other message ever has it."""
     return message.lane, message.seq, message.n
-
-
-Dial = Callable[[], Channel]

@@ -15,9 +15,9 @@ from msgspec import structs
 from adapter import watched
 from adapter.core.attributes.export import EXPORT, ExportAttributes
 from adapter.exports.exporter import Export
-from adapter.exports.exporters import Exporter, idle_figures
+from adapter.exports.exporters import APPLICATION, Exporter, idle_figures
 from adapter.exports.port import ExportFigures, ExportTopics
-from adapter.network.sender import client_of
+from adapter.own_clients.client import client_of
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
 
@@ -117,7 +117,7 @@ class ExportService:
     def _start(self, export: Export) -> None:
         assert self._accept is not None
         loop = asyncio.get_running_loop()
-        dial = partial(client_of, loop, self._accept, self._owner.name)
+        dial = partial(client_of, loop, self._accept, self._owner.name, APPLICATION)
         self._exporters[export.name] = Exporter(export, dial, self._topics)
         self._ended.pop(export.name, None)
 

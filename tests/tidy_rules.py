@@ -59,7 +59,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
         "ledger.kafka_settings ledger.port logs own_clients topics.admin watched",
         "exports": "channel core.attributes core.contract core.mq_layouts errors format "
-        "ledger.failures logs movers own_clients topics.admin",
+        "ledger.failures logs movers own_clients topics.admin topics.memory",
         "feeds": "core.attributes core.contract format ledger.failures "
         "ledger.kafka_settings ledger.port logs topics.admin watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.model "

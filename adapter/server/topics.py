@@ -19,9 +19,9 @@ from adapter.server.figures import TopicFigures
 
 
 class TopicLinks(Struct, frozen=True):
-    """How a queue manager reaches topics of other programs."""
+    """How a queue manager reaches topics of other programs. None: it does not."""
 
-    feeds: FeedTopics
+    feeds: FeedTopics | None
     exports: ExportTopics
 
 
@@ -29,21 +29,24 @@ class TopicServices:
     """Reads and writes for one queue manager. Methods are called on the event loop's thread."""
 
     def __init__(self, topics: TopicLinks, owner: Owner) -> None:
-        self._feeds = FeedService(topics.feeds, owner)
+        self._feeds = FeedService(topics.feeds, owner) if topics.feeds is not None else None
         self._exports = ExportService(topics.exports, owner)
 
     def start(self, accept: Callable[[], asyncio.Protocol]) -> None:
         """Begin, when the owner serves. accept: makes the server's end of a connection, as the
         queue manager's own.
         """
-        self._feeds.start()
+        if self._feeds is not None:
+            self._feeds.start()
         self._exports.start(accept)
 
     async def stop(self) -> None:
         """End. Bounded."""
-        await self._feeds.stop()
+        if self._feeds is not None:
+            await self._feeds.stop()
         await self._exports.stop()
 
     def figures(self) -> TopicFigures:
         """Return the figures of all feeds and exports."""
-        return TopicFigures(self._feeds.figures(), self._exports.figures())
+        feeds = self._feeds.figures() if self._feeds is not None else {}
+        return TopicFigures(feeds, self._exports.figures())

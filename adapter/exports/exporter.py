@@ -32,7 +32,7 @@ from adapter.core.contract.message import Delivered, Place
 from adapter.exports.dead_letters import put_dead_letter
 from adapter.exports.port import ExportError, ExportTopics, ExportWriter, RecordRefusedError
 from adapter.format.exports import ExportedRecord, ExportProgress, NotARecordError, record_of
-from adapter.own_clients.client import get_messages, incarnation_of
+from adapter.own_clients.client import GET_MESSAGES, get_messages, incarnation_of
 
 IDLE_MS = 1_000
 """How long to wait for a message before it is looked whether Kafka shows all that was written."""
@@ -116,7 +116,7 @@ class ExportSession:
         """Write the next messages; returns whether there are any within some time."""
         unit = AnyUnit(self._channel, ahead=True)  # a message that waits has not been backed out
         unit.begin()
-        got = get_messages(handle, unit, IDLE_MS)
+        got = get_messages(handle, unit, IDLE_MS, GET_MESSAGES)
         if not got:
             unit.backout()
             writer.check_shown()

@@ -31,6 +31,32 @@ class MemoryExports:
     def writer(self, queue_manager: str, export: str, topic: str) -> MemoryExportWriter:
         return MemoryExportWriter(self, (queue_manager, export), topic)
 
+    def append(
+        self, ident: ExportId, number: int, topic: str, records: Sequence[ExportedRecord]
+    ) -> None:
+        """Append the records of a transaction, all or none. Raises as ExportWriter.write()."""
+        origin = format_exports.origin_of(*ident, number)
+        try:
+            self.topics.append(topic, *(_unwritten(one, origin) for one in records))
+        except TopicAbsentError as error:
+            raise _absent(error) from error
+        except UnfitRecordError as error:
+            raise RecordRefusedError(str(error), error.at, is_too_long=error.is_too_long) from error
+
+
+def _unwritten(record: ExportedRecord, origin: bytes) -> UnwrittenRecord:
+    return UnwrittenRecord(
+        value=record.value,
+        key=record.key,
+        headers=[*record.headers, (ORIGIN, origin)],
+        partition=record.partition,
+        time_ms=record.time_ms,
+    )
+
+
+def _absent(error: TopicAbsentError) -> TopicRefusedError:
+    return TopicRefusedError(f"{error}: create it, or delete the export")
+
 
 class MemoryExportWriter:
     """Writes one topic; see ExportWriter."""
@@ -49,25 +75,21 @@ class MemoryExportWriter:
             try:
                 self._began = exports.topics.ends(self._topic)
             except TopicAbsentError as error:
-                raise TopicRefusedError(f"{error}: create it, or delete the export") from error
+                raise _absent(error) from error
             last = exports.progress.get(self._ident)
         return ExportProgress() if last is None else format_exports.decode(last)
 
     def write(self, records: Sequence[ExportedRecord], progress: ExportProgress) -> None:
         exports = self._exports
-        origin = format_exports.origin_of(*self._ident, progress.number)
         with exports.lock:
-            if exports.epochs[self._ident] != self._epoch:
-                raise ExportError(f"export {self._ident[1]}: another writer has taken over")
-            try:
-                exports.topics.append(self._topic, *(_unwritten(one, origin) for one in records))
-            except TopicAbsentError as error:
-                raise TopicRefusedError(f"{error}: create it, or delete the export") from error
-            except UnfitRecordError as error:
-                raise RecordRefusedError(
-                    str(error), error.at, is_too_long=error.is_too_long
-                ) from error
+            self.check_epoch()
+            exports.append(self._ident, progress.number, self._topic, records)
             exports.progress[self._ident] = format_exports.encode(progress)
+
+    def check_epoch(self) -> None:
+        """Raise ExportError if another writer has taken over."""
+        if self._exports.epochs[self._ident] != self._epoch:
+            raise ExportError(f"export {self._ident[1]}: another writer has taken over")
 
     def check_shown(self) -> None:
         """See ExportWriter; everything is shown."""
@@ -82,13 +104,3 @@ class MemoryExportWriter:
 
     def close(self) -> None:
         pass
-
-
-def _unwritten(record: ExportedRecord, origin: bytes) -> UnwrittenRecord:
-    return UnwrittenRecord(
-        value=record.value,
-        key=record.key,
-        headers=[*record.headers, (ORIGIN, origin)],
-        partition=record.partition,
-        time_ms=record.time_ms,
-    )

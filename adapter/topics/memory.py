@@ -91,9 +91,8 @@ class MemoryTopics:
     def append(self, topic: str, *records: UnwrittenRecord) -> None:
         """Write records, all or none. Raises TopicAbsentError, UnfitRecordError."""
         with self._changed:
+            self.check(topic, *records)
             found = self._topic(topic)
-            for at, record in enumerate(records):
-                _check(topic, found, at, record)
             for record in records:
                 partition = _partition(found, record)
                 found.records.append(
@@ -144,9 +143,12 @@ class MemoryTopics:
         with self._changed:
             return dict(enumerate(self._topic(topic).ends))
 
-    def check(self, topic: str) -> None:
-        """Raise TopicAbsentError if a topic does not exist."""
-        self.ends(topic)
+    def check(self, topic: str, *records: UnwrittenRecord) -> None:
+        """See whether a topic takes records. Raises as append()."""
+        with self._changed:
+            found = self._topic(topic)
+            for at, record in enumerate(records):
+                _check(topic, found, at, record)
 
     def _topic(self, topic: str) -> PartitionedTopic:
         found = self._topics.get(topic)

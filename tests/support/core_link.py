@@ -24,7 +24,8 @@ from tests.support.core import Client, Core
 
 PEER = "the core"
 Watch = Callable[[str, c.Command | None], None]
-"""Called "before" and "after" a command is executed, and when the client "waits"."""
+"""Called "before" and "after" a command is executed, and when the client "waits". May raise LinkLost,
+or what the program is to be killed by."""
 
 
 def watch_nothing(when: str, command: c.Command | None) -> None:
@@ -44,7 +45,7 @@ class CoreDialer(Struct):
     watch: Watch
     is_away: bool = False
 
-    def dial(self, timeout_s: float) -> CoreLink:  # noqa: ARG002 -- it waits for nothing
+    def dial(self, timeout_s: float) -> CoreLink:
         if self.is_away:
             raise HostNotReached(PEER)
         return CoreLink(self.core, self.watch)
@@ -77,8 +78,7 @@ class CoreLink:
         self._check()
         self._collect()
         if not self._inbox:
-            self._watch("waits", None)
-            self._check()
+            self._tell("waits", None)
             due_ms = self._core.next_tick_ms()
             assert due_ms is not None, "the client waits for ever"
             self._core.advance(max(due_ms - self._core.now_ms, 1) / 1000)
@@ -89,7 +89,7 @@ class CoreLink:
         self.bytes_received += len(data)
         return self._buffer.feed(data)
 
-    def send(self, frame: bytearray | bytes, while_full: WhileFull = None) -> None:  # noqa: ARG002
+    def send(self, frame: bytearray | bytes, while_full: WhileFull = None) -> None:
         self._check()
         received = self._session.receive(bytes(frame))
         if received.hello is not None:
@@ -113,11 +113,17 @@ class CoreLink:
     def _execute(self, client: Client, one: Incoming) -> None:
         command = one.command
         assert not isinstance(command, (Refused, frames.Stop, frames.AskServer)), command
-        self._watch("before", command)
-        self._check()
+        self._tell("before", command)
         self._waiting.add(one.request)
         self._core.execute(c.Request(client.number, one.request, one.number, command))
-        self._watch("after", command)
+        self._tell("after", command)
+
+    def _tell(self, when: str, command: c.Command | None) -> None:
+        try:
+            self._watch(when, command)
+        except LinkLost:
+            self._is_lost = True
+            raise
         self._check()
 
     def _collect(self) -> None:
@@ -139,8 +145,10 @@ class CoreLink:
             self._core.take(self._core.give(inputs.Disconnected(self._client.number)))
 
     def _check(self) -> None:
-        if self._is_lost or self._core.qm is not self._term:
-            raise LinkLost("the core is gone")
+        client = self._client
+        is_gone = client is not None and client.number not in self._core.qm.connections
+        if self._is_lost or is_gone or self._core.qm is not self._term:
+            raise LinkLost("the core is gone, or the connection")
 
     def shutdown(self) -> None:
         if not self._is_lost:

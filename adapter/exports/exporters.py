@@ -33,7 +33,7 @@ from adapter.own_clients.client import Dial, OwnClient
 
 PAUSE_S_MAX = 5.0
 """Between attempts, each pause twice as long as the one before."""
-REFUSED_S_MAX = 10.0
+REFUSED_S_MAX = 2.0
 """While the topic is not there, or may not be written."""
 
 APPLICATION = "mqk exporter"

@@ -50,6 +50,8 @@ what is known of partitions is forgotten sooner."""
 INIT_TIMEOUT_S = 20.0
 """For ending the transaction that a dead mover left open, with brokers that are failing over."""
 COMMIT_TIMEOUT_S = 20.0
+FLUSHES = 200
+"""Parts of waiting for what is written: it ends after each if a record was refused."""
 ABORT_TIMEOUT_S = 5.0
 DOUBTFUL_AFTER_S = SOCKET_TIMEOUT_MS / 1000 * 0.6
 """A commit that took longer may have been sent twice."""
@@ -191,14 +193,17 @@ class AlternatingProducers:
 
     def write(self) -> None:
         """Wait until all that was produced is written; raises Doubtful or Fenced if it is not."""
-        left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S))
-        if left:
-            raise Doubtful(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
+        left = 0
+        for _ in range(FLUSHES):
+            left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S / FLUSHES))
+            if self._failed:  # what is left is not sent any more
+                raise Doubtful(f"writing failed: {self._failed}")
+            if not left:
+                return
+        raise Doubtful(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
 
     def _end(self, what: str, doing: str, end: Callable[[Producer], object]) -> None:
         self.write()
-        if self._failed:
-            raise Doubtful(f"writing failed: {self._failed}")
         began_s = time.monotonic()
         self._call(doing, end)
         took_s = time.monotonic() - began_s

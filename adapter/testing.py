@@ -558,7 +558,7 @@ def _in_memory(name: str, shared: MemoryNetwork | None, topics: MemoryTopics) ->
     log = MemoryLog(f"{name} in memory")
     ident = secrets.token_hex(16)
     link = NetworkLink(shared or MemoryNetwork(), lambda: ident)
-    links = TopicLinks(feeds=None, exports=MemoryExports(topics))
+    links = TopicLinks(exports=MemoryExports(topics))
     return lambda: MemoryLedger(log), NoMovers(), lambda: None, link, links
 
 

@@ -45,7 +45,7 @@ EXPIRY_MS, LONG_S = 30_000, 60.0
 GET_MESSAGES, WAITS = 3, 2
 TRANSACTION = (LOST, LANDED, HIDDEN, UNSHOWN)
 PROGRAMS = ("put", "commit", "purge", "lock", "time passes")
-PROCESSES = ("crash", "crash with a snapshot", "cut", "frozen", "deposed")
+PROCESSES = ("another", "crash", "crash with a snapshot", "cut", "frozen", "deposed")
 STEPS = (
     *("before Open", "after Open", "resume", "before AskOutcome", "before Get", "after Get"),
     *("before AskLowest", "before Put", "write", "written", "before Commit", "after Commit"),
@@ -80,12 +80,11 @@ class ExportsMachine(JudgedMachine):
         *(f"program: {one}" for one in PROGRAMS),
         *(f"process: {one}" for one in PROCESSES),
         "aborted what Kafka left open",
-        "backed out",
         "dead letter",
         "locked by another program",
         "queue defined again",
         "refused to another program",
-        "written already",
+        *("unit: backout", "unit: commit", "unit: lost"),
         "written by a later transaction",
     )
     model: ExportsModel
@@ -186,15 +185,16 @@ class ExportsMachine(JudgedMachine):
         kept.client.lose()
 
     @precondition(lambda self: self.units)
-    @rule(backs_out=SELDOM)
-    def end_unit(self, backs_out: bool) -> None:
+    @rule(how=st.sampled_from(("commit", "backout", "lost")))
+    def end_unit(self, how: str) -> None:
         kept = self.units.pop(0)
-        if not backs_out:
+        self.meet(f"unit: {how}")
+        if how == "commit":
             self._commit(kept)
             return
-        kept.client.do(c.Backout(kept.unit))
+        if how == "backout":
+            kept.client.do(c.Backout(kept.unit))
         kept.client.lose()
-        self.meet("backed out")
 
     @rule(seldom=SELDOM)
     def purge(self, seldom: bool) -> None:
@@ -348,6 +348,8 @@ class ExportsMachine(JudgedMachine):
             case "crash" | "crash with a snapshot":
                 self._crash(snapshot=what != "crash")
                 raise ExportError("the process is dead")
+            case "another":
+                self._run()
             case "cut":
                 self._cut()
             case "frozen":
@@ -379,7 +381,7 @@ class ExportsMachine(JudgedMachine):
         if self.locking is not None:
             self.lock()
         while self.units:
-            self.end_unit(False)
+            self.end_unit("commit")
         for _ in range(20):
             self._run()
         assert not self.core.queue("QUEUE").depth, "it does not go on"

@@ -61,13 +61,13 @@ KEY, MARK = "progress", "progress.mark"
 PARTITION = 0
 """The only one of an export's topic of progress."""
 TOO_LONG = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
-NOT_A_RECORD = TOO_LONG | {
-    KafkaError._INVALID_ARG,
-    KafkaError._UNKNOWN_PARTITION,
+OF_BATCH = TOO_LONG | {
     KafkaError.INVALID_RECORD,
     KafkaError.INVALID_MSG,
     KafkaError.INVALID_TIMESTAMP,
 }
+"""What all records of a batch are refused for, though it may be for one of them."""
+NOT_A_RECORD = OF_BATCH | {KafkaError._INVALID_ARG, KafkaError._UNKNOWN_PARTITION}
 """What a topic refuses for what the record says."""
 MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
@@ -159,6 +159,7 @@ class KafkaExportWriter:
             raise self._meaning(error) from error
 
     def _require_topic(self) -> None:
+        """Raise TopicRefusedError if the topic is not there, and TopicError."""
         if not self._topics.admin.identities([self._topic]):
             raise self._topic_refused(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
 
@@ -246,12 +247,13 @@ class KafkaExportWriter:
             self._producers.begin()
             for at, record in enumerate(records):
                 self._send(at, record, origin)
-            self._producers.write()  # the progress says where they are
+            # The progress says where they are. For a topic that was deleted librdkafka waits long.
+            self._producers.write(self._require_topic)
             for partition, (start, end) in self._written.items():
                 start = self._unseen.get(partition, (start, end))[0]
                 self._unseen[partition] = start, end
             self._end(structs.replace(progress, topic=self._topic, unseen=self._unseen))
-        except (Doubtful, Fenced, KafkaException, BufferError) as error:
+        except (Doubtful, Fenced, KafkaException, BufferError, TopicError) as error:
             raise self._meaning(error) from error
         self.ends |= {partition: end for partition, (_, end) in self._written.items()}
 
@@ -333,11 +335,11 @@ class KafkaExportWriter:
         record = self._records[at]
         if code == KafkaError._UNKNOWN_PARTITION and self._is_there(record.partition):
             return ExportError(f"partition {record.partition} was added to topic {self._topic}")
-        if code in TOO_LONG and not self._is_one_by_one and _size(record) < BATCH_BYTES:
+        if code in OF_BATCH and not self._is_one_by_one and _size(record) < BATCH_BYTES:
             self._topics.one_by_one.add(self._topic)
             return ExportError(
-                f"topic {self._topic} takes no batch of {BATCH_BYTES} bytes: its records are "
-                "written one by one from now on"
+                f"topic {self._topic} does not take a batch of records: {describe(refusal)}; they "
+                "are written one by one from now on"
             )
         return RecordRefusedError(
             f"topic {self._topic} does not take it: {describe(refusal)}",

@@ -51,6 +51,7 @@ INIT_TIMEOUT_S = 20.0
 """For ending the transaction that a dead mover left open, with brokers that are failing over."""
 COMMIT_TIMEOUT_S = 20.0
 FLUSHES = 200
+LONG_FLUSHES = 10
 """Parts of waiting for what is written: it ends after each if a record was refused."""
 ABORT_TIMEOUT_S = 5.0
 DOUBTFUL_AFTER_S = SOCKET_TIMEOUT_MS / 1000 * 0.6
@@ -191,15 +192,20 @@ class AlternatingProducers:
         """Abort the open transaction, once its records are written, as definitely."""
         self._end("an abort", "aborting", lambda one: one.abort_transaction(COMMIT_TIMEOUT_S))
 
-    def write(self) -> None:
-        """Wait until all that was produced is written; raises Doubtful or Fenced if it is not."""
+    def write(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Wait until all that was produced is written; raises Doubtful or Fenced if it is not.
+
+        meanwhile: is called from time to time, if that takes long.
+        """
         left = 0
-        for _ in range(FLUSHES):
+        for number in range(1, FLUSHES + 1):
             left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S / FLUSHES))
             if self._failed:  # what is left is not sent any more
                 raise Doubtful(f"writing failed: {self._failed}")
             if not left:
                 return
+            if number % LONG_FLUSHES == 0:
+                meanwhile()
         raise Doubtful(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
 
     def _end(self, what: str, doing: str, end: Callable[[Producer], object]) -> None:

@@ -24,8 +24,8 @@ from tests.support.core import Client, Core
 
 PEER = "the core"
 Watch = Callable[[str, c.Command | None], None]
-"""Called "before" and "after" a command is executed, and when the client "waits". May raise LinkLost,
-or what the program is to be killed by."""
+"""Called "before" and "after" a command is executed, and when the client "waits". May raise
+LinkLost, or what the program is to be killed by."""
 
 
 def watch_nothing(when: str, command: c.Command | None) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from adapter.exports.port import ExportError, RecordRefusedError, TopicRefusedError
 from adapter.format import exports as format_exports
-from adapter.format.exports import ORIGIN, ExportedRecord, ExportProgress
+from adapter.format.exports import ExportedRecord, ExportProgress
+from adapter.format.hops import ORIGIN
 from adapter.topics.memory import MemoryTopics, TopicAbsentError, UnfitRecordError, UnwrittenRecord
 
 ExportId = tuple[str, str]

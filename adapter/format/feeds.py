@@ -2,8 +2,9 @@
 
 The value is the body, untouched. Headers become properties: text where the bytes are UTF-8, else
 bytes; null stays null. Of headers of one name the first has the name as it is, and the others have
-`.2`, `.3` and so on behind it, or the next number that is free. A header without a name is called
-KafkaHeader. This module does not know where a message is put.
+`.2`, `.3` and so on behind it, or the next number that is free; so has one that is named as a
+property with a meaning, such as KafkaKey. A header without a name is called KafkaHeader. This
+module does not know where a message is put.
 """
 
 from __future__ import annotations
@@ -13,12 +14,27 @@ import hashlib
 from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
-from adapter.core.contract.feeds import NOT_A_MESSAGE, OFFSET, PARTITION, TOPIC, FedMessage
+from adapter.core.contract.feeds import (
+    NOT_A_MESSAGE,
+    OFFSET,
+    PARTITION,
+    TOO_MANY_HOPS,
+    TOPIC,
+    FedMessage,
+)
 from adapter.core.contract.message import ID_LENGTH, MessageData, Property
+from adapter.format import hops
 
 TIMESTAMP, KEY = "KafkaTimestamp", "KafkaKey"
 """Properties: of the record, in milliseconds since 1970; and its key."""
 NAMELESS = "KafkaHeader"
+RESERVED = frozenset(
+    {
+        *(KEY, TIMESTAMP, TOPIC, PARTITION, OFFSET, hops.PROPERTY),
+        *("KafkaToPartition", "KafkaToTimestamp", "KafkaTombstone", "KafkaHeaders"),
+    }
+)
+"""Properties with a meaning, here or for exports: a header of such a name is read as `name.2`."""
 PERSISTENT = 1
 
 Headers = list[tuple[str, bytes | None]]
@@ -57,8 +73,14 @@ def message_of(record: TopicRecord, feed: FeedAttributes) -> FedMessage | None:
     elif key is not None and feed.key == "GROUPID":
         message.group_id = ident_of(key)
     _add_headers(properties, record.headers or [], feed.headers)
+    passed = hops.hops_of(record.headers or [])
+    if passed:
+        properties[hops.PROPERTY] = passed
     message.properties = properties or None
-    return FedMessage(message, record.offset, NOT_A_MESSAGE if is_dead else 0)
+    code = NOT_A_MESSAGE if is_dead else 0
+    if passed > feed.hops > 0:
+        code = TOO_MANY_HOPS
+    return FedMessage(message, record.offset, code)
 
 
 def ident_of(key: bytes) -> bytes:
@@ -101,7 +123,7 @@ def fits(name: str, wanted: str) -> bool:
 
 def _free(properties: dict[str, Property], name: str) -> str:
     """Return the name that the next header of a name has."""
-    if name not in properties:
+    if name not in properties and name not in RESERVED:
         return name
     number = 2
     while f"{name}.{number}" in properties:

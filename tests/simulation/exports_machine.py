@@ -42,7 +42,7 @@ from tests.support.hard_state import check_snapshots
 RECORD_BYTES = 400
 """A longer record is not taken."""
 EXPIRY_MS, LONG_S = 30_000, 60.0
-GET_MESSAGES, WAITS = 3, 2
+GET_MESSAGES, WAITS = 2, 2
 TRANSACTION = (LOST, LANDED, HIDDEN, UNSHOWN)
 PROGRAMS = ("put", "commit", "purge", "lock", "time passes")
 PROCESSES = ("another", "crash", "crash with a snapshot", "cut", "frozen", "deposed")

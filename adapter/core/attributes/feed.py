@@ -10,6 +10,7 @@ FEED = "feed"
 KAFKA_NAME_LENGTH_MAX = 249
 """Kafka's own limit for names of topics."""
 HEADERS_LENGTH_MAX = 4_096
+HOPS_MAX = 255
 
 
 class FeedAttributes(Dated, kw_only=True):
@@ -100,3 +101,15 @@ class FeedAttributes(Dated, kw_only=True):
             words=("NO", "YES"),
         ),
     ] = True
+    hops: Annotated[
+        int,
+        Attribute(
+            "HOPS",
+            900_120,
+            "how many exports a record may have gone through: with more it is put on the "
+            "dead-letter queue; 0: any number, and no export of this queue manager may write the "
+            "topic",
+            low=0,
+            high=HOPS_MAX,
+        ),
+    ] = 0

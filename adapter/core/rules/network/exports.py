@@ -112,6 +112,12 @@ def find_or_make(qm: QueueManager, topic: str, made: MadeQueues) -> LocalQueue:
 
 
 def _make(qm: QueueManager, name: str, topic: str, made: MadeQueues) -> LocalQueue:
+    kind = naming.kind_of(qm, name)
+    if kind is not None:
+        text = (
+            f"its queue would be {name}, which is the name of an object of kind {kind}: delete it"
+        )
+        raise Refusal(Reason.OBJECT_EXISTS, topic, text)
     if len(qm.queues) + len(made.queues) >= qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, topic, f"{qm.limits.queues} queues at most")
     attributes: dict[str, Any] = {

@@ -104,6 +104,8 @@ class ExportSession:
         """Of the last transaction."""
         self._written: frozenset[Place] = frozenset()
         """Places whose messages are written, and may be on the queue still."""
+        self._letters = 0
+        """Dead letters of the unit."""
 
     def run(self) -> None:
         """Write until there has been nothing to write for some time, or the channel is closed.
@@ -160,8 +162,10 @@ class ExportSession:
             self._counts.enter(WAITING)
             return False
         self._counts.enter(RUNNING)
+        self._letters = 0
         self._write(unit, writer, [one for one in got if place_of(one) not in self._written])
         unit.commit()
+        self._counts.dead_letters += self._letters
         self._written -= set(map(place_of, got))
         self._counts.ends = dict(writer.ends)
         return True
@@ -207,7 +211,7 @@ class ExportSession:
             self._refused.by_place.clear()  # the topic may have been altered when it is tried again
             raise ExportError(f"message {ident} waits: {why}")
         put_dead_letter(self._channel, unit, self._export.attributes, message.message, code, why)
-        self._counts.dead_letters += 1
+        self._letters += 1
         return None
 
 

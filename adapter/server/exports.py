@@ -35,6 +35,8 @@ class ExportService:
         self._topics = topics
         self._owner = owner
         self._exporters: dict[str, Exporter] = {}
+        self._leaving: set[str] = set()
+        """Those that were told to stop."""
         self._ended: dict[str, int] = {}
         """At which look an exporter was found to have ended."""
         self._looks = 0
@@ -96,13 +98,22 @@ class ExportService:
         exports = {one.name: one for one in _exports(term) if one.attributes.state == "RUNNING"}
         for name, exporter in list(self._exporters.items()):
             if exports.get(name) != exporter.export:
-                exporter.stop()
-                if not exporter.is_alive:
-                    del self._exporters[name]
+                self._end(name, exporter)
         for name, export in exports.items():
             known = self._exporters.get(name)
             if _depth(term, export) and (known is None or self._is_due(known)):
                 self._start(export)
+
+    def _end(self, name: str, exporter: Exporter) -> None:
+        """Stop an exporter, and forget it when it has ended. Its client is answered on this thread:
+        so another one waits for that.
+        """
+        if not exporter.is_alive:
+            del self._exporters[name]
+            self._leaving.discard(name)
+        elif name not in self._leaving:
+            self._leaving.add(name)
+            asyncio.get_running_loop().run_in_executor(None, exporter.stop)
 
     def _is_due(self, exporter: Exporter) -> bool:
         """Whether an exporter that has ended is to be started again now."""

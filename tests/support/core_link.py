@@ -23,13 +23,15 @@ from adapter.wire.session import Incoming, ServerSession
 from tests.support.core import Client, Core
 
 PEER = "the core"
-Watch = Callable[[str, c.Command | None], None]
-"""Called "before" and "after" a command is executed, and when the client "waits". May raise
-LinkLost, or what the program is to be killed by."""
+Watch = Callable[[str, c.Command | None], bool]
+"""Called "before" and "after" a command is executed, and when the client "waits". Returns "before"
+whether the command is answered. May raise LinkLost, or what the program is to be killed by.
+"""
 
 
-def watch_nothing(when: str, command: c.Command | None) -> None:
+def watch_nothing(when: str, command: c.Command | None) -> bool:
     """Let everything happen."""
+    return True
 
 
 def channel_on(core: Core, watch: Watch = watch_nothing) -> Channel:
@@ -70,6 +72,7 @@ class CoreLink:
         self._inbox: list[bytes] = []
         self._waiting: set[int] = set()
         self._is_lost = False
+        self._withholds = False
 
     def look_up_every(self, seconds: float) -> None:
         pass
@@ -80,6 +83,9 @@ class CoreLink:
         if not self._inbox:
             self._tell("waits", None)
             due_ms = self._core.next_tick_ms()
+            if due_ms is None and self._withholds:
+                self._is_lost = True
+                raise LinkLost("no answer")
             assert due_ms is not None, "the client waits for ever"
             self._core.advance(max(due_ms - self._core.now_ms, 1) / 1000)
             self._collect()
@@ -113,18 +119,21 @@ class CoreLink:
     def _execute(self, client: Client, one: Incoming) -> None:
         command = one.command
         assert not isinstance(command, (Refused, frames.Stop, frames.AskServer)), command
-        self._tell("before", command)
-        self._waiting.add(one.request)
+        if self._tell("before", command):
+            self._waiting.add(one.request)
+        else:
+            self._withholds = True
         self._core.execute(c.Request(client.number, one.request, one.number, command))
         self._tell("after", command)
 
-    def _tell(self, when: str, command: c.Command | None) -> None:
+    def _tell(self, when: str, command: c.Command | None) -> bool:
         try:
-            self._watch(when, command)
+            is_answered = self._watch(when, command)
         except LinkLost:
             self._is_lost = True
             raise
         self._check()
+        return is_answered
 
     def _collect(self) -> None:
         """Take the answers that there are."""

@@ -50,7 +50,11 @@ STEPS = (
     *("before AskLowest", "before Put", "write", "written", "before Commit", "after Commit"),
 )
 """Of an exporter's work, at which something may happen."""
-FAULT = st.tuples(st.sampled_from(STEPS), st.integers(1, 2), st.sampled_from(PROCESSES + PROGRAMS))
+BEGINNING = STEPS[:4]
+FAULT = st.one_of(
+    st.tuples(st.sampled_from(STEPS), st.integers(1, 2), st.sampled_from(PROCESSES + PROGRAMS)),
+    st.tuples(st.sampled_from(BEGINNING), st.just(1), st.sampled_from(PROCESSES)),
+)
 COMMIT = st.sampled_from(("", "", *TRANSACTION))
 FAULTS, COMMITS = st.tuples(FAULT, FAULT), st.tuples(COMMIT, COMMIT, COMMIT)
 Fault = tuple[str, int]

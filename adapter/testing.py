@@ -102,8 +102,8 @@ class TestQueueManager:
         movers: Movers,
         storage: Callable[[], Storage | None] = lambda: None,
         network: NetworkLink | None = None,
-        links: TopicLinks | None = None,
-        topics: MemoryTopics | None = None,
+        topics: TopicLinks | None = None,
+        memory_topics: MemoryTopics | None = None,
     ) -> None:
         self.name = settings.queue_manager
         self._settings = settings
@@ -112,8 +112,8 @@ class TestQueueManager:
         self._make_storage = storage
         self._movers = movers
         self._network = network
-        self._links = links
-        self._topics = topics
+        self._links = topics
+        self._topics = memory_topics
         self._server: Server | None = None
         self._port = _reserved_port()
         self._address: tuple[str, int] = self._port.getsockname()

@@ -157,7 +157,8 @@ CLOCK_LIBRARIES = frozenset({"time", "datetime"})
 CLOCKS = frozenset(
     {
         "adapter.owner.clock",
-        *("adapter.topics.admin", "adapter.topics.reader", "adapter.topics.trim"),
+        *("adapter.topics.admin", "adapter.topics.memory", "adapter.topics.reader"),
+        "adapter.topics.trim",
     }
 )
 

@@ -1,5 +1,7 @@
 """Hops of records: counted by exports, read by feeds, whatever others write in the headers."""
 
+from typing import Any
+
 import pytest
 
 from adapter.core.attributes.export import ExportAttributes
@@ -55,9 +57,9 @@ def test_the_header_of_the_next_record(value: Property, wanted: Headers) -> None
     assert hops.header_of(value) == wanted
 
 
-def go_round(headers: Headers, **attributes: int) -> tuple[MessageData, int, Headers]:
+def go_round(headers: Headers, **attributes: Any) -> tuple[MessageData, int, Headers]:
     """Read a record, and return its message, its code, and the headers of the next record."""
-    feed = FeedAttributes(topic="T", queue="Q", headers="NONE", **attributes)  # type: ignore[arg-type]
+    feed = FeedAttributes(topic="T", queue="Q", headers="NONE", **attributes)
     fed = message_of(TopicRecord(0, 0, None, b"", headers), feed)
     assert fed is not None
     return fed.message, fed.code, record_of(fed.message, ExportAttributes()).headers

@@ -3,8 +3,8 @@
 The value is the body, untouched, or what it was decoded to. Its fields and the headers become
 properties. A header is text where its bytes are UTF-8, else bytes; null stays null. Of headers of
 one name the first has the name as it is, and the others have `.2`, `.3` and so on behind it, or the
-next number that is free. A header without a name is called KafkaHeader. This module does not know
-where a message is put.
+next number that is free; so has one that is named as a property with a meaning, such as KafkaKey. A
+header without a name is called KafkaHeader. This module does not know where a message is put.
 """
 
 from __future__ import annotations
@@ -16,10 +16,17 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
-from adapter.core.contract.feeds import NOT_A_MESSAGE, OFFSET, PARTITION, TOPIC, FedMessage
+from adapter.core.contract.feeds import (
+    NOT_A_MESSAGE,
+    OFFSET,
+    PARTITION,
+    TOO_MANY_HOPS,
+    TOPIC,
+    FedMessage,
+)
 from adapter.core.contract.message import EXPIRY_UNLIMITED, MessageData, Property
 from adapter.core.model.priority_rules import PriorityRule, parse_rules, priority_of
-from adapter.format import connect_headers
+from adapter.format import connect_headers, hops
 from adapter.format.record_fields import fields_of
 from adapter.format.record_headers import (
     Headers,
@@ -35,6 +42,13 @@ SCHEMA, WHY = "KafkaSchema", "KafkaReason"
 """Properties: the number of the schema that the value was decoded with; and, of a dead letter, why
 it could not be."""
 NAMELESS = "KafkaHeader"
+RESERVED = frozenset(
+    {
+        *(KEY, TIMESTAMP, TOPIC, PARTITION, OFFSET, SCHEMA, WHY, hops.PROPERTY),
+        *("KafkaToPartition", "KafkaToTimestamp", "KafkaTombstone", "KafkaHeaders"),
+    }
+)
+"""Properties with a meaning, here or for exports: a header of such a name is read as `name.2`."""
 PERSISTENT = 1
 PROPERTIES_MAX = 256
 TENTH_MS = 100
@@ -88,9 +102,15 @@ def message_of(
         why = decoded.why
         _add_decoded(properties, decoded, feed)
     _add_headers(properties, record.headers or [], feed.headers)
+    passed = hops.hops_of(record.headers or [])
+    if passed:
+        properties[hops.PROPERTY] = passed
     message = MessageData(body=body, persistence=PERSISTENT, properties=properties or None)
     _describe(message, record, feed)
-    return FedMessage(message, record.offset, NOT_A_MESSAGE if is_dead or why else 0, why)
+    code = NOT_A_MESSAGE if is_dead or why else 0
+    if passed > feed.hops > 0:
+        code = TOO_MANY_HOPS
+    return FedMessage(message, record.offset, code, why)
 
 
 def _add_decoded(
@@ -191,7 +211,7 @@ def fits(name: str, wanted: str) -> bool:
 
 def _free(properties: dict[str, Property], name: str) -> str:
     """Return the name that the next header of a name has."""
-    if name not in properties:
+    if name not in properties and name not in RESERVED:
         return name
     number = 2
     while f"{name}.{number}" in properties:

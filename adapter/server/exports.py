@@ -14,9 +14,9 @@ from msgspec import structs
 
 from adapter import watched
 from adapter.exports.exporter import Export
-from adapter.exports.exporters import Exporter, idle_figures
+from adapter.exports.exporters import APPLICATION, Exporter, idle_figures
 from adapter.exports.port import ExportFigures, ExportTopics
-from adapter.network.sender import client_of
+from adapter.own_clients.client import client_of
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
 
@@ -35,6 +35,8 @@ class ExportService:
         self._topics = topics
         self._owner = owner
         self._exporters: dict[str, Exporter] = {}
+        self._leaving: set[str] = set()
+        """Those that were told to stop."""
         self._ended: dict[str, int] = {}
         """At which look an exporter was found to have ended."""
         self._looks = 0
@@ -96,13 +98,22 @@ class ExportService:
         exports = {one.name: one for one in _exports(term) if one.attributes.state == "RUNNING"}
         for name, exporter in list(self._exporters.items()):
             if exports.get(name) != exporter.export:
-                exporter.stop()
-                if not exporter.is_alive:
-                    del self._exporters[name]
+                self._end(name, exporter)
         for name, export in exports.items():
             known = self._exporters.get(name)
             if _depth(term, export) and (known is None or self._is_due(known)):
                 self._start(export)
+
+    def _end(self, name: str, exporter: Exporter) -> None:
+        """Stop an exporter, and forget it when it has ended. Its client is answered on this thread:
+        so another one waits for that.
+        """
+        if not exporter.is_alive:
+            del self._exporters[name]
+            self._leaving.discard(name)
+        elif name not in self._leaving:
+            self._leaving.add(name)
+            asyncio.get_running_loop().run_in_executor(None, exporter.stop)
 
     def _is_due(self, exporter: Exporter) -> bool:
         """Whether an exporter that has ended is to be started again now."""
@@ -116,7 +127,7 @@ class ExportService:
     def _start(self, export: Export) -> None:
         assert self._accept is not None
         loop = asyncio.get_running_loop()
-        dial = partial(client_of, loop, self._accept, self._owner.name)
+        dial = partial(client_of, loop, self._accept, self._owner.name, APPLICATION)
         self._exporters[export.name] = Exporter(export, dial, self._topics)
         self._ended.pop(export.name, None)
 

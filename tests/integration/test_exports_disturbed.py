@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from adapter.demo.proxy import Proxy
 
 import adapter
-from adapter.demo.proxy import Proxy
 from adapter.exports import open_transactions
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager

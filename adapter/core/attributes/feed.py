@@ -21,6 +21,7 @@ HEADER_LENGTH_MAX = 255
 RULES_LENGTH_MAX = 4_096
 TENTHS_MAX = 999_999_999
 """Of a second: the longest expiry and the longest delay that a message may have, three years."""
+HOPS_MAX = 255
 
 
 class FeedAttributes(Dated, kw_only=True):
@@ -208,6 +209,18 @@ class FeedAttributes(Dated, kw_only=True):
             length=TOPIC_STRING_LENGTH_MAX,
         ),
     ] = ""
+    hops: Annotated[
+        int,
+        Attribute(
+            "HOPS",
+            900_136,
+            "how many exports a record may have gone through: with more it is put on the "
+            "dead-letter queue; 0: any number, and no export of this queue manager may write the "
+            "topic",
+            low=0,
+            high=HOPS_MAX,
+        ),
+    ] = 0
 
     @property
     def target(self) -> str:

@@ -16,6 +16,8 @@ TOPIC, PARTITION, OFFSET = "KafkaTopic", "KafkaPartition", "KafkaOffset"
 NOT_A_MESSAGE = 2110
 """MQRC_FORMAT_ERROR: the record has no value, a value that cannot be decoded, or headers that are
 not valid."""
+TOO_MANY_HOPS = 282
+"""MQFB_MAX_ACTIVITIES: the record has gone through more exports than its feed allows."""
 
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?Z")
 _DAYS_BEFORE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)

@@ -63,13 +63,28 @@ def check_room(qm: QueueManager, name: str) -> None:
 
 
 def feeding_problem(qm: QueueManager, topic: str) -> str:
-    """Say why an export may not write a topic that a feed reads; "" if no feed reads it."""
+    """Say why an export may not write a topic that a feed reads; "" if none reads it, or if the
+    feed bounds how often a record goes round.
+    """
     for name in qm.feeds.by_name:
         feed = qm.objects[FEED, name]
-        if isinstance(feed, FeedAttributes) and feed.topic == topic:
+        if isinstance(feed, FeedAttributes) and feed.topic == topic and not feed.hops:
             return (
                 f"feed {name} reads topic {topic}: what is written there would come back; use "
-                "another topic"
+                "another topic, or set hops of the feed"
+            )
+    return ""
+
+
+def loop_problem(qm: QueueManager, feed: FeedAttributes) -> str:
+    """Say why a feed may not read a topic that an export writes; "" if none writes it, or if the
+    feed bounds how often a record goes round.
+    """
+    for name, export in qm.exports.items():
+        if export.topic == feed.topic and not feed.hops:
+            return (
+                f"export {name} writes topic {feed.topic}: what is read there would be written "
+                "again; use another topic, or set hops of the feed"
             )
     return ""
 
@@ -97,6 +112,12 @@ def find_or_make(qm: QueueManager, topic: str, made: MadeQueues) -> LocalQueue:
 
 
 def _make(qm: QueueManager, name: str, topic: str, made: MadeQueues) -> LocalQueue:
+    kind = naming.kind_of(qm, name)
+    if kind is not None:
+        text = (
+            f"its queue would be {name}, which is the name of an object of kind {kind}: delete it"
+        )
+        raise Refusal(Reason.OBJECT_EXISTS, topic, text)
     if len(qm.queues) + len(made.queues) >= qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, topic, f"{qm.limits.queues} queues at most")
     attributes: dict[str, Any] = {

@@ -19,7 +19,7 @@ from adapter.core.contract.records import FeedSet, ObjectAltered
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.priority_rules import parse_rules
 from adapter.core.model.selector import SelectorError
-from adapter.core.rules.network import routes, topic_strings
+from adapter.core.rules.network import exports, routes, topic_strings
 from adapter.core.rules.primitives.decision import Decision, done
 
 KAFKA_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -35,11 +35,11 @@ def check_new(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
     """Refuse what cannot be a feed, and one too many."""
     if len(qm.feeds.by_name) >= qm.limits.feeds:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.feeds} feeds at most")
-    _check(name, FeedAttributes(**attributes))
+    _check(qm, name, FeedAttributes(**attributes))
 
 
-def _check(name: str, feed: FeedAttributes) -> None:
-    problem = _problem(feed)
+def _check(qm: QueueManager, name: str, feed: FeedAttributes) -> None:
+    problem = _problem(feed) or exports.loop_problem(qm, feed)
     if problem:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
 
@@ -48,7 +48,7 @@ def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) ->
     """Refuse what would make of a feed what cannot be one."""
     feed = qm.objects[FEED, name]
     assert isinstance(feed, FeedAttributes)
-    _check(name, structs.replace(feed, **attributes))
+    _check(qm, name, structs.replace(feed, **attributes))
 
 
 def _problem(feed: FeedAttributes) -> str:

@@ -13,11 +13,12 @@ import hashlib
 from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
+from adapter.core.contract.exports import KEY
 from adapter.core.contract.feeds import NOT_A_MESSAGE, OFFSET, PARTITION, TOPIC, FedMessage
 from adapter.core.contract.message import ID_LENGTH, MessageData, Property
 
-TIMESTAMP, KEY = "KafkaTimestamp", "KafkaKey"
-"""Properties: of the record, in milliseconds since 1970; and its key."""
+TIMESTAMP = "KafkaTimestamp"
+"""A property: of the record, in milliseconds since 1970."""
 NAMELESS = "KafkaHeader"
 PERSISTENT = 1
 

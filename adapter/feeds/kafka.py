@@ -68,6 +68,10 @@ def group_of(queue_manager: str, feed: str) -> str:
 class KafkaFeedConsumer:
     """Reads one topic; see FeedConsumer."""
 
+    _reader = "the queue manager"
+    _remedy = "create it, or delete the feed"
+    """In its errors: who reads, and what to do about a topic that does not exist."""
+
     def __init__(
         self, bootstrap_servers: str, options: Mapping[str, Any], group: str, topic: str
     ) -> None:
@@ -162,14 +166,19 @@ class KafkaFeedConsumer:
             raise self._failure(KafkaException(error))
         return None  # of connections, which the client makes again
 
-    def _offsets(self, partitions: Sequence[int], spec: OffsetSpec) -> dict[int, int]:
+    def _offsets(
+        self,
+        partitions: Sequence[int],
+        spec: OffsetSpec,
+        isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    ) -> dict[int, int]:
         if not partitions:
             return {}
         places = {TopicPartition(self._topic, n): spec for n in partitions}
         with self._asking():
             asked = self._admin.list_offsets(
                 places,
-                isolation_level=IsolationLevel.READ_COMMITTED,
+                isolation_level=isolation,
                 request_timeout=ANSWER_S,
             )
         offsets = {place.partition: self._answer(one).offset for place, one in asked.items()}
@@ -203,12 +212,11 @@ class KafkaFeedConsumer:
         code = error_of(error).code()
         if code in MISSING:
             return FeedError(
-                f"topic {self._topic} does not exist on {self._servers}: create it, or delete the "
-                "feed"
+                f"topic {self._topic} does not exist on {self._servers}: {self._remedy}"
             )
         if code in FORBIDDEN:
             return FeedError(
-                f"the queue manager may not read topic {self._topic}: allow its user of Kafka to "
+                f"{self._reader} may not read topic {self._topic}: allow its user of Kafka to "
                 "READ and DESCRIBE it"
             )
         return FeedError(f"reading {self._topic} on {self._servers}: {describe(error)}")

@@ -22,14 +22,14 @@ from contextlib import suppress
 from weakref import WeakKeyDictionary
 
 from adapter.channel.books import ChannelBooks
-from adapter.channel.requests import Handle, Pending, open_request
+from adapter.channel.requests import Handle, open_request
 from adapter.channel.steps import Steps, exchange
 from adapter.channel.unit import UnitBooks
-from adapter.channel.verbs import close_request, put_request
+from adapter.channel.verbs import close_request
 from adapter.client.admin import durable, statuses
+from adapter.client.put_many import Pipeline
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import ID_LENGTH, Delivered, MessageData
-from adapter.core.contract.results import PutDone
 from adapter.errors import ClaimNotFree, NotOpen, QueueExists, QueueInUse
 
 TOKENS = 256
@@ -125,9 +125,7 @@ def _fill(channel: ChannelBooks, queue: str, handle: Handle) -> Steps[bool]:
     if (yield from _has_tokens(channel, queue)):
         return True
     tokens = [_token(_ident(number)) for number in range(TOKENS)]
-    put: Pending = put_request(handle, tokens, None)
-    yield from exchange(channel, [put])
-    channel.result(put, PutDone)
+    yield from Pipeline(channel, handle).put(tokens, TOKENS)
     return True
 
 

@@ -8,7 +8,6 @@ has committed. This module does not know how records are written.
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 import time
 import warnings
@@ -24,7 +23,6 @@ from adapter.aio.unit import TaskUnit
 from adapter.channel import arguments as a
 from adapter.channel.books import ChannelBooks
 from adapter.channel.closing import Closing
-from adapter.channel.forking import disown_in_child
 from adapter.channel.steps import run
 from adapter.channel.unit import AnyUnit
 from adapter.channel.verbs import get_request
@@ -105,7 +103,6 @@ class Table(Mapping[Any, Any], Closing):
         self._follower = TopicFollower(
             self.topic, servers, dict(kafka_options or {}), self._rows.take
         )
-        disown_in_child(self)
         try:
             self._follower.reach(self._follower.ends(until_s), until_s)
         except BaseException:
@@ -298,13 +295,6 @@ class Table(Mapping[Any, Any], Closing):
         """Read no further; bounded. What it held is not shown any more."""
         self._handles.clear()
         self._follower.close(f"the table of topic {self.topic} is closed")
-
-    def disown(self) -> None:
-        """Close it in a forked child, which has no thread that reads."""
-        self._follower.disown(
-            f"the table of topic {self.topic} was made in another process than {os.getpid()}: make "
-            "it after the fork"
-        )
 
     def statistics(self) -> dict[str, Any]:
         """Return its figures: records that were read, tombstones and records without a key among

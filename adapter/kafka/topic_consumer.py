@@ -7,6 +7,7 @@ of a record.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from confluent_kafka import OFFSET_BEGINNING, IsolationLevel
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # not in its __all__
 
 from adapter import watched
+from adapter.channel.forking import disown_in_child
 from adapter.errors import TableBehind, TableError
 from adapter.feeds.kafka import KafkaFeedConsumer
 from adapter.feeds.port import FeedError, PartitionEnd, PartitionLost, Read
@@ -23,7 +25,11 @@ from adapter.format.feeds import TopicRecord
 
 GROUP = "mqk-table"
 """Asked for by the client, never used."""
-READ_S = 0.2
+READ_S, BEGIN_S = 0.2, 0.01
+"""How long to wait for records; and for the partitions to be known."""
+END_MS = 20
+"""After so long Kafka answers that there is nothing more: so soon the end of a partition is seen
+behind the end of a transaction, which sync() waits for."""
 JOIN_S = 10.0
 AGAIN_S = 0.5
 """Between two attempts to reach a Kafka that does not answer."""
@@ -59,10 +65,12 @@ class TopicFollower:
         self._asking = threading.Lock()
         self._problem = ""
         self._stopping = threading.Event()
+        waits = {"fetch.wait.max.ms": END_MS, **options}
         try:
-            self._consumer = TableConsumer(bootstrap_servers, options, GROUP, topic)
+            self._consumer = TableConsumer(bootstrap_servers, waits, GROUP, topic)
         except FeedError as error:
             raise TableError(str(error), topic) from error
+        disown_in_child(self)
         self._thread = watched.thread(f"table-{topic}", self._run, self._fail)
 
     def ends(self, until_s: float) -> dict[int, int]:
@@ -89,10 +97,7 @@ class TopicFollower:
             self._problem = f"topic {self._topic} was deleted and made again: make another table"
             self.check()
         self._topic_id = topic_id
-        new = {n: OFFSET_BEGINNING for n in partitions if n not in self._partitions}
-        if new:
-            self._consumer.assign(new)
-            self._partitions = partitions
+        self._partitions = partitions
 
     def reach(self, ends: Mapping[int, int], until_s: float) -> None:
         """Wait until everything before these offsets was read. Raises TableError, TableBehind."""
@@ -125,15 +130,18 @@ class TopicFollower:
             raise TableError(self._problem, self._topic)
 
     def _run(self) -> None:
+        assigned: set[int] = set()
         try:
             while not self._stopping.is_set():
-                try:
-                    found = self._consumer.read(READ_S)
-                except FeedError as error:
-                    self._fail(str(error))
-                    return
+                new = set(self._partitions) - assigned
+                if new:  # only here: the client assigns nothing while another thread reads
+                    self._consumer.assign(dict.fromkeys(new, OFFSET_BEGINNING))
+                    assigned |= new
+                found = self._consumer.read(READ_S if assigned else BEGIN_S)
                 if found:
                     self._note(found)
+        except FeedError as error:
+            self._fail(str(error))
         finally:
             self._consumer.close()
 
@@ -175,9 +183,13 @@ class TopicFollower:
         """Let it end by itself; the garbage collector may call it, in any thread."""
         self._stopping.set()
 
-    def disown(self, why: str) -> None:
-        """Note that this is a forked child, which has no thread. Takes no lock."""
-        self._problem = why
+    def disown(self) -> None:
+        """Read nothing in a forked child: it has no thread for it. Takes no lock."""
+        self._problem = (
+            f"the table of topic {self._topic} was made in another process than {os.getpid()}: "
+            "make it after the fork"
+        )
+        self._stopping = threading.Event()
         self._stopping.set()
 
     def statistics(self) -> dict[str, Any]:

@@ -77,6 +77,7 @@ class KafkaFeedConsumer:
     ) -> None:
         self._servers = bootstrap_servers
         self._topic = topic
+        self._answer_s = ANSWER_S
         settings = kafka_settings.of_follower(bootstrap_servers, options, group, AHEAD_KBYTES)
         settings["enable.partition.eof"] = True
         try:
@@ -93,7 +94,7 @@ class KafkaFeedConsumer:
     def describe(self) -> FeedTopic:
         with self._asking():
             asked = self._admin.describe_topics(
-                TopicCollection([self._topic]), request_timeout=ANSWER_S
+                TopicCollection([self._topic]), request_timeout=self._answer_s
             )
         found = self._answer(asked[self._topic])
         if not found.partitions or found.topic_id is None:
@@ -179,7 +180,7 @@ class KafkaFeedConsumer:
             asked = self._admin.list_offsets(
                 places,
                 isolation_level=isolation,
-                request_timeout=ANSWER_S,
+                request_timeout=self._answer_s,
             )
         offsets = {place.partition: self._answer(one).offset for place, one in asked.items()}
         unknown = [n for n, offset in offsets.items() if offset < NO_RECORD]
@@ -194,7 +195,7 @@ class KafkaFeedConsumer:
         the client until a garbage collection.
         """
         try:
-            failure = future.exception(ANSWER_S + SPARE_S)
+            failure = future.exception(self._answer_s + SPARE_S)
         except TimeoutError as error:
             raise FeedError(f"Kafka at {self._servers} does not answer") from error
         if isinstance(failure, KafkaException):

@@ -19,7 +19,7 @@ from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # no
 from adapter import watched
 from adapter.channel.forking import disown_in_child
 from adapter.errors import TableBehind, TableError
-from adapter.feeds.kafka import KafkaFeedConsumer
+from adapter.feeds.kafka import ANSWER_S, KafkaFeedConsumer
 from adapter.feeds.port import FeedError, PartitionEnd, PartitionLost, Read
 from adapter.format.feeds import TopicRecord
 
@@ -31,6 +31,8 @@ END_MS = 20
 """After so long Kafka answers that there is nothing more: so soon the end of a partition is seen
 behind the end of a transaction, which sync() waits for."""
 JOIN_S = 10.0
+LEAST_S = 0.1
+"""A question that is sent nevertheless has so much time."""
 AGAIN_S = 0.5
 """Between two attempts to reach a Kafka that does not answer."""
 
@@ -42,6 +44,10 @@ class TableConsumer(KafkaFeedConsumer):
 
     _reader = "this program"
     _remedy = "create it first"
+
+    def answer_by(self, until_s: float) -> None:
+        """Let Kafka answer by then."""
+        self._answer_s = min(max(until_s - time.monotonic(), LEAST_S), ANSWER_S)
 
     def all_ends(self, partitions: tuple[int, ...]) -> dict[int, int]:
         """Ask for the offset behind the last record, committed or not."""
@@ -81,10 +87,11 @@ class TopicFollower:
         while True:
             self.check()
             try:
-                with self._asking:  # one at a time assigns
+                with self._asking:
+                    self._consumer.answer_by(until_s)
                     found = self._consumer.describe()
                     self._accept(found.topic_id, found.partitions)
-                return self._consumer.all_ends(found.partitions)
+                    return self._consumer.all_ends(found.partitions)
             except FeedError as error:
                 if " does not exist on " in str(error) or " may not read " in str(error):
                     raise TableError(str(error), self._topic) from error

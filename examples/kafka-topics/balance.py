@@ -47,10 +47,11 @@ def show(qm: adapter.Connection, balances: Table) -> None:
         print(f"{account} {balance}")
 
 
-def main(command: str, *rest: str) -> None:
+def main(arguments: list[str]) -> None:
+    command, *rest = arguments
     with adapter.connect(ADDRESS) as qm:
         if command == "book":
-            book(qm, rest[0], list(rest[1:]))
+            book(qm, rest[0], rest[1:])
             return
         with Table(
             BALANCES,
@@ -64,4 +65,4 @@ def main(command: str, *rest: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

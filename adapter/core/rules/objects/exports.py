@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import structs
 
-from adapter.core.attributes.export import EXPORT, ExportAttributes
+from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.commands import AskExports, Request
 from adapter.core.contract.reasons import Reason, Refusal
@@ -30,9 +30,7 @@ def check_new(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
 
 def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
     """Refuse what would make of an export what cannot be one."""
-    export = qm.objects[EXPORT, name]
-    assert isinstance(export, ExportAttributes)
-    _check(qm, name, structs.replace(export, **attributes))
+    _check(qm, name, structs.replace(qm.exports[name], **attributes))
 
 
 def _check(qm: QueueManager, name: str, export: ExportAttributes) -> None:
@@ -56,7 +54,7 @@ def decide_ask(qm: QueueManager, request: Request, command: AskExports) -> Decis
     """Show the exports of a topic; once all that happened before is durable."""
     found = [
         _places(qm, name, export)
-        for name, export in sorted(exports.all_of(qm), key=itemgetter(0))
+        for name, export in sorted(qm.exports.items(), key=itemgetter(0))
         if export.topic == command.topic
     ]
     return Decision([], Exported(found), qm.entry_n)

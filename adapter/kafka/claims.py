@@ -73,7 +73,7 @@ class ClaimsOfUnits:
         self._held.setdefault(unit, set()).add(token)
 
 
-def wanted(token: bytes, wait_ms: int) -> c.Get:
+def make_get(token: bytes, wait_ms: int) -> c.Get:
     """Make the get of a token; its handle and unit are missing."""
     return c.Get(0, wait_ms=wait_ms, correlation_id=token)
 

@@ -37,7 +37,7 @@ from adapter.format.feeds import TopicRecord
 from adapter.kafka import claims as claiming
 from adapter.kafka.claims import ClaimsOfUnits
 from adapter.kafka.syncing import ExportsBefore
-from adapter.kafka.topic_consumer import TopicFollower
+from adapter.kafka.topic_consumer import TableFollower
 
 TIMEOUT_S = 30.0
 Timeout = float | timedelta
@@ -100,7 +100,7 @@ class Table(Mapping[Any, Any], Closing):
         self._handles: dict[ChannelBooks, QueueHandles | TaskHandles] = {}
         servers = a.as_name(bootstrap_servers, "bootstrap_servers")
         until_s = _until_s(timeout)
-        self._follower = TopicFollower(
+        self._follower = TableFollower(
             self.topic, servers, dict(kafka_options or {}), self._rows.take
         )
         try:
@@ -218,7 +218,7 @@ class Table(Mapping[Any, Any], Closing):
             handles = QueueHandles(channel, "")
             self._keep(channel, handles)
         for token in self._claims.missing(unit, raw.values()):
-            command = claiming.wanted(token, _left_ms(until_s))
+            command = claiming.make_get(token, _left_ms(until_s))
             request = get_request(handles.get(queue, c.INPUT), command, unit)
             found = unit.perform([request], request, Messages).messages
             back = claiming.put_back(found, token, queue)
@@ -253,7 +253,7 @@ class Table(Mapping[Any, Any], Closing):
             handles = TaskHandles(channel, "")
             self._keep(channel, handles)
         for token in self._claims.missing(unit, raw.values()):
-            command = claiming.wanted(token, _left_ms(until_s))
+            command = claiming.make_get(token, _left_ms(until_s))
             request = get_request(await handles.get(queue, c.INPUT), command, unit)
             found = (await unit.perform([request], request, Messages)).messages
             back = claiming.put_back(found, token, queue)

@@ -55,7 +55,7 @@ class TableConsumer(KafkaFeedConsumer):
         return self._offsets(partitions, latest, IsolationLevel.READ_UNCOMMITTED)
 
 
-class TopicFollower:
+class TableFollower:
     """Follows one topic. Its methods may be called from any thread."""
 
     def __init__(

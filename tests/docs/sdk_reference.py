@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import adapter
-from adapter import aio, mqi, msmq, testing
+from adapter import aio, kafka, mqi, msmq, testing
 from adapter.aio.work import TaskWork
 from adapter.client import admin, browse, message, producing, work
 from adapter.client.verb import Verb
@@ -62,6 +62,8 @@ CLASSES: dict[str, type] = {
     "What open_units() returns": results.UnitStatus,
     "What consumers() returns": results.ConsumerStatus,
     "What objects() returns": results.ObjectDescription,
+    "What export_places() returns": results.ExportPlaces,
+    "adapter.kafka.Table": kafka.Table,
     "adapter.testing.TestQueueManager": testing.TestQueueManager,
     "The clock of a TestQueueManager": testing.AdvancingClock,
     "adapter.testing.AioTestQueueManager": testing.AioTestQueueManager,

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -51,9 +52,9 @@ def table_of(kafka: LocalKafka) -> Iterator[Callable[..., Table]]:
     """Makes tables that are closed behind the test."""
     made: list[Table] = []
 
-    def make(topic: ExportedTopic | str, **options: object) -> Table:
+    def make(topic: ExportedTopic | str, **options: Any) -> Table:
         name = topic if isinstance(topic, str) else topic.name
-        made.append(Table(name, bootstrap_servers=kafka.bootstrap_servers, **options))  # type: ignore[arg-type]
+        made.append(Table(name, bootstrap_servers=kafka.bootstrap_servers, **options))
         return made[-1]
 
     yield make

@@ -387,7 +387,7 @@ def test_sync_is_right_though_everything_is_killed(
         server.start()
         with adapter.connect(server.address) as qm:
             number = 0
-            for kill in range(4):
+            for kill in range(3):
                 timer = threading.Timer(0.1 + chance.random(), restart, args=(server,))
                 timer.start()
                 while timer.is_alive():

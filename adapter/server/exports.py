@@ -1,4 +1,5 @@
-"""A queue manager's exports: an exporter for each one that has messages, as it is defined now.
+"""A queue manager's exports: an exporter for each one that has messages, as it is defined now, and
+for initiation queues.
 
 This module must not know what is written, nor how.
 """
@@ -102,7 +103,8 @@ class ExportService:
                     del self._exporters[name]
         for name, export in exports.items():
             known = self._exporters.get(name)
-            if _depth(term, export) and (known is None or self._is_due(known)):
+            is_needed = export.initiates or _depth(term, export)
+            if is_needed and (known is None or self._is_due(known)):
                 self._start(export)
 
     def _is_due(self, exporter: Exporter) -> bool:
@@ -127,7 +129,8 @@ def _exports(term: OwnerTerm) -> Iterator[Export]:
     for (kind, name), attributes in term.qm.objects.items():
         if kind == EXPORT:
             assert isinstance(attributes, ExportAttributes)
-            yield Export(name, structs.replace(attributes))
+            initiates = attributes.queue in term.qm.initiates
+            yield Export(name, structs.replace(attributes), initiates)
 
 
 def _depth(term: OwnerTerm, export: Export) -> int:

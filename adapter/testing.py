@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
@@ -110,7 +111,8 @@ class TestQueueManager:
         self._network = network
         self._topics = topics
         self._server: Server | None = None
-        self._address = ("127.0.0.1", 0)
+        self._port = _reserved_port()
+        self._address: tuple[str, int] = self._port.getsockname()
         self._loop = uvloop.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=self.name, daemon=True)
         self._thread.start()
@@ -216,6 +218,7 @@ class TestQueueManager:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CALL_TIMEOUT_S)
         self._loop.close()
+        self._port.close()
 
     async def _start(self) -> Server:
         storage = self._make_storage()
@@ -448,6 +451,16 @@ def network(
         for manager in managers:
             manager._await_known(*queue_managers)
         yield managers
+
+
+def _reserved_port() -> socket.socket:
+    """Bind a free port that stays ours while nothing listens on it: clients of a queue manager that
+    is started again come back to its address.
+    """
+    found = socket.socket()
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    found.bind(("127.0.0.1", 0))
+    return found
 
 
 @contextmanager

@@ -14,7 +14,6 @@ import structlog
 from msgspec import structs
 
 from adapter import watched
-from adapter.core.attributes.export import EXPORT, ExportAttributes
 from adapter.exports.exporter import Export
 from adapter.exports.exporters import Exporter, idle_figures
 from adapter.exports.port import ExportFigures, ExportTopics
@@ -126,11 +125,9 @@ class ExportService:
 
 def _exports(term: OwnerTerm) -> Iterator[Export]:
     """Iterate over the exports as they are now: their attributes may change later."""
-    for (kind, name), attributes in term.qm.objects.items():
-        if kind == EXPORT:
-            assert isinstance(attributes, ExportAttributes)
-            initiates = attributes.queue in term.qm.initiates
-            yield Export(name, structs.replace(attributes), initiates)
+    for name, attributes in term.qm.exports.items():
+        initiates = attributes.queue in term.qm.initiates
+        yield Export(name, structs.replace(attributes), initiates)
 
 
 def _depth(term: OwnerTerm, export: Export) -> int:

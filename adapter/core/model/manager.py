@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from adapter.core.attributes.export import ExportAttributes
 from adapter.core.attributes.objects import QueueManagerAttributes
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.computers import KnownComputer
@@ -79,6 +80,8 @@ class HardState:
         """What the snapshot that was restored says of consumed messages; the owner's business."""
         self.arrivals = Arrivals()
         self.feeds = FeedStates()
+        self.exports: dict[str, ExportAttributes] = {}
+        """Those of the objects that are exports, by name."""
         self.conversations = Conversations()
         self.references = References()
 

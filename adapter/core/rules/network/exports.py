@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from adapter.core.attributes.export import EXPORT, ExportAttributes
+from adapter.core.attributes.export import EXPORT
 from adapter.core.attributes.feed import FEED, FeedAttributes
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX, QueueAttributes
 from adapter.core.attributes.table import (
@@ -57,24 +56,17 @@ def name_of(topic: str) -> str:
     return f"{name[: NAME_LENGTH_MAX - DIGITS - 1]}%{digits}"
 
 
-def all_of(qm: QueueManager) -> Iterator[tuple[str, ExportAttributes]]:
-    """Iterate over the exports: name and attributes."""
-    for (kind, name), attributes in qm.objects.items():
-        if kind == EXPORT:
-            assert isinstance(attributes, ExportAttributes)
-            yield name, attributes
-
-
 def check_room(qm: QueueManager, name: str) -> None:
     """Refuse one export too many."""
-    if sum(1 for _ in all_of(qm)) >= qm.limits.exports:
+    if len(qm.exports) >= qm.limits.exports:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.exports} exports at most")
 
 
 def feeding_problem(qm: QueueManager, topic: str) -> str:
     """Say why an export may not write a topic that a feed reads; "" if no feed reads it."""
-    for (kind, name), feed in qm.objects.items():
-        if kind == FEED and isinstance(feed, FeedAttributes) and feed.topic == topic:
+    for name in qm.feeds.by_name:
+        feed = qm.objects[FEED, name]
+        if isinstance(feed, FeedAttributes) and feed.topic == topic:
             return (
                 f"feed {name} reads topic {topic}: what is written there would come back; use "
                 "another topic"
@@ -88,9 +80,8 @@ def find_or_make(qm: QueueManager, topic: str, made: MadeQueues) -> LocalQueue:
     if problem:
         raise Refusal(Reason.ATTRIBUTE_ERROR, topic, problem)
     name = name_of(topic)
-    queue, export = qm.queues.get(name), qm.objects.get((EXPORT, name))
+    queue, export = qm.queues.get(name), qm.exports.get(name)
     if export is not None:
-        assert isinstance(export, ExportAttributes)
         if export.topic != topic or export.queue != name:
             text = f"export {name} has another topic or queue: delete it, or put to its queue"
             raise Refusal(Reason.ATTRIBUTE_ERROR, topic, text)

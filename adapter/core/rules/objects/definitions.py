@@ -8,7 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from adapter.core.attributes import broker
-from adapter.core.attributes.export import EXPORT
+from adapter.core.attributes.export import EXPORT, ExportAttributes
 from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.objects import (
     KINDS,
@@ -140,6 +140,8 @@ def apply_object_defined(qm: QueueManager, record: ObjectDefined) -> None:
     topics.note_defined(qm, record)
     if record.kind == FEED:
         qm.feeds.define(record.name)
+    elif isinstance(attributes, ExportAttributes):
+        qm.exports[record.name] = attributes
 
 
 def apply_object_altered(qm: QueueManager, record: ObjectAltered) -> None:
@@ -160,5 +162,7 @@ def apply_object_deleted(qm: QueueManager, record: ObjectDeleted) -> None:
     """Forget the object."""
     if record.kind == FEED:
         qm.feeds.delete(record.name)
+    elif record.kind == EXPORT:
+        del qm.exports[record.name]
     topics.note_gone(qm, record.kind, record.name)
     qm.references.remove(record.name, qm.objects.pop((record.kind, record.name)))

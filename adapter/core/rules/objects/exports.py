@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import structs
 
-from adapter.core.attributes.export import EXPORT, ExportAttributes
+from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.network import exports, routes
@@ -24,9 +24,7 @@ def check_new(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
 
 def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
     """Refuse what would make of an export what cannot be one."""
-    export = qm.objects[EXPORT, name]
-    assert isinstance(export, ExportAttributes)
-    _check(qm, name, structs.replace(export, **attributes))
+    _check(qm, name, structs.replace(qm.exports[name], **attributes))
 
 
 def _check(qm: QueueManager, name: str, export: ExportAttributes) -> None:

@@ -72,12 +72,12 @@ class ExportService:
         for export in _exports(term):
             waiting = _depth(term, export)
             exporter = self._exporters.get(export.name)
-            is_known = exporter is not None and exporter.export == export
-            found[export.name] = (
-                exporter.figures(waiting)
-                if exporter is not None and is_known
-                else idle_figures(export, waiting)
-            )
+            if exporter is not None and exporter.export == export:
+                found[export.name] = exporter.figures(waiting)
+            else:
+                found[export.name] = idle_figures(
+                    export, waiting, has_queue=export.attributes.queue in term.qm.queues
+                )
         return found
 
     def _term(self) -> OwnerTerm | None:

@@ -179,3 +179,22 @@ def test_a_remote_queue_of_another_queue_manager_leads_to_it(
         qmgr.commit()
         qmgr.disconnect()
         assert values(kafka.bootstrap_servers, topic, 1) == [b"kept"]
+
+
+def test_an_export_without_a_local_queue_says_so_until_there_is_one(
+    kafka: LocalKafka, manager: TestQueueManager, unique_name: Callable[..., str]
+) -> None:
+    other = OthersTopic(kafka.bootstrap_servers, unique_name("others")).name
+    manager.mqsc(
+        "DEFINE QALIAS(ALSO) TARGET(RESULTS)\n"
+        f"DEFINE EXPORT(E) QUEUE(ALSO) TOPIC('{other}')\n"
+        f"DEFINE EXPORT(P) QUEUE(NOWHERE) TOPIC('{other}') STATE(PAUSED)"
+    )
+    with manager.connect() as qm:
+        found = qm.figures()["exports"]
+        assert (found["E"]["state"], found["P"]["state"]) == ("retrying", "paused")
+        assert found["E"]["why"].startswith("there is no local queue ALSO: define it, or name ")
+        manager.mqsc("DELETE QALIAS(ALSO)\nDEFINE QLOCAL(ALSO)")
+        assert qm.figures()["exports"]["E"]["state"] == "waiting"
+        qm.put("ALSO", b"now")
+    assert values(kafka.bootstrap_servers, other, 1) == [b"now"]

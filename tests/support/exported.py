@@ -50,5 +50,3 @@ def headers(record: Message) -> dict[str, Any]:
     found = dict(record.headers() or [])
     found.pop("mqk-export", None)
     return found
-
-

@@ -136,6 +136,7 @@ class Exporter:
             channel.close()  # backs out what it holds
 
     def _take_failure(self, error: Error | ExportError) -> None:
+        self._refused.by_place.clear()  # what waits may be taken the next time
         text = str(error)
         if text != self._counts.why:
             log.warning("not writing", export=self.export.name, reason=text)

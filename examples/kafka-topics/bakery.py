@@ -13,11 +13,14 @@ import os
 import sys
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 import adapter
 
-SERVERS = {"bootstrap.servers": os.environ.get("BAKERY_KAFKA", "127.0.0.1:9092")}
+SERVERS: dict[str, str | int | float | bool] = {
+    "bootstrap.servers": os.environ.get("BAKERY_KAFKA", "127.0.0.1:9092")
+}
 ORDERS, INVOICES = "bakery.orders", "bakery.invoices"
 PARTITIONS = 3
 PRICE_CENTS = 350
@@ -58,11 +61,21 @@ def invoices(count: str) -> None:
     consumer.subscribe([INVOICES])
     for _ in range(int(count)):
         record = consumer.poll(TIMEOUT_S)
-        if record is None or record.error():
-            sys.exit(f"no invoice: {record.error() if record else 'none came in time'}")
-        print(record.key().decode(), record.value().decode())
+        if record is None:
+            sys.exit("no invoice came in time")
+        if record.error() is not None:
+            sys.exit(f"no invoice: {record.error()}")
+        print((record.key() or b"").decode(), (record.value() or b"").decode())
     consumer.close()
 
 
 if __name__ == "__main__":
-    {"topics": topics, "order": order, "invoices": invoices}[sys.argv[1]](*sys.argv[2:])
+    match sys.argv[1:]:
+        case ["topics"]:
+            topics()
+        case ["order", ident, loaves]:
+            order(ident, loaves)
+        case ["invoices", count]:
+            invoices(count)
+        case _:
+            sys.exit(__doc__)

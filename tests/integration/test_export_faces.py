@@ -11,7 +11,7 @@ import ibmmq
 import pytest
 from ibmmq import CMQC
 
-from adapter import testing
+from adapter import msmq, testing
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, conname
@@ -25,6 +25,7 @@ ALTER QMGR DEADQ(DEAD.LETTERS)
 DEFINE QLOCAL(RESULTS) MSGDLVSQ(FIFO)
 DEFINE EXPORT(RESULTS) QUEUE(RESULTS) TOPIC('{topic}')
 """
+WITHIN_S = 30.0
 WITHIN_SYNCPOINT = CMQC.MQPMO_SYNCPOINT | CMQC.MQPMO_FAIL_IF_QUIESCING
 
 
@@ -162,6 +163,31 @@ def test_a_trigger_message_goes_to_it(
             qm.put("WORK", b"%d" % number)
     found = values(kafka.bootstrap_servers, topic, 2)
     assert [((one or b"")[:4], (one or b"")[8:13]) for one in found] == [(b"TM  ", b"WORK ")] * 2
+
+
+def test_msmq_sends_to_it_by_a_direct_format_name(
+    kafka: LocalKafka, manager: TestQueueManager, topic: str
+) -> None:
+    """Received from a queue of MSMQ and sent to the topic, in one transaction."""
+    with manager.connect_msmq() as host:
+        orders = host.create(r".\private$\orders", transactional=True)
+        results = host.open(r"DIRECT=OS:.\RESULTS", access=msmq.QueueAccessMode.SEND)
+        orders.send(b"order", transaction=msmq.MessageQueueTransactionType.SINGLE)
+        for end in (msmq.MessageQueueTransaction.abort, msmq.MessageQueueTransaction.commit):
+            transaction = msmq.MessageQueueTransaction(host)
+            transaction.begin()
+            got = orders.receive(WITHIN_S, transaction=transaction)
+            body = got.body_bytes + b" and " + end.__name__.encode()
+            results.send(body, label="packed", transaction=transaction)
+            end(transaction)
+        results.send("alone")
+        found = records(kafka.bootstrap_servers, topic, 2)
+        assert orders.count() == 0
+    assert [one.value() for one in found] == [
+        b"order and commit",
+        b'<?xml version="1.0"?>\n<string>alone</string>',
+    ]
+    assert [headers(one) for one in found] == [{"Label": b"packed"}, {}]
 
 
 def test_a_remote_queue_of_another_queue_manager_leads_to_it(

@@ -54,6 +54,13 @@ def find(qm: QueueManager, key: str) -> MsmqQueue | None:
     return queue if isinstance(queue, MsmqQueue) else None
 
 
+def of_mq(qm: QueueManager, name: format_names.FormatName) -> LocalQueue | None:
+    """Return the queue of MQ that a name means, which MSMQ has no queue of."""
+    if not name.of_mq or not computers.is_here(qm, name) or find(qm, name.queue) is not None:
+        return None
+    return naming.mq_queue(qm, name.of_mq)
+
+
 def queue_at(qm: QueueManager, text: str, computer: str) -> MsmqQueue:
     """Return a queue of this queue manager by its name, or refuse."""
     queue = find(qm, here(qm, text, computer).queue)

@@ -29,7 +29,7 @@ TIMEOUT_S = 60.0
 
 def bake(order: adapter.Message) -> None:
     """Write an invoice, in the unit of its order: both happen, or neither does."""
-    loaves = order.json()["loaves"]
+    loaves = int(order.json()["loaves"])
     invoice = json.dumps({"loaves": loaves, "cents": loaves * PRICE_CENTS})
     qm = adapter.worker_connection()
     qm.put("BAKERY.INVOICES", invoice, properties={"KafkaKey": order.properties["KafkaKey"]})

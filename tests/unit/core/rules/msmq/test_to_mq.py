@@ -6,7 +6,7 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.results import Messages, Refused
 from adapter.core.rules.msmq import delivery as d
-from tests.support.core import Client
+from tests.support.core import Client, Core
 from tests.support.msmq import (
     ADMINISTRATION,
     DEAD_LETTERS,
@@ -23,7 +23,9 @@ EVERY_ACKNOWLEDGMENT = MsmqHeader(label="l", acknowledge=15, administration_queu
 
 def client_of_both(**attributes: object) -> Client:
     """A client that has a queue of MQ open for sending, as handle 2."""
-    client = client_of_msmq()
+    core = Core()
+    core.configure()  # there is the queue of delayed messages
+    client = client_of_msmq(core)
     client.do(m.MsmqCreate(ADMINISTRATION))
     client.do(c.DefineQueue("RESULTS", attributes))
     client.do(m.MsmqOpen(TO_MQ, NAME, m.SEND_ACCESS))

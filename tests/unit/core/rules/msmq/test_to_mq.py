@@ -24,7 +24,7 @@ EVERY_ACKNOWLEDGMENT = MsmqHeader(label="l", acknowledge=15, administration_queu
 def client_of_both(**attributes: object) -> Client:
     """A client that has a queue of MQ open for sending, as handle 2."""
     core = Core()
-    core.configure()  # there is the queue of delayed messages
+    core.configure()  # there are queues of its own
     client = client_of_msmq(core)
     client.do(m.MsmqCreate(ADMINISTRATION))
     client.do(c.DefineQueue("RESULTS", attributes))
@@ -110,7 +110,13 @@ def test_a_queue_that_is_gone_takes_none() -> None:
 
 def test_what_is_no_queue_of_mq_is_not_found() -> None:
     client = client_of_both()
-    names = ("results", "private$\\RESULTS", "RESULTS;journal", "NOPE", "SYSTEM.DELAYED.QUEUE")
+    names = (
+        "results",
+        "private$\\RESULTS",
+        "RESULTS;journal",
+        "NOPE",
+        "SYSTEM.DEFAULT.LOCAL.QUEUE",
+    )
     for number, name in enumerate(names, start=10):
         answer = client.do(m.MsmqOpen(number, f"DIRECT=OS:.\\{name}", m.SEND_ACCESS))
         assert isinstance(answer, Refused), name

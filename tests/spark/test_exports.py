@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.backlog import until
+from tests.support.exported import await_records
 from tests.support.feed_site import OthersTopic
 from tests.support.spark_site import Site, queues
 
@@ -17,7 +17,7 @@ def test_what_was_committed_is_read_once_with_keys_and_headers(site: Site) -> No
             properties: dict[str, Any] = {"KafkaKey": f"k{number % 5}", "number": number}
             qm.put("RESULTS", b"%d" % number, properties=properties)
             unit.commit() if number % 2 else unit.backout()
-        until(lambda: qm.figures()["exports"]["RESULTS"]["records"] == 10)
+        await_records(qm, "RESULTS", 10)
         qm.delete_object("export", "RESULTS")
     reader = site.spark.read.format("kafka").option("kafka.bootstrap.servers", site.servers)
     reader = reader.option("subscribe", topic).option("includeHeaders", "true")

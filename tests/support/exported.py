@@ -7,7 +7,10 @@ from typing import Any
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
-WITHIN_S = 40.0
+import adapter
+
+WITHIN_S = 60.0
+LOOK_S = 0.05
 
 
 def records(bootstrap_servers: str, topic: str, count: int, partition: int = 0) -> list[Message]:
@@ -43,6 +46,14 @@ def records(bootstrap_servers: str, topic: str, count: int, partition: int = 0) 
 def values(bootstrap_servers: str, topic: str, count: int) -> list[bytes | None]:
     """Read the values of so many records of partition 0, and see that there is no other one."""
     return [one.value() for one in records(bootstrap_servers, topic, count)]
+
+
+def await_records(qm: adapter.Connection, export: str, count: int) -> None:
+    """Wait until an export has written so many records since it was started."""
+    deadline_s = time.monotonic() + WITHIN_S
+    while (found := qm.figures()["exports"][export])["records"] < count:
+        assert time.monotonic() < deadline_s, found
+        time.sleep(LOOK_S)
 
 
 def headers(record: Message) -> dict[str, Any]:

@@ -26,11 +26,11 @@ RUNS = 3
 PARTITIONS = 3
 SINGLE = 300
 WARM_UP = 50
-MESSAGES = MappingProxyType({1: 2_000, 100: 20_000})
+MESSAGES = MappingProxyType({1: 500, 100: 20_000})
 """By how many are in a transaction, or in a unit, at most."""
 BODY = bytes(2048)
 NAME = "TOPICS"
-WITHIN_S = 60.0
+WITHIN_S = 120.0
 LOOK_S = 0.2
 """How long a loop waits for records before it looks whether it is to end."""
 WAYS = MappingProxyType({"loop": "Kafka transactions", "worker": "feed, worker, export"})
@@ -107,9 +107,8 @@ def transactions(topics: Topics, size: int) -> Iterator[None]:
                 )
                 producer.commit_transaction(WITHIN_S)
 
-    with _running(loop):
+    with _running(loop, stopping.set):
         yield
-        stopping.set()
 
 
 @contextmanager
@@ -128,19 +127,21 @@ def worker(qm: adapter.Connection, topics: Topics, size: int) -> Iterator[None]:
                 for one in unit.messages:
                     exported.put(one.body, properties=one.properties)
 
-    with _running(loop):
+    with _running(loop, fed.close):
         yield
-        fed.close()
     qm.delete_object("feed", "F")
     qm.delete_object("export", "E")
 
 
 @contextmanager
-def _running(loop: Callable[[], None]) -> Iterator[None]:
+def _running(loop: Callable[[], None], stop: Callable[[], None]) -> Iterator[None]:
     thread = threading.Thread(target=loop)
     thread.start()
-    yield
-    thread.join(WITHIN_S)
+    try:
+        yield
+    finally:
+        stop()
+        thread.join(WITHIN_S)
 
 
 def latencies_ms(once: Callable[[], float], count: int) -> list[float]:

@@ -207,6 +207,21 @@ def test_a_remote_queue_of_another_queue_manager_leads_to_it(
         assert values(kafka.bootstrap_servers, topic, 1) == [b"kept"]
 
 
+def test_a_feed_writes_a_topic_as_it_read_another_one(
+    kafka: LocalKafka, manager: TestQueueManager, topic: str, unique_name: Callable[..., str]
+) -> None:
+    source = OthersTopic(kafka.bootstrap_servers, unique_name("orders"))
+    said: list[tuple[str, str | bytes | None]] = [("a", b"1"), ("a", b"\xff"), ("b", None)]
+    source.produce(b"value", key=b"\x00k", headers=said)
+    source.produce(b"", None)
+    manager.mqsc(f"DEFINE FEED(F) TOPIC('{source.name}') QUEUE(RESULTS) NULLVAL(EMPTY)")
+    first, empty, null = records(kafka.bootstrap_servers, topic, 3)
+    assert (first.key(), first.value()) == (b"\x00k", b"value")
+    assert [one for one in first.headers() or [] if one[0] != "mqk-export"] == said
+    assert [one.value() for one in (empty, null)] == [b"", b""]
+    assert headers(null) == {}
+
+
 def test_an_export_without_a_local_queue_says_so_until_there_is_one(
     kafka: LocalKafka, manager: TestQueueManager, unique_name: Callable[..., str]
 ) -> None:

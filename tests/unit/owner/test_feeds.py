@@ -10,7 +10,7 @@ import adapter
 from adapter import logs
 from adapter.feeds import reader
 from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.owner import feeds
+from adapter.owner import feeds, waiting_inputs
 from adapter.owner.clock import SystemClock
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import NoMovers
@@ -56,7 +56,7 @@ class Site:
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    monkeypatch.setattr(feeds, "RETRY_S", 0.05)
+    monkeypatch.setattr(waiting_inputs, "RETRY_S", 0.05)
     monkeypatch.setattr(feeds, "LOOK_S", 0.02)
     monkeypatch.setattr(reader, "SWEEP_S", 0.05)
     one = Site()

@@ -59,8 +59,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "ledger.kafka_settings ledger.port logs topics.admin watched",
         "exports": "channel core.attributes core.contract core.mq_layouts errors format "
         "ledger.failures logs movers network.dead_letters network.sender topics.admin watched",
-        "feeds": "core.attributes core.contract format ledger.failures "
-        "ledger.kafka_settings ledger.port logs topics.admin watched",
+        "feeds": "core.attributes core.contract errors format ledger.failures "
+        "ledger.kafka_settings ledger.port logs registry topics.admin watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.model "
         "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
         "core.rules.primitives.lifetime feeds.port format ledger.port ledger.snapshots logs memory "

@@ -37,7 +37,7 @@ from adapter.network.sender import Pauses
 
 PAUSE_S_MAX = 5.0
 """Between attempts, each pause twice as long as the one before."""
-REFUSED_S_MAX = 10.0
+REFUSED_S_MAX = 2.0
 """While the topic is not there, or may not be written."""
 STOP_S = 30.0
 

@@ -19,7 +19,8 @@ from msgspec import Struct
 from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract.feeds import OFFSET, PARTITION, TOPIC
 from adapter.core.contract.message import MessageData, Place, Property
-from adapter.format.feeds import KEY, NAMELESS, TIMESTAMP, Headers, fits
+from adapter.format.feeds import KEY, NAMELESS, TIMESTAMP, fits
+from adapter.format.record_headers import Headers
 from adapter.format.schemas import Codec, UnreadableError
 
 TO_PARTITION, TO_TIMESTAMP = "KafkaToPartition", "KafkaToTimestamp"
@@ -48,7 +49,9 @@ class NotARecordError(ValueError):
 
 
 class ExportedRecord(Struct, gc=False):
-    """A record as it is to be written. partition: -1 for that of its key. time_ms: since 1970."""
+    """A record as it is to be written. partition: -1 for that of its key. time_ms: since 1970, and
+    not 0, which librdkafka takes for now.
+    """
 
     value: bytes | None
     key: bytes | None
@@ -61,15 +64,17 @@ class ExportProgress(Struct):
     """Which messages the last transaction of an export wrote.
 
     number: of the transaction; 0: there was none. places: of the messages, on this incarnation of
-    the queue. rewriting: by partition, the offsets between which records of ours are that Kafka
-    never showed, though they are committed.
+    the queue, with those of earlier transactions that may be on it still. topic: that it wrote to.
+    unseen: by partition of this topic, the offsets between which committed records of ours are that
+    Kafka may not show.
     """
 
     number: int = 0
     queue: str = ""
     incarnation: int = 0
     places: frozenset[Place] = frozenset()
-    rewriting: dict[int, tuple[int, int]] = {}
+    topic: str = ""
+    unseen: dict[int, tuple[int, int]] = {}
 
 
 def record_of(message: MessageData, export: ExportAttributes) -> ExportedRecord:
@@ -79,7 +84,7 @@ def record_of(message: MessageData, export: ExportAttributes) -> ExportedRecord:
         value=None if properties.get(TOMBSTONE) is True else message.body,
         key=_key_of(message, properties, export.key),
         headers=_headers_of(properties, export.headers),
-        time_ms=_whole(properties, TO_TIMESTAMP, TIME_MAX_MS, max(message.put_time_ms, 1)),
+        time_ms=_whole(properties, TO_TIMESTAMP, TIME_MAX_MS, max(message.put_time_ms, 1), 1),
         partition=_whole(properties, TO_PARTITION, PARTITION_MAX, -1),
     )
 
@@ -100,12 +105,16 @@ def _key_of(message: MessageData, properties: Mapping[str, Property], source: st
     return ident.rstrip(b"\0") or None
 
 
-def _whole(properties: Mapping[str, Property], name: str, most: int, default: int) -> int:
+def _whole(
+    properties: Mapping[str, Property], name: str, most: int, default: int, least: int = 0
+) -> int:
     value = properties.get(name)
     if value is None:
         return default
-    if type(value) is not int or not 0 <= value <= most:
-        raise NotARecordError(f"property {name} is {value!r}, and not a whole number from 0 on")
+    if type(value) is not int or not least <= value <= most:
+        raise NotARecordError(
+            f"property {name} is {value!r}, and not a whole number from {least} on"
+        )
     return value
 
 
@@ -181,9 +190,10 @@ def encode(progress: ExportProgress) -> bytes:
         "queue": progress.queue,
         "incarnation": progress.incarnation,
         "places": [part for place in sorted(progress.places) for part in place],
-        "rewriting": [
+        "topic": progress.topic,
+        "unseen": [
             part
-            for partition, (start, end) in sorted(progress.rewriting.items())
+            for partition, (start, end) in sorted(progress.unseen.items())
             for part in (partition, start, end)
         ],
     }
@@ -198,7 +208,8 @@ def decode(data: bytes) -> ExportProgress:
         value["queue"],
         value["incarnation"],
         frozenset(_triples(value["places"])),
-        {partition: (start, end) for partition, start, end in _triples(value["rewriting"])},
+        value["topic"],
+        {partition: (start, end) for partition, start, end in _triples(value["unseen"])},
     )
 
 

@@ -34,9 +34,9 @@ def test_it_waits_until_the_topic_takes_it(
         qm.define_queue("RESULTS", msg_delivery_sequence="FIFO")
         qm.define_object("export", "E", queue="RESULTS", topic=topic, refused=refused)
         qm.put("RESULTS", long)
-        until(lambda: qm.figures()["exports"]["E"]["state"] == "retrying")
+        waits = f"waits: topic {topic} does not take it: Broker: Message size too large"
+        until(lambda: waits in qm.figures()["exports"]["E"]["why"])
         why = qm.figures()["exports"]["E"]["why"]
-        assert f"waits: topic {topic} does not take it: Broker: Message size too large" in why
         assert ("has no dead-letter queue" in why) == (refused == "DEADLETTER")
         qm.put("RESULTS", b"behind it")
         limit(servers, topic, 1_000_000)

@@ -15,6 +15,7 @@ from msgspec import structs
 from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.commands import AskExports, Request
+from adapter.core.contract.object_names import SYSTEM
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Exported, ExportPlaces
 from adapter.core.model.manager import QueueManager
@@ -34,17 +35,22 @@ def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) ->
 
 
 def _check(qm: QueueManager, name: str, export: ExportAttributes) -> None:
-    problem = _problem(qm, export)
+    problem = _problem(qm, name, export)
     if problem:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
 
 
-def _problem(qm: QueueManager, export: ExportAttributes) -> str:
+def _problem(qm: QueueManager, name: str, export: ExportAttributes) -> str:
     problem = exports.topic_problem(export.topic)
     if problem:
         return problem
     if not routes.is_name(export.queue):
         return f"queue {export.queue!r} is not a valid name of a queue"
+    if export.queue.startswith(SYSTEM) and not export.queue.startswith(exports.PREFIX):
+        return f"queue {export.queue} is one of the queue manager; export another queue"
+    for other, known in qm.exports.items():
+        if other != name and known.queue == export.queue:
+            return f"export {other} gets the messages of queue {known.queue}; use another queue"
     if not all(part.strip() for part in export.headers.split(",")):
         return f"headers {export.headers!r} has an empty name; use ALL, NONE or a list of names"
     return exports.feeding_problem(qm, export.topic)

@@ -15,12 +15,14 @@ from adapter.aio.consumer import Consumer
 from adapter.aio.context import TaskContext
 from adapter.aio.events import read_events
 from adapter.aio.in_process import InProcessTaskDialer
+from adapter.aio.kafka_topic import ProducingTaskConnection
 from adapter.aio.link import AddressDialer, TaskDialer, TaskHandshake, TaskLookUpDialer
+from adapter.aio.producing import Unit
 from adapter.aio.queue import Queue
 from adapter.aio.reconnecting import TaskReconnects
 from adapter.aio.replies import TaskReplies
 from adapter.aio.subscription import Subscription
-from adapter.aio.unit import TaskUnit, Unit, perform
+from adapter.aio.unit import TaskUnit, perform
 from adapter.aio.values import decode
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
@@ -28,6 +30,7 @@ from adapter.channel.connecting import ConnectOptions, timeouts_by
 from adapter.channel.link.pipe import Accept
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.channel.tls import Tls, context_by
 from adapter.channel.unit import NoUnit, unit_for
 from adapter.channel.verbs import put_apart
 from adapter.client.admin import Administration
@@ -65,6 +68,7 @@ async def connect(
     queue_manager: str | None = None,
     user: str | None = None,
     password: str | None = None,
+    tls: Tls = None,
     application: str | None = None,
     registry: SchemaRegistry | Schemas | str | None = None,
     bootstrap_servers: str | None = None,
@@ -89,10 +93,12 @@ async def connect(
         "connect_timeout_s": connect_timeout_s,
         "reconnect_timeout_s": reconnect_timeout_s,
     }
-    dialers: list[TaskDialer] = [AddressDialer(one) for one in parse_addresses(address)]
+    context = context_by(tls)
+    dialers: list[TaskDialer] = [AddressDialer(one, context) for one in parse_addresses(address)]
     if bootstrap_servers is not None:  # in a thread: it loads a Kafka client
         directory = queue_manager, bootstrap_servers, kafka_options
-        dialers = [TaskLookUpDialer(await asyncio.to_thread(look_up_by, *directory))]
+        look_up = await asyncio.to_thread(look_up_by, *directory)
+        dialers = [TaskLookUpDialer(look_up, context)]
     return await _connect_by(dialers, options, registry, on_reconnect)
 
 
@@ -124,7 +130,7 @@ async def _connect_by(
     return Connection(TaskContext(channel, handshake.application, schemas), own, on_reconnect)
 
 
-class Connection(TaskFace, Administration, TaskClosing):
+class Connection(TaskFace, Administration, ProducingTaskConnection, TaskClosing):
     """A connection to a queue manager, shared by the tasks of one event loop.
 
     Leaving it as a context closes it. In another event loop or thread it raises WrongEventLoop.
@@ -300,7 +306,7 @@ class Connection(TaskFace, Administration, TaskClosing):
 
     def unit(self) -> Unit:
         """Return a unit of work, to be used in an async with statement, or begun by hand."""
-        return Unit(self._channel)
+        return Unit(self._context)
 
     async def outcome(self, unit_id: bytes) -> Outcome:
         """Say what became of a unit, of this program or of one before it.

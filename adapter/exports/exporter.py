@@ -24,24 +24,22 @@ it. This module must not know how a topic is written.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from msgspec import Struct
 
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending
-from adapter.channel.unit import AnyUnit, perform
-from adapter.channel.verbs import get_request, open_handle
+from adapter.channel.unit import AnyUnit
+from adapter.channel.verbs import open_handle
 from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, Place
-from adapter.core.contract.results import Descriptions, LowestPlaces, Messages, UnitOutcome
+from adapter.core.contract.results import LowestPlaces, UnitOutcome
 from adapter.exports.dead_letters import put_dead_letter
 from adapter.exports.port import ExportError, ExportTopics, ExportWriter, RecordRefusedError
 from adapter.format.exports import ExportedRecord, ExportProgress, NotARecordError, record_of
+from adapter.own_clients.client import GET_MESSAGES, get_messages, incarnation_of
 
-GET_MESSAGES = 500
-"""At a time; a reply ends sooner if its messages are large."""
 IDLE_MS = 1_000
 """How long to wait for a message before it is looked whether Kafka shows all that was written."""
 WAITS = 30
@@ -54,10 +52,13 @@ WAITING, RUNNING, RETRYING, PAUSED = "waiting", "running", "retrying", "paused"
 
 
 class Export(Struct, frozen=True):
-    """An export as it is defined now."""
+    """An export as it is defined now. initiates: its queue is an initiation queue: trigger messages
+    are put there only while a program has it open, so that its exporter stays.
+    """
 
     name: str
     attributes: ExportAttributes
+    initiates: bool = False
 
 
 class Counts(Struct):
@@ -106,15 +107,18 @@ class ExportSession:
         """Of the last transaction."""
         self._written: frozenset[Place] = frozenset()
         """Places whose messages are written, and may be on the queue still."""
+        self._letters = 0
+        """Dead letters of the unit."""
 
     def run(self) -> None:
-        """Write until there has been nothing to write for some time, or the channel is closed.
+        """Write until the channel is closed, or there has been nothing to write for some time on a
+        queue that is no initiation queue.
 
         Raises Error, ExportError.
         """
         attributes = self._export.attributes
         handle = open_handle(self._channel, attributes.queue, c.INPUT | c.EXCLUSIVE)
-        self._incarnation = self._inquire()
+        self._incarnation = incarnation_of(self._channel, attributes.queue)
         name = self._channel.queue_manager
         writer = self._topics.writer(name, self._export.name, attributes.topic)
         try:
@@ -125,17 +129,10 @@ class ExportSession:
                 self._written = progress.places
             self._forget_gone(handle)
             waits = 0
-            while not self._channel.is_closed and waits < WAITS:
+            while not self._channel.is_closed and (waits < WAITS or self._export.initiates):
                 waits = 0 if self._write_some(handle, writer) else waits + 1
         finally:
             writer.close()
-
-    def _inquire(self) -> int:
-        queue = self._export.attributes.queue
-        request = Pending(c.Inquire(queue, system=True))
-        self._channel.ask([request])
-        found = self._channel.result(request, Descriptions).queues
-        return next((one.incarnation for one in found if one.name == queue), 0)
 
     def _require_owner(self) -> None:
         """Let the queue manager write to its ledger: one that was replaced cannot. Raises Error."""
@@ -161,7 +158,7 @@ class ExportSession:
         """Write the next messages; returns whether there are any within some time."""
         unit = AnyUnit(self._channel, ahead=True)  # a message that waits has not been backed out
         unit.begin()
-        got = self._get(handle, unit)
+        got = get_messages(handle, unit, IDLE_MS, GET_MESSAGES)
         if not got:
             unit.backout()
             self._forget_gone(handle)
@@ -169,15 +166,13 @@ class ExportSession:
             self._counts.enter(WAITING)
             return False
         self._counts.enter(RUNNING)
+        self._letters = 0
         self._write(unit, writer, [one for one in got if place_of(one) not in self._written])
         unit.commit()
+        self._counts.dead_letters += self._letters
         self._written -= set(map(place_of, got))
         self._counts.ends = dict(writer.ends)
         return True
-
-    def _get(self, handle: Handle, unit: AnyUnit) -> list[Delivered]:
-        request = get_request(handle, c.Get(0, wait_ms=IDLE_MS, limit=GET_MESSAGES), unit)
-        return perform(self._channel, unit, [request], request, Messages).messages
 
     def _write(self, unit: AnyUnit, writer: ExportWriter, messages: list[Delivered]) -> None:
         """Write messages that are not written yet; one that has no record becomes a dead letter."""
@@ -220,13 +215,10 @@ class ExportSession:
             self._refused.by_place.clear()  # the topic may have been altered when it is tried again
             raise ExportError(f"message {ident} waits: {why}")
         put_dead_letter(self._channel, unit, self._export.attributes, message.message, code, why)
-        self._counts.dead_letters += 1
+        self._letters += 1
         return None
 
 
 def place_of(message: Delivered) -> Place:
     """Return the place of a message on its queue; no other message ever has it."""
     return message.lane, message.seq, message.n
-
-
-Dial = Callable[[], Channel]

@@ -33,7 +33,8 @@ from adapter.exports.open_transactions import OpenTransactions
 from adapter.exports.port import ExportError, RecordRefusedError, TopicRefusedError
 from adapter.format import exports as format_exports
 from adapter.format import names
-from adapter.format.exports import ORIGIN, ExportedRecord, ExportProgress
+from adapter.format.exports import ExportedRecord, ExportProgress
+from adapter.format.hops import ORIGIN
 from adapter.ledger.failures import describe, error_of
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.open_lanes import OpenLane

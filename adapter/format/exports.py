@@ -17,26 +17,24 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core.attributes.export import ExportAttributes
-from adapter.core.contract.feeds import OFFSET, PARTITION, TOPIC
+from adapter.core.contract.exports import (
+    EXACT_HEADERS,
+    KEY,
+    PARTITION_MAX,
+    TIME_MAX_MS,
+    TO_PARTITION,
+    TO_TIMESTAMP,
+    TOMBSTONE,
+)
 from adapter.core.contract.message import MessageData, Place, Property
-from adapter.format.feeds import KEY, NAMELESS, TIMESTAMP, Headers, fits
+from adapter.format import hops
+from adapter.format.feeds import NAMELESS, RESERVED, fits
+from adapter.format.record_headers import Headers
 from adapter.format.schemas import Codec, UnreadableError
 
-TO_PARTITION, TO_TIMESTAMP = "KafkaToPartition", "KafkaToTimestamp"
-"""Properties by which a program says where a record goes: its partition, and its time in
-milliseconds since 1970."""
-TOMBSTONE = "KafkaTombstone"
-"""A property: true for a record without a value."""
-EXACT_HEADERS = "KafkaHeaders"
-"""A property: all headers as they are to be, in place of those of properties."""
-NOT_HEADERS = frozenset(
-    {KEY, TIMESTAMP, TOPIC, PARTITION, OFFSET, TO_PARTITION, TO_TIMESTAMP, TOMBSTONE, EXACT_HEADERS}
-)
-ORIGIN = "mqk-export"
-"""The header by which an export knows its own records: queue manager, export, and the number of the
-transaction, with spaces between them."""
-PARTITION_MAX = 2**31 - 1
-TIME_MAX_MS = 2**63 - 1
+MARKS = (hops.ORIGIN, hops.HEADER)
+"""Headers that only exports write."""
+NOT_HEADERS = RESERVED.union(MARKS)
 _REPEATED = re.compile(r"(.+)\.([2-9]|[1-9][0-9]+)", re.DOTALL)
 
 _codec = Codec("export")
@@ -82,7 +80,8 @@ def record_of(message: MessageData, export: ExportAttributes) -> ExportedRecord:
     return ExportedRecord(
         value=None if properties.get(TOMBSTONE) is True else message.body,
         key=_key_of(message, properties, export.key),
-        headers=_headers_of(properties, export.headers),
+        headers=_headers_of(properties, export.headers)
+        + hops.header_of(properties.get(hops.PROPERTY)),
         time_ms=_whole(properties, TO_TIMESTAMP, TIME_MAX_MS, max(message.put_time_ms, 1), 1),
         partition=_whole(properties, TO_PARTITION, PARTITION_MAX, -1),
     )
@@ -120,28 +119,35 @@ def _whole(
 def _headers_of(properties: Mapping[str, Property], wanted: str) -> Headers:
     exact = properties.get(EXACT_HEADERS)
     if exact is not None:
-        return decode_headers(exact)
+        return [one for one in decode_headers(exact) if one[0] not in MARKS]
     if wanted == "NONE" or not properties:
         return []
     names = None if wanted == "ALL" else [part.strip() for part in wanted.split(",")]
     found: Headers = []
+    before: dict[str, str] = {}
     for name, value in properties.items():
         if name in NOT_HEADERS:
             continue
-        header = _header_name(properties, name)
+        before[name] = first = _first_of_name(before, name)
+        header = "" if first == NAMELESS else first
         if names is None or any(fits(header, one) for one in names):
             found.append((header, None if value is None else _bytes_of(value)))
     return found
 
 
-def _header_name(properties: Mapping[str, Property], name: str) -> str:
-    """Return the name of a property's header: that of the first one, for `name.2` and so on."""
+def _first_of_name(before: Mapping[str, str], name: str) -> str:
+    """Return which header a property repeats, as `name.2` repeats `name`; else its own name.
+
+    before: that of each property before it. A header whose name a property with a meaning has is
+    read as `name.2`, without one before it.
+    """
     match = _REPEATED.fullmatch(name)
-    if match is not None and match[1] in properties and match[1] not in NOT_HEADERS:
-        number = int(match[2])
-        if number == 2 or f"{match[1]}.{number - 1}" in properties:
-            name = match[1]
-    return "" if name == NAMELESS else name
+    if match is None:
+        return name
+    first, number = match[1], int(match[2])
+    last = first if number == 2 else f"{first}.{number - 1}"
+    is_repeated = before.get(last) == first or (number == 2 and first in RESERVED)
+    return first if is_repeated else name
 
 
 def _bytes_of(value: Property) -> bytes:
@@ -152,16 +158,11 @@ def _bytes_of(value: Property) -> bytes:
     return str(value).encode()
 
 
-def encode_headers(headers: Headers) -> bytes:
-    """Return the value of the property that says all headers: a MessagePack array of pairs."""
-    return msgspec.msgpack.encode(headers)
-
-
 def decode_headers(value: object) -> Headers:
-    """Read what encode_headers wrote. Raises NotARecordError."""
+    """Read what encode_headers() of core.contract.exports wrote. Raises NotARecordError."""
     try:
         return _headers.decode(value) if isinstance(value, bytes) else _refuse_headers(value)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NotARecordError(f"property {EXACT_HEADERS} is no list of headers: {error}") from error
 
 

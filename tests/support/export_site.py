@@ -14,7 +14,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 
 import adapter
-from adapter.format.exports import ORIGIN
+from adapter.format.hops import ORIGIN
 from tests.support.backlog import until
 from tests.support.feed_site import WITHIN_S, Headers, OthersTopic
 

@@ -42,12 +42,12 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "errors": "core.contract.reasons",
         "launch": "errors",
         "addresses": "",
-        "texts": "",
-        "memory": "",
+        "setting_rows": "core",
+        **dict.fromkeys(("texts", "memory"), ""),
         "compiled": "",
         "web": "addresses",
         "xml_validation": "",
-        "config": "errors core texts",
+        "config": "errors core setting_rows texts",
         "logs": "",
         "format": "core errors",
         "watched": "",
@@ -60,8 +60,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "ledger.kafka_settings ledger.port logs own_clients topics.admin watched",
         "exports": "channel core.attributes core.contract core.mq_layouts errors format "
         "ledger.failures logs movers own_clients topics.admin topics.memory",
-        "feeds": "core.attributes core.contract format ledger.failures "
-        "ledger.kafka_settings ledger.port logs topics.admin watched",
+        "feeds": "core.attributes core.contract errors format ledger.failures "
+        "ledger.kafka_settings ledger.port logs registry topics.admin watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.model "
         "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
         "core.rules.primitives.lifetime feeds.port format ledger.port ledger.snapshots logs memory "
@@ -92,13 +92,13 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
         "server": "exports feeds network own_clients owner wire core.contract core.attributes "
-        "core.inputs format ledger movers registry topics errors config launch logs watched web "
-        "addresses compiled memory texts administration.pcf.command_server",
+        "core.inputs format ledger movers registry topics errors config setting_rows launch logs "
+        "watched web addresses compiled memory texts administration.pcf.command_server",
         "testing": "adapter administration.mqsc aio channel client config core errors exports "
         "feeds format ledger localkafka logs msmq network owner registry server servicebroker "
         "topics wire",
         "localkafka": "launch errors",
-        "command": "config core.contract.reasons errors localkafka logs texts",
+        "command": "config setting_rows core.contract.reasons errors localkafka logs texts",
         "cli": "*",
         "adapter": "channel client errors "
         "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand

@@ -72,6 +72,8 @@ NOT_A_RECORD = OF_BATCH | {KafkaError._INVALID_ARG, KafkaError._UNKNOWN_PARTITIO
 """What a topic refuses for what the record says."""
 MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
+FORBIDDEN_NAME = "TOPIC_AUTHORIZATION_FAILED"
+"""In texts: librdkafka only logs why it could not add a partition to a transaction."""
 
 log = structlog.get_logger("mqk.exports")
 
@@ -148,15 +150,9 @@ class KafkaExportWriter:
         try:
             self._require_topic()
             self._topics.admin.ensure([progress_spec(self._progress_topic, 1)])
-        except TopicError as error:
-            cause = error.__cause__
-            if isinstance(cause, KafkaException) and error_of(cause).code() in FORBIDDEN:
-                raise self._topic_refused(error_of(cause)) from error
-            raise ExportError(str(error)) from error
-        try:
             self._producers.renew()
             return self._show_all(self._read_progress())
-        except (Doubtful, Fenced, KafkaException) as error:
+        except (Doubtful, Fenced, KafkaException, TopicError) as error:
             raise self._meaning(error) from error
 
     def _require_topic(self) -> None:
@@ -327,8 +323,13 @@ class KafkaExportWriter:
     # What went wrong.
 
     def _meaning(self, error: Exception) -> ExportError:
+        if isinstance(error, KafkaException | BufferError):
+            error = self._producers.meaning(error, "writing")  # which hears of refusals
         if self._refusal is None:
-            return ExportError(str(error))
+            text = str(error)
+            if FORBIDDEN_NAME in text and self._progress_topic not in text:
+                return self._topic_refused(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+            return ExportError(text)
         at, refusal = self._refusal
         code = refusal.code()
         if code in MISSING | FORBIDDEN:
@@ -364,7 +365,7 @@ class KafkaExportWriter:
             )
         return TopicRefusedError(
             f"the queue manager may not write topic {self._topic}: allow its user of Kafka to "
-            "WRITE and DESCRIBE it"
+            "WRITE, READ and DESCRIBE it"
         )
 
 

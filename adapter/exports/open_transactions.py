@@ -15,8 +15,8 @@ from confluent_kafka import Message
 
 from adapter.exports.port import ExportError
 from adapter.format import exports as format_exports
-from adapter.format.feeds import Headers
 from adapter.format.hops import ORIGIN
+from adapter.format.record_headers import Headers
 from adapter.movers.open_lanes import LaneEnds, OpenLane
 from adapter.movers.progress import Committed, uncommitted
 from adapter.movers.settings import MoverSettings

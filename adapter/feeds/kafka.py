@@ -28,7 +28,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 
 from adapter.feeds.port import FeedError, FeedTopic, PartitionEnd, PartitionLost, Read
-from adapter.format.feeds import Headers, TopicRecord
+from adapter.feeds.schemas import FeedSchemas, MakeRegistry
+from adapter.format.feeds import TopicRecord
+from adapter.format.record_headers import Headers
 from adapter.ledger import kafka_settings
 from adapter.ledger.failures import describe, error_of
 from adapter.topics.admin import TopicError, admin_client
@@ -52,7 +54,14 @@ log = logging.getLogger("mqk.feeds")
 class KafkaFeedTopics:
     """The topics of a Kafka; see FeedTopics. options: further settings of librdkafka."""
 
-    def __init__(self, bootstrap_servers: str, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        options: Mapping[str, Any] | None = None,
+        registry: MakeRegistry | None = None,
+    ) -> None:
+        """registry: makes the schema registry of values."""
+        self.decoder = FeedSchemas(registry)
         self._servers = bootstrap_servers
         self._options = dict(options or {})
 

@@ -19,7 +19,8 @@ from msgspec import Struct
 from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract.message import MessageData, Place, Property
 from adapter.format import hops
-from adapter.format.feeds import KEY, NAMELESS, RESERVED, Headers, fits
+from adapter.format.feeds import KEY, NAMELESS, RESERVED, fits
+from adapter.format.record_headers import Headers
 from adapter.format.schemas import Codec, UnreadableError
 
 TO_PARTITION, TO_TIMESTAMP = "KafkaToPartition", "KafkaToTimestamp"

@@ -60,6 +60,8 @@ DOUBTFUL_AFTER_S = SOCKET_TIMEOUT_MS / 1000 * 0.6
 FENCED_CODES = frozenset(
     {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}
 )
+FAILED_MARK = "TXNERR"
+"""In what librdkafka logs when a transaction can only be aborted: records wait for that."""
 FENCED_MARK = "(_FENCED)"
 """In what librdkafka logs of a fatal transaction error."""
 REFUSED_CODES = frozenset(
@@ -90,11 +92,14 @@ class Trouble:
     def __init__(self) -> None:
         self.text = ""
         self.is_fenced = False
+        self.is_failed = False
+        """Whether the transaction can only be aborted."""
 
     def log(self, _level: int, text: str, *args: object) -> None:
         """Take a line, as a logger does."""
         self.text = text % args if args else text
         self.is_fenced |= FENCED_MARK in self.text
+        self.is_failed |= FAILED_MARK in self.text
 
     def error(self, error: KafkaError) -> None:
         """Take an error that belongs to no request."""
@@ -179,6 +184,7 @@ class AlternatingProducers:
             self.forget_partitions()
         self._call("polling", lambda one: one.poll(0))
         self._troubles[self.turn].text = ""  # nothing of ours was in flight
+        self._troubles[self.turn].is_failed = False
         self._failed = ""
         self._call("beginning a transaction", lambda one: one.begin_transaction())
         self.open = True
@@ -200,8 +206,12 @@ class AlternatingProducers:
         left = 0
         for number in range(1, FLUSHES + 1):
             left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S / FLUSHES))
-            if self._failed:  # what is left is not sent any more
-                raise Doubtful(f"writing failed: {self._failed}")
+            trouble = self._troubles[self.turn]
+            if self._failed or (left and trouble.is_failed):  # what is left is not sent any more
+                why = self._failed or trouble.text
+                if trouble.is_fenced:
+                    raise self.meaning(why, "writing")
+                raise Doubtful(f"writing failed: {why}")
             if not left:
                 return
             if number % LONG_FLUSHES == 0:

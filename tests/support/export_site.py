@@ -26,9 +26,12 @@ class ExportedTopic(OthersTopic):
     """One topic, and a reader of what is committed in it."""
 
     def __init__(self, bootstrap_servers: str, name: str, partitions: int = 1) -> None:
-        super().__init__(bootstrap_servers, name, partitions)
-        self._servers = bootstrap_servers
         self._operator = AdminClient({"bootstrap.servers": bootstrap_servers})
+        super().__init__(bootstrap_servers, name, partitions)
+
+    def create(self, partitions: int = 1) -> None:
+        super().create(partitions)
+        until(lambda: self.partitions() == partitions)
 
     def add_partitions(self, total: int) -> None:
         super().add_partitions(total)

@@ -24,7 +24,8 @@ from adapter.format.exports import (
     origin_of,
     record_of,
 )
-from adapter.format.feeds import RESERVED, Headers, TopicRecord, message_of
+from adapter.format.feeds import RESERVED, TopicRecord, message_of
+from adapter.format.record_headers import Headers
 from adapter.format.schemas import UnreadableError
 from tests.support.examples import examples
 

@@ -10,7 +10,8 @@ from adapter.core.contract.feeds import NOT_A_MESSAGE, TOO_MANY_HOPS
 from adapter.core.contract.message import MessageData, Property
 from adapter.format import hops
 from adapter.format.exports import record_of
-from adapter.format.feeds import Headers, TopicRecord, message_of
+from adapter.format.feeds import TopicRecord, message_of
+from adapter.format.record_headers import Headers
 
 MARK: tuple[str, bytes | None] = ("mqk-export", b"QM1 E 1")
 

@@ -53,8 +53,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "watched": "",
         "ledger": "watched",
         "topics": "core.contract errors format ledger.failures ledger.kafka_settings ledger.port",
-        "kafka": "channel.arguments errors format topics.decoder core.contract.message "
-        "client.message",
+        "kafka": "aio channel client core.contract errors feeds.kafka feeds.port format "
+        "topics.decoder watched",
         "own_clients": "channel core.contract errors watched",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
         "ledger.kafka_settings ledger.port logs own_clients topics.admin watched",

@@ -52,10 +52,13 @@ WAITING, RUNNING, RETRYING, PAUSED = "waiting", "running", "retrying", "paused"
 
 
 class Export(Struct, frozen=True):
-    """An export as it is defined now."""
+    """An export as it is defined now. initiates: its queue is an initiation queue: trigger messages
+    are put there only while a program has it open, so that its exporter stays.
+    """
 
     name: str
     attributes: ExportAttributes
+    initiates: bool = False
 
 
 class Counts(Struct):
@@ -108,7 +111,8 @@ class ExportSession:
         """Dead letters of the unit."""
 
     def run(self) -> None:
-        """Write until there has been nothing to write for some time, or the channel is closed.
+        """Write until the channel is closed, or there has been nothing to write for some time on a
+        queue that is no initiation queue.
 
         Raises Error, ExportError.
         """
@@ -125,7 +129,7 @@ class ExportSession:
                 self._written = progress.places
             self._forget_gone(handle)
             waits = 0
-            while not self._channel.is_closed and waits < WAITS:
+            while not self._channel.is_closed and (waits < WAITS or self._export.initiates):
                 waits = 0 if self._write_some(handle, writer) else waits + 1
         finally:
             writer.close()

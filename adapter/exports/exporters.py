@@ -111,6 +111,7 @@ class Exporter:
         ExportSession(self.export, channel, self._topics, self._counts, self._refused).run()
 
     def _take_failure(self, error: Error | ExportError) -> None:
+        self._refused.by_place.clear()  # what waits may be taken the next time
         text = str(error)
         if text != self._counts.why:
             log.warning("not writing", export=self.export.name, reason=text)
@@ -118,7 +119,10 @@ class Exporter:
         self._counts.enter(RETRYING, text)
 
 
-def idle_figures(export: Export, waiting: int) -> ExportFigures:
-    """Return the figures of an export that has no exporter."""
-    is_paused = export.attributes.state == "PAUSED"
-    return ExportFigures(state=PAUSED if is_paused else WAITING, waiting=waiting)
+def idle_figures(export: Export, waiting: int, *, has_queue: bool) -> ExportFigures:
+    """Return the figures of an export that has no exporter. has_queue: its queue is there."""
+    queue, state = export.attributes.queue, export.attributes.state
+    if state == "RUNNING" and not has_queue:
+        why = f"there is no local queue {queue}: define it, or name another queue in the export"
+        return ExportFigures(state=RETRYING, why=why)
+    return ExportFigures(state=PAUSED if state == "PAUSED" else WAITING, waiting=waiting)

@@ -17,24 +17,24 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core.attributes.export import ExportAttributes
+from adapter.core.contract.exports import (
+    EXACT_HEADERS,
+    KEY,
+    PARTITION_MAX,
+    TIME_MAX_MS,
+    TO_PARTITION,
+    TO_TIMESTAMP,
+    TOMBSTONE,
+)
 from adapter.core.contract.message import MessageData, Place, Property
 from adapter.format import hops
-from adapter.format.feeds import KEY, NAMELESS, RESERVED, fits
+from adapter.format.feeds import NAMELESS, RESERVED, fits
 from adapter.format.record_headers import Headers
 from adapter.format.schemas import Codec, UnreadableError
 
-TO_PARTITION, TO_TIMESTAMP = "KafkaToPartition", "KafkaToTimestamp"
-"""Properties by which a program says where a record goes: its partition, and its time in
-milliseconds since 1970."""
-TOMBSTONE = "KafkaTombstone"
-"""A property: true for a record without a value."""
-EXACT_HEADERS = "KafkaHeaders"
-"""A property: all headers as they are to be, in place of those of properties."""
 MARKS = (hops.ORIGIN, hops.HEADER)
 """Headers that only exports write."""
 NOT_HEADERS = RESERVED.union(MARKS)
-PARTITION_MAX = 2**31 - 1
-TIME_MAX_MS = 2**63 - 1
 _REPEATED = re.compile(r"(.+)\.([2-9]|[1-9][0-9]+)", re.DOTALL)
 
 _codec = Codec("export")
@@ -158,13 +158,8 @@ def _bytes_of(value: Property) -> bytes:
     return str(value).encode()
 
 
-def encode_headers(headers: Headers) -> bytes:
-    """Return the value of the property that says all headers: a MessagePack array of pairs."""
-    return msgspec.msgpack.encode(headers)
-
-
 def decode_headers(value: object) -> Headers:
-    """Read what encode_headers wrote. Raises NotARecordError."""
+    """Read what encode_headers() of core.contract.exports wrote. Raises NotARecordError."""
     try:
         return _headers.decode(value) if isinstance(value, bytes) else _refuse_headers(value)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -16,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
+from adapter.core.contract.exports import KEY
 from adapter.core.contract.feeds import (
     NOT_A_MESSAGE,
     OFFSET,
@@ -36,8 +37,8 @@ from adapter.format.record_headers import (
     text_of,
 )
 
-TIMESTAMP, KEY = "KafkaTimestamp", "KafkaKey"
-"""Properties: of the record, in milliseconds since 1970; and its key."""
+TIMESTAMP = "KafkaTimestamp"
+"""A property: of the record, in milliseconds since 1970."""
 SCHEMA, WHY = "KafkaSchema", "KafkaReason"
 """Properties: the number of the schema that the value was decoded with; and, of a dead letter, why
 it could not be."""

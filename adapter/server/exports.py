@@ -1,4 +1,5 @@
-"""A queue manager's exports: an exporter for each one that has messages, as it is defined now.
+"""A queue manager's exports: an exporter for each one that has messages, as it is defined now, and
+for initiation queues.
 
 This module must not know what is written, nor how.
 """
@@ -73,12 +74,12 @@ class ExportService:
         for export in _exports(term):
             waiting = _depth(term, export)
             exporter = self._exporters.get(export.name)
-            is_known = exporter is not None and exporter.export == export
-            found[export.name] = (
-                exporter.figures(waiting)
-                if exporter is not None and is_known
-                else idle_figures(export, waiting)
-            )
+            if exporter is not None and exporter.export == export:
+                found[export.name] = exporter.figures(waiting)
+            else:
+                found[export.name] = idle_figures(
+                    export, waiting, has_queue=export.attributes.queue in term.qm.queues
+                )
         return found
 
     def _term(self) -> OwnerTerm | None:
@@ -101,7 +102,8 @@ class ExportService:
                 self._end(name, exporter)
         for name, export in exports.items():
             known = self._exporters.get(name)
-            if _depth(term, export) and (known is None or self._is_due(known)):
+            is_needed = export.initiates or _depth(term, export)
+            if is_needed and (known is None or self._is_due(known)):
                 self._start(export)
 
     def _end(self, name: str, exporter: Exporter) -> None:
@@ -135,7 +137,8 @@ class ExportService:
 def _exports(term: OwnerTerm) -> Iterator[Export]:
     """Iterate over the exports as they are now: their attributes may change later."""
     for name, attributes in term.qm.exports.items():
-        yield Export(name, structs.replace(attributes))
+        initiates = attributes.queue in term.qm.initiates
+        yield Export(name, structs.replace(attributes), initiates)
 
 
 def _depth(term: OwnerTerm, export: Export) -> int:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import adapter
+from adapter.core.contract.exports import encode_headers
 from adapter.errors import QueueInUse
 from adapter.exports.exporter import TOO_LONG
-from adapter.format.exports import encode_headers
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until

@@ -9,6 +9,7 @@ import adapter
 from adapter.exports import open_transactions
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
+from mqk_demo.proxy import Proxy
 from tests.support.backlog import until
 from tests.support.export_site import ExportedTopic, await_export, await_why, put_all
 from tests.support.feed_site import WITHIN_S

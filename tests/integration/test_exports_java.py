@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable
 
 import adapter
-from adapter.format.exports import ORIGIN, encode_headers
+from adapter.core.contract.exports import encode_headers
+from adapter.format.hops import ORIGIN
 from adapter.localkafka import LocalKafka
 from tests.support import java_client
 from tests.support.export_site import ExportedTopic

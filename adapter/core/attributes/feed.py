@@ -16,12 +16,12 @@ FEED = "feed"
 KAFKA_NAME_LENGTH_MAX = 249
 """Kafka's own limit for names of topics."""
 HEADERS_LENGTH_MAX = 4_096
-HOPS_MAX = 255
 HEADER_LENGTH_MAX = 255
 """Of the name of one header."""
 RULES_LENGTH_MAX = 4_096
 TENTHS_MAX = 999_999_999
 """Of a second: the longest expiry and the longest delay that a message may have, three years."""
+HOPS_MAX = 255
 
 
 class FeedAttributes(Dated, kw_only=True):

@@ -29,6 +29,8 @@ from adapter.core.rules.primitives import naming
 KAFKA_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 OWN_TOPICS = "mq."
 """What the names of the topics begin with that queue managers write."""
+OF_KAFKA = "__"
+"""What the names of Kafka's own topics begin with."""
 PREFIX = SYSTEM + "EXPORT."
 DIGITS = 8
 """Of a hash, that a name has in the place of what there is no room for."""
@@ -40,6 +42,8 @@ def topic_problem(topic: str) -> str:
         return f"topic {topic!r} is not a valid name of a Kafka topic"
     if topic.startswith(OWN_TOPICS):
         return f"topic {topic} is one that queue managers write; use another topic"
+    if topic.startswith(OF_KAFKA):
+        return f"topic {topic} is one that Kafka itself writes; use another topic"
     return ""
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from adapter.demo.proxy import Proxy
 
 import adapter
 from adapter.exports import open_transactions

@@ -130,7 +130,7 @@ def test_a_wheel_is_for_a_python_and_platforms() -> None:
 
 
 def test_a_good_wheel_is_let_be(packed: Packed, pure: Path) -> None:
-    assert wrong(packed(MANYLINUX, PLAIN + EXTENSIONS), pure, "/home/me") == []
+    assert wrong(packed(MANYLINUX, PLAIN + EXTENSIONS), pure, "/builder") == []
     assert list(contents.wrong_pure(pure)) == []
 
 
@@ -171,9 +171,9 @@ def test_a_bad_wheel_is_found(
 
 
 def test_a_path_of_the_machine_is_found(packed: Packed, pure: Path) -> None:
-    wheel = packed(MANYLINUX, PLAIN + EXTENSIONS, "RUNPATH /home/me/lib")
-    assert wrong(wheel, pure, "/home/me") == [
-        f"{one} holds the path /home/me" for one in EXTENSIONS
+    wheel = packed(MANYLINUX, PLAIN + EXTENSIONS, "RUNPATH /builder/lib")
+    assert wrong(wheel, pure, "/builder") == [
+        f"{one} holds the path /builder" for one in EXTENSIONS
     ]
 
 

@@ -98,7 +98,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "feeds format "
         "ledger localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",
-        "demo": "adapter channel client core.contract errors format launch localkafka mqi "
+        "demo": "adapter channel client compiled core.contract errors format launch localkafka mqi "
         "server services topics wire",
         "command": "config core.contract.reasons errors localkafka logs texts",
         "cli": "*",

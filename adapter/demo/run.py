@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from adapter import launch
+from adapter import compiled, launch
 from adapter.demo import checker, flights, queues
 from adapter.demo.copies import TopicCopies
 from adapter.demo.errors import DemoError
@@ -42,6 +42,7 @@ def run(count: int, screen: Screen, chart: Path | None = None) -> Outcome:
     began_s = time.monotonic()
     archive = flights.fetch(screen.say)
     lines = flights.load(archive, count)
+    screen.say(f"the queue manager runs {compiled.text(compiled.count())}")
     with tempfile.TemporaryDirectory(prefix="mqk-demo-") as folder:
         screen.say("starting Kafka")
         with LocalKafka(say=screen.say) as kafka:

@@ -51,9 +51,13 @@ def wrong_compiled(
 
 
 def names(wheel: Path) -> list[str]:
-    """Return the files of a wheel, but for its metadata."""
+    """Return the files of a wheel, but for its metadata. auditwheel packs folders too."""
     with zipfile.ZipFile(wheel) as packed:
-        return [one for one in packed.namelist() if ".dist-info/" not in one]
+        return [
+            one.filename
+            for one in packed.infolist()
+            if not one.is_dir() and ".dist-info/" not in one.filename
+        ]
 
 
 def _wrong_files(found: Iterable[str], python: str, modules: Sequence[Path]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 TOP = Path(__file__).parents[1]
 TARGET = TOP / "build" / "compiled"
-PACKAGES = ("adapter", "spark_jobs", "schemas")
+PACKAGES = ("adapter", "mqk_demo", "spark_jobs", "schemas")
 STAMP = TARGET / "made-of"
 OPTIMIZE = "2"
 """The compiler's -O, unless another one is asked for."""

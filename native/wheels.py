@@ -53,12 +53,12 @@ def main() -> None:
     for python in found:
         source = unpack(sdist, WORK / python.tag / "source")
         modules = compiled(source)
-        wheel = make_compiled(source, python, into)
+        wheel = make_compiled(source, python)
         places = (str(TOP), str(Path.home()), python.prefix)
         own = [one for one in places if len(Path(one).parts) > 2]  # /usr is on every machine
         refuse(wheel, contents.wrong_compiled(wheel, pure, modules, own))
         try_out(wheel, python, len(modules))
-        made.append(wheel)
+        made.append(Path(shutil.move(wheel, into / wheel.name)))
     for path in (sdist, client, *made):
         print(f"{path.stat().st_size / 1e6:6.2f} MB  {path.name}")
 
@@ -113,7 +113,7 @@ def unpack(sdist: Path, folder: Path) -> Path:
     return folder
 
 
-def make_compiled(source: Path, python: Python, into: Path) -> Path:
+def make_compiled(source: Path, python: Python) -> Path:
     """Build the compiled wheel for a Python, with the tag of the oldest Linux that can run it."""
     print(f"Compiling for Python {python.version} ({python.executable})", flush=True)
     folder = WORK / python.tag
@@ -129,13 +129,13 @@ def make_compiled(source: Path, python: Python, into: Path) -> Path:
     )  # fmt: skip
     (wheel,) = wheels.glob("*.whl")
     if not IS_LINUX:
-        return Path(shutil.move(wheel, into / wheel.name))
+        return wheel
     tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     repaired = fresh(folder / "repaired")
     repair = [sys.executable, "-m", "auditwheel", "repair", "--strip", "-w", str(repaired)]
     run(f"repairing-{python.tag}", [*repair, str(wheel)], PATH=tools)  # where patchelf is
     (wheel,) = repaired.glob("*.whl")
-    return Path(shutil.move(wheel, into / wheel.name))
+    return wheel
 
 
 def try_out(wheel: Path, python: Python, modules: int) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import tidy_rules
+from tests import tidy_pages, tidy_rules
 from tests.tidy_circles import circles
 from tests.tidy_records import truth_of_records
 from tests.tidy_rules import Source
@@ -82,18 +82,18 @@ def test_nothing_is_left_over() -> None:
 
 def test_links_lead_somewhere() -> None:
     pages = [path for path in tidy_rules.text_files(TOP) if path.suffix == ".md"]
-    none([one for page in pages for one in tidy_rules.broken_links(page, read(page))])
+    none([one for page in pages for one in tidy_pages.broken_links(page, read(page))])
 
 
 def test_the_changelog_has_its_shape() -> None:
-    assert tidy_rules.changelog(read(TOP / "CHANGELOG.md")) == []
+    assert tidy_pages.changelog(read(TOP / "CHANGELOG.md")) == []
 
 
 def test_everything_required_is_pinned() -> None:
     project = tomllib.loads(read(TOP / "pyproject.toml"))["project"]
     extras = project["optional-dependencies"].values()
     required = [*project["dependencies"], *itertools.chain(*extras)]
-    assert tidy_rules.constraints(read(TOP / "constraints.txt"), required) == []
+    assert tidy_pages.constraints(read(TOP / "constraints.txt"), required) == []
 
 
 def test_the_rules_see_the_repository(sources: list[Source]) -> None:
@@ -133,7 +133,11 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     (tidy_rules.layering, "adapter/client/x.py", "from adapter.owner import loop", "must not"),
     (tidy_rules.layering, "adapter/errors.py", "import adapter.client", "must not"),
     (tidy_rules.layering, "adapter/nowhere/x.py", "import os", "is new"),
-    (tidy_rules.layering, "adapter/demo/check.py", "import adapter.format", "stands alone"),
+    (tidy_rules.layering, "mqk_demo/checker.py", "import adapter.format", "stands alone"),
+    (tidy_rules.layering, "mqk_demo/checker.py", "from mqk_demo import flights", "stands alone"),
+    (tidy_rules.layering, "mqk_demo/x.py", "from adapter.format import names", "must not"),
+    (tidy_rules.layering, "mqk_demo/x.py", "import spark_jobs.flights", "must not"),
+    (tidy_rules.layering, "adapter/client/x.py", "import mqk_demo.proxy", "must not"),
     (tidy_rules.wiring, "adapter/server/x.py", "import adapter.server.mqk.handler", "only"),
     (tidy_rules.libraries, "adapter/core/x.py", "import time", "must not use time"),
     (tidy_rules.libraries, "adapter/core/x.py", "from random import choice", "must not use random"),
@@ -161,7 +165,7 @@ BAD: list[tuple[Callable[[Source], list[str]], str, str, str]] = [
     ),
     (tidy_rules.libraries, "adapter/owner/x.py", "from confluent_kafka import P", "must not use"),
     (tidy_rules.libraries, "adapter/client/x.py", "import confluent_kafka", "must not use"),
-    (tidy_rules.libraries, "adapter/demo/check.py", "import msgspec", "must not use msgspec"),
+    (tidy_rules.libraries, "mqk_demo/checker.py", "import msgspec", "must not use msgspec"),
     (tidy_rules.libraries, "adapter/cli/x.py", "import dataclasses", "Structs"),
     (tidy_rules.children, "adapter/cli/x.py", "f([sys.executable, '-m', 'x'])", "launch.python"),
     (plain_words, "adapter/core/x.py", "raise E('the priority is not one')", "riddle"),
@@ -314,6 +318,10 @@ def test_tests_that_mirror_nothing_are_found() -> None:
     assert "begins with no module" in tidy_rules.mirrors([*room, lost])[0]
     nowhere = Source("tests/unit/gone/test_queue.py", "")
     assert "there is no adapter.gone" in tidy_rules.mirrors([*room, nowhere])[0]
+    beside = [Source("mqk_demo/__init__.py", ""), Source("mqk_demo/run.py", "")]
+    mirror = Source("tests/unit/mqk_demo/test_run_chart.py", "")
+    assert tidy_rules.mirrors([*beside, mirror]) == []
+    assert "there is no mqk_demo that" in tidy_rules.mirrors([*room, mirror])[0]
 
 
 def test_large_classes_are_found() -> None:
@@ -371,7 +379,7 @@ def test_links_that_lead_nowhere_are_found(tmp_path: Path) -> None:
         "[gone](gone.md) [no](#none)\n```\n[no link](at all)\n```\n"
     )
     page.write_text(text)
-    assert tidy_rules.broken_links(page, text) == [
+    assert tidy_pages.broken_links(page, text) == [
         f"{page}: the link to gone.md leads nowhere",
         f"{page}: there is no heading #none in a.md",
     ]
@@ -392,13 +400,13 @@ GOOD_LOG = "# Changelog\n\n## [Unreleased]\n\n### Added\n- a\n\n## [1.0.0] - 200
     ],
 )
 def test_a_misshapen_changelog_is_found(text: str, words: str) -> None:
-    assert tidy_rules.changelog(GOOD_LOG) == []
-    assert any(words in one for one in tidy_rules.changelog(text))
+    assert tidy_pages.changelog(GOOD_LOG) == []
+    assert any(words in one for one in tidy_pages.changelog(text))
 
 
 def test_loose_constraints_are_found() -> None:
     good = f"# made\nrich-text==1.0 \\\n    --hash=sha256:{'0' * 64}\n    # via mqk\n"
-    assert tidy_rules.constraints(good, ["Rich_Text>=0.9"]) == []
-    assert "not pinned" in tidy_rules.constraints(good, ["click"])[0]
-    assert "is not" in tidy_rules.constraints("rich==1.0\n", ["rich"])[0]
-    assert "an address" in tidy_rules.constraints("--index-url https://x\n" + good, [])[0]
+    assert tidy_pages.constraints(good, ["Rich_Text>=0.9"]) == []
+    assert "not pinned" in tidy_pages.constraints(good, ["click"])[0]
+    assert "is not" in tidy_pages.constraints("rich==1.0\n", ["rich"])[0]
+    assert "an address" in tidy_pages.constraints("--index-url https://x\n" + good, [])[0]

@@ -98,22 +98,23 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "feeds format "
         "ledger localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",
-        "demo": "adapter channel client compiled core.contract errors format launch localkafka mqi "
-        "server services topics wire",
         "command": "config core.contract.reasons errors localkafka logs texts",
         "cli": "*",
         "adapter": "channel client errors "
         "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand
         "spark_jobs": "adapter channel client command "
         "core.contract errors format localkafka registry topics",
+        # As a user; wire and commands are for counting the commits that pass its proxy.
+        "mqk_demo": "adapter command core.contract.commands core.contract.results errors launch "
+        "localkafka mqi wire",
     }.items()
 }
 # A protocol of clients is known to the one module that wires it in.
 WIRED_IN = {"adapter.server.mqk": "adapter.server.server"}
-# adapter/demo/check.py is the demo's independent judge: nothing of ours may vouch for itself.
-STANDS_ALONE = frozenset({"adapter.demo.check", "adapter.demo.checker"})
+# The demo's independent judge: nothing of ours may vouch for itself.
+STANDS_ALONE = frozenset({"mqk_demo.checker"})
 MAY_USE_KAFKA = frozenset(
-    {"ledger", "movers", "registry", "localkafka", "topics", "kafka", "demo", "spark_jobs"}
+    {"ledger", "movers", "registry", "localkafka", "topics", "kafka", "spark_jobs"}
 )
 MAY_USE_KAFKA_MODULES = frozenset(
     {
@@ -123,6 +124,7 @@ MAY_USE_KAFKA_MODULES = frozenset(
         "adapter.exports.open_transactions",
         "adapter.feeds.kafka",
         "adapter.cli.cluster",  # asks for settings that can lose messages (mqk doctor)
+        "mqk_demo.checker",
     }
 )
 
@@ -171,7 +173,8 @@ ENTRY_POINTS = frozenset(
 # sys.executable is for launch.python(), which keeps the working directory's modules out; doctor
 # shows it, and Spark is handed it.
 MAY_NAME_PYTHON = frozenset({"adapter.launch", "adapter.cli.doctor", "spark_jobs.session"})
-SPARK = "spark_jobs"
+BESIDE = frozenset({"mqk_demo", "spark_jobs"})
+"""Packages that lie beside adapter."""
 VAGUE_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "stuff", "base"})
 
 MARKS = re.compile("|".join((r"\bTO" + "DO", r"\bFIX" + "ME", r"\bXX" + r"X\b", r"\bHA" + r"CK\b")))
@@ -221,11 +224,11 @@ class Source(Struct, frozen=True, dict=True):
     def room(self) -> str | None:
         """The room of a module of adapter: its folder or, beside them, its name.
 
-        spark_jobs lies beside adapter, and is a room like its folders.
+        A package that lies beside adapter is a room like its folders.
         """
         parts = self.module.split(".")
-        if parts[0] == SPARK:
-            return SPARK
+        if parts[0] in BESIDE:
+            return parts[0]
         if parts[0] != "adapter":
             return None
         return parts[1] if len(parts) > 1 else "adapter"
@@ -287,14 +290,14 @@ def layering(source: Source) -> list[str]:
     for line, name in source.imports:
         if name.startswith("."):
             problems.append(f"{source.path}:{line}: relative import; write the module's full name")
-        elif _within(name, "adapter") and source.module in STANDS_ALONE:
+        elif name.split(".")[0] in {"adapter", *BESIDE} and source.module in STANDS_ALONE:
             problems.append(f"{source.path}:{line}: stands alone, and imports {name}")
         elif _within(name, "adapter") and "*" not in allowed:
             ours = name.removeprefix("adapter").removeprefix(".") or "adapter"
             front_door = "adapter" in allowed and ours.split(".")[0] not in MAY_IMPORT
             if not front_door and not any(_within(ours, one) for one in allowed):
                 problems.append(f"{source.path}:{line}: {room} must not import {name}")
-        elif _within(name, SPARK) and not allowed & {SPARK, "*"}:
+        elif (beside := name.split(".")[0]) in BESIDE and not allowed & {beside, "*"}:
             problems.append(f"{source.path}:{line}: {room} must not import {name}")
     return problems
 
@@ -460,7 +463,7 @@ def _named_modules(source: Source) -> Iterator[str]:
     """Modules that a string names, as for `python -m`."""
     for node in source.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from re.findall(r"\b(?:adapter|spark_jobs)(?:\.\w+)+", node.value)
+            yield from re.findall(rf"\b(?:adapter|{'|'.join(BESIDE)})(?:\.\w+)+", node.value)
 
 
 def unused_contracts(sources: Iterable[Source]) -> list[str]:
@@ -481,7 +484,9 @@ def unused_contracts(sources: Iterable[Source]) -> list[str]:
 
 
 def mirrors(sources: Iterable[Source]) -> list[str]:
-    """tests/unit mirrors adapter: its folders, and its files begin with a module's name."""
+    """tests/unit mirrors adapter, and what lies beside it: its folders, and its files begin with a
+    module's name.
+    """
     listed = list(sources)
     modules = {source.module for source in listed}
     problems = []
@@ -489,7 +494,7 @@ def mirrors(sources: Iterable[Source]) -> list[str]:
         parts = source.module.split(".")
         if parts[:2] != ["tests", "unit"] or not parts[-1].startswith("test_"):
             continue
-        room = ".".join(["adapter", *parts[2:-1]])
+        room = ".".join([*(() if parts[2] in BESIDE else ("adapter",)), *parts[2:-1]])
         subject = parts[-1].removeprefix("test_")
         inside = {one.removeprefix(room + ".").split(".")[0] for one in modules if room in one}
         beside = {one.removeprefix("tests.") for one in modules if one.startswith("tests.")}
@@ -512,89 +517,3 @@ def leftovers(path: str, text: str) -> list[str]:
         )
         for match in pattern.finditer(text)
     ]
-
-
-FENCED = re.compile(r"^ *(```+).*?^ *\1 *$", re.DOTALL | re.MULTILINE)
-
-
-def broken_links(path: Path, text: str) -> list[str]:
-    """Relative links of a Markdown file that lead to no file, or to no heading in it."""
-    problems = []
-    for link in re.findall(r"\]\(([^)\s]+)\)", FENCED.sub("", text)):
-        target, _, anchor = link.partition("#")
-        if re.match(r"[a-z]+:", target):
-            continue
-        file = path.parent / target if target else path
-        if not file.exists():
-            problems.append(f"{path}: the link to {target} leads nowhere")
-        elif anchor and anchor not in headings(text if file == path else file.read_text()):
-            problems.append(f"{path}: there is no heading #{anchor} in {file.name}")
-    return problems
-
-
-def headings(text: str) -> set[str]:
-    """The anchors of a page's headings, as Git hosts make them."""
-    found: dict[str, int] = {}
-    anchors = set()
-    for heading in re.findall(r"^#+ +(.*?) *$", FENCED.sub("", text), re.MULTILINE):
-        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
-        anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
-        found[anchor] = found.get(anchor, -1) + 1
-        anchors.add(f"{anchor}-{found[anchor]}" if found[anchor] else anchor)
-    return anchors
-
-
-CHANGES = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
-RELEASE = re.compile(r"## \[(\d+)\.(\d+)\.(\d+)\] - \d{4}-\d{2}-\d{2}")
-
-
-def changelog(text: str) -> list[str]:
-    """The shape of Keep a Changelog: Unreleased first, then releases from new to old."""
-    lines = text.splitlines()
-    problems = [] if lines[:1] == ["# Changelog"] else ["the first line is not '# Changelog'"]
-    releases = [line for line in lines if line.startswith("## ")]
-    if releases[:1] != ["## [Unreleased]"]:
-        problems.append("the first section is not '## [Unreleased]'")
-    versions = []
-    for line in releases[1:]:
-        match = RELEASE.fullmatch(line)
-        if match is None:
-            problems.append(f"{line!r} is not '## [1.2.3] - 2001-02-03'")
-        else:
-            versions.append(tuple(map(int, match.groups())))
-    if versions != sorted(set(versions), reverse=True):
-        problems.append("the releases do not go from new to old, each once")
-    for number, line in enumerate(lines):
-        if line.startswith("### "):
-            if line.removeprefix("### ") not in CHANGES:
-                problems.append(f"{line!r} is none of {', '.join(CHANGES)}")
-            if not any(rest.startswith("- ") for rest in _until_heading(lines[number + 1 :])):
-                problems.append(f"{line!r} lists nothing")
-    return problems
-
-
-def _until_heading(lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
-        if line.startswith("#"):
-            return
-        yield line
-
-
-def constraints(text: str, required: Iterable[str]) -> list[str]:
-    """Exact versions with hashes, of everything required, and no address."""
-    problems = ["an address in it"] if "://" in text else []
-    logical = [line for line in text.replace("\\\n", " ").splitlines() if line[:1].strip(" #")]
-    pinned = set()
-    for line in logical:
-        match = re.match(r"([A-Za-z0-9._-]+)==\S+ +--hash=sha256:[0-9a-f]{64}", line)
-        if match is None:
-            problems.append(f"{line[:60]!r} is not 'name==version --hash=sha256:...'")
-        else:
-            pinned.add(_normal(match[1]))
-    names = {_normal(re.split(r"[^A-Za-z0-9._-]", one)[0]) for one in required}
-    problems.extend(f"{name} is required and not pinned" for name in sorted(names - pinned))
-    return problems
-
-
-def _normal(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

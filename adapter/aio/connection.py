@@ -25,7 +25,7 @@ from adapter.aio.values import decode
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.connecting import ConnectOptions, timeouts_by
-from adapter.channel.link.in_process import Accept
+from adapter.channel.link.pipe import Accept
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.unit import NoUnit, unit_for

@@ -13,7 +13,7 @@ from adapter.command import failures
 
 COMMANDS = {
     "demo": LazyCommand(
-        "adapter.cli.demo:demo", "Send real flights through queues, with a kill -9 half way."
+        "mqk_demo.command:demo", "Send real flights through queues, with a kill -9 half way."
     ),
     "kafka": LazyCommand("adapter.cli.kafka:kafka", "A local Kafka: start, stop, status."),
     "qmgr": LazyCommand("adapter.cli.qmgr:qmgr", "Queue managers: start, stop, status, list."),

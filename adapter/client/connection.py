@@ -16,8 +16,9 @@ from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
-from adapter.channel.link.in_process import Accept, InProcessDialer
+from adapter.channel.link.in_process import InProcessDialer
 from adapter.channel.link.lookup import LookUp, LookUpDialer
+from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.requests import Pending

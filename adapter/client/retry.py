@@ -148,24 +148,31 @@ class Retries:
         return self._queue.name
 
     def put_again(
-        self, unit: UnitBooks, message: Message, error: BaseException | None
+        self,
+        unit: UnitBooks,
+        message: Message,
+        error: BaseException | None,
+        *,
+        is_logged: bool = False,
     ) -> UnitSteps[None]:
         """Put a message that has failed where it is to go, in a unit that has got it.
 
-        error: None if another program has failed with it. Raises why it cannot be put anywhere.
+        error: None if another program has failed with it. is_logged: its traceback is already.
+        Raises why it cannot be put anywhere.
         """
         failures = self._failures(message) + (error is not None)
         told = _count_in(message, failures, error)
+        trace = None if is_logged else error
         problem: Error | None = None
         if failures <= self._policy.times and told is not None:
             delay_s = self._policy.delay_s(failures)
             problem = yield from self._offer(unit, self._name, message, told, delay_s)
             if problem is None:
-                self._log(message, failures, f"it is tried again in {delay_s:.3g} s", error)
+                self._log(message, failures, f"it is tried again in {delay_s:.3g} s", trace)
                 return
         target = yield from self._give_up(unit, message, told)
         if target:
-            self._log(message, failures, f"it was moved to queue {target}", error)
+            self._log(message, failures, f"it was moved to queue {target}", trace)
             return
         longest_s = a.as_delay_s("backoff_max", self._policy.backoff_max)
         if problem is None:
@@ -179,7 +186,7 @@ class Retries:
             self._name,
             failures,
             longest_s,
-            exc_info=error,
+            exc_info=trace,
         )
 
     def set_aside(self, unit: UnitBooks, message: Message) -> UnitSteps[str] | None:
@@ -221,7 +228,9 @@ class Retries:
     def _in_unit(
         self, unit: UnitBooks, message: Message, error: BaseException | None
     ) -> UnitSteps[str]:
-        problem = yield from commit_aside(self.put_again(unit, message, error))
+        # The backout was logged with the error.
+        steps = self.put_again(unit, message, error, is_logged=True)
+        problem = yield from commit_aside(steps)
         if problem is None or isinstance(problem, BackedOut):  # done, or it comes again
             return ""
         return (
@@ -304,7 +313,7 @@ class Retries:
             return ""
         return str(described.attributes["backout_requeue_queue"])
 
-    def _log(self, message: Message, failures: int, what: str, error: BaseException | None) -> None:
+    def _log(self, message: Message, failures: int, what: str, trace: BaseException | None) -> None:
         log.warning(
             "message %s of queue %s failed, attempt %d of %d: %s",
             message.message_id.hex(),
@@ -312,7 +321,7 @@ class Retries:
             failures,
             self._policy.times + 1,
             what,
-            exc_info=error,
+            exc_info=trace,
         )
 
 

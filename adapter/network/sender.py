@@ -42,7 +42,8 @@ from msgspec import Struct
 from adapter import watched
 from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
-from adapter.channel.link.in_process import Accept, InProcessDialer
+from adapter.channel.link.in_process import InProcessDialer
+from adapter.channel.link.pipe import Accept
 from adapter.channel.requests import Handle, Pending
 from adapter.channel.timeouts import Timeouts
 from adapter.channel.unit import AnyUnit, perform

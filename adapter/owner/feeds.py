@@ -1,16 +1,14 @@
 """What feeds read, for the owner: batches of topics' records are given to core.
 
 They come from threads that read, and are given to core on the owner's thread, those of a partition
-in their order. A partition whose next record waits for its queue is tried again each second, and
-the others go on. While much is not durable yet nothing is given. Each term begins to read anew from
-the positions that the ledger has, and so does a feed that has become another one. This module must
-not know how anything is read, nor what a record becomes.
+in their order; a partition whose next record waits for its queue does not hold up the others. Each
+term begins to read anew from the positions that the ledger has, and so does a feed that has become
+another one. This module must not know how anything is read, nor what a record becomes.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -24,16 +22,12 @@ from adapter.core.contract.feeds import FeedStart
 from adapter.core.model.manager import QueueManager
 from adapter.feeds.port import Deliver, FeedFigures, FeedReading, SizedBatch
 from adapter.owner.term import OwnerTerm
+from adapter.owner.waiting_inputs import GiveOutcome, WaitingInputs
 
-RETRY_S = 1.0
-"""Before records without room are given again."""
 LOOK_S = 0.25
 """How often it is looked whether another term has begun, or a feed is another one."""
 SHOW_LOOKS = 8
 """How many looks lie between two notes of positions for those who watch consumer groups."""
-ROOM_S = 0.01
-UNDURABLE_BYTES_MAX = 16 * 1024 * 1024
-"""A quarter of what clients may have there."""
 REASONS_MAX = 3
 """Different ones, of partitions that wait, in the figures of a feed."""
 AT_ONCE = 20
@@ -41,7 +35,7 @@ AT_ONCE = 20
 
 log = structlog.get_logger("mqk.owner")
 
-Waiting = tuple[str, int]
+Place = tuple[str, int]
 """A feed, and a partition of its topic."""
 
 
@@ -79,14 +73,18 @@ class Feeding:
         self._version = -1
         """Of all feeds, as they were looked at last."""
         self._readings: dict[str, FeedReading] = {}
-        self._waiting: dict[Waiting, deque[SizedBatch]] = {}
-        self._blocked: set[Waiting] = set()
-        """What is tried again later."""
-        self._is_scheduled = False
+        self._waiting: WaitingInputs[Place, SizedBatch] = WaitingInputs(
+            "feeds", self._serving, self._give, AT_ONCE, broke
+        )
         self._timer: asyncio.TimerHandle | None = None
         self._looks = 0
         self._noted: tuple[int, dict[str, dict[int, int]]] = (0, {})
         """Entry and positions, of the last time that they were noted."""
+
+    def _serving(self) -> OwnerTerm | None:
+        """Return the term that is read for, if requests are served in it."""
+        term = self._term
+        return term if term is self._current() else None
 
     def start(self) -> None:
         """Begin to read."""
@@ -165,10 +163,8 @@ class Feeding:
                     topic_id=state.topic_id,
                     offsets=dict(state.offsets),
                 )
-        for at in list(self._waiting):
-            if readings.get(at[0]) is None or readings[at[0]] is not self._readings.get(at[0]):
-                del self._waiting[at]
-                self._blocked.discard(at)
+        read_on = {name for name, one in readings.items() if one is self._readings.get(name)}
+        self._waiting.forget(lambda place: place[0] not in read_on)
         self._readings = readings
 
         def deliver(found: Sequence[FeedStart | SizedBatch]) -> None:
@@ -189,73 +185,39 @@ class Feeding:
     # What was read.
 
     def _take(self, term: OwnerTerm, found: Sequence[FeedStart | SizedBatch]) -> None:
-        if term is not self._term or term is not self._current():
+        if term is not self._serving():
             return
         for one in found:
             if isinstance(one, FeedStart):
                 term.loop.take(inputs.FeedBegins(one))
             elif self._is_wanted(one):
                 at = one.batch.feed, one.batch.partition
-                self._waiting.setdefault(at, deque()).append(one)
-        self._schedule(0.0)
+                self._waiting.add(at, one)
 
     def _is_wanted(self, one: SizedBatch) -> bool:
         reading = self._readings.get(one.batch.feed)
         return reading is not None and reading.version == one.batch.version
 
-    def _schedule(self, after_s: float) -> None:
-        if not self._is_scheduled:
-            self._is_scheduled = True
-            call = watched.callback("feeds", self._give_some, self._broke)
-            self._asyncio.call_later(after_s, call)
-
-    def _give_some(self) -> None:
-        self._is_scheduled = False
-        term = self._term
-        if term is None or term is not self._current():
-            return  # what waits is read again
-        if term.undurable_bytes > UNDURABLE_BYTES_MAX:
-            self._schedule(ROOM_S)
-            return
-        left = AT_ONCE
-        for at, waiting in list(self._waiting.items()):
-            while waiting and left and at not in self._blocked:
-                left -= 1
-                if self._give(term, at, waiting[0]):
-                    waiting.popleft()
-            if not waiting:
-                del self._waiting[at]
-        if any(at not in self._blocked for at in self._waiting):
-            self._schedule(0.0)
-
-    def _give(self, term: OwnerTerm, at: Waiting, one: SizedBatch) -> bool:
-        """Give core a batch; return whether it is done with."""
+    def _give(self, term: OwnerTerm, one: SizedBatch) -> GiveOutcome:
+        """Give core a batch."""
         batch = one.batch
         term.loop.take(inputs.Fed(batch))
         state = term.qm.feeds.of_version(batch.feed, batch.version)
         if state is not None and batch.partition in state.blocked:
-            self._blocked.add(at)
-            retry = watched.callback("feeds", lambda: self._retry(at), self._broke)
-            self._asyncio.call_later(RETRY_S, retry)
-            return False
+            return GiveOutcome.BLOCKED
         position = -1 if state is None else state.offsets.get(batch.partition, -1)
         if state is not None and position < batch.next:
             if batch.start <= position:
-                return False  # a step has put as much as it may
-            self._read_again(at[0])
+                return GiveOutcome.MORE  # a step has put as much as it may
+            self._read_again(batch.feed)
         self._readers.note_taken(batch.feed, batch.version, batch.partition, one.size)
-        return True
+        return GiveOutcome.DONE
 
     def _read_again(self, feed: str) -> None:
         """Begin anew where the positions are: what comes does not follow what was put."""
         log.warning("a feed is read again from its positions", feed=feed)
         self._readings.pop(feed, None)
         self._version = -1
-
-    def _retry(self, at: Waiting) -> None:
-        self._blocked.discard(at)
-        if self._waiting.get(at):
-            self._schedule(0.0)
 
 
 def _attributes(qm: QueueManager, name: str) -> FeedAttributes:

@@ -1,16 +1,14 @@
 """What arrives for the owner: units that were read from inbound topics are given to core.
 
 They come from a thread that reads, and are given to core on the owner's thread, a source's in their
-order. A source whose next unit has no room anywhere waits, and the others go on: it is tried again
-each second. While much is not durable yet nothing is given. Each term begins to read anew from the
-positions that the ledger has; when positions are durable, what lies before them may be deleted.
-This module must not know how anything is read.
+order; a source whose next unit has no room anywhere does not hold up the others. Each term begins
+to read anew from the positions that the ledger has; when positions are durable, what lies before
+them may be deleted. This module must not know how anything is read.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -20,17 +18,13 @@ from adapter import watched
 from adapter.core import inputs
 from adapter.core.contract.arrivals import ArrivedUnit
 from adapter.owner.term import OwnerTerm
+from adapter.owner.waiting_inputs import GiveOutcome, WaitingInputs
 
-RETRY_S = 1.0
-"""Before a unit without room is given again."""
 LOOK_S = 0.25
 """How often it is looked whether another term has begun."""
 TRIM_LOOKS = 8
 """How many looks lie between two deletions of what was received. By what is left senders see what
 their destination has not received."""
-ROOM_S = 0.01
-UNDURABLE_BYTES_MAX = 16 * 1024 * 1024
-"""A quarter of what clients may have there."""
 AT_ONCE = 50
 """Units given in one go; clients come between."""
 
@@ -71,11 +65,10 @@ class Inbound:
         self._reader: InboundReader | None = None
         self._term: OwnerTerm | None = None
         self._number = 0
-        self._waiting: dict[str, deque[ArrivedBytes]] = {}
+        self._waiting: WaitingInputs[str, ArrivedBytes] = WaitingInputs(
+            "arrivals", self._serving, self._give, AT_ONCE, broke
+        )
         """By topic, of this term."""
-        self._blocked: set[str] = set()
-        """The topics that are tried again later."""
-        self._is_scheduled = False
         self._timer: asyncio.TimerHandle | None = None
         self._looks = 0
         self._noted: tuple[int, dict[str, int]] = (0, {})
@@ -84,6 +77,11 @@ class Inbound:
         self._known = inputs.QueueManagersKnown(frozenset())
         self.units = self.messages = 0
         """Given to core since the process started."""
+
+    def _serving(self) -> OwnerTerm | None:
+        """Return the term that arrivals are read for, if requests are served in it."""
+        term = self._term
+        return term if term is self._current() else None
 
     def start(self, reader: InboundReader) -> None:
         """Begin to give core what this reads."""
@@ -94,7 +92,7 @@ class Inbound:
         """Give core nothing more."""
         if self._timer is not None:
             self._timer.cancel()
-        self._reader, self._timer = None, None
+        self._reader, self._term, self._timer = None, None, None
         self._waiting.clear()
 
     def deliver(self, number: int, ready: Sequence[ArrivedBytes]) -> None:
@@ -116,8 +114,8 @@ class Inbound:
             self._asyncio.call_soon_threadsafe(call)
 
     def _tell_known(self) -> None:
-        term = self._term
-        if term is not None and term is self._current():
+        term = self._serving()
+        if term is not None:
             term.loop.take(self._known)
 
     @property
@@ -143,7 +141,6 @@ class Inbound:
         self._term = term
         self._number += 1
         self._waiting.clear()
-        self._blocked.clear()
         self._noted = (0, {})
         found = term.qm.arrivals.positions
         positions = {topic: (at.topic_id, at.offset) for topic, at in found.items()}
@@ -170,51 +167,19 @@ class Inbound:
     # Arrivals.
 
     def _take(self, number: int, ready: Sequence[ArrivedBytes]) -> None:
-        if number != self._number:
+        if number != self._number or self._term is None:
             return
         for one in ready:
-            self._waiting.setdefault(one.given.topic, deque()).append(one)
-        self._schedule(0.0)
+            self._waiting.add(one.given.topic, one)
 
-    def _schedule(self, after_s: float) -> None:
-        if not self._is_scheduled:
-            self._is_scheduled = True
-            call = watched.callback("arrivals", self._give_some, self._broke)
-            self._asyncio.call_later(after_s, call)
-
-    def _give_some(self) -> None:
-        self._is_scheduled = False
-        term = self._term
-        if self._reader is None or term is None or term is not self._current():
-            return  # what waits is read again
-        if term.undurable_bytes > UNDURABLE_BYTES_MAX:
-            self._schedule(ROOM_S)
-            return
-        left = AT_ONCE
-        for topic, waiting in list(self._waiting.items()):
-            while waiting and left and topic not in self._blocked:
-                left -= 1
-                if self._give(term, waiting[0]):
-                    waiting.popleft()
-        if any(one for topic, one in self._waiting.items() if topic not in self._blocked):
-            self._schedule(0.0)
-
-    def _give(self, term: OwnerTerm, one: ArrivedBytes) -> bool:
-        """Give core a unit; return whether it took effect."""
+    def _give(self, term: OwnerTerm, one: ArrivedBytes) -> GiveOutcome:
+        """Give core a unit."""
         topic = one.given.topic
         term.loop.take(inputs.Arrived(one.given))
         if topic in term.qm.arrivals.blocked:
-            self._blocked.add(topic)
-            retry = watched.callback("arrivals", lambda: self._retry(topic), self._broke)
-            self._asyncio.call_later(RETRY_S, retry)
-            return False
+            return GiveOutcome.BLOCKED
         self.units += 1
         self.messages += len(one.given.messages)
         assert self._reader is not None
         self._reader.note_taken(self._number, topic, one.size)
-        return True
-
-    def _retry(self, topic: str) -> None:
-        self._blocked.discard(topic)
-        if self._waiting.get(topic):
-            self._schedule(0.0)
+        return GiveOutcome.DONE

@@ -19,31 +19,38 @@ from adapter.server.figures import TopicFigures
 
 
 class TopicLinks(Struct, frozen=True):
-    """How a queue manager reaches topics of other programs."""
+    """How a queue manager reaches topics of other programs; None: it does not."""
 
-    feeds: FeedTopics
-    exports: ExportTopics
+    feeds: FeedTopics | None = None
+    exports: ExportTopics | None = None
 
 
 class TopicServices:
     """Reads and writes for one queue manager. Methods are called on the event loop's thread."""
 
     def __init__(self, topics: TopicLinks, owner: Owner) -> None:
-        self._feeds = FeedService(topics.feeds, owner)
-        self._exports = ExportService(topics.exports, owner)
+        feeds, exports = topics.feeds, topics.exports
+        self._feeds = FeedService(feeds, owner) if feeds is not None else None
+        self._exports = ExportService(exports, owner) if exports is not None else None
 
     def start(self, accept: Callable[[], asyncio.Protocol]) -> None:
         """Begin, when the owner serves. accept: makes the server's end of a connection, as the
         queue manager's own.
         """
-        self._feeds.start()
-        self._exports.start(accept)
+        if self._feeds is not None:
+            self._feeds.start()
+        if self._exports is not None:
+            self._exports.start(accept)
 
     async def stop(self) -> None:
         """End. Bounded."""
-        await self._feeds.stop()
-        await self._exports.stop()
+        for service in (self._feeds, self._exports):
+            if service is not None:
+                await service.stop()
 
     def figures(self) -> TopicFigures:
         """Return the figures of all feeds and exports."""
-        return TopicFigures(self._feeds.figures(), self._exports.figures())
+        return TopicFigures(
+            feeds=self._feeds.figures() if self._feeds is not None else {},
+            exports=self._exports.figures() if self._exports is not None else {},
+        )

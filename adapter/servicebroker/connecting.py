@@ -9,7 +9,8 @@ from typing import Unpack
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.channel import Channel
 from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
-from adapter.channel.link.in_process import Accept, InProcessDialer
+from adapter.channel.link.in_process import InProcessDialer
+from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import Dialer
 from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S

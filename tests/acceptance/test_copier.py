@@ -27,9 +27,9 @@ import adapter
 from adapter import launch
 from adapter.core.model.session import UNIT_RANGES_MAX
 from adapter.core.rules.primitives.decision import SESSION_ID_LENGTH
-from adapter.demo.proxy import Proxy
 from adapter.format import names
 from adapter.localkafka import LocalKafka
+from mqk_demo.proxy import Proxy
 from tests.acceptance import journal as journals
 from tests.acceptance.copier import SOURCE, TARGET, UNIT_MESSAGES_MAX
 from tests.acceptance.journal import Journal

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from adapter.demo import checker
-from adapter.demo.checker import FoundRecord
 from adapter.format.descriptor import VERSION
 from adapter.format.schemas import Codec
 from adapter.ledger.kafka_settings import BATCH_BY_BATCH
 from adapter.localkafka import LocalKafka
 from adapter.topics.admin import TopicAdmin as KafkaTopics
 from adapter.topics.admin import TopicSettings, queue_spec
-from tests.unit.demo.flight_lines import Topics, make_archive, table
+from mqk_demo import checker
+from mqk_demo.checker import FoundRecord
+from tests.unit.mqk_demo.flight_lines import Topics, make_archive, table
 
 TIMEOUT_S = 100.0
 FLIGHTS = 1500
@@ -119,7 +119,7 @@ def test_an_interruption_leaves_nothing_behind(
     run = demo("--flights", "100000")
     run.await_words("a producer and two workers begin")
     commands = " ".join(run.relatives())
-    for part in ("kafka.Kafka", "qmgr start DEMO", "adapter.demo.worker", "adapter.demo.producer"):
+    for part in ("kafka.Kafka", "qmgr start DEMO", "mqk_demo.worker", "mqk_demo.producer"):
         assert part in commands
     run.process.send_signal(number)
     status, out, err = run.finish()

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from adapter.demo.proxy import Proxy
 from adapter.ledger import kafka as ledger_on_kafka
 from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.port import Deposed, Entry, Ledger, LedgerClosed
 from adapter.localkafka import LocalKafka
+from mqk_demo.proxy import Proxy
 from tests.contract.audit import Account, raw_records
 from tests.contract.kafka_place import KafkaPlace
 from tests.contract.ledger_contract import WAIT_S, Heard, new_owner, take

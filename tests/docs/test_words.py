@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.pages.blocks import TOP, pages
-from tests.tidy_rules import FENCED
+from tests.tidy_pages import FENCED
 from tests.tidy_words import PRONOUNS, RIDDLES
 
 CODE = re.compile(r"`[^`]*`|<!--.*?-->", re.DOTALL)

@@ -12,12 +12,12 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 import adapter
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import FedBatch, FeedStart
-from adapter.demo.proxy import Proxy
 from adapter.feeds.kafka import KafkaFeedTopics, group_of
 from adapter.feeds.port import FeedReading, SizedBatch
 from adapter.feeds.readers import FeedReaders
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
+from mqk_demo.proxy import Proxy
 from tests.support.backlog import until
 from tests.support.feed_site import WITHIN_S, OthersTopic, await_feed, bodies
 from tests.support.server_process import ServerProcess

@@ -16,11 +16,11 @@ from typing import Self
 import msgspec
 import pytest
 
-from adapter.demo.proxy import Mode, Proxy
 from adapter.localkafka import LocalKafka
 from adapter.movers.process import MoverProcess
 from adapter.movers.settings import KafkaCluster
 from adapter.movers.thread import MoverThread
+from mqk_demo.proxy import Mode, Proxy
 from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 
 END_TXN = 26

@@ -17,9 +17,9 @@ import adapter
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
-from adapter.demo.proxy import Proxy
 from adapter.errors import BackedOut
 from adapter.localkafka import LocalKafka
+from mqk_demo.proxy import Proxy
 from tests.support.backlog import until
 from tests.support.raw_client import RawClient
 from tests.support.server_process import ServerProcess

@@ -21,7 +21,7 @@ from adapter.aio.channel import TaskChannel
 from adapter.aio.context import TaskContext
 from adapter.aio.in_process import PipeEnd
 from adapter.aio.link import TaskHandshake, TaskLink
-from adapter.channel.link.in_process import Accept
+from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import HostNotReached
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import Timeouts

@@ -10,8 +10,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from adapter.demo.commits import CommitWatch
-from adapter.demo.proxy import Mode, Proxy
+from mqk_demo.commits import CommitWatch
+from mqk_demo.proxy import Mode, Proxy
 
 WAIT_S = 30.0
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from adapter.demo.proxy import Proxy
 from adapter.localkafka import LocalKafka, free_port
 from adapter.localkafka.jars import find_java
+from mqk_demo.proxy import Proxy
 from tests.support.server_process import HOST
 
 PASSWORD = "of no consequence"

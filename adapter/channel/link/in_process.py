@@ -5,13 +5,7 @@ socket's. To the server, bytes go through a deque that a call on its loop emptie
 through a queue that the thread which leads waits at. No system call is made but the one that wakes
 the other side, and no bytes are copied but those of a frame that its sender will use again.
 
-Both directions are bounded, as a socket's buffers bound them: a client that sends waits while the
-server reads nothing (pause_reading), and a server whose client reads nothing is told to write no
-more (pause_writing). What a socket's buffers would hold does not count as unread.
-
-The counters and flags that both sides see are each written by one side only. Where one side sets a
-flag and then looks at a counter, and the other changes the counter and then looks at the flag, at
-least one of them sees what the other did: no wake-up is lost.
+A client that sends waits while the server reads nothing; for the rest of the bounds see pipe.
 
 This module does not know what frames mean, nor what the server is.
 """
@@ -20,26 +14,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event
 
+from adapter.channel.link.pipe import BUFFER_BYTES, PEER, Accept, PipeTransport
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, LinkTimings, WhileFull
 from adapter.wire.codec import FrameBuffer, Payload
 from adapter.wire.frames import ProtocolError
 
-PEER = "this process"
-BUFFER_BYTES = 256 * 1024
-"""What a socket's buffers would hold, in each direction."""
-HIGH_BYTES = 64 * 1024
-"""Unread bytes beyond BUFFER_BYTES at which a server is told to write no more, unless it says."""
 ROOM_LOOK_S = 0.05
 """A thread that waits for room looks this often whether there is something to receive."""
-
-Accept = Callable[[], asyncio.Protocol]
-"""Makes the server's end of a new connection; called on the server's event loop."""
 
 
 class InProcessDialer:
@@ -65,38 +50,17 @@ class InProcessDialer:
         pass
 
 
-class InProcessTransport(asyncio.Transport):
+class InProcessTransport(PipeTransport):
     """The server's end. Its methods are called on the loop's thread, but for those of the link."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__()
+        super().__init__(loop)
         self.inbox = SimpleQueue[bytes | None]()
         """What was written and is unread; None behind the last of it."""
         self.has_room = Event()
         self.taken_bytes = 0  # read by the client, and counted by it
         self.fed_bytes = 0  # sent by the client, and counted by it
-        self.delivered_bytes = 0
-        self.written_bytes = 0
-        self.is_write_paused = False
-        self._loop = loop
-        self._protocol: asyncio.Protocol | None = None
-        self._arrived: deque[bytes] = deque()
         self._is_scheduled = False
-        self._is_read_paused = False
-        self._is_closing = False
-        self.set_write_buffer_limits()
-
-    def begin(self, accept: Accept) -> None:
-        """Connect to a protocol; a server that accepts nothing closes the link at once."""
-        try:
-            protocol = accept()
-        except ConnectionRefusedError:
-            self._is_closing = True
-            self.inbox.put(None)
-            return
-        self._protocol = protocol
-        protocol.connection_made(self)
-        self._deliver()
 
     # What the link calls, on a client's thread.
 
@@ -123,42 +87,9 @@ class InProcessTransport(asyncio.Transport):
     @property
     def undelivered_bytes(self) -> int:
         """What the client has sent and the server not read."""
-        return self.fed_bytes - self.delivered_bytes
+        return self.fed_bytes - self.read_bytes
 
     # What the server calls.
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        if self._is_closing:
-            return
-        self.written_bytes += len(data)
-        self.inbox.put(bytes(data))
-        if not self.is_write_paused and self.get_write_buffer_size() > self._high_bytes:
-            self.is_write_paused = True
-            if self._protocol is not None:
-                self._protocol.pause_writing()
-            self._resume_if_read()
-
-    def get_write_buffer_size(self) -> int:
-        """Return what is unread beyond what a socket would hold."""
-        return max(0, self.written_bytes - self.taken_bytes - BUFFER_BYTES)
-
-    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        self._high_bytes = HIGH_BYTES if high is None else high
-        self._low_bytes = self._high_bytes // 4 if low is None else low
-
-    def is_closing(self) -> bool:
-        return self._is_closing
-
-    def is_reading(self) -> bool:
-        return not self._is_read_paused and not self._is_closing
-
-    def pause_reading(self) -> None:
-        self._is_read_paused = True
-
-    def resume_reading(self) -> None:
-        self._is_read_paused = False
-        if self._arrived:
-            self._loop.call_soon(self._deliver)
 
     def close(self) -> None:
         """Close it once the client has read what was written."""
@@ -178,42 +109,32 @@ class InProcessTransport(asyncio.Transport):
         self._is_closing = True
 
     def _lose(self, error: Exception | None) -> None:
-        """Tell the protocol, once, that the link is gone."""
         if error is None and not self._is_closing:
             self._deliver()  # what the client sent before it left
         self._is_closing = True
-        self._arrived.clear()
         self.inbox.put(None)
         self.has_room.set()
-        protocol, self._protocol = self._protocol, None
-        if protocol is not None:
-            protocol.connection_lost(error)
+        super()._lose(error)
+
+    # What PipeTransport asks for.
+
+    @property
+    def unread_bytes(self) -> int:
+        return self.written_bytes - self.taken_bytes
+
+    def _send(self, data: bytes) -> None:
+        self.inbox.put(data)
 
     def _deliver(self) -> None:
         self._is_scheduled = False
-        while self._arrived and not self._is_read_paused and not self._is_closing:
-            protocol = self._protocol
-            if protocol is None:  # it is not connected yet
-                return
-            data = self._arrived.popleft()
-            self.delivered_bytes += len(data)
-            try:
-                protocol.data_received(data)
-            except Exception as error:  # noqa: BLE001 -- as a socket's transport does
-                text = "data_received() of a protocol failed"
-                self._loop.call_exception_handler({"message": text, "exception": error})
-                self._lose(error)
+        super()._deliver()
+
+    def _note_delivery(self) -> None:
         if self.undelivered_bytes <= BUFFER_BYTES:
             self.has_room.set()
 
-    def _has_few_unread(self) -> bool:
-        return self.get_write_buffer_size() <= self._low_bytes
-
-    def _resume_if_read(self) -> None:
-        if self.is_write_paused and self._has_few_unread():
-            self.is_write_paused = False
-            if self._protocol is not None:
-                self._protocol.resume_writing()
+    def _fail(self, error: Exception) -> None:
+        self._lose(error)
 
 
 class InProcessLink:
@@ -261,7 +182,7 @@ class InProcessLink:
     def _wait_for_room(self, while_full: WhileFull) -> None:
         """Wait until the server has read, and receive meanwhile what it sends."""
         transport = self.transport
-        delivered, since_s = transport.delivered_bytes, time.monotonic()
+        delivered, since_s = transport.read_bytes, time.monotonic()
         while True:
             transport.has_room.clear()
             if transport.undelivered_bytes <= BUFFER_BYTES or transport.is_closing():
@@ -269,8 +190,8 @@ class InProcessLink:
             if while_full is not None and not self._inbox.empty() and while_full(self):
                 continue
             transport.has_room.wait(ROOM_LOOK_S)
-            if transport.delivered_bytes != delivered:
-                delivered, since_s = transport.delivered_bytes, time.monotonic()
+            if transport.read_bytes != delivered:
+                delivered, since_s = transport.read_bytes, time.monotonic()
             if time.monotonic() - since_s > self._timings.stall_s:
                 raise LinkLost(f"{PEER}: the queue manager has stopped reading")
 

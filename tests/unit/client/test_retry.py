@@ -127,6 +127,35 @@ def test_the_delays_grow(qm: adapter.Connection, caplog: pytest.LogCaptureFixtur
     assert "Traceback" in caplog.text
 
 
+@pytest.mark.parametrize("prefetch", [0, 4])
+@pytest.mark.parametrize("puts", [False, True])
+def test_the_traceback_of_a_failure_is_logged_once(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture, puts: bool, prefetch: int
+) -> None:
+    """Each attempt's, whether its message is put again in its unit, or after the backout."""
+    qm.put("Q", b"poison")
+    act = put_and_refuse(qm, b"poison") if puts else refuse(b"poison")
+    retry = adapter.Retry(2, 0.02, 0, then="FAILED")
+    work(qm.queue("Q"), retry, act, timeout=0.5, prefetch=prefetch)
+    told = [one for one in caplog.records if "failed, attempt" in one.getMessage()]
+    assert len(told) == 3
+    assert caplog.text.count("Traceback") == 3
+    assert caplog.text.count("ValueError: cannot do b'poison'") == 3
+    assert caplog.text.count("was backed out") == (3 if puts else 0)
+
+
+@pytest.mark.parametrize("puts", [False, True])
+def test_it_is_logged_once_where_nothing_takes_what_has_failed(
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture, puts: bool
+) -> None:
+    qm.alter_queue_manager(dead_letter_queue="")
+    qm.put("Q", b"poison")
+    act = put_and_refuse(qm, b"poison") if puts else refuse(b"poison")
+    assert work(qm.queue("Q"), adapter.Retry(0, 0, 0), act) == [b"poison"]
+    assert "neither a backout_requeue_queue nor the dead-letter queue takes it" in caplog.text
+    assert caplog.text.count("Traceback") == 1
+
+
 def test_a_policy_says_how_long() -> None:
     retry = adapter.Retry(10, backoff=1, jitter=0, backoff_max=5)
     assert [retry.delay_s(failures) for failures in (1, 2, 3, 4, 10_000)] == [1, 2, 4, 5, 5]

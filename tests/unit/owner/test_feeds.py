@@ -10,11 +10,12 @@ import adapter
 from adapter import logs
 from adapter.feeds import reader
 from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.owner import feeds
+from adapter.owner import feeds, waiting_inputs
 from adapter.owner.clock import SystemClock
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import NoMovers
 from adapter.server.settings import ServerSettings
+from adapter.server.topics import TopicLinks
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
 from tests.support.feed_topics import MemoryTopics
@@ -33,8 +34,9 @@ class Site:
         self.topics.create("orders")
         log = MemoryLog("QM1 in memory")
         settings = ServerSettings(queue_manager="QM1", kafka=KafkaSettings(bootstrap_servers=""))
+        links = TopicLinks(feeds=self.topics)
         self.manager = TestQueueManager(
-            settings, SystemClock(), lambda: MemoryLedger(log), NoMovers(), feeds=self.topics
+            settings, SystemClock(), lambda: MemoryLedger(log), NoMovers(), topics=links
         )
         self.manager.start()
         with self.connect() as qm:
@@ -54,7 +56,7 @@ class Site:
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    monkeypatch.setattr(feeds, "RETRY_S", 0.05)
+    monkeypatch.setattr(waiting_inputs, "RETRY_S", 0.05)
     monkeypatch.setattr(feeds, "LOOK_S", 0.02)
     monkeypatch.setattr(reader, "SWEEP_S", 0.05)
     one = Site()

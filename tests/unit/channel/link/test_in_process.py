@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from adapter.channel.link.in_process import BUFFER_BYTES, HIGH_BYTES, InProcessLink
+from adapter.channel.link.in_process import InProcessLink
+from adapter.channel.link.pipe import BUFFER_BYTES, HIGH_BYTES
 from adapter.channel.link.port import HostNotReached, LinkLost
 from tests.contract.link_contract import InProcessEnds, ServerEnd
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from adapter import errors
 from adapter.channel.cancelling import CancelToken
+from adapter.channel.tls import tls_context
 from adapter.channel.unit import NO_UNIT, Unit
 from adapter.client.connection import Connection, connect
 from adapter.client.consumer import Consumer
@@ -109,5 +110,6 @@ __all__ = [
     "mqi",
     "run_worker",
     "testing",
+    "tls_context",
     "worker_connection",
 ]

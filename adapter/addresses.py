@@ -13,9 +13,10 @@ import ipaddress
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -80,11 +81,13 @@ def _known_sockets(port: int) -> Iterator[Path]:
 class Peer(Struct, frozen=True):
     """The other end of a connection. address: as it is shown. host: its address, "" unless it came
     over TCP. uid: of its account, if it came over a Unix-domain socket and the system knows it.
+    certificate: that it has shown, and that an authority vouches for, as getpeercert() returns it.
     """
 
     address: str = ""
     host: str = ""
     uid: int | None = None
+    certificate: Mapping[str, Any] | None = None
 
 
 HERE = Peer()
@@ -103,7 +106,10 @@ def peer_of(transport: asyncio.BaseTransport) -> Peer:
         pid, uid, _ = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, option, 12))
         return Peer(f"unix:pid={pid},uid={uid}", uid=uid)
     name = transport.get_extra_info("peername")
-    return HERE if name is None else Peer(written(*name[:2]), name[0])
+    if name is None:
+        return HERE
+    certificate = transport.get_extra_info("peercert") or None
+    return Peer(written(*name[:2]), name[0], certificate=certificate)
 
 
 def is_literal(host: str) -> bool:

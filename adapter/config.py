@@ -1,10 +1,9 @@
 """Settings of a queue manager's process: from flags, the environment and a TOML file.
 
-SETTINGS is the one table: it drives all three and the documentation. What is given in several
-places counts in this order: flags, then the environment, then the file, then the default; of
-kafka.options each setting for itself. An unknown setting, or one with an invalid value, is
-refused by a sentence that names the place and the setting. This module does not know what the
-settings do.
+What is given in several places counts in this order: flags, then the environment, then the file,
+then the default; of kafka.options each setting for itself. An unknown setting, or one with an
+invalid value, is refused by a sentence that names the place and the setting. This module does not
+know what the settings do.
 """
 
 from __future__ import annotations
@@ -14,39 +13,47 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
 from adapter import texts
 from adapter.core.attributes.table import NAME_LENGTH_MAX
-from adapter.core.contract.limits import Limits
+from adapter.setting_rows import (
+    ADDRESSES,
+    DEFAULT_HTTP_PORT,
+    DEFAULT_PORT,
+    DEFAULT_REGISTRY_PORT,
+    DEFAULT_TLS_PORT,
+    OPTION_PREFIX,
+    OPTIONS,
+    PORT_MAX,
+    PREFIX,
+    SETTINGS,
+    WITH_PASSWORD,
+)
 
 FILE = "mqk.toml"
 """The file in the working directory that is read if no other is named."""
 FILE_VARIABLE = "MQK_CONFIG"
-PREFIX = "MQK_"
 OTHER_VARIABLES = frozenset(
     {
         *(FILE_VARIABLE, "MQK_QMGR", "MQK_DEBUG", "MQK_CACHE_DIR"),
         *("MQK_USER", "MQK_PASSWORD", "MQK_REGISTRY"),
+        *("MQK_TLS_CA", "MQK_TLS_CERT", "MQK_TLS_KEY"),
         *("MQK_TAG", "MQK_PORT", "MQK_METRICS_PORT", "MQK_SPARK_QUEUE"),
     }
 )
 """Read by other parts; those of the last line by docker/compose.yaml."""
 OF_KUBERNETES = re.compile(r"MQK_(PORT|SERVICE|\w+_SERVICE|\w+_PORT)(_\w+)?")
 """What Kubernetes puts into the environment of every pod beside a service called mqk."""
-OPTIONS = "kafka.options"
-OPTION_PREFIX = "MQK_KAFKA_OPTION_"
 SECRET = re.compile(r"password|secret|token|\.pem$|sasl\.oauthbearer\.config|sasl\.jaas")
 RUNS_CODE = frozenset(
     {"plugin.library.paths", "ssl.engine.location", "ssl.providers", "sasl.kerberos.kinit.cmd"}
 )
 """Options by which librdkafka loads libraries or runs commands."""
 FILE_BYTES_MAX = 1024 * 1024
-DAY_MS = 24 * 60 * 60 * 1000
-INT_MAX = 2**31 - 1
 
 # What the promises of a queue manager stand on, or what has a setting of its own.
 OUR_OPTIONS: Mapping[str, str] = {
@@ -67,265 +74,6 @@ OUR_OPTIONS: Mapping[str, str] = {
 
 class ConfigError(Exception):
     """A setting is unknown, or its value is invalid; the text says where, which and why."""
-
-
-class Setting(Struct, frozen=True, kw_only=True):
-    """One row. kind: the type that its values must have, bounds included."""
-
-    key: str
-    kind: Any
-    default: Any
-    meaning: str
-    example: str = ""
-    variable: str = ""
-    """Its environment variable, if that is not the one that the key would give."""
-
-    @property
-    def name(self) -> str:
-        """Its name for Python: the key without its table."""
-        return self.key.rpartition(".")[2]
-
-    @property
-    def flag(self) -> str:
-        """Its flag on the command line; the name of a queue manager is an argument."""
-        if self.key == "queue_manager":
-            return "NAME"
-        if self.key == OPTIONS:
-            return "-X"
-        if self.key == "kafka.bootstrap_servers":
-            return "--bootstrap-server"  # as Kafka's own tools call it
-        return "--" + self.name.replace("_", "-")
-
-    @property
-    def environment(self) -> str:
-        """Its environment variable."""
-        return self.variable or PREFIX + self.key.upper().replace(".", "_")
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The only values it takes, if they are few."""
-        return get_args(self.kind) if getattr(self.kind, "__origin__", None) is Literal else ()
-
-    @property
-    def bounds(self) -> tuple[int, int] | None:
-        """The least and the greatest number it takes, if it is one."""
-        for meta in getattr(self.kind, "__metadata__", ()):
-            if meta.ge is not None and meta.le is not None:
-                return meta.ge, meta.le
-        return None
-
-
-def _number(low: int, high: int) -> Any:
-    return Annotated[int, Meta(ge=low, le=high)]
-
-
-def _text(least: int = 0) -> Any:
-    return Annotated[str, Meta(min_length=least, max_length=4096)]
-
-
-LIMITS = Limits()
-NAME_PATTERN = rf"^[A-Za-z0-9._/%]{{1,{NAME_LENGTH_MAX}}}$"
-ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?$"
-SOCKET_PATTERN = r"^$|^auto$|^/[^,]+$"
-ADDRESS_OR_NOT_PATTERN = f"^$|{ADDRESS_PATTERN}"
-REGISTRY_PATTERN = r"^(topic|none|https?://\S+)$"
-TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}$"
-DEFAULT_PORT = 1414
-DEFAULT_HTTP_PORT = 9414
-DEFAULT_REGISTRY_PORT = 8081
-ADDRESSES = {
-    "listen": DEFAULT_PORT,
-    "http_listen": DEFAULT_HTTP_PORT,
-    "registry_listen": DEFAULT_REGISTRY_PORT,
-}
-"""Settings that are HOST:PORT, and the port if only a host is given."""
-WITH_PASSWORD = "with_password"  # noqa: S105 - a choice, no password
-PORT_MAX = 65535
-
-SETTINGS: Mapping[str, Setting] = {
-    one.key: one
-    for one in (
-        Setting(
-            key="queue_manager", kind=Annotated[str, Meta(pattern=NAME_PATTERN)], default="",
-            meaning=f"Its name: 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %. Names its topics.",
-            example='"QM1"',
-        ),
-        Setting(
-            key="listen", kind=Annotated[str, Meta(pattern=ADDRESS_PATTERN)],
-            default=f"127.0.0.1:{DEFAULT_PORT}",
-            meaning="HOST:PORT where programs connect; loopback only, unless remote_clients allows "
-            "more. Port 0: any free port.",
-        ),
-        Setting(
-            key="listen_unix", kind=Annotated[str, Meta(pattern=SOCKET_PATTERN)], default="auto",
-            meaning="Path of a Unix-domain socket where programs of this machine connect too, as "
-            "unix:PATH. It starts with / and has no comma. auto: PORT.sock in /run/mqk or in "
-            "$XDG_RUNTIME_DIR/mqk, if there is one of these folders; programs that connect to "
-            "127.0.0.1:PORT use it by themselves. Empty: none.",
-            example='"/run/mqk/QM1.sock"',
-        ),
-        Setting(
-            key="listen_unix_mode", kind=Literal["600", "660", "666"], default="600",
-            meaning="Who may connect to listen_unix: 600 the user of the queue manager, 660 its "
-            "group too, 666 every user of this machine.",
-        ),
-        Setting(
-            key="credentials_file", kind=_text(), default="",
-            meaning="File of users and hashes of their passwords, written by `mqk user`. With one "
-            "every client must give a valid password, unless CHCKCLNT of the queue manager's "
-            "CONNAUTH is OPTIONAL or NONE. Empty: clients of this machine need no password.",
-            example='"/etc/mqk/users"',
-        ),
-        Setting(
-            key="remote_clients", kind=Literal["no", "with_password"], default="no",
-            meaning="with_password: listen may be an address that other machines reach. Their "
-            "clients must give a valid password, whatever CHCKCLNT is, so credentials_file must "
-            "be set. Traffic is not encrypted, including passwords: use trusted networks only.",
-        ),
-        Setting(
-            key="http_listen", kind=Annotated[str, Meta(pattern=ADDRESS_OR_NOT_PATTERN)],
-            default="",
-            meaning="HOST:PORT for /metrics, /live and /ready, which change nothing and ask for no "
-            "password; the host may be one that other machines reach. Empty: 127.0.0.1 and "
-            "http_port.",
-        ),
-        Setting(
-            key="http_port", kind=_number(0, PORT_MAX), default=DEFAULT_HTTP_PORT,
-            meaning="Port for the same pages on 127.0.0.1, if http_listen is empty; 0: no pages. "
-            "If neither is set and the default port is in use, the log reports that there are no "
-            "pages.",
-        ),
-        Setting(
-            key="registry_listen", kind=Annotated[str, Meta(pattern=ADDRESS_OR_NOT_PATTERN)],
-            default="",
-            meaning="HOST:PORT of its own for the schema registry's API; loopback only, as it asks "
-            "for no password. Empty: /registry of http_listen, if that is loopback; else none.",
-        ),
-        Setting(
-            key="log_level", kind=Literal["debug", "info", "warning", "error"], default="info",
-            meaning="Minimum log level.",
-        ),
-        Setting(
-            key="log_format", kind=Literal["auto", "json", "text"], default="auto",
-            meaning="How a line of the log looks; auto: text on a terminal, JSON elsewhere.",
-        ),
-        Setting(
-            key="max_uncommitted_messages", kind=_number(1, 1_000_000),
-            default=LIMITS.unit_messages,
-            meaning="Messages that one unit of work may put and get.",
-        ),
-        Setting(
-            key="max_handles", kind=_number(1, 100_000), default=LIMITS.handles_per_connection,
-            meaning="Queues that one connection may have open at a time.",
-        ),
-        Setting(
-            key="max_queues", kind=_number(1, 100_000), default=LIMITS.queues,
-            meaning="Queues of the queue manager; each is a topic of ten partitions.",
-        ),
-        Setting(
-            key="max_sessions", kind=_number(1, 10_000_000), default=LIMITS.sessions,
-            meaning="Client sessions whose outcomes are kept; the longest detached goes first.",
-        ),
-        Setting(
-            key="uncopied_bytes", kind=_number(1_048_576, INT_MAX),
-            default=LIMITS.uncopied_bytes,
-            meaning="Bytes of persistent messages that may wait for movers that lag or hold. "
-            "Further puts are refused with QueueParked until half of it is copied.",
-        ),
-        Setting(
-            key="session_expiry_ms", kind=_number(1000, INT_MAX),
-            default=LIMITS.session_expiry_ms,
-            meaning="How long a disconnected client can resume its session.",
-        ),
-        Setting(
-            key="trigger_interval_ms", kind=_number(0, 999_999_999), default=999_999_999,
-            meaning="Milliseconds after a trigger message for a first message before another "
-            "arrival may cause one. This, the other settings of triggers, dead_letter_queue and "
-            "statistics_interval_s are altered by ALTER QMGR too: what is not set here stays as it "
-            "was altered.",
-        ),
-        Setting(
-            key="depth_trigger_disables", kind=Literal["no", "yes"], default="no",
-            meaning="Whether a trigger message for a depth turns triggering off, as on IBM MQ.",
-        ),
-        Setting(
-            key="every_triggers_on_backout", kind=Literal["no", "yes"], default="no",
-            meaning="Whether a put that was backed out makes a trigger message (TRIGTYPE(EVERY)).",
-        ),
-        Setting(
-            key="dead_letter_queue", kind=_text(), default="",
-            meaning="Where messages go that cannot be put; a local queue.",
-            example='"SYSTEM.DEAD.LETTER.QUEUE"',
-        ),
-        Setting(
-            key="statistics_interval_s", kind=_number(0, 604_800), default=60,
-            meaning="Seconds between two events with the statistics of a queue; 0: no such events. "
-            "An idle queue has fewer.",
-        ),
-        Setting(
-            key="mover_interval_ms", kind=_number(0, 60_000), default=50,
-            meaning="While messages trickle in, how long they are collected for one transaction "
-            "to their topics; under load up to 250 ms, unless it is 0. More costs readers time, "
-            "less costs Kafka transactions.",
-        ),
-        Setting(
-            key="network", kind=Literal["no", "yes"], default="yes",
-            meaning="Whether it sends messages to the other queue managers of its Kafka and "
-            "receives theirs, and what Kafka clients write to its inbound topic.",
-        ),
-        Setting(
-            key="quiesce_ms", kind=_number(0, 600_000), default=4000,
-            meaning="How long a stop gives units of work to end before it backs them out. The "
-            "rest of a stop takes less than 6 s.",
-        ),
-        Setting(
-            key="heartbeat_ms", kind=_number(100, 600_000), default=5000,
-            meaning="How often an idle queue manager writes a sign of life to its ledger. A start "
-            "refuses while another owner's last record is younger than three times this.",
-        ),
-        Setting(
-            key="schema_registry", kind=Annotated[str, Meta(pattern=REGISTRY_PATTERN)],
-            default="topic",
-            meaning="Where the schemas of its own topics are registered: topic, a registry of its "
-            "own, which is also served over HTTP (registry_listen); none; or the URL of another.",
-            example='"http://registry:8081"',
-        ),
-        Setting(
-            key="schema_topic", kind=Annotated[str, Meta(pattern=TOPIC_PATTERN)],
-            default="_schemas",
-            meaning="With schema_registry = topic: which. Queue managers on one Kafka share it.",
-        ),
-        Setting(
-            key="kafka.bootstrap_servers", kind=_text(1), default="",
-            variable="MQK_BOOTSTRAP_SERVER",
-            meaning="HOST:PORT[,...] where Kafka is reached; empty: the Kafka that `mqk kafka "
-            "start` runs, else localhost:9092.",
-            example='"kafka-1:9092,kafka-2:9092"',
-        ),
-        Setting(
-            key="kafka.replication", kind=_number(0, 100), default=0,
-            meaning="Copies of each topic; 0: as many as there are brokers, three at most.",
-        ),
-        Setting(
-            key="kafka.min_insync_replicas", kind=_number(0, 100), default=0,
-            meaning="Copies that must be there for a write to succeed; 0: all but one.",
-        ),
-        Setting(
-            key="kafka.consumed_retention_ms", kind=_number(-1, 3650 * DAY_MS), default=DAY_MS,
-            meaning="How long consumed messages stay readable on their queues' topics, at least. "
-            "0: not longer than needed. -1: without end.",
-        ),
-        Setting(
-            key="kafka.events_retention_ms", kind=_number(60_000, 3650 * DAY_MS),
-            default=7 * DAY_MS, meaning="How long events stay readable on their topic.",
-        ),
-        Setting(
-            key=OPTIONS, kind=dict[str, str], default={}, variable=OPTION_PREFIX + "...",
-            meaning="Settings of the Kafka client by librdkafka's names: security above all.",
-            example='{ "security.protocol" = "SSL" }',
-        ),
-    )
-}  # fmt: skip
 
 
 class SettingValue(Struct):
@@ -364,6 +112,12 @@ class Config(Struct):
     def address(self) -> tuple[str, int]:
         """Where it listens."""
         return read_address(self["listen"])
+
+    @property
+    def tls_address(self) -> tuple[str, int] | None:
+        """Where it listens with TLS; None: nowhere."""
+        text = self["listen_tls"]
+        return read_address(text, DEFAULT_TLS_PORT) if text else None
 
     @property
     def http_address(self) -> tuple[str, int] | None:
@@ -412,6 +166,19 @@ def load(
     config.values = {key: config.values[key] for key in SETTINGS if key != OPTIONS}
     _check_together(config)
     return config
+
+
+def _check_tls(config: Config) -> None:
+    if not config["listen_tls"]:
+        return
+    source = f"{config.values['listen_tls'].source}: listen_tls is {config['listen_tls']}"
+    if not config["tls_certificate"]:
+        raise ConfigError(f"{source}, and tls_certificate is not set: set it, and tls_key")
+    if not config["tls_client_ca"] and not config["credentials_file"]:
+        raise ConfigError(
+            f"{source}, and its clients could not say who they are: set tls_client_ca, "
+            "credentials_file, or both"
+        )
 
 
 def missing(config: Config) -> list[str]:
@@ -577,6 +344,7 @@ def _check_together(config: Config) -> None:
             f"{source}: kafka.min_insync_replicas is {in_sync}, and kafka.replication is not set: "
             "set both, or neither"
         )
+    _check_tls(config)
     if config["registry_listen"] and config["schema_registry"] != "topic":
         source = config.values["registry_listen"].source
         raise ConfigError(

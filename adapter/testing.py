@@ -53,6 +53,7 @@ from adapter.server.movers import Movers, NoMovers
 from adapter.server.network import NetworkLink
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
+from adapter.server.tls import TlsSettings
 from adapter.server.topics import TopicLinks
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.connecting import connect_in_process as open_session
@@ -121,6 +122,12 @@ class TestQueueManager:
     def address(self) -> str:
         """HOST:PORT, the same after every restart."""
         host, port = self._address
+        return f"{host}:{port}"
+
+    @property
+    def tls_address(self) -> str:
+        """HOST:PORT where it listens with TLS, if its setting tls says so."""
+        host, port = self._running().listener.tls_address
         return f"{host}:{port}"
 
     @property
@@ -478,6 +485,7 @@ def _running(
     attributes = {name: settings.pop(name) for name in OF_QUEUE_MANAGER & settings.keys()}
     users = settings.pop("credentials_file", "")
     unix_path = settings.pop("unix_path", "")
+    tls = settings.pop("tls", TlsSettings())
     bounds = settings.pop("bounds", BOUNDS)
     housekeeping = settings.pop("housekeeping", None)
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
@@ -495,6 +503,7 @@ def _running(
             attributes=attributes,
             credentials_file=str(users),
             unix_path=str(unix_path),
+            tls=tls,
             bounds=bounds,
         ),
         ManualClock() if clock == "manual" else SystemClock(),

@@ -42,12 +42,12 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "errors": "core.contract.reasons",
         "launch": "errors",
         "addresses": "",
-        "texts": "",
-        "memory": "",
+        "setting_rows": "core",
+        **dict.fromkeys(("texts", "memory"), ""),
         "compiled": "",
         "web": "addresses",
         "xml_validation": "",
-        "config": "errors core texts",
+        "config": "errors core setting_rows texts",
         "logs": "",
         "format": "core errors",
         "watched": "",
@@ -92,13 +92,13 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
         "server": "exports feeds network owner wire core.contract core.attributes core.inputs "
-        "format ledger movers registry topics errors config launch logs watched addresses compiled "
-        "memory texts web administration.pcf.command_server",
+        "format ledger movers registry topics errors config setting_rows launch logs watched "
+        "addresses compiled memory texts web administration.pcf.command_server",
         "testing": "adapter administration.mqsc aio channel client config core errors exports "
         "feeds format "
         "ledger localkafka logs msmq network owner registry server servicebroker topics wire",
         "localkafka": "launch errors",
-        "command": "config core.contract.reasons errors localkafka logs texts",
+        "command": "config setting_rows core.contract.reasons errors localkafka logs texts",
         "cli": "*",
         "adapter": "channel client errors "
         "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand

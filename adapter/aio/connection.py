@@ -28,6 +28,7 @@ from adapter.channel.connecting import ConnectOptions, timeouts_by
 from adapter.channel.link.pipe import Accept
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.channel.tls import Tls, context_by
 from adapter.channel.unit import NoUnit, unit_for
 from adapter.channel.verbs import put_apart
 from adapter.client.admin import Administration
@@ -65,6 +66,7 @@ async def connect(
     queue_manager: str | None = None,
     user: str | None = None,
     password: str | None = None,
+    tls: Tls = None,
     application: str | None = None,
     registry: SchemaRegistry | Schemas | str | None = None,
     bootstrap_servers: str | None = None,
@@ -89,10 +91,12 @@ async def connect(
         "connect_timeout_s": connect_timeout_s,
         "reconnect_timeout_s": reconnect_timeout_s,
     }
-    dialers: list[TaskDialer] = [AddressDialer(one) for one in parse_addresses(address)]
+    context = context_by(tls)
+    dialers: list[TaskDialer] = [AddressDialer(one, context) for one in parse_addresses(address)]
     if bootstrap_servers is not None:  # in a thread: it loads a Kafka client
         directory = queue_manager, bootstrap_servers, kafka_options
-        dialers = [TaskLookUpDialer(await asyncio.to_thread(look_up_by, *directory))]
+        look_up = await asyncio.to_thread(look_up_by, *directory)
+        dialers = [TaskLookUpDialer(look_up, context)]
     return await _connect_by(dialers, options, registry, on_reconnect)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -19,8 +20,9 @@ from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.connecting import ConnectOptions, names_by
 from adapter.channel.conversation import Conversation, Introduction, frames_of, why_none
 from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
-from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, WhileFull
+from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, TlsRefused, WhileFull
 from adapter.channel.link.tcp import keep_alive
+from adapter.channel.tls import said_of
 from adapter.wire.codec import FrameBuffer, Payload
 from adapter.wire.frames import ProtocolError
 
@@ -208,13 +210,16 @@ class TaskHandshake(Introduction):
 class AddressDialer:
     """A TaskDialer of an address, over TCP or a Unix-domain socket."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, tls: ssl.SSLContext | None = None) -> None:
         self._address = address
+        self._tls = tls
 
     async def dial(self, timeout_s: float) -> TaskLink:
         """See TaskDialer."""
         address = self._address
-        path = address.path or addresses.known_socket(address.host, address.port)
+        path = address.path
+        if self._tls is None:
+            path = path or addresses.known_socket(address.host, address.port)
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout_s):
@@ -226,10 +231,12 @@ class AddressDialer:
                         if address.path:
                             raise
                 where = address.host, address.port
-                _, link = await loop.create_connection(self._link, *where)
+                _, link = await loop.create_connection(self._link, *where, ssl=self._tls)
                 return link
         except TimeoutError as error:
             raise HostNotReached(f"{address}: timed out") from error
+        except ssl.SSLError as error:
+            raise TlsRefused(f"{address}: TLS failed: {said_of(error)}") from error
         except OSError as error:
             raise HostNotReached(f"{address}: {_said_of(error)}") from error
         except UnicodeError as error:
@@ -248,15 +255,16 @@ def _said_of(error: OSError) -> str:
 class TaskLookUpDialer:
     """A TaskDialer of an address that is looked up for each link; a thread does that."""
 
-    def __init__(self, look_up: LookUp) -> None:
+    def __init__(self, look_up: LookUp, tls: ssl.SSLContext | None = None) -> None:
         self._look_up = look_up
+        self._tls = tls
 
     async def dial(self, timeout_s: float) -> TaskLink:
         """See TaskDialer."""
         deadline_s = time.monotonic() + timeout_s
         address = parse_addresses(await asyncio.to_thread(self._look_up, timeout_s))[0]
         left_s = max(deadline_s - time.monotonic(), CONNECT_S_MIN)
-        return await AddressDialer(address).dial(left_s)
+        return await AddressDialer(address, self._tls).dial(left_s)
 
 
 async def converse(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import TypeVar
 
-from adapter.channel.link.port import HostNotReached, LinkLost
+from adapter.channel.link.port import HostNotReached, LinkLost, TlsRefused
 from adapter.channel.requests import Pending, encode_into, note_queue
 from adapter.channel.state import ChannelState
 from adapter.core.contract.reasons import Reason
@@ -183,4 +183,5 @@ def why_none(problems: Sequence[LinkLost], queue_manager: str) -> Rejected:
         queue_manager,
     )
     error.is_host_available = not all(isinstance(one, HostNotReached) for one in problems)
+    error.is_tls_refused = any(isinstance(one, TlsRefused) for one in problems)
     return Rejected(error)

@@ -18,6 +18,7 @@ from adapter.cli import output, settings
 from adapter.command import failures, options
 from adapter.command.grouped import GroupedCommand
 from adapter.server.listener import NotLoopbackError, check_loopback
+from adapter.setting_rows import OPTION_PREFIX, OPTIONS, SETTINGS, WITH_PASSWORD, Setting
 from adapter.topics.admin import TopicError, admin_client
 
 HIDDEN = "(not shown)"
@@ -41,7 +42,7 @@ def check(file: Path | None, as_json: bool, **given: Any) -> None:
     given["config_file"] = file or given["config_file"]
     with failures.expect(configuration.ConfigError, NotLoopbackError, TopicError):
         found = settings.load(None, given)
-        if found["remote_clients"] != configuration.WITH_PASSWORD:
+        if found["remote_clients"] != WITH_PASSWORD:
             check_loopback(found.address[0])
         admin_client(found["kafka.bootstrap_servers"], found.kafka_options)
     if as_json:
@@ -95,12 +96,12 @@ def page() -> Iterator[str]:
     yield from HEAD.format(
         file=configuration.FILE,
         variable=configuration.FILE_VARIABLE,
-        prefix=configuration.OPTION_PREFIX,
+        prefix=OPTION_PREFIX,
         runs_code=", ".join(f"`{one}`" for one in sorted(configuration.RUNS_CODE)),
     ).splitlines()
     yield from ("", "| setting | takes | default | flag | environment | what it is |")
     yield "|---|---|---|---|---|---|"
-    for one in configuration.SETTINGS.values():
+    for one in SETTINGS.values():
         flag = "the argument `NAME`" if one.flag == "NAME" else f"`{one.flag}`"
         cells = (
             f"`{one.key}`", takes(one), default(one), flag, f"`{one.environment}`", one.meaning,
@@ -112,16 +113,16 @@ def page() -> Iterator[str]:
     yield ", ".join(f"`{name}`" for name in sorted(configuration.OUR_OPTIONS)) + "."
 
 
-def takes(setting: configuration.Setting) -> str:
+def takes(setting: Setting) -> str:
     """Which values a setting takes."""
     if setting.choices:
         return ", ".join(f"`{one}`" for one in setting.choices)
     if setting.bounds:
         return "{} to {}".format(*setting.bounds)
-    return "a table of text" if setting.key == configuration.OPTIONS else "text"
+    return "a table of text" if setting.key == OPTIONS else "text"
 
 
-def default(setting: configuration.Setting) -> str:
+def default(setting: Setting) -> str:
     """Its default, as it is written in the file."""
     return written(setting.default) if setting.default not in ("", {}) else "none"
 
@@ -134,7 +135,7 @@ def written(value: object) -> str:
 def example() -> Iterator[str]:
     """Every setting in a file, those that need not be said as comments."""
     table = ""
-    for one in configuration.SETTINGS.values():
+    for one in SETTINGS.values():
         head, _, name = one.key.rpartition(".")
         if head != table:
             table = head
@@ -146,7 +147,7 @@ def example() -> Iterator[str]:
 HEAD = """\
 # Configuration
 
-<!-- Written by `mqk config reference`; a test holds it to the table in adapter/config.py. -->
+<!-- Written by `mqk config reference`; a test holds it to the table in adapter/setting_rows.py. -->
 
 A queue manager's process takes its settings from flags, from the environment, and from a TOML file.
 **Flags win over the environment, the environment over the file, the file over the defaults**; the

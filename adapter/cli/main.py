@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import metadata
 
 import click
@@ -87,6 +89,14 @@ def show_version(context: click.Context, _option: click.Parameter, wanted: bool)
         context.exit()
 
 
+def connect_with(
+    variable: str, _context: click.Context, _option: click.Parameter, value: str | None
+) -> None:
+    """Let the connections of this command have what an option says of TLS."""
+    if value is not None:
+        os.environ[variable] = value
+
+
 @click.group(
     cls=LazyGroup,
     table=COMMANDS,
@@ -96,6 +106,25 @@ def show_version(context: click.Context, _option: click.Parameter, wanted: bool)
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=show_version,
     help="Print the version and end.",
+)  # fmt: skip
+@click.option(
+    "--tls-ca",
+    metavar="FILE",
+    expose_value=False,
+    callback=partial(connect_with, "MQK_TLS_CA"),
+    help="Connect with TLS to queue managers whose certificates are of the authorities in this "
+    "file; `system`: of those that the system trusts. As MQK_TLS_CA.",
+)
+@click.option(
+    "--tls-cert",
+    metavar="FILE",
+    expose_value=False,
+    callback=partial(connect_with, "MQK_TLS_CERT"),
+    help="The certificate to show to them. As MQK_TLS_CERT.",
+)
+@click.option(
+    "--tls-key", metavar="FILE", expose_value=False, callback=partial(connect_with, "MQK_TLS_KEY"),
+    help="Its private key, if it is not in the same file. As MQK_TLS_KEY.",
 )  # fmt: skip
 @click.pass_context
 def mqk(context: click.Context) -> None:

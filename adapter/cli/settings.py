@@ -12,7 +12,8 @@ import click
 from adapter import config
 from adapter.command import default_kafka, options
 from adapter.command.grouped import Groups
-from adapter.config import OPTIONS, SETTINGS, Config, Setting, SettingValue
+from adapter.config import Config, SettingValue
+from adapter.setting_rows import ADDRESSES, OPTIONS, SETTINGS, Setting
 
 Command = Callable[..., Any]
 
@@ -28,6 +29,9 @@ GROUPS: Groups = {
     "Limits": (
         "max_uncommitted_messages", "max_handles", "max_queues", "max_sessions", "uncopied_bytes",
         "session_expiry_ms",
+    ),
+    "TLS": (
+        "listen_tls", "tls_certificate", "tls_key", "tls_client_ca", "tls_user", "tls_min_version",
     ),
     "Triggers": ("trigger_interval_ms", "depth_trigger_disables", "every_triggers_on_backout"),
     "Messages and other queue managers": ("dead_letter_queue", "mover_interval_ms", "network"),
@@ -74,7 +78,7 @@ def _flag(setting: Setting) -> Callable[[Command], Command]:
 
 
 KAFKA = "kafka.bootstrap_servers"
-METAVARS = {**dict.fromkeys(config.ADDRESSES, "HOST:PORT"), KAFKA: "HOST:PORT[,...]"}
+METAVARS = {**dict.fromkeys(ADDRESSES, "HOST:PORT"), KAFKA: "HOST:PORT[,...]"}
 
 
 def metavar(setting: Setting) -> str:

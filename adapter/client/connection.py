@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import ssl
 from collections.abc import Generator, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
@@ -20,9 +21,10 @@ from adapter.channel.link.in_process import InProcessDialer
 from adapter.channel.link.lookup import LookUp, LookUpDialer
 from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import Dialer
-from adapter.channel.link.tcp import TcpDialer
+from adapter.channel.link.tls import dialer_of
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.channel.tls import Tls, context_by
 from adapter.channel.unit import AnyUnit, NoUnit, Unit, perform, unit_for
 from adapter.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.client.admin import Administration
@@ -69,6 +71,7 @@ def connect(
     queue_manager: str | None = None,
     user: str | None = None,
     password: str | None = None,
+    tls: Tls = None,
     application: str | None = None,
     registry: SchemaRegistry | Schemas | str | None = None,
     bootstrap_servers: str | None = None,
@@ -84,6 +87,9 @@ def connect(
     are put; None: the name of this program.
     user: named in them too, and seen by operators; None: MQK_USER of the environment, or the user
     that this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
+    tls: encrypt the connection, and check the queue manager's certificate: by the authorities that
+    the system trusts (True), by those in a file (its path), or as an ssl.SSLContext says, see
+    tls_context(); False: in the clear; None: as MQK_TLS_CA says, in the clear if it is not set.
     registry: the schema registry of put_value() and decode(): its URL, an object that is one, or
     adapter.Schemas; None: the URL in MQK_REGISTRY. It is asked when a value is put or decoded.
     bootstrap_servers: the Kafka of the queue manager, whose directory says where it is reached;
@@ -95,7 +101,7 @@ def connect(
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
     return connect_by(
-        _dialers(address, queue_manager, bootstrap_servers, kafka_options),
+        _dialers(address, context_by(tls), queue_manager, bootstrap_servers, kafka_options),
         queue_manager=queue_manager,
         user=user,
         password=password,
@@ -109,13 +115,14 @@ def connect(
 
 def _dialers(
     address: str,
+    tls: ssl.SSLContext | None,
     queue_manager: str | None,
     bootstrap_servers: str | None,
     kafka_options: Mapping[str, str] | None,
 ) -> list[Dialer]:
     if bootstrap_servers is None:
-        return [TcpDialer(one) for one in parse_addresses(address)]
-    return [LookUpDialer(look_up_by(queue_manager, bootstrap_servers, kafka_options))]
+        return [dialer_of(one, tls) for one in parse_addresses(address)]
+    return [LookUpDialer(look_up_by(queue_manager, bootstrap_servers, kafka_options), tls)]
 
 
 def look_up_by(

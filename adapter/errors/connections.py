@@ -49,6 +49,8 @@ class QueueManagerNotAvailable(ConnectionBroken):
     reason, reason_name = 2059, "MQRC_Q_MGR_NOT_AVAILABLE"
     is_host_available = True
     """False if no host accepted a TCP connection."""
+    is_tls_refused = False
+    """Whether TLS failed where one did: a certificate is not accepted, or there is no TLS."""
 
 
 @raised_for(

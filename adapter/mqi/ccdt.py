@@ -42,7 +42,7 @@ class ClientChannelAddress(Struct, rename="camel"):
 
 
 class Security(Struct, rename="camel"):
-    """Of all of it only whether there is any."""
+    """Of all of it the CipherSpec: one that is named asks for TLS."""
 
     cipher_specification: str = ""
 

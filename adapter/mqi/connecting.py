@@ -21,11 +21,11 @@ from adapter.administration.kinds import CHANNEL_NAME_LENGTH
 from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
-from adapter.channel.link.tcp import TcpDialer
+from adapter.channel.link.tls import dialer_of
 from adapter.channel.timeouts import Timeouts
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
-from adapter.mqi import ccdt, pointers, structs
+from adapter.mqi import ccdt, pointers, structs, tls
 from adapter.mqi import options as permitted
 from adapter.mqi.reasons import MqiFailure, failure_of
 from adapter.mqi.session import MqiSession
@@ -55,6 +55,7 @@ def connect(
     *,
     cno: dict[str, Any] | None = None,
     cd: dict[str, Any] | None = None,
+    sco: dict[str, Any] | None = None,
     credentials: tuple[str, str] = ("", ""),
 ) -> MqiSession:
     """Connect under a number. Raises MqiFailure."""
@@ -63,7 +64,10 @@ def connect(
     application = (given or PurePath(sys.argv[0] or "python").name)[:APPLICATION_LENGTH_MAX]
     who = credentials[0] or environment.get("MQK_USER", "")[:USER_LENGTH_MAX] or _own_user()
     password = credentials[1] or environment.get("MQK_PASSWORD", "")
-    dialers = [TcpDialer(one) for one in _addresses(name, cno, cd, environment)]
+    dialers = [
+        dialer_of(address, tls.context_of(cipher, sco, environment))
+        for address, cipher in _addresses(name, cno, cd, environment)
+    ]
     named = _channel(cno, cd, environment)
     handshake = Handshake(dialers, _queue_manager(name), application, who, password, named)
     reconnects = not asked & mq.MQCNO_RECONNECT_DISABLED
@@ -72,6 +76,8 @@ def connect(
         channel = Channel(handshake, timeouts)
     except Error as error:
         log.warning("MQCONN: %s", error.text)
+        if isinstance(error, QueueManagerNotAvailable) and error.is_tls_refused:
+            raise MqiFailure(mq.MQRC_SSL_INITIALIZATION_ERROR) from error
         if isinstance(error, QueueManagerNotAvailable) and not error.is_host_available:
             raise MqiFailure(mq.MQRC_HOST_NOT_AVAILABLE) from error
         raise failure_of(error) from error
@@ -112,16 +118,17 @@ def _queue_manager(name: str) -> str:
 
 def _addresses(
     name: str, cno: dict[str, Any] | None, cd: dict[str, Any] | None, environment: Mapping[str, str]
-) -> list[Address]:
+) -> list[tuple[Address, str]]:
+    """Return where to connect, and the CipherSpec of the channel there, "" for none."""
     given = "" if cd is None else _of_definition(cd)
     url = "" if cno is None else pointers.text(cno["CCDTUrlPtr"], cno["CCDTUrlLength"])
     server = environment.get("MQSERVER", "")
-    if given:
-        return _parse(given)
+    if cd is not None and given:
+        return _parse(given, unpadded(cd["SSLCipherSpec"]))
     if not url and server:
         return _parse(_of_mqserver(server))
     url = url or ccdt.named_by(environment)
-    return _parse(_of_table(url, name) if url else DEFAULT_ADDRESS)
+    return _of_table(url, name) if url else _parse(DEFAULT_ADDRESS)
 
 
 def _channel(
@@ -139,8 +146,6 @@ def _channel(
 def _of_definition(cd: dict[str, Any]) -> str:
     if cd["TransportType"] != TRANSPORT_TCP:
         raise MqiFailure(mq.MQRC_CD_ERROR)
-    if unpadded(cd["SSLCipherSpec"]):
-        raise MqiFailure(mq.MQRC_SSL_NOT_ALLOWED)
     return unpadded(cd["ConnectionName"])
 
 
@@ -151,8 +156,8 @@ def _of_mqserver(text: str) -> str:
     return found["address"]
 
 
-def _of_table(url: str, name: str) -> str:
-    """Return the connection name of a queue manager in a CCDT: all its addresses, in order."""
+def _of_table(url: str, name: str) -> list[tuple[Address, str]]:
+    """Return the addresses of a queue manager in a CCDT, in order, each with its CipherSpec."""
     try:
         found = ccdt.channels(ccdt.read(url), name)
     except ccdt.CcdtError as error:
@@ -160,15 +165,16 @@ def _of_table(url: str, name: str) -> str:
     if not found:
         log.warning("MQCONN: the CCDT %s has no channel for queue manager %r", url, name.strip())
         raise MqiFailure(mq.MQRC_Q_MGR_NAME_ERROR)
-    plain = [one for one in found if not one.transmission_security.cipher_specification]
-    if not plain:
-        raise MqiFailure(mq.MQRC_SSL_NOT_ALLOWED)
-    return ",".join(address for one in plain for address in one.addresses)
+    return [
+        place
+        for one in found
+        for place in _parse(",".join(one.addresses), one.transmission_security.cipher_specification)
+    ]
 
 
-def _parse(text: str) -> list[Address]:
+def _parse(text: str, cipher: str = "") -> list[tuple[Address, str]]:
     try:
-        return parse_addresses(text)
+        return [(address, cipher) for address in parse_addresses(text)]
     except InvalidValue as error:
         raise _unusable(error.text) from error
 

@@ -45,8 +45,7 @@ class ConnectionTable:
         """MQCONN, MQCONNX: the connection handle, and the codes."""
         given = None if cno is None else structs.MQCNO.read(cno)
         channel = None if cd is None else layouts[0].read(cd)
-        if sco is not None:
-            layouts[1].check(sco)
+        security = None if sco is None else layouts[1].read(sco)
         try:
             if given is None and options:
                 given = connecting.plain_cno(options)
@@ -55,7 +54,7 @@ class ConnectionTable:
             who = credentials if credentials[0] else connecting.credentials_of(csp)
             number = next(self._numbers)
             session = connecting.connect(
-                number, name, os.environ, cno=given, cd=channel, credentials=who
+                number, name, os.environ, cno=given, cd=channel, sco=security, credentials=who
             )
         except MqiFailure as failure:
             return mq.MQHC_UNUSABLE_HCONN, failure.code, failure.reason

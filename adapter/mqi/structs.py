@@ -189,7 +189,7 @@ _CD = (
 MQCD = Layout("MQCD", _CD.format(280))
 MQCD_11 = Layout("MQCD", _CD.format(268))
 """Version 11 ends before what version 12 added."""
-MQSCO_5 = Layout("MQSCO", "Rest:628s")
+MQSCO_5 = Layout("MQSCO", "StrucId:4s Version:i KeyRepository:256s Rest:364s")
 MQCMHO = Layout("MQCMHO", "StrucId:4s Version:i Options:i", b"CMHO", 1, mq.MQRC_CMHO_ERROR)
 MQDMHO = Layout("MQDMHO", "StrucId:4s Version:i Options:i", b"DMHO", 1, mq.MQRC_DMHO_ERROR)
 MQDMPO = Layout("MQDMPO", "StrucId:4s Version:i Options:i", b"DMPO", 1, mq.MQRC_DMPO_ERROR)

@@ -13,8 +13,9 @@ from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import InProcessDialer
 from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import Dialer
-from adapter.channel.link.tcp import TcpDialer
+from adapter.channel.link.tls import dialer_of
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.channel.tls import Tls, context_by
 from adapter.core.contract.results import ComputerFound
 from adapter.msmq.computers import ComputerChannel, ComputerConnections
 from adapter.msmq.errors import as_msmq
@@ -31,21 +32,22 @@ def connect(
     queue_manager: str | None = None,
     user: str | None = None,
     password: str | None = None,
+    tls: Tls = None,
     application: str | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
 ) -> Host:
     """Connect to a queue manager, as a program on a computer of MSMQ.
 
-    address, user, password, application: as of adapter.connect(). computer: the program's; None:
-    the queue manager's own, so that its queues are local. A lost connection is made again, for at
-    most reconnect_timeout_s, and what was asked is then done once.
+    address, user, password, tls, application: as of adapter.connect(). computer: the program's;
+    None: the queue manager's own, so that its queues are local. A lost connection is made again,
+    for at most reconnect_timeout_s, and what was asked is then done once.
     Raises MessageQueueException (SERVICE_NOT_AVAILABLE, MACHINE_NOT_FOUND, ACCESS_DENIED).
     """
     with a.plain_errors():
-        addresses = parse_addresses(address)
+        addresses, context = parse_addresses(address), context_by(tls)
     return connect_by(
-        [TcpDialer(one) for one in addresses],
+        [dialer_of(one, context) for one in addresses],
         computer=computer,
         queue_manager=queue_manager,
         user=user,

@@ -5,6 +5,9 @@ for a moment and 64 MiB of memory; the order, and pauses after wrong ones, are t
 password that was checked before is known again at once, so that guessers do not delay the users
 that are there.
 
+A client that has shown a certificate of an authority that the queue manager trusts is the user that
+this names, unless it gives a password.
+
 Without a password, a client at the Unix-domain socket is the account that the operating system
 names, whatever user it says it is; root and the account of the queue manager may name any user.
 """
@@ -14,9 +17,9 @@ from __future__ import annotations
 import asyncio
 import os
 import pwd
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal
+from typing import Any, Literal
 
 import structlog
 from msgspec import Struct
@@ -31,6 +34,7 @@ from adapter.server.credentials import Credentials
 from adapter.server.guesses import GUESS_BOUNDS, Attempt, GuessBounds, Guesses, network_of
 from adapter.wire.frames import Hello
 
+UserOf = Callable[[Mapping[str, Any]], str]
 Decide = Callable[[Principal | Refused], None]
 Demand = Literal["nothing", "a right one if given", "a right one"]
 """What is demanded of a client's password."""
@@ -93,8 +97,11 @@ class Admission:
         self,
         credentials: Credentials | None = None,
         bounds: GuessBounds = GUESS_BOUNDS,
+        user_of: UserOf | None = None,
     ) -> None:
+        """user_of: says who a client is by the certificate that it has shown."""
         self._credentials = credentials
+        self._user_of = user_of
         self._lookups = ThreadPoolExecutor(1, "known passwords")
         self._checks = ThreadPoolExecutor(1, "passwords")
         self._guesses: Guesses[AdmissionRequest] = Guesses(bounds)
@@ -116,6 +123,13 @@ class Admission:
         That is at once or later. password_check: see demand(). peer: where it connects from.
         remote: that is another machine. wanted: whether it is still there.
         """
+        if peer.certificate is not None and self._user_of is not None and not hello.password:
+            user = self._user_of(peer.certificate)
+            if user:
+                decide(Principal(user, Proof.CERTIFICATE))
+            else:
+                decide(_refused(hello, "its certificate names no user as tls_user says"))
+            return
         credentials = self._credentials
         demanded = demand(password_check, has_users=credentials is not None, remote=remote)
         if demanded == "nothing" or (not hello.password and demanded != "a right one"):

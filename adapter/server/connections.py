@@ -7,7 +7,9 @@ This module knows neither the protocol of a client nor how one is admitted.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 
@@ -49,6 +51,7 @@ class ClientConnections:
         self._owner: Owner | None = None
         self._open: set[ServedClient] = set()
         self._admitted: dict[int, ServedClient] = {}
+        self._emptied: asyncio.Event | None = None
         self._without_room: set[ServedClient] = set()
         self._numbers = 0
 
@@ -103,6 +106,8 @@ class ClientConnections:
             log.log(level_of(party), "client disconnected", **by(client.number, party))
             self._audit.gone(client.number)
         self._open.discard(client)
+        if not self._open and self._emptied is not None:
+            self._emptied.set()
         self._without_room.discard(client)
         known = self._admitted.pop(client.number, None)
         term = self.term
@@ -170,6 +175,14 @@ class ClientConnections:
         self._admitted.clear()
         for client in list(self._open):
             client.goodbye(reason)
+
+    async def until_none(self, timeout_s: float) -> None:
+        """Wait until every connection has ended; after this time break those that have not."""
+        if self._open:
+            self._emptied = asyncio.Event()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._emptied.wait(), timeout_s)
+        self.abandon()
 
     def _make_room(self) -> None:
         if self._without_room and self.has_room():

@@ -18,9 +18,13 @@ from adapter import addresses, watched
 from adapter.core.contract.results import Refused
 from adapter.server.bounds import BOUNDS
 from adapter.server.connections import ClientConnections
+from adapter.server.tls import ServerTls
+from adapter.server.tls_listener import TlsListener
 
 BACKLOG = 1024
 """How many clients may wait until they are accepted."""
+GOODBYE_S = 1.0
+"""How long clients may take to read what they were told last."""
 AUTO = "auto"
 """In place of a path: the known socket of the port, if there is a folder for it."""
 FILES_RESERVED = 128
@@ -106,11 +110,13 @@ class Listener:
         remote_clients: bool = False,
         unix_path: str = "",
         unix_mode: int = 0o600,
+        tls: ServerTls | None = None,
+        tls_address: tuple[str, int] = ("", 0),
     ) -> None:
         """accept: makes the protocol of a new connection. broke: hears of what must not fail and
         did. remote_clients: listen also where other machines could connect; admission asks these
         for a password. unix_path: of a Unix-domain socket to listen at too, AUTO, or ""
-        for none.
+        for none. tls, tls_address: listen with TLS too, and where.
         """
         self._connections = connections
         self._accept = accept
@@ -121,6 +127,9 @@ class Listener:
         """Where it listens too, once it listens; "" for nowhere."""
         self._unix_mode = unix_mode
         self._servers: list[asyncio.Server] = []
+        self._tls = TlsListener(tls, accept, broke) if tls is not None else None
+        self.tls_address = tls_address
+        """Where it listens with TLS; port 0 for any free port until it listens."""
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
         """Open the port, and the socket at the path; returns the address in use."""
@@ -134,6 +143,8 @@ class Listener:
             self._servers.append(
                 await loop.create_unix_server(self._accept, sock=bound, backlog=BACKLOG)
             )
+        if self._tls is not None:
+            self.tls_address = self._tls.listen(*self.tls_address)
         most = self._connections.connections_max
         self._connections.connections_max = min(most, files_max(most) - FILES_RESERVED)
         self._look_again()
@@ -156,9 +167,14 @@ class Listener:
             return None
 
     async def shut(self, reason: Refused) -> None:
-        """Close the port and say goodbye to every client."""
+        """Close the port and say goodbye to every client.
+
+        A connection with TLS has ended when its client has said goodbye too. One that is left when
+        an event loop is closed would keep that from ending.
+        """
         self._stop_listening()
         self._connections.close_all(reason)
+        await self._connections.until_none(GOODBYE_S)
         await asyncio.sleep(0)
 
     def abandon(self) -> None:
@@ -172,6 +188,8 @@ class Listener:
         for server in self._servers:
             server.close()
         self._servers.clear()
+        if self._tls is not None:
+            self._tls.close()
         if self._look is not None:
             self._look.cancel()
 

@@ -21,7 +21,7 @@ import uvloop
 from msgspec import Struct
 
 from adapter import addresses, compiled, logs, memory, watched
-from adapter.config import WITH_PASSWORD, Config
+from adapter.config import Config
 from adapter.core.contract.limits import Limits
 from adapter.errors import StartError
 from adapter.format import names
@@ -37,6 +37,8 @@ from adapter.server.own_schemas import OwnSchemas
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
+from adapter.server.tls import TlsSettings
+from adapter.setting_rows import WITH_PASSWORD
 
 SWITCH_INTERVAL_S = 0.0001
 """How long a busy thread keeps the interpreter from the loop. With Python's 5 ms the median of a
@@ -112,7 +114,22 @@ def settings_of(config: Config) -> ServerSettings:
         registry_host=registry_host,
         registry_port=registry_port,
         remote_clients=config["remote_clients"] == WITH_PASSWORD,
+        tls=_tls(config),
         network=config["network"] == "yes",
+    )
+
+
+def _tls(config: Config) -> TlsSettings:
+    """Return what the configuration says of TLS."""
+    host, port = config.tls_address or ("", 0)
+    return TlsSettings(
+        host=host,
+        port=port,
+        certificate=config["tls_certificate"],
+        key=config["tls_key"],
+        client_ca=config["tls_client_ca"],
+        user=config["tls_user"],
+        min_version=config["tls_min_version"],
     )
 
 

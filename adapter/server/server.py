@@ -36,6 +36,7 @@ from adapter.server.movers import Movers, MoverWatch
 from adapter.server.mqk.handler import MqkHandler
 from adapter.server.network import Network, NetworkLink
 from adapter.server.settings import ServerSettings
+from adapter.server.tls import ServerTls
 from adapter.server.topics import TopicLinks, TopicServices
 
 START_GRACE_S = 3.0
@@ -82,7 +83,10 @@ class Server:
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
-        self._admission = Admission(credentials, settings.bounds.passwords)
+        tls = ServerTls(settings.tls) if settings.tls.host else None
+        self._admission = Admission(
+            credentials, settings.bounds.passwords, tls.user_of if tls is not None else None
+        )
         self.accept = MqkHandler(
             self.connections, self._admission, audit, clock, self, self._kafka
         ).accept
@@ -100,6 +104,8 @@ class Server:
             remote_clients=settings.remote_clients,
             unix_path=settings.unix_path,
             unix_mode=settings.unix_mode,
+            tls=tls,
+            tls_address=(settings.tls.host, settings.tls.port),
         )
         self._network = Network(network, self.owner) if network is not None else None
         self._topics = TopicServices(topics, self.owner) if topics is not None else None

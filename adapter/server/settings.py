@@ -14,6 +14,7 @@ from adapter.registry.log import SCHEMAS
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.own_schemas import NO_REGISTRY
+from adapter.server.tls import TlsSettings
 
 
 class ServerSettings(Struct, kw_only=True):
@@ -53,5 +54,6 @@ class ServerSettings(Struct, kw_only=True):
     registry_host: str = ""
     registry_port: int = 0
     remote_clients: bool = False
+    tls: TlsSettings = TlsSettings()
     network: bool = True
     bounds: ConnectionBounds = BOUNDS

@@ -12,8 +12,9 @@ from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import InProcessDialer
 from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import Dialer
-from adapter.channel.link.tcp import TcpDialer
+from adapter.channel.link.tls import dialer_of
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.channel.tls import Tls, context_by
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import as_broker
 
@@ -24,20 +25,21 @@ def connect(
     queue_manager: str | None = None,
     user: str | None = None,
     password: str | None = None,
+    tls: Tls = None,
     application: str | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
 ) -> ServiceBroker:
     """Open a session with a queue manager.
 
-    address, user, password, application: as of adapter.connect(). A lost connection is made again,
-    for at most reconnect_timeout_s; a transaction that was open is rolled back.
+    address, user, password, tls, application: as of adapter.connect(). A lost connection is made
+    again, for at most reconnect_timeout_s; a transaction that was open is rolled back.
     Raises ServiceBrokerError.
     """
     with as_broker():
-        addresses = parse_addresses(address)
+        addresses, context = parse_addresses(address), context_by(tls)
     return connect_by(
-        [TcpDialer(one) for one in addresses],
+        [dialer_of(one, context) for one in addresses],
         queue_manager=queue_manager,
         user=user,
         password=password,

@@ -1,11 +1,16 @@
-"""The links over TCP, at a path and within one process: the same suite for all."""
+"""The links over TCP, with TLS, at a path and within one process: the same suite for all."""
 
 import asyncio
 import tempfile
+from pathlib import Path
 
 from adapter.channel.addresses import Address
 from adapter.channel.link.tcp import TcpDialer
+from adapter.channel.link.tls import dialer_of
+from adapter.channel.tls import tls_context
+from adapter.server.tls import ServerTls
 from tests.contract.link_contract import InProcessEnds, LinkContract, LinkEnds
+from tests.support.certificates import Authority
 
 
 class TcpEnds(LinkEnds):
@@ -46,6 +51,28 @@ class UnixEnds(TcpEnds):
         self._folder.cleanup()
 
 
+class TlsEnds(TcpEnds):
+    """Links over TLS, on loopback."""
+
+    def listen(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        authority = Authority(Path(self._folder.name))
+        self._client = tls_context(authority.path)
+        self._listening = self.run(
+            self.loop.create_server(
+                self.accept, "127.0.0.1", 0, ssl=ServerTls(authority.server()).context
+            )
+        )
+        self._address = Address(*self._listening.sockets[0].getsockname())
+
+    def dialer(self) -> TcpDialer:
+        return dialer_of(self._address, self._client, self.timings)
+
+    def end(self) -> None:
+        super().end()
+        self._folder.cleanup()
+
+
 class TestTcpLink(LinkContract):
     def make(self) -> TcpEnds:
         return TcpEnds()
@@ -54,6 +81,13 @@ class TestTcpLink(LinkContract):
 class TestUnixLink(LinkContract):
     def make(self) -> UnixEnds:
         return UnixEnds()
+
+
+class TestTlsLink(LinkContract):
+    is_lost_at_once = False
+
+    def make(self) -> TlsEnds:
+        return TlsEnds()
 
 
 class TestInProcessLink(LinkContract):

@@ -107,15 +107,6 @@ def test_a_table_that_cannot_be_read_is_refused(
     assert "file:///" in caplog.text
 
 
-def test_a_table_with_encryption_is_refused(
-    manager: TestQueueManager, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    security = {"cipherSpecification": "ANY_TLS12_OR_HIGHER"}
-    path = table(tmp_path, definition(manager, "B", "QM1", transmissionSecurity=security))
-    monkeypatch.setenv("MQCCDTURL", f"file://{path}")
-    assert refusal() == CMQC.MQRC_SSL_NOT_ALLOWED
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1(1)", "no.such.host.invalid(1414)"])
 def test_a_host_that_is_not_there(host: str, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(ibmmq.MQMIError) as refused:

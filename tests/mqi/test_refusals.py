@@ -187,7 +187,7 @@ def test_who_cannot_be_connected_to(manager: TestQueueManager) -> None:
     encrypted = ibmmq.CD(SSLCipherSpec="ANY_TLS12_OR_HIGHER")
     with pytest.raises(ibmmq.MQMIError) as refused:
         ibmmq.connect("QM1", CHANNEL, conname(manager), cd=encrypted)
-    assert reason_of(refused) == CMQC.MQRC_SSL_NOT_ALLOWED
+    assert reason_of(refused) == CMQC.MQRC_SSL_INITIALIZATION_ERROR
     tagged = ibmmq.CNO(Options=CMQC.MQCNO_SERIALIZE_CONN_TAG_Q_MGR)
     with pytest.raises(ibmmq.MQMIError) as refused:
         ibmmq.connect("QM1", CHANNEL, conname(manager), cno=tagged)

@@ -6,12 +6,14 @@ addresses are looked up.
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Callable
 
 from adapter.channel.addresses import parse_addresses
 from adapter.channel.link.port import HostNotReached
 from adapter.channel.link.tcp import TcpDialer, TcpLink
+from adapter.channel.link.tls import dialer_of
 
 CONNECT_S_MIN = 0.2
 """The time that a look-up leaves for connecting, at least."""
@@ -23,8 +25,9 @@ LookUp = Callable[[float], str]
 class LookUpDialer:
     """A Dialer: looks up an address, and connects to it over TCP."""
 
-    def __init__(self, look_up: LookUp) -> None:
+    def __init__(self, look_up: LookUp, tls: ssl.SSLContext | None = None) -> None:
         self._look_up = look_up
+        self._tls = tls
         self._dialing: TcpDialer | None = None
         self._is_interrupted = False
 
@@ -32,7 +35,7 @@ class LookUpDialer:
         self._is_interrupted = False
         deadline_s = time.monotonic() + timeout_s
         address = self._look_up(timeout_s)
-        self._dialing = dialing = TcpDialer(parse_addresses(address)[0])
+        self._dialing = dialing = dialer_of(parse_addresses(address)[0], self._tls)
         try:
             if self._is_interrupted:
                 raise HostNotReached(f"{address}: the connection was closed during the look-up")

@@ -33,6 +33,10 @@ class HostNotReached(LinkLost):
     """No link could be made at all: there is no such host, or nothing listens there."""
 
 
+class TlsRefused(HostNotReached):
+    """Something listens there, and no TLS comes about with it."""
+
+
 class LinkTimings(Struct, frozen=True, kw_only=True):
     """How long a link waits for what.
 

@@ -1,4 +1,4 @@
-"""Links over TCP, or over a Unix-domain socket, in the clear.
+"""Links over TCP, or over a Unix-domain socket, in the clear; those over TLS build on them.
 
 An address of this machine leads to the known socket of its queue manager, if it has one.
 
@@ -13,6 +13,7 @@ import select
 import socket
 import struct
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -27,12 +28,20 @@ KEEPALIVE_S = 10
 """A peer that vanished is noticed after 10 + 3 * 5 s of silence, even if nothing is sent."""
 
 
+Shake = Callable[[socket.socket, Address, float], "TcpLink"]
+"""Of a connected socket, its address and a deadline. Raises HostNotReached, OSError."""
+
+
 class TcpDialer:
     """A Dialer of an address over TCP, or of a Unix-domain socket."""
 
-    def __init__(self, address: Address, timings: LinkTimings = TIMINGS) -> None:
+    def __init__(
+        self, address: Address, timings: LinkTimings = TIMINGS, shake: Shake | None = None
+    ) -> None:
+        """shake: makes the link of a connected socket; None: it carries frames as they are."""
         self._address = address
         self._timings = timings
+        self._shake = shake
         self._connecting: socket.socket | None = None
 
     def dial(self, timeout_s: float) -> TcpLink:
@@ -51,7 +60,7 @@ class TcpDialer:
     def _dial(self, deadline_s: float) -> TcpLink:
         address = self._address
         try:
-            found = _places(address)
+            found = _places(address, known=self._shake is None)
         except (OSError, UnicodeError) as error:
             raise HostNotReached(f"{address}: {error}") from error
         problem: OSError | None = None
@@ -60,21 +69,26 @@ class TcpDialer:
             try:
                 sock.settimeout(max(0.05, deadline_s - time.monotonic()))
                 sock.connect(where)
+                if self._shake is not None:
+                    return self._shake(sock, address, deadline_s)
                 return TcpLink(sock, address, self._timings)
             except OSError as error:
                 sock.close()
                 problem = error
+            except HostNotReached:
+                sock.close()
+                raise
         raise HostNotReached(f"{address}: {problem}")
 
 
-def _places(address: Address) -> list[tuple[Any, ...]]:
-    """Return where to connect, as getaddrinfo() does."""
+def _places(address: Address, *, known: bool) -> list[tuple[Any, ...]]:
+    """Return where to connect, as getaddrinfo() does. known: a known socket comes first."""
     if address.path:
         return [(socket.AF_UNIX, socket.SOCK_STREAM, 0, "", address.path)]
     found: list[tuple[Any, ...]] = [
         *socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
     ]
-    path = addresses.known_socket(address.host, address.port)
+    path = addresses.known_socket(address.host, address.port) if known else ""
     return [(socket.AF_UNIX, socket.SOCK_STREAM, 0, "", path), *found] if path else found
 
 
@@ -121,6 +135,11 @@ class TcpLink:
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeval)
 
     def receive(self) -> list[Payload] | None:
+        data = self.receive_bytes()
+        return None if data is None else self.frames_in(data)
+
+    def receive_bytes(self) -> bytes | None:
+        """Wait for bytes; None when looking up. Raises LinkLost."""
         try:
             data = self._sock.recv(RECEIVE_BYTES)
         except BlockingIOError:
@@ -129,6 +148,10 @@ class TcpLink:
             raise LinkLost(f"{self.peer}: {error}") from error
         if not data:
             raise LinkLost(f"{self.peer}: the queue manager closed the connection")
+        return data
+
+    def frames_in(self, data: bytes) -> list[Payload]:
+        """Return the frames that are complete with these bytes. Raises LinkLost."""
         self.bytes_received += len(data)
         try:
             return self._buffer.feed(data)

@@ -16,6 +16,8 @@ class Proof(Enum):
     NONE = "none"
     """By the client's own word alone."""
     PASSWORD = "password"  # noqa: S105 -- a kind of proof
+    CERTIFICATE = "certificate"
+    """By a certificate, of an authority that the queue manager trusts."""
     PEER = "peer"
     """The operating system says which account is at the other end of the Unix-domain socket."""
     OPERATOR = "operator"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from adapter.cli import config
-from adapter.config import SETTINGS
 from adapter.server.metrics import FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS
+from adapter.setting_rows import SETTINGS
 from tests.unit.cli.conftest import Mqk, Said
 
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "configuration.md"

@@ -1,12 +1,13 @@
 """What settings mean for a server."""
 
-from adapter.config import SETTINGS, load
+from adapter.config import load
 from adapter.core.contract.limits import Limits
 from adapter.logs import LogSettings
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import settings_of
 from adapter.server.settings import ServerSettings
+from adapter.setting_rows import SETTINGS
 from adapter.topics.admin import TopicSettings
 
 NEEDED = {"queue_manager": "QM1", "kafka.bootstrap_servers": "k:1"}

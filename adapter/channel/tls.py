@@ -1,0 +1,85 @@
+"""TLS of clients: which certificates are trusted, and which one a client shows.
+
+This module makes contexts; it opens no connection.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from pathlib import Path
+
+from adapter.errors import InvalidOption, InvalidType
+
+CA, CERTIFICATE, KEY = "MQK_TLS_CA", "MQK_TLS_CERT", "MQK_TLS_KEY"
+"""Variables of the environment, for programs that say nothing of TLS; options of mqk set them."""
+SYSTEM = "system"
+"""In place of a path: the authorities that the system trusts."""
+
+Tls = bool | str | os.PathLike[str] | ssl.SSLContext | None
+"""What connect() takes as tls=."""
+
+
+def tls_context(
+    ca: str | os.PathLike[str] | None = None,
+    certificate: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+) -> ssl.SSLContext:
+    """Make the context of a client, for connect(tls=).
+
+    ca: file of the certificates of the authorities that queue managers' certificates are of, PEM;
+    None: those that the system trusts. certificate: file of the certificate that this client shows,
+    with those between it and its authority; key: of its private key, None if it is in the same
+    file. Raises InvalidOption.
+    """
+    try:
+        context = ssl.create_default_context(cafile=None if ca is None else os.fspath(ca))
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if certificate is not None:
+            context.load_cert_chain(certificate, key, _no_password)
+    except (OSError, ValueError) as error:
+        files = ", ".join(os.fspath(one) for one in (ca, certificate, key) if one is not None)
+        raise InvalidOption(
+            f"tls: {files or 'the certificates of the system'} cannot be used "
+            f"({said_of(error)}): give files in PEM"
+        ) from error
+    return context
+
+
+def _no_password() -> str:
+    """Refuse a key that needs a password: OpenSSL would ask for it at the terminal."""
+    raise ValueError("the private key is encrypted")
+
+
+def context_by(tls: Tls) -> ssl.SSLContext | None:
+    """Return the context that connect(tls=) means; None: no TLS. Raises InvalidType, InvalidOption.
+
+    True: the system's authorities. A path: a file of authorities. None: as MQK_TLS_CA says, a path
+    or `system`, with MQK_TLS_CERT and MQK_TLS_KEY; no TLS if it is not set.
+    """
+    if isinstance(tls, ssl.SSLContext):
+        return tls
+    if tls is False:
+        return None
+    if tls is None:
+        named = os.environ.get(CA, "")
+        if not named:
+            return None
+        certificate, key = (os.environ.get(one) or None for one in (CERTIFICATE, KEY))
+        return tls_context(None if named == SYSTEM else named, certificate, key)
+    if tls is True:
+        return tls_context()
+    if isinstance(tls, str | Path | os.PathLike):
+        return tls_context(tls)
+    raise InvalidType(f"tls is True, a path or an ssl.SSLContext, not {tls!r}")
+
+
+def said_of(error: Exception) -> str:
+    """Say what OpenSSL, or the system, says of a failure, without where in OpenSSL it was."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the certificate is not accepted: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return (error.reason or str(error)).replace("_", " ").lower()
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error)

@@ -1,0 +1,131 @@
+"""TLS of a queue manager: its certificate, which clients it asks for one, and who they are by it.
+
+This module opens no connection; a listener does.
+"""
+
+from __future__ import annotations
+
+import ssl
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from adapter.core.contract.parties import ORIGIN_LENGTH_MAX
+from adapter.errors import StartError
+
+UserPart = Literal["common_name", "dns", "email", "subject"]
+VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class TlsSettings(Struct, kw_only=True, frozen=True):
+    """Where a queue manager listens with TLS, and how. See the settings tls_* of the configuration.
+
+    host: "" for nowhere.
+    """
+
+    host: str = ""
+    port: int = 0
+    certificate: str = ""
+    key: str = ""
+    client_ca: str = ""
+    user: UserPart = "common_name"
+    min_version: str = "1.3"
+
+
+class ServerTls:
+    """The context of a queue manager's listener. For the event loop's thread."""
+
+    def __init__(self, settings: TlsSettings) -> None:
+        """Raises StartError if a file cannot be used."""
+        self._settings = settings
+        self._read_as = _marks(settings)
+        self.context = _context(settings)
+
+    def look(self) -> bool:
+        """Read certificate and key again if a file has changed; whether that was so.
+
+        Connections that are there stay. Raises StartError: the old ones stay in use then.
+        """
+        marks = _marks(self._settings)
+        if marks == self._read_as:
+            return False
+        self._read_as = marks
+        made = _context(self._settings)  # first, so that files that do not fit change nothing
+        self.context = made
+        return True
+
+    def user_of(self, certificate: Mapping[str, Any] | None) -> str:
+        """Return who a client is by the certificate that it has shown; "" if it has shown none.
+
+        certificate: as SSLObject.getpeercert() returns it.
+        """
+        return user_of(certificate, self._settings.user)[:ORIGIN_LENGTH_MAX]
+
+
+def user_of(certificate: Mapping[str, Any] | None, part: UserPart) -> str:
+    """Return a part of a certificate; "" if it has no such part."""
+    if not certificate:
+        return ""
+    subject = [pair for names in certificate.get("subject", ()) for pair in names]
+    if part == "subject":
+        return ",".join(f"{name}={value}" for name, value in subject)
+    if part == "common_name":
+        return next((value for name, value in subject if name == "commonName"), "")
+    kind = "DNS" if part == "dns" else "email"
+    names = certificate.get("subjectAltName", ())
+    return next((value for name, value in names if name == kind), "")
+
+
+def _context(settings: TlsSettings) -> ssl.SSLContext:
+    key = settings.key or settings.certificate
+    _check_secret(key)
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = VERSIONS[settings.min_version]
+        context.num_tickets = 0  # no client of ours keeps a session
+        context.load_cert_chain(settings.certificate, settings.key or None, _no_password)
+        if settings.client_ca:
+            context.load_verify_locations(settings.client_ca)
+            context.verify_mode = ssl.CERT_OPTIONAL
+    except (OSError, ValueError) as error:
+        files = ", ".join(
+            one for one in (settings.certificate, settings.key, settings.client_ca) if one
+        )
+        said = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
+        raise StartError(
+            f"TLS: {files} cannot be used ({said}): give the certificate, its key and the "
+            "authorities in PEM"
+        ) from error
+    return context
+
+
+def _no_password() -> str:
+    """Refuse a key that needs a password: OpenSSL would ask for it at the terminal."""
+    raise ValueError("the private key is encrypted: give one that is not")
+
+
+def _check_secret(path: str) -> None:
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError as error:
+        raise StartError(f"TLS: {path} cannot be read: {error.strerror or error}") from error
+    if mode & OTHERS:
+        raise StartError(
+            f"TLS: {path} holds the private key, and others may read or write it: chmod 600 {path}"
+        )
+
+
+def _marks(settings: TlsSettings) -> list[tuple[int, int]]:
+    marks = []
+    for path in (settings.certificate, settings.key, settings.client_ca):
+        if path:
+            try:
+                state = Path(path).stat()
+                marks.append((state.st_mtime_ns, state.st_size))
+            except OSError:
+                marks.append((0, 0))
+    return marks

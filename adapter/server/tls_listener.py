@@ -1,0 +1,133 @@
+"""The listener for TLS: accepts connections, and makes them clients once their handshakes are done.
+
+A client has proved nothing during a handshake, so that is bounded: how long it may take, how
+many there are at a time, and how many of one network. A connection that is too much for its network
+is closed; one that is too much for all waits to be accepted. This module does not know what clients
+send.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import Counter
+from collections.abc import Callable
+
+import structlog
+
+from adapter import watched
+from adapter.errors import StartError
+from adapter.server.guesses import network_of
+from adapter.server.tls import ServerTls
+
+HANDSHAKE_S = 5.0
+SHUTDOWN_S = 2.0
+"""How long a client that is said goodbye to may take to answer."""
+HANDSHAKES = 256
+HANDSHAKES_OF_NETWORK = 32
+BACKLOG = 1024
+LOOK_S = 2.0
+"""How often it is looked whether the certificate has changed."""
+PAUSE_S = 0.1
+"""After a connection could not be accepted: files are missing, which others give back."""
+
+log = structlog.get_logger("mqk.listener")
+
+
+class TlsListener:
+    """Where clients connect with TLS. On the event loop's thread."""
+
+    def __init__(
+        self, tls: ServerTls, accept: Callable[[], asyncio.Protocol], broke: watched.Ended
+    ) -> None:
+        """accept: makes the protocol of a new client. broke: hears of what must not fail."""
+        self._tls = tls
+        self._accept = accept
+        self._broke = broke
+        self._socket: socket.socket | None = None
+        self._accepting: asyncio.Task[None] | None = None
+        self._look: asyncio.TimerHandle | None = None
+        self._handshakes: set[asyncio.Task[None]] = set()
+        self._of_network: Counter[str] = Counter()
+        self._room = asyncio.Semaphore(HANDSHAKES)
+        self.refused = 0
+        """Connections whose handshake failed, or that were too many of their network."""
+
+    def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Open the port; returns the address in use. Raises StartError."""
+        try:
+            family = socket.AF_INET6 if ":" in host else socket.AF_INET
+            self._socket = made = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        except OSError as error:
+            raise StartError(
+                f"{host}:{port} cannot be used to listen with TLS: {error.strerror or error}"
+            ) from error
+        made.setblocking(False)
+        self._accepting = watched.task("accepting TLS", self._accept_all(made), self._broke)
+        self._look_again()
+        name = made.getsockname()
+        return name[0], name[1]
+
+    def close(self) -> None:
+        """Accept nothing more, and end handshakes."""
+        for task in (self._accepting, *self._handshakes):
+            if task is not None:
+                task.cancel()
+        if self._look is not None:
+            self._look.cancel()
+        if self._socket is not None:
+            self._socket.close()
+
+    async def _accept_all(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await self._room.acquire()
+            try:
+                sock, address = await loop.sock_accept(listening)
+            except OSError as error:
+                self._room.release()
+                log.warning("no connection can be accepted", reason=str(error))
+                await asyncio.sleep(PAUSE_S)
+                continue
+            network = network_of(address[0])
+            if self._of_network[network] >= HANDSHAKES_OF_NETWORK:
+                self.refused += 1
+                self._room.release()
+                sock.close()
+                continue
+            self._of_network[network] += 1
+            shaking = self._shake(sock, network)
+            self._handshakes.add(watched.task("a TLS handshake", shaking, self._broke))
+
+    async def _shake(self, sock: socket.socket, network: str) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.connect_accepted_socket(
+                self._accept,
+                sock,
+                ssl=self._tls.context,
+                ssl_handshake_timeout=HANDSHAKE_S,
+                ssl_shutdown_timeout=SHUTDOWN_S,
+            )
+        except OSError as error:  # those of TLS and timeouts among them
+            self.refused += 1
+            sock.close()
+            log.debug("a TLS handshake failed", network=network, reason=str(error))
+        finally:
+            self._handshakes = {one for one in self._handshakes if not one.done()}
+            self._of_network[network] -= 1
+            if not self._of_network[network]:
+                del self._of_network[network]
+            self._room.release()
+
+    def _look_again(self) -> None:
+        look = watched.callback("looking at certificates", self._look_at_files, self._broke)
+        self._look = asyncio.get_running_loop().call_later(LOOK_S, look)
+
+    def _look_at_files(self) -> None:
+        try:
+            if self._tls.look():
+                log.info("certificate read again")
+        except StartError as error:
+            log.error("the certificate before stays in use", reason=str(error))
+        self._look_again()

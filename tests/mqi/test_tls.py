@@ -1,0 +1,143 @@
+"""Programs of ibmmq with TLS: CipherSpecs and key repositories, and how refusals are reported."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import ibmmq
+import pytest
+from ibmmq import CMQC, CMQXC
+
+from adapter import testing
+from adapter.testing import TestQueueManager
+from tests.mqi.conftest import CHANNEL, reason_of
+from tests.support.certificates import Authority
+
+CIPHER = "ANY_TLS12_OR_HIGHER"
+
+
+@pytest.fixture
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
+    for name in ("MQSSLKEYR", "MQSERVER", "MQCCDTURL", "MQK_TLS_CA"):
+        monkeypatch.delenv(name, raising=False)
+    return Authority(tmp_path)
+
+
+@pytest.fixture
+def manager(authority: Authority) -> Iterator[TestQueueManager]:
+    tls = authority.server(client_ca=str(authority.path))
+    with testing.queue_manager("QM1", tls=tls) as one:
+        with one.connect() as qm:
+            qm.define_queue("Q")
+        yield one
+
+
+def conname(address: str) -> str:
+    host, port = address.split(":")
+    return f"{host}({port})"
+
+
+def user(address: str, repository: str = "", cipher: str = CIPHER) -> str:
+    """The user in a message that a program puts."""
+    qmgr = ibmmq.QueueManager(None)
+    cd = ibmmq.CD(ChannelName=CHANNEL.encode(), ConnectionName=conname(address).encode())
+    cd.TransportType, cd.ChannelType = CMQXC.MQXPT_TCP, CMQXC.MQCHT_CLNTCONN
+    cd.SSLCipherSpec = cipher.encode()
+    options = {"sco": ibmmq.SCO(KeyRepository=repository.encode())} if repository else {}
+    qmgr.connect_with_options("QM1", cd=cd, **options)
+    try:
+        md = ibmmq.MD()
+        ibmmq.Queue(qmgr, "Q").put(b"x")
+        assert ibmmq.Queue(qmgr, "Q").get(None, md) == b"x"
+    finally:
+        qmgr.disconnect()
+    return str(md.UserIdentifier.decode()).rstrip()
+
+
+def refusal(address: str, repository: str = "", cipher: str = CIPHER) -> int:
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        user(address, repository, cipher)
+    return reason_of(refused)
+
+
+def repository(authority: Authority, folder: Path) -> Path:
+    """A file with the authority, and a certificate and its key."""
+    certificate, key = authority.issue("client", "c.test", common_name="payroll")
+    path = folder / "key.pem"
+    path.write_bytes(certificate.read_bytes() + key.read_bytes() + authority.path.read_bytes())
+    return path
+
+
+def test_a_program_is_who_its_certificate_says(
+    manager: TestQueueManager, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = repository(authority, tmp_path)
+    assert user(manager.tls_address, str(path)) == "payroll"
+    stem = str(path.with_suffix(""))
+    assert user(manager.tls_address, stem, "TLS_AES_256_GCM_SHA384") == "payroll"
+    monkeypatch.setenv("MQSSLKEYR", stem)
+    assert user(manager.tls_address) == "payroll"
+    assert user(manager.tls_address, str(authority.path)) != "payroll"
+    monkeypatch.delenv("MQSSLKEYR")
+    monkeypatch.setenv("MQK_TLS_CA", str(authority.path))
+    assert user(manager.tls_address) != "payroll"
+    assert user(manager.tls_address, cipher="") != "payroll"
+
+
+def test_a_table_says_the_cipher_specification(
+    manager: TestQueueManager, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, port = manager.tls_address.split(":")
+    channel = {
+        "name": "A",
+        "type": "clientConnection",
+        "clientConnection": {
+            "connection": [{"host": host, "port": int(port)}],
+            "queueManager": "QM1",
+        },
+        "transmissionSecurity": {"cipherSpecification": CIPHER},
+    }
+    path = tmp_path / "ccdt.json"
+    path.write_text(json.dumps({"channel": [channel]}))
+    monkeypatch.setenv("MQCCDTURL", f"file://{path}")
+    monkeypatch.setenv("MQSSLKEYR", str(authority.path))
+    qmgr = ibmmq.QueueManager("QM1")
+    assert qmgr.inquire(CMQC.MQCA_Q_MGR_NAME).rstrip() == b"QM1"
+    qmgr.disconnect()
+
+
+def test_what_cannot_be_had_is_refused(
+    manager: TestQueueManager, authority: Authority, tmp_path: Path
+) -> None:
+    tls, trusted = manager.tls_address, str(authority.path)
+    assert refusal(manager.address, trusted) == CMQC.MQRC_SSL_INITIALIZATION_ERROR
+    other = tmp_path / "other"
+    other.mkdir()
+    assert refusal(tls, str(Authority(other).path)) == CMQC.MQRC_SSL_INITIALIZATION_ERROR
+    assert refusal(tls) == CMQC.MQRC_SSL_INITIALIZATION_ERROR
+    assert refusal(tls, str(tmp_path / "none")) == CMQC.MQRC_KEY_REPOSITORY_ERROR
+    broken = tmp_path / "broken.pem"
+    broken.write_text("no certificate")
+    assert refusal(tls, str(broken)) == CMQC.MQRC_KEY_REPOSITORY_ERROR
+    assert refusal(tls, trusted, "RC4_MD5_US") == CMQC.MQRC_UNSUPPORTED_CIPHER_SUITE
+
+
+def test_a_program_that_reads_nothing_does_not_keep_a_queue_manager_from_ending(
+    authority: Authority, tmp_path: Path
+) -> None:
+    with testing.queue_manager("QM1", tls=authority.server()) as manager:
+        qmgr = ibmmq.QueueManager(None)
+        cd = ibmmq.CD(ChannelName=CHANNEL.encode())
+        cd.ConnectionName = conname(manager.tls_address).encode()
+        cd.TransportType, cd.ChannelType = CMQXC.MQXPT_TCP, CMQXC.MQCHT_CLNTCONN
+        cd.SSLCipherSpec = CIPHER.encode()
+        sco = ibmmq.SCO(KeyRepository=str(authority.path).encode())
+        qmgr.connect_with_options("QM1", cd=cd, sco=sco)
+        queue = ibmmq.Queue(qmgr, "SYSTEM.DEFAULT.LOCAL.QUEUE")
+        queue.put(b"x")
+        began_s = time.monotonic()
+        manager.stop()
+        assert time.monotonic() - began_s < 20
+    with pytest.raises(ibmmq.MQMIError):
+        qmgr.disconnect()

@@ -1,0 +1,53 @@
+"""Certificates for tests: an authority, and what it has signed, in files."""
+
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import trustme
+
+from adapter.channel.tls import tls_context
+from adapter.server.tls import TlsSettings
+
+LONG_AGO = datetime.now(UTC) - timedelta(days=30)
+
+
+class Authority:
+    """An authority whose certificates are in a folder."""
+
+    def __init__(self, folder: Path, name: str = "ca") -> None:
+        self._ca = trustme.CA()
+        self._folder = folder
+        self.path = folder / f"{name}.pem"
+        self._ca.cert_pem.write_to_path(self.path)
+
+    def issue(
+        self,
+        file: str,
+        *names: str,
+        common_name: str | None = None,
+        expired: bool = False,
+    ) -> tuple[Path, Path]:
+        """Sign a certificate; returns its file and that of its key."""
+        until = LONG_AGO if expired else None
+        made = self._ca.issue_cert(*names, common_name=common_name, not_after=until)
+        certificate, key = self._folder / f"{file}.pem", self._folder / f"{file}.key"
+        certificate.write_bytes(b"".join(one.bytes() for one in made.cert_chain_pems))
+        key.touch(0o600)
+        key.write_bytes(made.private_key_pem.bytes())
+        return certificate, key
+
+    def server(self, *names: str, expired: bool = False, **settings: str) -> TlsSettings:
+        """Settings of a queue manager that listens with a certificate for these names."""
+        certificate, key = self.issue("server", *(names or ("127.0.0.1",)), expired=expired)
+        return TlsSettings(
+            host="127.0.0.1",
+            certificate=str(certificate),
+            key=str(key),
+            **settings,  # type: ignore[arg-type]
+        )
+
+    def client(self, common_name: str | None = None, *names: str) -> ssl.SSLContext:
+        """The context of a client that trusts this authority; it shows a certificate of it."""
+        files = self.issue("client", *(names or ("client.test",)), common_name=common_name)
+        return tls_context(self.path, *files)

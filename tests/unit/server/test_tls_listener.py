@@ -1,0 +1,196 @@
+"""A queue manager listens with TLS: who gets in, as whom, and what a hostile client may cost."""
+
+import contextlib
+import random
+import socket
+import ssl
+import time
+from pathlib import Path
+
+import pytest
+
+import adapter
+from adapter import testing
+from adapter.channel.tls import tls_context
+from adapter.server import credentials, tls_listener
+from adapter.testing import TestQueueManager
+from tests.drivers import Driver
+from tests.support.certificates import Authority
+
+SOON_S = 10.0
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
+
+
+def user_of(driver: Driver, manager: TestQueueManager, **options: object) -> str:
+    """Who the queue manager says that a client is."""
+    with driver.connect(manager.tls_address, **options) as qm:
+        return next(one.user for one in qm.connections())
+
+
+def why_not(driver: Driver, address: str, **options: object) -> str:
+    """Why a client cannot connect."""
+    with pytest.raises(adapter.Error) as caught:
+        driver.connect(address, connect_timeout_s=2.0, **options)
+    return str(caught.value)
+
+
+def test_messages_of_all_lengths_go_both_ways(driver: Driver, authority: Authority) -> None:
+    with (
+        testing.queue_manager(tls=authority.server()) as manager,
+        driver.connect(manager.tls_address, tls=authority.path) as qm,
+    ):
+        qm.define_queue("Q")
+        for length in (0, 1, 16_384, 16_385, 3_000_000):
+            qm.put("Q", bytes(length))
+            message = qm.get("Q", timeout=SOON_S)
+            assert message is not None
+            assert len(message.body) == length
+
+
+def test_a_client_is_who_its_certificate_says(driver: Driver, authority: Authority) -> None:
+    tls = authority.server(client_ca=str(authority.path))
+    with testing.queue_manager(tls=tls) as manager:
+        certified = authority.client("orders-app")
+        assert user_of(driver, manager, tls=certified, user="mallory") == "orders-app"
+        assert user_of(driver, manager, tls=authority.path, user="word") == "word"
+        named = why_not(driver, manager.tls_address, tls=authority.client(None))
+        assert "its certificate names no user" in named
+
+
+@pytest.mark.parametrize(("part", "user"), [("dns", "app.test"), ("email", "a@b.test")])
+def test_the_user_may_be_another_part_of_the_certificate(
+    driver: Driver, authority: Authority, part: str, user: str
+) -> None:
+    tls = authority.server(client_ca=str(authority.path), user=part)
+    with testing.queue_manager(tls=tls) as manager:
+        certified = authority.client("cn", "app.test", "a@b.test")
+        assert user_of(driver, manager, tls=certified) == user
+
+
+def test_with_users_a_certificate_replaces_the_password(
+    driver: Driver, authority: Authority, tmp_path: Path
+) -> None:
+    users = tmp_path / "users"
+    credentials.write(users, {"ann": credentials.hash_password("secret")})
+    tls = authority.server(client_ca=str(authority.path))
+    with testing.queue_manager(tls=tls, credentials_file=users) as manager:
+        assert user_of(driver, manager, tls=authority.client("app")) == "app"
+        right = {"user": "ann", "password": "secret"}
+        assert user_of(driver, manager, tls=authority.client("app"), **right) == "ann"
+        assert user_of(driver, manager, tls=authority.path, **right) == "ann"
+        wrong = right | {"password": "guess"}
+        assert "wrong" in why_not(driver, manager.tls_address, tls=authority.client("app"), **wrong)
+        assert "must be given" in why_not(driver, manager.tls_address, tls=authority.path)
+
+
+def test_a_certificate_that_is_not_accepted_is_named(
+    driver: Driver, authority: Authority, tmp_path: Path
+) -> None:
+    with testing.queue_manager(tls=authority.server("other.test")) as manager:
+        said = why_not(driver, manager.tls_address, tls=authority.path)
+        assert "not valid for '127.0.0.1'" in said
+        assert "local issuer" in why_not(driver, manager.tls_address, tls=True)
+    with testing.queue_manager(tls=authority.server(expired=True)) as manager:
+        assert "expired" in why_not(driver, manager.tls_address, tls=authority.path)
+    folder = tmp_path / "other"
+    folder.mkdir()
+    stranger = Authority(folder)
+    with testing.queue_manager(tls=authority.server(client_ca=str(authority.path))) as manager:
+        files = stranger.issue("client", "c.test", common_name="app")
+        foreign = tls_context(authority.path, *files)
+        said = why_not(driver, manager.tls_address, tls=foreign)
+        assert "unknown ca" in said or "closed the connection" in said, said
+
+
+def test_who_forgets_tls_or_needs_none_is_told(driver: Driver, authority: Authority) -> None:
+    with testing.queue_manager(tls=authority.server()) as manager:
+        assert "closed the connection" in why_not(driver, manager.tls_address)
+        assert "TLS failed" in why_not(driver, manager.address, tls=authority.path)
+
+
+def test_a_new_certificate_is_used_without_a_restart(
+    driver: Driver, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls_listener, "LOOK_S", 0.02)
+    folder = tmp_path / "new"
+    folder.mkdir()
+    renewed = Authority(folder)
+    tls = authority.server()
+    with (
+        testing.queue_manager(tls=tls) as manager,
+        driver.connect(manager.tls_address, tls=authority.path) as before,
+    ):
+        Path(tls.certificate).write_text("broken")  # half written: the one before stays in use
+        time.sleep(0.1)
+        assert user_of(driver, manager, tls=authority.path)
+        certificate, key = renewed.issue("server", "127.0.0.1")
+        Path(tls.key).write_bytes(key.read_bytes())
+        Path(tls.certificate).write_bytes(certificate.read_bytes())
+        deadline_s = time.monotonic() + SOON_S
+        while True:
+            try:
+                driver.connect(manager.tls_address, tls=renewed.path).close()
+                break
+            except adapter.Error:
+                assert time.monotonic() < deadline_s
+        assert before.queues() == []
+
+
+def test_connections_outlive_the_restart_of_a_queue_manager(
+    driver: Driver, authority: Authority
+) -> None:
+    tls = authority.server()
+    with testing.queue_manager(tls=tls) as manager:
+        address = manager.tls_address
+        with driver.connect(address, tls=authority.path) as qm:
+            qm.define_queue("Q")
+            manager.crash()
+            manager.start()
+            assert manager.tls_address != address or qm.queues()
+
+
+def test_what_is_no_handshake_costs_nobody_else_anything(
+    authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls_listener, "HANDSHAKE_S", 0.5)
+    chance = random.Random(7)
+    hello = _hello(authority)
+    with testing.queue_manager(tls=authority.server()) as manager:
+        host, _, port = manager.tls_address.rpartition(":")
+        for _ in range(200):
+            with contextlib.suppress(OSError), socket.create_connection((host, int(port))) as sock:
+                sock.sendall(_mutated(hello, chance))
+        silent = [
+            socket.create_connection((host, int(port)))
+            for _ in range(2 * tls_listener.HANDSHAKES_OF_NETWORK)
+        ]
+        deadline_s = time.monotonic() + SOON_S
+        while True:  # those that are silent are closed after their time
+            try:
+                with adapter.connect(manager.tls_address, tls=authority.path) as qm:
+                    assert len(qm.connections()) == 1
+                break
+            except adapter.Error:
+                assert time.monotonic() < deadline_s
+        for one in silent:
+            one.close()
+
+
+def _hello(authority: Authority) -> bytes:
+    """The first record of a client."""
+    leaving = ssl.MemoryBIO()
+    tls = tls_context(authority.path).wrap_bio(ssl.MemoryBIO(), leaving, server_hostname="h.test")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        tls.do_handshake()
+    return leaving.read()
+
+
+def _mutated(record: bytes, chance: random.Random) -> bytes:
+    changed = bytearray(record)
+    for _ in range(chance.randrange(1, 20)):
+        changed[chance.randrange(len(changed))] = chance.randrange(256)
+    return bytes(changed[: chance.randrange(1, len(changed) + 1)])

@@ -37,7 +37,7 @@ def test_pure_python_is_noted_with_the_way_to_compiled_modules(
     monkeypatch.setattr(compiled, "count", lambda: 0)
     said = mqk("doctor", "--json")
     found = findings(said)["compiled modules"]
-    assert (said.status, found["level"]) == (0, "note")
+    assert found["level"] == "note"
     assert "`make compiled`, then PYTHONPATH=" in found["text"]
     monkeypatch.setattr(compiled, "count", lambda: 80)
     assert "compiled modules" not in findings(mqk("doctor", "--json"))

@@ -20,15 +20,18 @@ from typing import TYPE_CHECKING, Any
 from adapter import errors
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.tls import tls_context
-from adapter.channel.unit import NO_UNIT, Unit
+from adapter.channel.unit import NO_UNIT
 from adapter.client.connection import Connection, connect
 from adapter.client.consumer import Consumer
+from adapter.client.kafka_topic import KafkaTopic
 from adapter.client.message import DeadLetter, Message, PutResult
+from adapter.client.producing import KafkaRecord
 from adapter.client.queue import Queue
 from adapter.client.reconnecting import Reconnected
 from adapter.client.retry import Retry
 from adapter.client.schemas import Schemas
 from adapter.client.subscription import Subscription
+from adapter.client.unit import Unit
 from adapter.errors import (
     BackedOut,
     ConnectionBroken,
@@ -88,6 +91,8 @@ __all__ = [
     "Error",
     "GetInhibited",
     "InDoubt",
+    "KafkaRecord",
+    "KafkaTopic",
     "Message",
     "MessageTooLong",
     "NoReply",

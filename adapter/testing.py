@@ -35,6 +35,7 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import key_of
 from adapter.errors import StartError
+from adapter.exports.memory import MemoryExports
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
 from adapter.msmq import connecting
@@ -58,6 +59,7 @@ from adapter.server.topics import TopicLinks
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.connecting import connect_in_process as open_session
 from adapter.topics.admin import DAY_MS
+from adapter.topics.memory import MemoryTopics
 
 CALL_TIMEOUT_S = 60.0  # no step of a queue manager in memory takes longer, nor on a healthy Kafka
 
@@ -102,6 +104,7 @@ class TestQueueManager:
         storage: Callable[[], Storage | None] = lambda: None,
         network: NetworkLink | None = None,
         topics: TopicLinks | None = None,
+        memory_topics: MemoryTopics | None = None,
     ) -> None:
         self.name = settings.queue_manager
         self._settings = settings
@@ -110,7 +113,8 @@ class TestQueueManager:
         self._make_storage = storage
         self._movers = movers
         self._network = network
-        self._topics = topics
+        self._links = topics
+        self._topics = memory_topics
         self._server: Server | None = None
         self._port = _reserved_port()
         self._address: tuple[str, int] = self._port.getsockname()
@@ -134,6 +138,17 @@ class TestQueueManager:
     def is_running(self) -> bool:
         """Whether it runs: it was started, and has not been stopped or crashed."""
         return self._server is not None
+
+    @property
+    def topics(self) -> MemoryTopics:
+        """The topics in memory that its exports write: create them, and read what is there.
+
+        They outlive restarts and crashes; queue managers of one network share them. Raises
+        ValueError on Kafka, which has its own.
+        """
+        if self._topics is None:
+            raise ValueError("this queue manager runs on Kafka: read the topics there")
+        return self._topics
 
     @property
     def clock(self) -> AdvancingClock:
@@ -236,7 +251,7 @@ class TestQueueManager:
             self._movers,
             storage,
             self._network,
-            self._topics,
+            self._links,
         )
         self._address = await server.start(*self._address)
         return server
@@ -306,6 +321,11 @@ class AioTestQueueManager:
     def is_running(self) -> bool:
         """Whether it runs: it was started, and has not been stopped or crashed."""
         return self._manager.is_running
+
+    @property
+    def topics(self) -> MemoryTopics:
+        """The topics in memory that its exports write; see TestQueueManager.topics."""
+        return self._manager.topics
 
     @property
     def clock(self) -> AioAdvancingClock:
@@ -413,7 +433,7 @@ def queue_manager(
     attributes of the queue manager (trigger_interval_ms, ...). Raises adapter.errors.StartError if
     the ledger cannot be had.
     """
-    with _running(name, clock, bootstrap_servers, settings, None) as manager:
+    with _running(name, clock, bootstrap_servers, settings, None, MemoryTopics()) as manager:
         yield manager
 
 
@@ -449,10 +469,12 @@ def network(
     Each knows the others when this yields. clock, bootstrap_servers, settings, errors: as of
     queue_manager(), the same for each; each has a clock of its own.
     """
-    shared = MemoryNetwork()
+    shared, topics = MemoryNetwork(), MemoryTopics()
     with ExitStack() as running:
         managers = tuple(
-            running.enter_context(_running(name, clock, bootstrap_servers, dict(settings), shared))
+            running.enter_context(
+                _running(name, clock, bootstrap_servers, dict(settings), shared, topics)
+            )
             for name in queue_managers
         )
         for manager in managers:
@@ -477,8 +499,11 @@ def _running(
     bootstrap_servers: str | None,
     settings: dict[str, Any],
     shared: MemoryNetwork | None,
+    topics: MemoryTopics,
 ) -> Iterator[TestQueueManager]:
-    """Run one queue manager. shared: how it reaches others in memory; None: it reaches none."""
+    """Run one queue manager. shared: how it reaches others in memory; None: it reaches none.
+    topics: of other programs, in memory.
+    """
     logs.quieten()
     if "max_uncommitted_messages" in settings:
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
@@ -490,8 +515,8 @@ def _running(
     housekeeping = settings.pop("housekeeping", None)
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
     retention_ms = settings.pop("consumed_retention_ms", DAY_MS)
-    ledger, movers, storage, link, topics = (
-        _in_memory(name, shared)
+    ledger, movers, storage, link, links = (
+        _in_memory(name, shared, topics)
         if bootstrap_servers is None
         else _on_kafka(name, bootstrap_servers, entries, retention_ms, housekeeping)
     )
@@ -511,7 +536,8 @@ def _running(
         movers,
         storage,
         link if shared is not None else None,
-        topics,
+        links,
+        topics if bootstrap_servers is None else None,
     )
     try:
         manager.start()
@@ -527,7 +553,7 @@ Parts = tuple[
     Movers,
     Callable[[], Storage | None],
     NetworkLink,
-    TopicLinks | None,
+    TopicLinks,
 ]
 
 
@@ -536,12 +562,13 @@ def schema_registry() -> TopicRegistry:
     return topic.in_memory()
 
 
-def _in_memory(name: str, shared: MemoryNetwork | None) -> Parts:
-    """Everything stays in memory: there are no topics to read it back from."""
+def _in_memory(name: str, shared: MemoryNetwork | None, topics: MemoryTopics) -> Parts:
+    """Everything stays in memory: there are no topics to read messages back from."""
     log = MemoryLog(f"{name} in memory")
     ident = secrets.token_hex(16)
     link = NetworkLink(shared or MemoryNetwork(), lambda: ident)
-    return lambda: MemoryLedger(log), NoMovers(), lambda: None, link, None
+    links = TopicLinks(exports=MemoryExports(topics))
+    return lambda: MemoryLedger(log), NoMovers(), lambda: None, link, links
 
 
 def _on_kafka(

@@ -29,6 +29,7 @@ from benchmarks import (
     scale,
     spark,
     switching,
+    topics,
     triggers,
     verbs,
     web,
@@ -72,6 +73,7 @@ PARTS = {
     "triggers": Part(triggers.measure, "from a put to its trigger message"),
     "queues": Part(queues.measure, "1, 10 and 200 busy queues"),
     "network": Part(network.measure, "from one queue manager to another, beside Kafka alone"),
+    "topics": Part(topics.measure, "from a topic to a topic, beside a loop of Kafka transactions"),
     "activations": Part(activations.measure, "messages that activate triggers of MSMQ"),
     "objects": Part(
         objects.measure, "10,000 queues of MSMQ, 1,000 cursors, 1,000 waiting receives"

@@ -53,14 +53,15 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "watched": "",
         "ledger": "watched",
         "topics": "core.contract errors format ledger.failures ledger.kafka_settings ledger.port",
-        "kafka": "channel.arguments errors format topics.decoder core.contract.message "
-        "client.message",
+        "kafka": "aio channel client core.contract errors feeds.kafka feeds.port format "
+        "topics.decoder watched",
+        "own_clients": "channel core.contract errors watched",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
-        "ledger.kafka_settings ledger.port logs topics.admin watched",
+        "ledger.kafka_settings ledger.port logs own_clients topics.admin watched",
         "exports": "channel core.attributes core.contract core.mq_layouts errors format "
-        "ledger.failures logs movers network.dead_letters network.sender topics.admin watched",
-        "feeds": "core.attributes core.contract format ledger.failures "
-        "ledger.kafka_settings ledger.port logs topics.admin watched",
+        "ledger.failures logs movers own_clients topics.admin topics.memory",
+        "feeds": "core.attributes core.contract errors format ledger.failures "
+        "ledger.kafka_settings ledger.port logs registry topics.admin watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.model "
         "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
         "core.rules.primitives.lifetime feeds.port format ledger.port ledger.snapshots logs memory "
@@ -77,8 +78,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "mq_constants": "",
         "character_sets": "",
         "administration": "character_sets client errors mq_constants watched "
-        "core.attributes "
-        "core.contract",
+        "core.attributes core.contract",
         "services": "channel client launch mq_constants errors core.mq_layouts",
         "workers": "aio channel client errors watched",  # coroutine functions run on aio
         # Adapters for frameworks are client programs: they use the front door only.
@@ -91,12 +91,12 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "servicebroker": "channel core.contract core.attributes errors launch watched",
         "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
-        "server": "exports feeds network owner wire core.contract core.attributes core.inputs "
-        "format ledger movers registry topics errors config setting_rows launch logs watched "
-        "addresses compiled memory texts web administration.pcf.command_server",
+        "server": "exports feeds network own_clients owner wire core.contract core.attributes "
+        "core.inputs format ledger movers registry topics errors config setting_rows launch logs "
+        "watched web addresses compiled memory texts administration.pcf.command_server",
         "testing": "adapter administration.mqsc aio channel client config core errors exports "
-        "feeds format "
-        "ledger localkafka logs msmq network owner registry server servicebroker topics wire",
+        "feeds format ledger localkafka logs msmq network owner registry server servicebroker "
+        "topics wire",
         "localkafka": "launch errors",
         "command": "config setting_rows core.contract.reasons errors localkafka logs texts",
         "cli": "*",
@@ -145,8 +145,8 @@ NO_WORLD_ROOMS = frozenset({"format"})
 # Rooms of a queue manager's process: what ends unexpectedly there, somebody must hear of.
 WATCHED_ROOMS = frozenset(
     {
-        *("exports", "feeds", "ledger", "movers", "network", "owner", "registry", "server"),
-        "workers",
+        *("exports", "feeds", "ledger", "movers", "network", "own_clients", "owner"),
+        *("registry", "server", "workers"),
     }
 )
 STARTERS = frozenset({"Thread", "create_task", "ensure_future", "add_done_callback", "Timer"})
@@ -157,7 +157,8 @@ CLOCK_LIBRARIES = frozenset({"time", "datetime"})
 CLOCKS = frozenset(
     {
         "adapter.owner.clock",
-        *("adapter.topics.admin", "adapter.topics.reader", "adapter.topics.trim"),
+        *("adapter.topics.admin", "adapter.topics.memory", "adapter.topics.reader"),
+        "adapter.topics.trim",
     }
 )
 

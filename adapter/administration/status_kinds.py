@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from adapter.administration.kinds import CHANNEL_NAME_LENGTH, DATE_LENGTH, TIME_LENGTH, Kind
 from adapter.administration.reported import always, choice, flag, table, text, whole
-from adapter.core.attributes.objects import TOPIC_STRING_LENGTH_MAX
-from adapter.core.attributes.table import NAME_LENGTH_MAX, AttributeRow, Table
+from adapter.core.attributes.table import (
+    NAME_LENGTH_MAX,
+    TOPIC_STRING_LENGTH_MAX,
+    AttributeRow,
+    Table,
+)
 
 LAST_PUT = "of the last put, UTC; blank: none since the queue manager was started"
 LAST_GET = "of the last get, UTC; blank: none since the queue manager was started"

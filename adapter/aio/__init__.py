@@ -13,14 +13,16 @@ tasks of the event loop that it was made in.
 from adapter.aio.browse import BrowsedMessage
 from adapter.aio.connection import Connection, connect
 from adapter.aio.consumer import Consumer
+from adapter.aio.kafka_topic import KafkaTopic
+from adapter.aio.producing import Unit
 from adapter.aio.queue import Queue
 from adapter.aio.subscription import Subscription
-from adapter.aio.unit import Unit
 
 __all__ = [
     "BrowsedMessage",
     "Connection",
     "Consumer",
+    "KafkaTopic",
     "Queue",
     "Subscription",
     "Unit",

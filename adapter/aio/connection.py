@@ -15,12 +15,14 @@ from adapter.aio.consumer import Consumer
 from adapter.aio.context import TaskContext
 from adapter.aio.events import read_events
 from adapter.aio.in_process import InProcessTaskDialer
+from adapter.aio.kafka_topic import ProducingTaskConnection
 from adapter.aio.link import AddressDialer, TaskDialer, TaskHandshake, TaskLookUpDialer
+from adapter.aio.producing import Unit
 from adapter.aio.queue import Queue
 from adapter.aio.reconnecting import TaskReconnects
 from adapter.aio.replies import TaskReplies
 from adapter.aio.subscription import Subscription
-from adapter.aio.unit import TaskUnit, Unit, perform
+from adapter.aio.unit import TaskUnit, perform
 from adapter.aio.values import decode
 from adapter.channel import arguments as a
 from adapter.channel.addresses import parse_addresses
@@ -128,7 +130,7 @@ async def _connect_by(
     return Connection(TaskContext(channel, handshake.application, schemas), own, on_reconnect)
 
 
-class Connection(TaskFace, Administration, TaskClosing):
+class Connection(TaskFace, Administration, ProducingTaskConnection, TaskClosing):
     """A connection to a queue manager, shared by the tasks of one event loop.
 
     Leaving it as a context closes it. In another event loop or thread it raises WrongEventLoop.
@@ -304,7 +306,7 @@ class Connection(TaskFace, Administration, TaskClosing):
 
     def unit(self) -> Unit:
         """Return a unit of work, to be used in an async with statement, or begun by hand."""
-        return Unit(self._channel)
+        return Unit(self._context)
 
     async def outcome(self, unit_id: bytes) -> Outcome:
         """Say what became of a unit, of this program or of one before it.

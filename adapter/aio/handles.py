@@ -11,6 +11,7 @@ import weakref
 from adapter.aio.channel import TaskChannel
 from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.verbs import close_request
+from adapter.client.producing import TOPIC_CLOSED, topic_handle, topic_refusals
 from adapter.core.contract import commands as c
 from adapter.errors import NotOpen
 
@@ -59,6 +60,8 @@ async def close_handles(channel: TaskChannel, handles: list[Handle]) -> None:
 class TaskHandles:
     """One handle for each way of opening a queue."""
 
+    _closed = "queue {name} is closed: open it again with queue()"
+
     def __init__(self, channel: TaskChannel, selection: str) -> None:
         """selection: of the handles that messages are got or browsed by."""
         self.is_closing = False
@@ -75,7 +78,7 @@ class TaskHandles:
         """Refuse to go on with a queue object that has been closed, or with its connection."""
         self._channel.check_usable()
         if self.is_closing:
-            raise NotOpen(f"queue {name} is closed: open it again with queue()", name)
+            raise NotOpen(self._closed.format(name=name), name)
 
     async def get(self, name: str, modes: int) -> Handle:
         """Return an open handle of a queue, opening it if need be."""
@@ -86,11 +89,15 @@ class TaskHandles:
             self.check_open(name)
             handle = self._open.get(modes)
             if handle is None or not handle.is_open:
-                chosen = self._selection if modes in SELECTIVE else ""
-                handle = await open_handle(self._channel, name, modes, handle, chosen)
+                handle = await self._open_new(name, modes, handle)
                 self._open[modes] = handle
         self.check_open(name)
         return handle
+
+    async def _open_new(self, name: str, modes: int, handle: Handle | None) -> Handle:
+        """Open a queue, under a handle that lost its queue if one is given."""
+        chosen = self._selection if modes in SELECTIVE else ""
+        return await open_handle(self._channel, name, modes, handle, chosen)
 
     async def output(self, name: str, options: int) -> Handle:
         """Return an open handle for a put with these options.
@@ -118,3 +125,17 @@ class TaskHandles:
             handles = list(self._open.values())
             self._open.clear()
         await close_handles(self._channel, handles)
+
+
+class TaskTopicHandles(TaskHandles):
+    """The handle of the queue whose messages are written to a topic, by the topic's name."""
+
+    _closed = TOPIC_CLOSED
+
+    def __init__(self, channel: TaskChannel) -> None:
+        super().__init__(channel, "")
+
+    async def _open_new(self, name: str, modes: int, handle: Handle | None) -> Handle:
+        with topic_refusals(name):
+            handle = handle or topic_handle(self._channel, name, modes)
+            return await open_handle(self._channel, name, modes, handle)

@@ -20,27 +20,27 @@ from adapter.aio.context import TaskContext
 from adapter.aio.getting import take
 from adapter.aio.handles import TaskHandles
 from adapter.aio.put_many import put_in_units, put_inside
+from adapter.aio.putting import put_by
 from adapter.aio.replies import TaskReplies
-from adapter.aio.unit import TaskUnit, perform
+from adapter.aio.unit import TaskUnit
 from adapter.aio.values import encode
 from adapter.aio.work import TaskSource, TaskUnits
 from adapter.channel import arguments as a
 from adapter.channel.requests import Handle
 from adapter.channel.unit import NoUnit, unit_for
-from adapter.channel.verbs import get_command, put_request, wanted_ids
+from adapter.channel.verbs import get_command, wanted_ids
 from adapter.client import admin
 from adapter.client.administered import AdministeredQueue
 from adapter.client.attributes import QueueSettings
 from adapter.client.handles import OpenFor, modes_of
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
-from adapter.client.queue import WAITS_OUTSIDE, put_in_order, put_later, subject_of
+from adapter.client.putting import check_wait, put_in_order, subject_of
 from adapter.client.replies import outgoing_request
 from adapter.client.retry import Retry, retries_of
 from adapter.client.verb import TaskFace
 from adapter.client.work import loop_sizes
 from adapter.core.contract import commands as c
-from adapter.core.contract.results import PutDone
-from adapter.errors import ConnectionClosed, InvalidOption
+from adapter.errors import ConnectionClosed
 
 if TYPE_CHECKING:
     from adapter.registry.values import SchemaName
@@ -87,18 +87,13 @@ class Queue(TaskFace, AdministeredQueue, TaskClosing):
         """
         message = outgoing(body, fields, self._context.application)
         inside = unit_for(self._channel, unit)
-        if inside is None and not a.as_flag("wait", wait):
-            raise InvalidOption(WAITS_OUTSIDE, self.name)
+        check_wait(inside, wait, self.name)
         options = context_asked(fields)
         if logical_order:
             options |= put_in_order(message)
         handle = await self._handles.output(self.name, options)
-        request = put_request(handle, [message], inside, options)
-        if not wait and inside is not None and self._channel.takes_one_way:
-            put: c.Put = request.command  # type: ignore[assignment]
-            return put_later(inside, put, self._handles)
-        done = await perform(self._channel, inside, [request], request, PutDone)
-        return PutResult(done.message_ids[0], done.put_time_ms)
+        channel = self._channel
+        return await put_by(handle, self._handles, message, inside, wait, channel, options)
 
     async def put_value(
         self,

@@ -7,7 +7,6 @@ the unit is backed out with it. This module knows no verb.
 from __future__ import annotations
 
 import asyncio
-from types import TracebackType
 from typing import Self, TypeVar
 
 from adapter.aio.channel import TaskChannel
@@ -151,22 +150,6 @@ class TaskUnit(UnitBooks):
             await self.backout()
         except Error:
             self._state = UnitState.LOST  # the connection is gone, and the unit with it
-
-
-class Unit(TaskUnit):
-    """A unit as qm.unit() returns it.
-
-    As a context manager, entering begins it, leaving normally commits, any exception backs out, a
-    cancellation too; after an explicit commit() or backout() leaving does nothing.
-    """
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self._leave(error)
 
 
 async def perform(

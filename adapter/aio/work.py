@@ -17,6 +17,7 @@ from typing import Protocol, Self
 from adapter.aio.commits import TaskCommits
 from adapter.aio.context import TaskContext
 from adapter.aio.prefetch import TaskPrefetch
+from adapter.aio.producing import ProducingTaskUnit
 from adapter.aio.unit import TaskUnit
 from adapter.aio.unit_steps import carry_out
 from adapter.channel.requests import Handle
@@ -38,7 +39,7 @@ class TaskWorkQueue(Protocol):
         """Wait so long, or until it is closed; whether it was."""
 
 
-class TaskWork(WorkBooks, TaskUnit):
+class TaskWork(WorkBooks, ProducingTaskUnit):
     """A unit that has got messages, as a loop shows it."""
 
     def __init__(
@@ -49,6 +50,7 @@ class TaskWork(WorkBooks, TaskUnit):
         retries: Retries | None = None,
     ) -> None:
         """commits: where leaving the with statement leaves the commit in flight."""
+        self._context = context
         super().__init__(context.channel, queue, retries)
         self._commits = commits
 

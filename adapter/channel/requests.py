@@ -41,7 +41,7 @@ class Handle(Struct, eq=False):
     refused: why it could not be opened again on a new connection. leads_to: the local queue, if
     queue is another name for it, or the model that it was made from.
     selection: what gets and browses under it are given. opening: what opens it, if it is not a
-    queue's. opened_with: the number of the handle whose opening opens this one too, or 0.
+    queue's name. opened_with: the number of the handle whose opening opens this one too, or 0.
     queue_manager: the queue's, if it is not the one of the connection.
     """
 
@@ -52,7 +52,7 @@ class Handle(Struct, eq=False):
     refused: Refused | None = None
     leads_to: str = ""
     selection: str = ""
-    opening: OpenTopic | Subscribe | OpenConsumer | MsmqOpen | None = None
+    opening: Open | OpenTopic | Subscribe | OpenConsumer | MsmqOpen | None = None
     opened_with: int = 0
     queue_manager: str = ""
 

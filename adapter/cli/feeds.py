@@ -42,7 +42,7 @@ def feed() -> None:
 @feed.command()
 @click.argument("name")
 @click.argument("topic")
-@click.argument("queue")
+@click.argument("queue", default="")
 @click.option("--replace", is_flag=True, help="Alter it if it exists.")
 @attribute_options
 @options.queue_manager
@@ -52,9 +52,10 @@ def define(
 ) -> None:
     """Define feed NAME, which puts the records of TOPIC on QUEUE, each once.
 
-    QUEUE is a local queue, an alias or a remote queue.
+    QUEUE is a local queue, an alias or a remote queue. With --topic-string in its place each record
+    is published.
     """
-    wanted = given(attributes) | {"topic": topic, "queue": queue}
+    wanted = {"topic_string": ""} | given(attributes) | {"topic": topic, "queue": queue}
     with connect(qmgr, APPLICATION) as qm:
         qm.define_object(FEED, name, replace=replace, **wanted)
     _done(name, "defined", as_json)
@@ -82,7 +83,8 @@ def show(pattern: str, qmgr: str, as_json: bool) -> None:
 
 def _row(one: ObjectDescription, of: dict[str, Any]) -> tuple[object, ...]:
     return (
-        one.name, one.attributes["topic"], one.attributes["queue"], of["state"].lower(),
+        one.name, one.attributes["topic"],
+        one.attributes["queue"] or one.attributes["topic_string"], of["state"].lower(),
         len(of["positions"]), of["lag"], of["records"], of["why"],
     )  # fmt: skip
 

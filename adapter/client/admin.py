@@ -27,6 +27,8 @@ from adapter.core.contract.results import (
     ConsumerStatus,
     Descriptions,
     Done,
+    Exported,
+    ExportPlaces,
     HandleStatus,
     ObjectDescription,
     Objects,
@@ -93,6 +95,11 @@ def one_of(found: Iterable[NamedT], name: str) -> NamedT:
         if one.name == name:
             return one
     raise refusal(Reason.QUEUE_NOT_FOUND, name)
+
+
+def export_places(channel: ChannelBooks, topic: str) -> Steps[list[ExportPlaces]]:
+    """Return the exports of a topic, and how far each has come."""
+    return (yield from ask(channel, c.AskExports(topic), Exported)).exports
 
 
 def statuses(
@@ -226,6 +233,14 @@ class Administration:
         """
         command = c.SeekFeed(a.as_name(name), a.as_name(to, "to"))
         yield from durable(self._channel, command)
+
+    @Verb
+    def export_places(self, topic: str) -> Steps[list[ExportPlaces]]:
+        """Return the exports of a topic of Kafka, and how far each has come; Table.sync() asks it.
+
+        What was committed before the call is on their queues, or was written.
+        """
+        return (yield from export_places(self._channel, a.as_name(topic, "topic")))
 
     @Verb
     def define_process(

@@ -25,13 +25,14 @@ from adapter.channel.link.tls import dialer_of
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
-from adapter.channel.unit import AnyUnit, NoUnit, Unit, perform, unit_for
+from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
 from adapter.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.client.admin import Administration
 from adapter.client.consumer import Consumer
 from adapter.client.context import Context
 from adapter.client.events import Event, read_events
 from adapter.client.handles import OpenFor
+from adapter.client.kafka_topic import ProducingConnection
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.queue import Queue
 from adapter.client.reconnecting import OnReconnect, ReconnectCalls, as_on_reconnect
@@ -43,6 +44,7 @@ from adapter.client.subscription import (
     publish_requests,
     subscription_of,
 )
+from adapter.client.unit import Unit
 from adapter.client.verb import ThreadFace
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
@@ -166,7 +168,7 @@ def schemas_by(
     return made, made
 
 
-class Connection(ThreadFace, Administration, Closing):
+class Connection(ThreadFace, Administration, ProducingConnection, Closing):
     """A connection to a queue manager, shared by threads. Leaving it as a context closes it."""
 
     _channel: Channel
@@ -348,7 +350,7 @@ class Connection(ThreadFace, Administration, Closing):
 
     def unit(self) -> Unit:
         """Return a unit of work, to be used in a with statement, or begun by hand."""
-        return Unit(self._channel)
+        return Unit(self._context)
 
     def outcome(self, unit_id: bytes) -> Outcome:
         """Say what became of a unit, of this program or of one before it.

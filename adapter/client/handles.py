@@ -13,6 +13,7 @@ from adapter.channel.flag import Flag
 from adapter.channel.forking import is_mine, new_lock
 from adapter.channel.requests import Handle
 from adapter.channel.verbs import close_handles, open_handle
+from adapter.client.producing import TOPIC_CLOSED, topic_handle, topic_refusals
 from adapter.core.contract import commands as c
 from adapter.errors import InvalidOption, NotOpen
 
@@ -33,6 +34,8 @@ def modes_of(open_for: OpenFor, name: str) -> int:
 class QueueHandles:
     """One handle for each way of opening a queue. Every method may be called from any thread."""
 
+    _closed = "queue {name} is closed: open it again with queue()"
+
     def __init__(self, channel: Channel, selection: str) -> None:
         """selection: of the handles that messages are got or browsed by."""
         self.lock = new_lock()
@@ -48,7 +51,7 @@ class QueueHandles:
         """Refuse to go on with a queue object that has been closed, or is a parent process's."""
         self._channel.check_process()
         if self.closing.is_set():
-            raise NotOpen(f"queue {name} is closed: open it again with queue()", name)
+            raise NotOpen(self._closed.format(name=name), name)
 
     def get(self, name: str, modes: int) -> Handle:
         """Return an open handle of a queue, opening it if need be."""
@@ -60,13 +63,17 @@ class QueueHandles:
             self.check_open(name)
             handle = self._open.get(modes)
             if handle is None or not handle.is_open:
-                chosen = self._selection if modes in _SELECTIVE else ""
-                handle = open_handle(self._channel, name, modes, handle, chosen)
+                handle = self._open_new(name, modes, handle)
                 self._open[modes] = handle
         if self.closing.is_set():  # by a signal handler meanwhile, which could not wait for this
             self.close()
             self.check_open(name)
         return handle
+
+    def _open_new(self, name: str, modes: int, handle: Handle | None) -> Handle:
+        """Open a queue, under a handle that lost its queue if one is given."""
+        chosen = self._selection if modes in _SELECTIVE else ""
+        return open_handle(self._channel, name, modes, handle, chosen)
 
     def output(self, name: str, options: int) -> Handle:
         """Return an open handle for a put with these options.
@@ -114,3 +121,17 @@ class QueueHandles:
             self._open.clear()
         if not self._channel.is_closed:
             close_handles(self._channel, handles)
+
+
+class TopicHandles(QueueHandles):
+    """The handle of the queue whose messages are written to a topic, by the topic's name."""
+
+    _closed = TOPIC_CLOSED
+
+    def __init__(self, channel: Channel) -> None:
+        super().__init__(channel, "")
+
+    def _open_new(self, name: str, modes: int, handle: Handle | None) -> Handle:
+        with topic_refusals(name):
+            handle = handle or topic_handle(self._channel, name, modes)
+            return open_handle(self._channel, name, modes, handle)

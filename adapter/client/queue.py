@@ -16,8 +16,8 @@ from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle
-from adapter.channel.unit import AnyUnit, NoUnit, UnitBooks, perform, unit_for
-from adapter.channel.verbs import get_apart, get_command, get_request, put_request, wanted_ids
+from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
+from adapter.channel.verbs import get_apart, get_command, get_request, wanted_ids
 from adapter.client import admin
 from adapter.client.administered import AdministeredQueue
 from adapter.client.attributes import QueueSettings
@@ -26,25 +26,17 @@ from adapter.client.context import Context
 from adapter.client.handles import OpenFor, QueueHandles, modes_of
 from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
 from adapter.client.put_many import put_in_units, put_inside
+from adapter.client.putting import check_wait, put_by, put_in_order, subject_of
 from adapter.client.replies import ReplyQueue, outgoing_request
 from adapter.client.retry import Retry, retries_of
 from adapter.client.verb import ThreadFace
 from adapter.client.work import Work, WorkSource, source_of, units, until_cancelled
 from adapter.core.contract import commands as c
-from adapter.core.contract.details import IN_GROUP, Details
-from adapter.core.contract.message import NO_ID, MessageData
-from adapter.core.contract.results import Messages, PutDone
-from adapter.errors import ConnectionClosed, InvalidOption
+from adapter.core.contract.results import Messages
+from adapter.errors import ConnectionClosed
 
 if TYPE_CHECKING:
     from adapter.registry.values import SchemaName
-
-WAITS_OUTSIDE = (
-    "wait=False needs a unit, whose commit says whether the message was put: put it in "
-    "`with qm.unit():`, or wait"
-)
-VALUE = "-value"
-"""Behind a queue's name: the subject of its bodies' schemas, as of a topic's values elsewhere."""
 
 
 class Queue(ThreadFace, AdministeredQueue, Closing):
@@ -97,18 +89,12 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
         """
         message = outgoing(body, fields, self._context.application)
         inside = unit_for(self._channel, unit)
-        if inside is None and not a.as_flag("wait", wait):
-            raise InvalidOption(WAITS_OUTSIDE, self.name)
+        check_wait(inside, wait, self.name)
         options = context_asked(fields)
         if logical_order:
             options |= put_in_order(message)
         handle = self._handles.output(self.name, options)
-        request = put_request(handle, [message], inside, options)
-        put: c.Put = request.command  # type: ignore[assignment]
-        if not wait and inside is not None and self._channel.takes_one_way:
-            return put_later(inside, put, self._handles)
-        done = perform(self._channel, inside, [request], request, PutDone)
-        return PutResult(done.message_ids[0], done.put_time_ms)
+        return put_by(handle, self._handles, message, inside, wait, self._channel, options)
 
     def put_value(
         self,
@@ -327,28 +313,3 @@ class Queue(ThreadFace, AdministeredQueue, Closing):
 
     def __repr__(self) -> str:
         return f"<Queue {self.name}>"
-
-
-def put_in_order(message: MessageData) -> int:
-    """Have a message belong to the group of its handle; return the option of the put."""
-    message.details = message.details or Details()
-    message.details.flags |= IN_GROUP
-    return c.LOGICAL_ORDER
-
-
-def put_later(unit: UnitBooks, put: c.Put, owner: object) -> PutResult:
-    """Keep a put of one message that is sent with the unit's next verb that waits.
-
-    owner: of the handle.
-    """
-    (message,) = put.messages
-    if message.message_id in (b"", NO_ID):
-        message.message_id = unit.channel.new_message_id()
-    put.options |= c.DEFERRED
-    unit.put_later(put, message.message_id, owner)
-    return PutResult(message.message_id, 0)
-
-
-def subject_of(queue: str, subject: str | None) -> str:
-    """Return the subject that a value's schema is looked up in; None: the queue's own."""
-    return queue + VALUE if subject is None else a.as_text("subject", subject)

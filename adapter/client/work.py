@@ -27,6 +27,7 @@ from adapter.client.poison import move_poison
 from adapter.client.prefetch import Prefetch, left_ms
 from adapter.client.retry import Retries
 from adapter.client.schemas import Schemas
+from adapter.client.unit import ProducingUnit
 from adapter.client.unit_steps import UnitSteps, carry_out
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
@@ -155,18 +156,19 @@ class WorkBooks(UnitBooks):
         return True
 
 
-class Work(WorkBooks, AnyUnit):
+class Work(WorkBooks, ProducingUnit):
     """A unit that has got messages, as a loop shows it."""
 
     def __init__(
         self,
-        channel: Channel,
+        context: Context,
         queue: str,
         commits: CommitsInFlight | None = None,
         retries: Retries | None = None,
     ) -> None:
         """commits: where leaving the with statement leaves the commit in flight."""
-        super().__init__(channel, queue, retries)
+        self._context = context
+        super().__init__(context.channel, queue, retries)
         self._commits = commits
 
     def _put_again(self, error: BaseException | None) -> bool:
@@ -241,7 +243,7 @@ class UnitByUnit:
 
     def take(self, wait_ms: int, until_s: float) -> Work | None:
         while not self._queue.is_closed:
-            work = Work(self._context.channel, self._queue.name, None, self._retries)
+            work = Work(self._context, self._queue.name, None, self._retries)
             try:
                 return self._got(work, left_ms(wait_ms, until_s))
             except BackedOut:
@@ -294,11 +296,15 @@ class UnitsAhead:
     ) -> None:
         self._queue = queue
         self._context = context
-        channel = context.channel
         self._commits = CommitsInFlight(commits)
         in_flight = self._commits if commits > 1 else None
+        name = queue.name
         self._prefetch = Prefetch(
-            channel, lambda: Work(channel, queue.name, in_flight, retries), handle, size, prefetch
+            context.channel,
+            lambda: Work(context, name, in_flight, retries),
+            handle,
+            size,
+            prefetch,
         )
 
     def take(self, wait_ms: int, until_s: float) -> Work | None:

@@ -35,6 +35,7 @@ from adapter.core.rules.msmq import remove as msmq_remove
 from adapter.core.rules.msmq import send as msmq_send
 from adapter.core.rules.network import opening
 from adapter.core.rules.objects import closing, connections, definitions, queues, session
+from adapter.core.rules.objects import exports as export_objects
 from adapter.core.rules.objects import feeds as feed_objects
 from adapter.core.rules.primitives.decision import Decision
 from adapter.core.rules.pubsub import publish, retained, subscriptions, topics
@@ -86,6 +87,7 @@ DECIDE: Final[dict[type, Rule]] = {
     c.DeleteConsumer: batches.decide_delete_consumer,
     c.AskLowest: arrivals.decide_lowest,
     c.SeekFeed: feed_objects.decide_seek,
+    c.AskExports: export_objects.decide_ask,
     m.MsmqOpen: msmq_open.decide_open,
     m.MsmqSend: msmq_send.decide_send,
     m.MsmqReceive: msmq_receive.decide_receive,

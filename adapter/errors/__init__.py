@@ -47,6 +47,8 @@
     ├── SchemaError                  .code: an Avro schema, or a value of one, is not as it must be
     │   ├── SchemaNotFound  SchemaIncompatible  InvalidSchema  NotAvro
     │   └── RegistryNotAvailable     also a ConnectionError
+    ├── TableError                   a table of adapter.kafka cannot be read
+    │   └── TableBehind  ClaimNotFree    also a TimeoutError
     ├── NoReply                      also a TimeoutError
     ├── StartError                   a queue manager did not start
     ├── KafkaNotAvailable            also a ConnectionError
@@ -71,4 +73,5 @@ from adapter.errors.root import Error as Error
 from adapter.errors.root import UnitFailure as UnitFailure
 from adapter.errors.routing import *
 from adapter.errors.schemas import *
+from adapter.errors.tables import *
 from adapter.errors.units import *

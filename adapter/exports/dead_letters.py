@@ -13,9 +13,8 @@ from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract.feeds import TOPIC
 from adapter.core.contract.message import MessageData
 from adapter.core.mq_layouts.dead_letter import as_dead_letter
-from adapter.errors import ConnectionBroken, Error
 from adapter.exports.port import ExportError
-from adapter.network.dead_letters import NoDeadLetterQueueError, put_letter
+from adapter.own_clients.dead_letters import NoDeadLetterError, put_letter
 
 WHY = "KafkaError"
 """A property of a dead letter: why its topic does not take it."""
@@ -33,14 +32,9 @@ def put_dead_letter(
     now_ms = int(time.time() * 1000)
     letter = as_dead_letter(message, channel.queue_manager, export.queue, code, now_ms)
     letter.properties = {**(letter.properties or {}), TOPIC: export.topic, WHY: why}
-    waits = f"message {message.message_id.hex()} waits: {why}"
     try:
         put_letter(channel, unit, letter, now_ms, message.expires_at_ms)
-    except NoDeadLetterQueueError as error:
-        raise ExportError(f"{waits}; and {error}") from error
-    except ConnectionBroken:
-        raise
-    except Error as error:
+    except NoDeadLetterError as error:
         raise ExportError(
-            f"{waits}; and the dead-letter queue does not take it: {error}"
+            f"message {message.message_id.hex()} waits: {why}; and {error}"
         ) from error

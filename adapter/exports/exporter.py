@@ -9,8 +9,13 @@ exclusively:
 
 A place on a queue is never used twice. After a failure, and after a restart of the queue manager,
 the unit has been backed out or not begun: messages whose places the last transaction wrote are
-there already, and are got without being written. No transaction is begun before the unit of the
-last one is committed, so the places of one transaction are all that need be known.
+there already, and are got without being written. Until they have gone from the queue, each further
+transaction says their places as well: another failure may come first, and messages that are got
+before them.
+
+A process that stood still may have been replaced without knowing it, and what its queue has may be
+written. So an exporter that has taken the topic over asks for an entry of the ledger before it gets
+messages. If its queue manager is replaced after that, its successor takes the topic over from it.
 
 A message that the topic never takes as it is goes to the dead-letter queue, in the unit that got
 it. This module must not know how a topic is written.
@@ -19,38 +24,41 @@ it. This module must not know how a topic is written.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from msgspec import Struct
 
 from adapter.channel.channel import Channel
 from adapter.channel.requests import Handle, Pending
-from adapter.channel.unit import AnyUnit, perform
-from adapter.channel.verbs import get_request, open_handle
+from adapter.channel.unit import AnyUnit
+from adapter.channel.verbs import open_handle
 from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, Place
-from adapter.core.contract.results import Descriptions, Messages
+from adapter.core.contract.results import LowestPlaces, UnitOutcome
 from adapter.exports.dead_letters import put_dead_letter
 from adapter.exports.port import ExportError, ExportTopics, ExportWriter, RecordRefusedError
 from adapter.format.exports import ExportedRecord, ExportProgress, NotARecordError, record_of
+from adapter.own_clients.client import GET_MESSAGES, get_messages, incarnation_of
 
-GET_MESSAGES = 500
-"""At a time; a reply ends sooner if its messages are large."""
 IDLE_MS = 1_000
 """How long to wait for a message before it is looked whether Kafka shows all that was written."""
 WAITS = 30
 """After so many waits without a message an exporter ends: its producers cost threads."""
+NO_UNIT = bytes(24)
+"""The id of a unit that there never was."""
 NOT_A_RECORD, TOO_LONG = 2110, 2030
 """MQRC_FORMAT_ERROR and MQRC_MSG_TOO_BIG_FOR_Q, of dead letters."""
 WAITING, RUNNING, RETRYING, PAUSED = "waiting", "running", "retrying", "paused"
 
 
 class Export(Struct, frozen=True):
-    """An export as it is defined now."""
+    """An export as it is defined now. initiates: its queue is an initiation queue: trigger messages
+    are put there only while a program has it open, so that its exporter stays.
+    """
 
     name: str
     attributes: ExportAttributes
+    initiates: bool = False
 
 
 class Counts(Struct):
@@ -95,60 +103,76 @@ class ExportSession:
         self._counts = counts
         self._refused = refused
         self._incarnation = 0
-        self._progress = ExportProgress()
+        self._number = 0
+        """Of the last transaction."""
+        self._written: frozenset[Place] = frozenset()
+        """Places whose messages are written, and may be on the queue still."""
+        self._letters = 0
+        """Dead letters of the unit."""
 
     def run(self) -> None:
-        """Write until there has been nothing to write for some time, or the channel is closed.
+        """Write until the channel is closed, or there has been nothing to write for some time on a
+        queue that is no initiation queue.
 
         Raises Error, ExportError.
         """
         attributes = self._export.attributes
         handle = open_handle(self._channel, attributes.queue, c.INPUT | c.EXCLUSIVE)
-        self._incarnation = self._inquire()
+        self._incarnation = incarnation_of(self._channel, attributes.queue)
         name = self._channel.queue_manager
         writer = self._topics.writer(name, self._export.name, attributes.topic)
         try:
-            self._progress = writer.resume()
+            progress = writer.resume()
+            self._require_owner()
+            self._number = progress.number
+            if (progress.queue, progress.incarnation) == (attributes.queue, self._incarnation):
+                self._written = progress.places
+            self._forget_gone(handle)
             waits = 0
-            while not self._channel.is_closed and waits < WAITS:
+            while not self._channel.is_closed and (waits < WAITS or self._export.initiates):
                 waits = 0 if self._write_some(handle, writer) else waits + 1
         finally:
             writer.close()
 
-    def _inquire(self) -> int:
-        queue = self._export.attributes.queue
-        request = Pending(c.Inquire(queue, system=True))
+    def _require_owner(self) -> None:
+        """Let the queue manager write to its ledger: one that was replaced cannot. Raises Error."""
+        request = Pending(c.AskOutcome(NO_UNIT))
         self._channel.ask([request])
-        found = self._channel.result(request, Descriptions).queues
-        return next((one.incarnation for one in found if one.name == queue), 0)
+        self._channel.result(request, UnitOutcome)
+
+    def _forget_gone(self, handle: Handle) -> None:
+        """Forget the places of messages that are not on the queue any more."""
+        if not self._written:
+            return
+        request = Pending(c.AskLowest(handle.number))
+        self._channel.ask([request])
+        lanes = self._channel.result(request, LowestPlaces).lanes
+        lowest = {one.lane: one for one in lanes}
+        self._written = frozenset(
+            (lane, seq, n)
+            for lane, seq, n in self._written
+            if lane in lowest and (n >= lowest[lane].n if n else seq >= lowest[lane].seq)
+        )
 
     def _write_some(self, handle: Handle, writer: ExportWriter) -> bool:
         """Write the next messages; returns whether there are any within some time."""
         unit = AnyUnit(self._channel, ahead=True)  # a message that waits has not been backed out
         unit.begin()
-        got = self._get(handle, unit)
+        got = get_messages(handle, unit, IDLE_MS, GET_MESSAGES)
         if not got:
             unit.backout()
+            self._forget_gone(handle)
             writer.check_shown()
             self._counts.enter(WAITING)
             return False
         self._counts.enter(RUNNING)
-        self._write(unit, writer, [one for one in got if not self._is_written(one)])
+        self._letters = 0
+        self._write(unit, writer, [one for one in got if place_of(one) not in self._written])
         unit.commit()
+        self._counts.dead_letters += self._letters
+        self._written -= set(map(place_of, got))
         self._counts.ends = dict(writer.ends)
         return True
-
-    def _get(self, handle: Handle, unit: AnyUnit) -> list[Delivered]:
-        request = get_request(handle, c.Get(0, wait_ms=IDLE_MS, limit=GET_MESSAGES), unit)
-        return perform(self._channel, unit, [request], request, Messages).messages
-
-    def _is_written(self, message: Delivered) -> bool:
-        written = self._progress
-        is_same = (written.queue, written.incarnation) == (
-            self._export.attributes.queue,
-            self._incarnation,
-        )
-        return is_same and place_of(message) in written.places
 
     def _write(self, unit: AnyUnit, writer: ExportWriter, messages: list[Delivered]) -> None:
         """Write messages that are not written yet; one that has no record becomes a dead letter."""
@@ -162,10 +186,10 @@ class ExportSession:
         if not records:
             return
         progress = ExportProgress(
-            self._progress.number + 1,
+            self._number + 1,
             self._export.attributes.queue,
             self._incarnation,
-            frozenset(map(place_of, written)),
+            self._written.union(map(place_of, written)),
         )
         try:
             writer.write(records, progress)
@@ -173,7 +197,7 @@ class ExportSession:
             code = TOO_LONG if error.is_too_long else NOT_A_RECORD
             self._refused.by_place[place_of(written[error.at])] = (code, str(error))
             raise
-        self._progress = progress
+        self._number, self._written = progress.number, progress.places
         self._refused.by_place.clear()
         self._counts.records += len(records)
         self._counts.bytes += sum(len(record.value or b"") for record in records)
@@ -188,15 +212,13 @@ class ExportSession:
                 code, why = NOT_A_RECORD, str(error)
         ident = message.message.message_id.hex()
         if self._export.attributes.refused == "WAIT":
+            self._refused.by_place.clear()  # the topic may have been altered when it is tried again
             raise ExportError(f"message {ident} waits: {why}")
         put_dead_letter(self._channel, unit, self._export.attributes, message.message, code, why)
-        self._counts.dead_letters += 1
+        self._letters += 1
         return None
 
 
 def place_of(message: Delivered) -> Place:
     """Return the place of a message on its queue; no other message ever has it."""
     return message.lane, message.seq, message.n
-
-
-Dial = Callable[[], Channel]

@@ -7,13 +7,10 @@ messages are written.
 
 from __future__ import annotations
 
-import threading
 import time
-from contextlib import suppress
 
 import structlog
 
-from adapter import watched
 from adapter.channel.channel import Channel
 from adapter.errors import Error
 from adapter.exports.exporter import (
@@ -21,7 +18,6 @@ from adapter.exports.exporter import (
     RETRYING,
     WAITING,
     Counts,
-    Dial,
     Export,
     ExportSession,
     RefusedMessages,
@@ -33,13 +29,14 @@ from adapter.exports.port import (
     RecordRefusedError,
     TopicRefusedError,
 )
-from adapter.network.sender import Pauses
+from adapter.own_clients.client import Dial, OwnClient
 
 PAUSE_S_MAX = 5.0
 """Between attempts, each pause twice as long as the one before."""
-REFUSED_S_MAX = 10.0
+REFUSED_S_MAX = 2.0
 """While the topic is not there, or may not be written."""
-STOP_S = 30.0
+
+APPLICATION = "mqk exporter"
 
 log = structlog.get_logger("mqk.exports")
 
@@ -49,34 +46,23 @@ class Exporter:
 
     def __init__(self, export: Export, dial: Dial, topics: ExportTopics) -> None:
         self.export = export
-        self._dial = dial
         self._topics = topics
         self._counts = Counts(since_s=time.monotonic())
         self._refused = RefusedMessages()
-        self._stopping = threading.Event()
-        self._again = threading.Event()
-        self._channel: Channel | None = None
-        self._lock = threading.Lock()
-        self._thread = watched.thread(f"export-{export.name}", self._run, self._failed)
+        self._client = OwnClient(f"export-{export.name}", dial, self._run, self._failed)
 
     def stop(self) -> None:
         """Let it end: what it has got and not committed is backed out."""
-        self._stopping.set()
-        self._again.set()
-        with self._lock:
-            channel = self._channel
-        if channel is not None:
-            with suppress(Error):
-                channel.close()
+        self._client.stop()
 
     def join(self) -> None:
         """Wait for its end; bounded."""
-        self._thread.join(STOP_S)
+        self._client.join()
 
     @property
     def is_alive(self) -> bool:
         """Whether its thread runs."""
-        return self._thread.is_alive()
+        return self._client.is_alive
 
     @property
     def has_waited(self) -> bool:
@@ -103,39 +89,29 @@ class Exporter:
         self._counts.enter(RETRYING, why)
         self._counts.failures += 1
 
-    def _run(self) -> None:
-        pauses = Pauses()
-        while not self._stopping.is_set():
+    def _run(self, client: OwnClient) -> None:
+        while not client.is_stopping():
             records = self._counts.records
             longest_s = PAUSE_S_MAX
             try:
-                self._session()
+                client.connected(self._write)
                 return
             except RecordRefusedError:
                 continue  # the next attempt knows what becomes of it
             except (Error, ExportError) as error:
-                if self._stopping.is_set():
+                if client.is_stopping():
                     return
                 self._take_failure(error)
                 longest_s = REFUSED_S_MAX if isinstance(error, TopicRefusedError) else longest_s
             if self._counts.records > records:
-                pauses.begin_again()
-            self._again.wait(pauses.next_s(longest_s))
-            self._again.clear()
+                client.pauses.begin_again()
+            client.pause(longest_s)
 
-    def _session(self) -> None:
-        channel = self._dial()
-        with self._lock:
-            self._channel = channel
-        try:
-            if not self._stopping.is_set():
-                ExportSession(self.export, channel, self._topics, self._counts, self._refused).run()
-        finally:
-            with self._lock:
-                self._channel = None
-            channel.close()  # backs out what it holds
+    def _write(self, channel: Channel) -> None:
+        ExportSession(self.export, channel, self._topics, self._counts, self._refused).run()
 
     def _take_failure(self, error: Error | ExportError) -> None:
+        self._refused.by_place.clear()  # what waits may be taken the next time
         text = str(error)
         if text != self._counts.why:
             log.warning("not writing", export=self.export.name, reason=text)
@@ -143,7 +119,10 @@ class Exporter:
         self._counts.enter(RETRYING, text)
 
 
-def idle_figures(export: Export, waiting: int) -> ExportFigures:
-    """Return the figures of an export that has no exporter."""
-    is_paused = export.attributes.state == "PAUSED"
-    return ExportFigures(state=PAUSED if is_paused else WAITING, waiting=waiting)
+def idle_figures(export: Export, waiting: int, *, has_queue: bool) -> ExportFigures:
+    """Return the figures of an export that has no exporter. has_queue: its queue is there."""
+    queue, state = export.attributes.queue, export.attributes.state
+    if state == "RUNNING" and not has_queue:
+        why = f"there is no local queue {queue}: define it, or name another queue in the export"
+        return ExportFigures(state=RETRYING, why=why)
+    return ExportFigures(state=PAUSED if state == "PAUSED" else WAITING, waiting=waiting)

@@ -7,12 +7,12 @@ already.
 
 **What Kafka never shows.** Kafka drops the end of a transaction in a partition that has no leader
 at that moment (see movers.open_lanes): what was written there stays open, and hides what comes
-behind it. A topic of others may have no record in it that means nothing, so such a transaction
-cannot be committed afterwards. Its records are written once more instead: a first transaction notes
-which offsets they have, a second one in the same partition is aborted, and with it what is open
-there; a third one writes the records again and ends the note. Until then readers of committed
-records have seen nothing of them. This is done before anything else is written, by one producer, so
-that their order stays.
+behind it. The next transaction of the same producer in this partition ends both alike: if that one
+is aborted, readers never see records that are committed. So the progress says also where the
+records of late transactions are, until Kafka has shown them. A writer that takes over ends what is
+open, by a transaction that it aborts, and writes again what readers of committed records do not
+see. This is done before anything else is written, by one producer, so that the order stays: what
+came behind such a record in its partition was not shown either.
 
 This module knows no message.
 """
@@ -20,42 +20,60 @@ This module knows no message.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
-import msgspec
 import structlog
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from msgspec import structs
 
 from adapter.exports.open_transactions import OpenTransactions
 from adapter.exports.port import ExportError, RecordRefusedError, TopicRefusedError
 from adapter.format import exports as format_exports
 from adapter.format import names
-from adapter.format.exports import ORIGIN, ExportedRecord, ExportProgress
-from adapter.ledger.failures import describe
+from adapter.format.exports import ExportedRecord, ExportProgress
+from adapter.format.hops import ORIGIN
+from adapter.ledger.failures import describe, error_of
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.open_lanes import OpenLane
 from adapter.movers.progress import Committed
-from adapter.movers.settings import KafkaCluster, MoverSettings, ProducerWatch, producer_settings
+from adapter.movers.settings import (
+    BATCH_BYTES,
+    KafkaCluster,
+    MoverSettings,
+    ProducerWatch,
+    producer_settings,
+)
 from adapter.movers.transactions import AlternatingProducers, Transactional
 from adapter.topics.admin import TopicAdmin, TopicError, TopicSettings, progress_spec
 
 ANSWER_S = 10.0
+LOOK_S = 1.0
+"""How often it is looked whether Kafka shows what was written. What it has not shown between two
+looks, though nothing of others hides it, it never shows."""
+ROUNDS = 3
+"""What was written again may be hidden in its turn, if a broker fails once more."""
+RECORD_BYTES_MAX = 100 * 1024 * 1024 - 64 * 1024
+"""A broker ends connections with requests above 100 MiB (socket.request.max.bytes). What topics
+take is for them to say."""
 KEY, MARK = "progress", "progress.mark"
 PARTITION = 0
 """The only one of an export's topic of progress."""
 TOO_LONG = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
-NOT_A_RECORD = TOO_LONG | {
-    KafkaError._INVALID_ARG,
-    KafkaError._UNKNOWN_PARTITION,
+OF_BATCH = TOO_LONG | {
     KafkaError.INVALID_RECORD,
     KafkaError.INVALID_MSG,
     KafkaError.INVALID_TIMESTAMP,
 }
+"""What all records of a batch are refused for, though it may be for one of them."""
+NOT_A_RECORD = OF_BATCH | {KafkaError._INVALID_ARG, KafkaError._UNKNOWN_PARTITION}
 """What a topic refuses for what the record says."""
 MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
+FORBIDDEN_NAME = "TOPIC_AUTHORIZATION_FAILED"
+"""In texts: librdkafka only logs why it could not add a partition to a transaction."""
 
 log = structlog.get_logger("mqk.exports")
 
@@ -64,30 +82,35 @@ class KafkaExportTopics:
     """The topics of a Kafka; see ExportTopics. settings: how topics of progress are made."""
 
     def __init__(self, cluster: KafkaCluster, settings: TopicSettings) -> None:
-        self._cluster = cluster
-        self._settings = settings
+        self.cluster = cluster
+        self.settings = settings
+        self.one_by_one: set[str] = set()
+        """Topics that have refused a batch of records of which each is short."""
+
+    @cached_property
+    def admin(self) -> TopicAdmin:
+        """The client that makes topics of progress. Raises TopicError."""
+        return TopicAdmin(self.cluster.bootstrap_servers, self.settings, self.cluster.options)
 
     def writer(self, queue_manager: str, export: str, topic: str) -> KafkaExportWriter:
-        return KafkaExportWriter(self._cluster, self._settings, queue_manager, export, topic)
+        return KafkaExportWriter(self, queue_manager, export, topic)
 
 
 class KafkaExportWriter:
     """Writes one topic; see ExportWriter."""
 
     def __init__(
-        self,
-        cluster: KafkaCluster,
-        settings: TopicSettings,
-        queue_manager: str,
-        export: str,
-        topic: str,
+        self, topics: KafkaExportTopics, queue_manager: str, export: str, topic: str
     ) -> None:
+        self._topics = topics
         self._queue_manager, self._export, self._topic = queue_manager, export, topic
         self._progress_topic = names.export_topic(queue_manager, export)
-        self._admin_settings = (cluster.bootstrap_servers, settings, cluster.options)
-        self._servers = cluster.bootstrap_servers
+        cluster = topics.cluster
         self._mover = MoverSettings(
-            queue_manager=queue_manager, source=cluster, destination=cluster, topics=settings
+            queue_manager=queue_manager,
+            source=cluster,
+            destination=cluster,
+            topics=topics.settings,
         )
         self._producers = AlternatingProducers(
             Transactional(
@@ -98,39 +121,44 @@ class KafkaExportWriter:
             )
         )
         self._open = OpenTransactions(self._mover, topic, export)
+        self._is_one_by_one = topic in topics.one_by_one
+        self._records: Sequence[ExportedRecord] = ()
         self._refusal: tuple[int, KafkaError] | None = None
-        self._written: dict[int, int] = {}
-        """By partition, the offset behind what the transaction that is open has written."""
+        self._written: dict[int, tuple[int, int]] = {}
+        """By partition, where records of the transaction are that is open."""
+        self._unseen: dict[int, tuple[int, int]] = {}
+        """See ExportProgress."""
+        self._looked: dict[int, int] = {}
+        """By partition, the end of what was unseen at the last look."""
+        self._looked_s = time.monotonic()
         self.ends: dict[int, int] = {}
-        self._unseen: set[int] = set()
-        """Partitions of which it is not known that they show what was written."""
 
     def _settings_of(self, transactional_id: str, watch: ProducerWatch) -> dict[str, Any]:
-        return producer_settings(self._mover, transactional_id, watch) | {
+        settings = producer_settings(self._mover, transactional_id, watch) | {
             "client.id": "mqk-export",
             "partitioner": "murmur2_random",  # as Kafka's own client in Java
             "allow.auto.create.topics": False,
             "delivery.report.only.error": False,
             "linger.ms": 0,
+            "message.max.bytes": RECORD_BYTES_MAX,
         }
+        return settings | ({"batch.num.messages": 1} if self._is_one_by_one else {})
+
+    # Taking over.
 
     def resume(self) -> ExportProgress:
         try:
-            TopicAdmin(*self._admin_settings).ensure([progress_spec(self._progress_topic, 1)])
-        except TopicError as error:
-            raise ExportError(str(error)) from error
-        try:
+            self._require_topic()
+            self._topics.admin.ensure([progress_spec(self._progress_topic, 1)])
             self._producers.renew()
-            self._check_topic()
-            progress = self._read_progress()
-            return self._show_all(progress)
-        except (Doubtful, Fenced, KafkaException) as error:
+            return self._show_all(self._read_progress())
+        except (Doubtful, Fenced, KafkaException, TopicError) as error:
             raise self._meaning(error) from error
 
-    def _check_topic(self) -> None:
-        found = self._producer.list_topics(self._topic, ANSWER_S).topics[self._topic]
-        if found.error is not None:
-            raise self._topic_refused(found.error)
+    def _require_topic(self) -> None:
+        """Raise TopicRefusedError if the topic is not there, and TopicError."""
+        if not self._topics.admin.identities([self._topic]):
+            raise self._topic_refused(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
 
     @property
     def _producer(self) -> Producer:
@@ -147,47 +175,112 @@ class KafkaExportWriter:
             last = committed.last(self._progress_topic, PARTITION, KEY)
         return ExportProgress() if last is None else format_exports.decode(last.value() or b"")
 
+    def _show_all(self, progress: ExportProgress) -> ExportProgress:
+        """End what Kafka left open, and write again what it does not show of what is committed."""
+        for _ in range(ROUNDS):
+            if progress.topic not in ("", self._topic):  # the export was altered
+                before = OpenTransactions(self._mover, progress.topic, self._export)
+                self._end_open(before)
+            else:
+                before = self._open
+            self._end_open(self._open)
+            hidden = before.hidden(progress.unseen, progress.number)
+            if not hidden:
+                return progress
+            log.warning(
+                "Kafka did not show records that were committed; they are written again",
+                topic=progress.topic,
+                records=len(hidden),
+            )
+            progress = self._write_again(progress, hidden)
+        raise ExportError(f"topic {progress.topic} does not show what was committed")
+
+    def _end_open(self, transactions: OpenTransactions) -> None:
+        ours = transactions.of_ours()
+        if ours:
+            log.warning(
+                "a transaction that Kafka left open hides what comes behind it",
+                topic=ours[0].topic,
+                partitions=[one.lane for one in ours],
+            )
+            self._abort_in(ours)
+            transactions.await_ended()
+
+    def _abort_in(self, lanes: list[OpenLane]) -> None:
+        """Abort what this producer, of any epoch, has open in partitions."""
+        self._producers.begin()
+        for one in lanes:
+            self._producer.produce(one.topic, b"", None, one.lane, self._producers.report)
+        self._producers.abort()
+
+    def _write_again(self, progress: ExportProgress, hidden: list[Message]) -> ExportProgress:
+        self._written = {}
+        self._producers.begin()
+        for record in hidden:
+            self._producer.produce(
+                progress.topic,
+                record.value(),
+                record.key(),
+                record.partition() or 0,
+                partial(self._delivered, -1),
+                None,
+                record.timestamp()[1],
+                record.headers() or [],
+            )
+        self._producers.write()
+        progress = structs.replace(progress, unseen=dict(self._written))
+        self._end(progress)
+        return progress
+
+    # Writing.
+
     def write(self, records: Sequence[ExportedRecord], progress: ExportProgress) -> None:
-        self._refusal = None
+        self._records, self._refusal = records, None
         self._written = {}
         origin = format_exports.origin_of(self._queue_manager, self._export, progress.number)
         try:
+            if time.monotonic() > self._looked_s + LOOK_S:
+                self._look()
             self._producers.begin()
             for at, record in enumerate(records):
                 self._send(at, record, origin)
-            self._end(progress)
-        except (Doubtful, Fenced, KafkaException, BufferError) as error:
+            # The progress says where they are. For a topic that was deleted librdkafka waits long.
+            self._producers.write(self._require_topic)
+            for partition, (start, end) in self._written.items():
+                start = self._unseen.get(partition, (start, end))[0]
+                self._unseen[partition] = start, end
+            self._end(structs.replace(progress, topic=self._topic, unseen=self._unseen))
+        except (Doubtful, Fenced, KafkaException, BufferError, TopicError) as error:
             raise self._meaning(error) from error
+        self.ends |= {partition: end for partition, (_, end) in self._written.items()}
 
     def _end(self, progress: ExportProgress) -> None:
         """Commit the open transaction with the progress that it makes."""
         self._produce(self._progress_topic, format_exports.encode(progress), KEY)
         self._producers.commit()
-        self.ends |= self._written
-        self._unseen |= self._written.keys()
 
     def _send(self, at: int, record: ExportedRecord, origin: bytes) -> None:
         headers = cast("list[tuple[str, str | bytes | None]]", [*record.headers, (ORIGIN, origin)])
-        report = partial(self._delivered, at)
         try:
             self._producer.produce(
                 self._topic,
                 record.value,
                 record.key,
                 record.partition,
-                report,
+                partial(self._delivered, at),
                 None,
                 record.time_ms,
                 headers,
             )
         except KafkaException as error:
-            self._note_refusal(at, error.args[0])
+            self._note_refusal(at, error_of(error))
             raise
 
     def _delivered(self, at: int, error: KafkaError | None, message: Message) -> None:
         if error is None:
             partition, offset = message.partition() or 0, message.offset() or 0
-            self._written[partition] = offset + 1
+            start, end = self._written.get(partition, (offset, 0))
+            self._written[partition] = min(start, offset), max(end, offset + 1)
             return
         self._note_refusal(at, error)
         self._producers.report(error, message)
@@ -199,82 +292,30 @@ class KafkaExportWriter:
     def _produce(self, topic: str, value: bytes, key: str) -> None:
         self._producer.produce(topic, value, key, PARTITION, self._producers.report)
 
-    # What Kafka never shows.
-
     def check_shown(self) -> None:
         if not self._unseen:
             return
         try:
-            hidden = {one.lane: one for one in self._open.lanes() if one.stable < self._end_of(one)}
-            for one in hidden.values():
-                if self._open.is_first_ours(one):
-                    raise ExportError(
-                        f"Kafka has not ended a transaction in {one.topic}[{one.lane}], and hides "
-                        "what comes behind it"
-                    )
+            self._look()
         except (Doubtful, KafkaException) as error:
             raise self._meaning(error) from error
-        self._unseen &= hidden.keys()
 
-    def _end_of(self, lane: OpenLane) -> int:
-        return self.ends[lane.lane] if lane.lane in self._unseen else 0
-
-    def _show_all(self, progress: ExportProgress) -> ExportProgress:
-        """End what is open in the topic and is ours, and write again what counts of it."""
-        ours = self._open.of_ours()
-        counting = {
-            one.lane: (one.stable, one.end)
-            for one in ours
-            if any(self._counts(record, progress) for record in self._open.records(one))
-        }
-        if counting:
-            rewriting = progress.rewriting | counting
-            progress = msgspec.structs.replace(progress, rewriting=rewriting)
-            self._producers.begin()
-            self._end(progress)
-        if ours:
-            log.warning(
-                "a transaction that Kafka left open hides what comes behind it",
-                topic=self._topic,
-                partitions=[one.lane for one in ours],
-                written_again=sorted(counting),
-            )
-            self._abort_in([one.lane for one in ours])
-        if progress.rewriting:
-            progress = self._write_again(progress)
-        return progress
-
-    def _abort_in(self, partitions: list[int]) -> None:
-        """Abort what this producer, of any epoch, has open in partitions."""
-        self._producers.begin()
-        for partition in partitions:
-            self._producer.produce(self._topic, b"", None, partition, self._producers.report)
-        self._producers.abort()
-
-    def _write_again(self, progress: ExportProgress) -> ExportProgress:
-        self._written = {}
-        self._producers.begin()
-        for partition, (start, end) in sorted(progress.rewriting.items()):
-            for record in self._open.records(OpenLane(self._topic, partition, start, end)):
-                if self._counts(record, progress):
-                    self._producer.produce(
-                        self._topic,
-                        record.value(),
-                        record.key(),
-                        partition,
-                        partial(self._delivered, -1),
-                        None,
-                        record.timestamp()[1],
-                        record.headers() or [],
-                    )
-        progress = msgspec.structs.replace(progress, rewriting={})
-        self._end(progress)
-        return progress
-
-    def _counts(self, record: Message, progress: ExportProgress) -> bool:
-        """Whether the transaction of a record was committed: its number is not behind the last."""
-        number = self._open.number_of(record)
-        return number is not None and number <= progress.number
+    def _look(self) -> None:
+        """Forget what Kafka shows. Raises ExportError if it does not show what it should."""
+        hidden = {one.lane: one for one in self._open.lanes()} if self._unseen else {}
+        for partition, (start, end) in list(self._unseen.items()):
+            lane = hidden.get(partition)
+            if lane is None or lane.stable >= end:
+                del self._unseen[partition]
+                continue
+            self._unseen[partition] = max(start, lane.stable), end
+            if lane.stable < self._looked.get(partition, 0) and self._open.is_first_ours(lane):
+                raise ExportError(
+                    f"Kafka has not ended a transaction in {lane.topic}[{partition}], and hides "
+                    "what comes behind it"
+                )
+        self._looked = {partition: end for partition, (_, end) in self._unseen.items()}
+        self._looked_s = time.monotonic()
 
     def close(self) -> None:
         self._producers.close()
@@ -282,27 +323,53 @@ class KafkaExportWriter:
     # What went wrong.
 
     def _meaning(self, error: Exception) -> ExportError:
+        if isinstance(error, KafkaException | BufferError):
+            error = self._producers.meaning(error, "writing")  # which hears of refusals
         if self._refusal is None:
-            return ExportError(str(error))
+            text = str(error)
+            if FORBIDDEN_NAME in text and self._progress_topic not in text:
+                return self._topic_refused(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+            return ExportError(text)
         at, refusal = self._refusal
         code = refusal.code()
         if code in MISSING | FORBIDDEN:
             return self._topic_refused(refusal)
+        record = self._records[at]
+        if code == KafkaError._UNKNOWN_PARTITION and self._is_there(record.partition):
+            return ExportError(f"partition {record.partition} was added to topic {self._topic}")
+        if code in OF_BATCH and not self._is_one_by_one and _size(record) < BATCH_BYTES:
+            self._topics.one_by_one.add(self._topic)
+            return ExportError(
+                f"topic {self._topic} does not take a batch of records: {describe(refusal)}; they "
+                "are written one by one from now on"
+            )
         return RecordRefusedError(
             f"topic {self._topic} does not take it: {describe(refusal)}",
             at,
             is_too_long=code in TOO_LONG,
         )
 
+    def _is_there(self, partition: int) -> bool:
+        """Whether a topic has a partition, of which the producer may not know."""
+        try:
+            found = self._producer.list_topics(self._topic, ANSWER_S).topics[self._topic]
+        except KafkaException:
+            return True  # it is not known, and the next attempt will know
+        return partition in found.partitions
+
     def _topic_refused(self, error: KafkaError) -> TopicRefusedError:
         if error.code() in MISSING:
             return TopicRefusedError(
-                f"topic {self._topic} does not exist on {self._servers}: create it, or delete the "
-                "export"
+                f"topic {self._topic} does not exist on {self._topics.cluster.bootstrap_servers}: "
+                "create it, or delete the export"
             )
-        if error.code() in FORBIDDEN:
-            return TopicRefusedError(
-                f"the queue manager may not write topic {self._topic}: allow its user of Kafka to "
-                "WRITE and DESCRIBE it"
-            )
-        return TopicRefusedError(f"topic {self._topic}: {describe(error)}")
+        return TopicRefusedError(
+            f"the queue manager may not write topic {self._topic}: allow its user of Kafka to "
+            "WRITE, READ and DESCRIBE it"
+        )
+
+
+def _size(record: ExportedRecord) -> int:
+    """Return about how many bytes a record has."""
+    headers = sum(len(name) + len(value or b"") for name, value in record.headers)
+    return len(record.value or b"") + len(record.key or b"") + headers

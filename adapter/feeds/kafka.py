@@ -28,7 +28,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 )
 
 from adapter.feeds.port import FeedError, FeedTopic, PartitionEnd, PartitionLost, Read
-from adapter.format.feeds import Headers, TopicRecord
+from adapter.feeds.schemas import FeedSchemas, MakeRegistry
+from adapter.format.feeds import TopicRecord
+from adapter.format.record_headers import Headers
 from adapter.ledger import kafka_settings
 from adapter.ledger.failures import describe, error_of
 from adapter.topics.admin import TopicError, admin_client
@@ -52,7 +54,14 @@ log = logging.getLogger("mqk.feeds")
 class KafkaFeedTopics:
     """The topics of a Kafka; see FeedTopics. options: further settings of librdkafka."""
 
-    def __init__(self, bootstrap_servers: str, options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        options: Mapping[str, Any] | None = None,
+        registry: MakeRegistry | None = None,
+    ) -> None:
+        """registry: makes the schema registry of values."""
+        self.decoder = FeedSchemas(registry)
         self._servers = bootstrap_servers
         self._options = dict(options or {})
 
@@ -68,11 +77,16 @@ def group_of(queue_manager: str, feed: str) -> str:
 class KafkaFeedConsumer:
     """Reads one topic; see FeedConsumer."""
 
+    _reader = "the queue manager"
+    _remedy = "create it, or delete the feed"
+    """In its errors: who reads, and what to do about a topic that does not exist."""
+
     def __init__(
         self, bootstrap_servers: str, options: Mapping[str, Any], group: str, topic: str
     ) -> None:
         self._servers = bootstrap_servers
         self._topic = topic
+        self._answer_s = ANSWER_S
         settings = kafka_settings.of_follower(bootstrap_servers, options, group, AHEAD_KBYTES)
         settings["enable.partition.eof"] = True
         try:
@@ -89,7 +103,7 @@ class KafkaFeedConsumer:
     def describe(self) -> FeedTopic:
         with self._asking():
             asked = self._admin.describe_topics(
-                TopicCollection([self._topic]), request_timeout=ANSWER_S
+                TopicCollection([self._topic]), request_timeout=self._answer_s
             )
         found = self._answer(asked[self._topic])
         if not found.partitions or found.topic_id is None:
@@ -162,15 +176,20 @@ class KafkaFeedConsumer:
             raise self._failure(KafkaException(error))
         return None  # of connections, which the client makes again
 
-    def _offsets(self, partitions: Sequence[int], spec: OffsetSpec) -> dict[int, int]:
+    def _offsets(
+        self,
+        partitions: Sequence[int],
+        spec: OffsetSpec,
+        isolation: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    ) -> dict[int, int]:
         if not partitions:
             return {}
         places = {TopicPartition(self._topic, n): spec for n in partitions}
         with self._asking():
             asked = self._admin.list_offsets(
                 places,
-                isolation_level=IsolationLevel.READ_COMMITTED,
-                request_timeout=ANSWER_S,
+                isolation_level=isolation,
+                request_timeout=self._answer_s,
             )
         offsets = {place.partition: self._answer(one).offset for place, one in asked.items()}
         unknown = [n for n, offset in offsets.items() if offset < NO_RECORD]
@@ -185,7 +204,7 @@ class KafkaFeedConsumer:
         the client until a garbage collection.
         """
         try:
-            failure = future.exception(ANSWER_S + SPARE_S)
+            failure = future.exception(self._answer_s + SPARE_S)
         except TimeoutError as error:
             raise FeedError(f"Kafka at {self._servers} does not answer") from error
         if isinstance(failure, KafkaException):
@@ -203,12 +222,11 @@ class KafkaFeedConsumer:
         code = error_of(error).code()
         if code in MISSING:
             return FeedError(
-                f"topic {self._topic} does not exist on {self._servers}: create it, or delete the "
-                "feed"
+                f"topic {self._topic} does not exist on {self._servers}: {self._remedy}"
             )
         if code in FORBIDDEN:
             return FeedError(
-                f"the queue manager may not read topic {self._topic}: allow its user of Kafka to "
+                f"{self._reader} may not read topic {self._topic}: allow its user of Kafka to "
                 "READ and DESCRIBE it"
             )
         return FeedError(f"reading {self._topic} on {self._servers}: {describe(error)}")

@@ -6,14 +6,14 @@ knows no client of Kafka, and no queue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import FedBatch, FeedStart
-from adapter.format.feeds import TopicRecord
+from adapter.format.feeds import DecodedValue, TopicRecord
 
 
 class FeedError(Exception):
@@ -81,8 +81,24 @@ class FeedConsumer(Protocol):
         """Close the connections."""
 
 
+class ValueDecoder(Protocol):
+    """Decodes values of records, for any thread."""
+
+    def prepare(self, records: Iterable[TopicRecord], feed: FeedAttributes) -> None:
+        """Ask for what decode() needs of these; raises FeedError until that is known."""
+
+    def decode(self, record: TopicRecord, feed: FeedAttributes) -> DecodedValue | None:
+        """Decode a value that was prepared; None if it is not to be decoded."""
+
+    def close(self) -> None:
+        """Let go of connections, until they are needed again."""
+
+
 class FeedTopics(Protocol):
-    """The topics of a Kafka."""
+    """The topics of a Kafka, and what decodes the values of their records."""
+
+    @property
+    def decoder(self) -> ValueDecoder: ...
 
     def consumer(self, queue_manager: str, feed: str, topic: str) -> FeedConsumer:
         """Make a reader of a topic; raises FeedError."""
@@ -117,13 +133,13 @@ Deliver = Callable[[Sequence[FeedStart | SizedBatch]], None]
 class FeedFigures(Struct, kw_only=True):
     """Figures of one feed.
 
-    state: "running", "paused", "waiting" (for its queue), "retrying" (Kafka does not let it read),
-    or "stopped" (it needs to be told from where to read); "starting" before the first answer of
-    Kafka. why: what it waits for, or why it has stopped; else "". positions: from where each
-    partition is read next. ends: behind the last committed record of each. lag: how many offsets
-    lie between, all together; records that are no messages count too. records: read since the
-    reading began. held_bytes: of records that were read and wait. failures: attempts to read that
-    failed.
+    state: "running", "paused", "waiting" (for its queue), "retrying" (Kafka does not let it read,
+    or the schema registry does not answer), or "stopped" (it needs to be told from where to read);
+    "starting" before the first answer of Kafka. why: what it waits for, or why it has stopped; else
+    "". queue: or the topic string. positions: from where each partition is read next. ends: behind
+    the last committed record of each. lag: how many offsets lie between, all together; records that
+    are no messages count too. records: read since the reading began. held_bytes: of records that
+    were read and wait. failures: attempts to read that failed.
     """
 
     state: str

@@ -24,6 +24,7 @@ import structlog
 
 from adapter import logs, watched
 from adapter.core.contract.feeds import FedBatch, FedMessage, FeedStart, time_of
+from adapter.core.contract.message import weight
 from adapter.feeds.port import (
     Deliver,
     FeedConsumer,
@@ -53,6 +54,8 @@ SWEEP_S = 5.0
 """How often it is looked for new partitions, and how far away the ends are."""
 PAUSES_S = (0.5, 1.0, 2.0, 5.0, 10.0)
 """After failures in a row. A sweep that succeeds ends the row."""
+UNDECIDED_S = 60.0
+"""So long a consumer waits for the schemas of what it has read, before another one reads it."""
 STOP_S = 30.0
 
 log = structlog.get_logger("mqk.feeds")
@@ -84,7 +87,8 @@ class FeedReader:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._is_read = False
-        self._trouble = self._stopped = ""
+        self._trouble = self._undecided = self._stopped = ""
+        """Why it is not read: of Kafka, of the schemas of its values, until an operator decides."""
         self._records = self._failures = self._in_a_row = 0
 
     def start(self, broke: watched.Ended) -> None:
@@ -118,15 +122,15 @@ class FeedReader:
         ends = dict(self._ends)
         if self._stopped:
             state = "stopped"
-        elif self._trouble:
+        elif self._trouble or self._undecided:
             state = "retrying"
         else:
             state = "running" if self._is_read else "starting"
         return FeedFigures(
             state=state,
-            why=self._stopped or self._trouble,
+            why=self._stopped or self._trouble or self._undecided,
             topic=self.reading.attributes.topic,
-            queue=self.reading.attributes.queue,
+            queue=self.reading.attributes.target,
             positions=positions,
             ends=ends,
             lag=sum(max(0, end - positions.get(n, end)) for n, end in ends.items()),
@@ -246,6 +250,9 @@ class FeedReader:
     def _hand_on(self, consumer: FeedConsumer, found: Sequence[Read]) -> None:
         if not found:
             return
+        self._prepare([one for one in found if isinstance(one, TopicRecord)])
+        if self._stopping.is_set():
+            return
         batches = list(self._batches(found))
         lost = [one.partition for one in found if isinstance(one, PartitionLost)]
         if batches or lost:
@@ -259,6 +266,27 @@ class FeedReader:
             self._waiting.add(one.batch.partition, one.size)
             self._next[one.batch.partition] = one.batch.next
         self._deliver(batches)
+
+    def _prepare(self, records: Sequence[TopicRecord]) -> None:
+        """Wait until it is known how values are decoded."""
+        until_s = time.monotonic() + UNDECIDED_S
+        in_a_row = 0
+        while not self._stopping.is_set():
+            try:
+                self._topics.decoder.prepare(records, self.reading.attributes)
+            except FeedError as error:
+                self._failures += 1
+                self._undecided = str(error)
+                repetitions.warn(
+                    log, "a feed is not read", feed=self.reading.feed, reason=str(error)
+                )
+                if time.monotonic() > until_s:
+                    raise
+                self._stopping.wait(PAUSES_S[min(in_a_row, len(PAUSES_S) - 1)])
+                in_a_row += 1
+            else:
+                self._undecided = ""
+                return
 
     def _batches(self, found: Iterable[Read]) -> Iterable[SizedBatch]:
         """Make batches of what was read, in the order of each partition."""
@@ -282,12 +310,14 @@ class FeedReader:
     ) -> SizedBatch:
         reading = self.reading
         self._records += len(records)
-        made = (message_of(one, reading.attributes) for one in records)
+        feed, decode = reading.attributes, self._topics.decoder.decode
+        made = (message_of(one, feed, decode(one, feed)) for one in records)
         messages: list[FedMessage] = [one for one in made if one is not None]
         batch = FedBatch(
             reading.feed, reading.version, self._topic_id, partition, start, until, messages
         )
-        return SizedBatch(batch, sum(one.size for one in records))
+        grown = sum(weight(one.message) for one in messages) if feed.value == "AVROJSON" else 0
+        return SizedBatch(batch, max(grown, sum(one.size for one in records)))
 
     def _look_at_room(self, consumer: FeedConsumer, partitions: int) -> None:
         most = max(HELD_BYTES_LEAST, HELD_BYTES // max(1, partitions))

@@ -65,6 +65,7 @@ class FeedReaders:
             until_s = time.monotonic() + STOP_S
             for reader in ending:
                 reader.join(max(0.0, until_s - time.monotonic()))
+            self._topics.decoder.close()
 
         return wait
 

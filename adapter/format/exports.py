@@ -17,26 +17,24 @@ import msgspec
 from msgspec import Struct
 
 from adapter.core.attributes.export import ExportAttributes
-from adapter.core.contract.feeds import OFFSET, PARTITION, TOPIC
+from adapter.core.contract.exports import (
+    EXACT_HEADERS,
+    KEY,
+    PARTITION_MAX,
+    TIME_MAX_MS,
+    TO_PARTITION,
+    TO_TIMESTAMP,
+    TOMBSTONE,
+)
 from adapter.core.contract.message import MessageData, Place, Property
-from adapter.format.feeds import KEY, NAMELESS, TIMESTAMP, Headers, fits
+from adapter.format import hops
+from adapter.format.feeds import NAMELESS, RESERVED, fits
+from adapter.format.record_headers import Headers
 from adapter.format.schemas import Codec, UnreadableError
 
-TO_PARTITION, TO_TIMESTAMP = "KafkaToPartition", "KafkaToTimestamp"
-"""Properties by which a program says where a record goes: its partition, and its time in
-milliseconds since 1970."""
-TOMBSTONE = "KafkaTombstone"
-"""A property: true for a record without a value."""
-EXACT_HEADERS = "KafkaHeaders"
-"""A property: all headers as they are to be, in place of those of properties."""
-NOT_HEADERS = frozenset(
-    {KEY, TIMESTAMP, TOPIC, PARTITION, OFFSET, TO_PARTITION, TO_TIMESTAMP, TOMBSTONE, EXACT_HEADERS}
-)
-ORIGIN = "mqk-export"
-"""The header by which an export knows its own records: queue manager, export, and the number of the
-transaction, with spaces between them."""
-PARTITION_MAX = 2**31 - 1
-TIME_MAX_MS = 2**63 - 1
+MARKS = (hops.ORIGIN, hops.HEADER)
+"""Headers that only exports write."""
+NOT_HEADERS = RESERVED.union(MARKS)
 _REPEATED = re.compile(r"(.+)\.([2-9]|[1-9][0-9]+)", re.DOTALL)
 
 _codec = Codec("export")
@@ -48,7 +46,9 @@ class NotARecordError(ValueError):
 
 
 class ExportedRecord(Struct, gc=False):
-    """A record as it is to be written. partition: -1 for that of its key. time_ms: since 1970."""
+    """A record as it is to be written. partition: -1 for that of its key. time_ms: since 1970, and
+    not 0, which librdkafka takes for now.
+    """
 
     value: bytes | None
     key: bytes | None
@@ -61,15 +61,17 @@ class ExportProgress(Struct):
     """Which messages the last transaction of an export wrote.
 
     number: of the transaction; 0: there was none. places: of the messages, on this incarnation of
-    the queue. rewriting: by partition, the offsets between which records of ours are that Kafka
-    never showed, though they are committed.
+    the queue, with those of earlier transactions that may be on it still. topic: that it wrote to.
+    unseen: by partition of this topic, the offsets between which committed records of ours are that
+    Kafka may not show.
     """
 
     number: int = 0
     queue: str = ""
     incarnation: int = 0
     places: frozenset[Place] = frozenset()
-    rewriting: dict[int, tuple[int, int]] = {}
+    topic: str = ""
+    unseen: dict[int, tuple[int, int]] = {}
 
 
 def record_of(message: MessageData, export: ExportAttributes) -> ExportedRecord:
@@ -78,8 +80,9 @@ def record_of(message: MessageData, export: ExportAttributes) -> ExportedRecord:
     return ExportedRecord(
         value=None if properties.get(TOMBSTONE) is True else message.body,
         key=_key_of(message, properties, export.key),
-        headers=_headers_of(properties, export.headers),
-        time_ms=_whole(properties, TO_TIMESTAMP, TIME_MAX_MS, max(message.put_time_ms, 1)),
+        headers=_headers_of(properties, export.headers)
+        + hops.header_of(properties.get(hops.PROPERTY)),
+        time_ms=_whole(properties, TO_TIMESTAMP, TIME_MAX_MS, max(message.put_time_ms, 1), 1),
         partition=_whole(properties, TO_PARTITION, PARTITION_MAX, -1),
     )
 
@@ -100,40 +103,51 @@ def _key_of(message: MessageData, properties: Mapping[str, Property], source: st
     return ident.rstrip(b"\0") or None
 
 
-def _whole(properties: Mapping[str, Property], name: str, most: int, default: int) -> int:
+def _whole(
+    properties: Mapping[str, Property], name: str, most: int, default: int, least: int = 0
+) -> int:
     value = properties.get(name)
     if value is None:
         return default
-    if type(value) is not int or not 0 <= value <= most:
-        raise NotARecordError(f"property {name} is {value!r}, and not a whole number from 0 on")
+    if type(value) is not int or not least <= value <= most:
+        raise NotARecordError(
+            f"property {name} is {value!r}, and not a whole number from {least} on"
+        )
     return value
 
 
 def _headers_of(properties: Mapping[str, Property], wanted: str) -> Headers:
     exact = properties.get(EXACT_HEADERS)
     if exact is not None:
-        return decode_headers(exact)
+        return [one for one in decode_headers(exact) if one[0] not in MARKS]
     if wanted == "NONE" or not properties:
         return []
     names = None if wanted == "ALL" else [part.strip() for part in wanted.split(",")]
     found: Headers = []
+    before: dict[str, str] = {}
     for name, value in properties.items():
         if name in NOT_HEADERS:
             continue
-        header = _header_name(properties, name)
+        before[name] = first = _first_of_name(before, name)
+        header = "" if first == NAMELESS else first
         if names is None or any(fits(header, one) for one in names):
             found.append((header, None if value is None else _bytes_of(value)))
     return found
 
 
-def _header_name(properties: Mapping[str, Property], name: str) -> str:
-    """Return the name of a property's header: that of the first one, for `name.2` and so on."""
+def _first_of_name(before: Mapping[str, str], name: str) -> str:
+    """Return which header a property repeats, as `name.2` repeats `name`; else its own name.
+
+    before: that of each property before it. A header whose name a property with a meaning has is
+    read as `name.2`, without one before it.
+    """
     match = _REPEATED.fullmatch(name)
-    if match is not None and match[1] in properties and match[1] not in NOT_HEADERS:
-        number = int(match[2])
-        if number == 2 or f"{match[1]}.{number - 1}" in properties:
-            name = match[1]
-    return "" if name == NAMELESS else name
+    if match is None:
+        return name
+    first, number = match[1], int(match[2])
+    last = first if number == 2 else f"{first}.{number - 1}"
+    is_repeated = before.get(last) == first or (number == 2 and first in RESERVED)
+    return first if is_repeated else name
 
 
 def _bytes_of(value: Property) -> bytes:
@@ -144,16 +158,11 @@ def _bytes_of(value: Property) -> bytes:
     return str(value).encode()
 
 
-def encode_headers(headers: Headers) -> bytes:
-    """Return the value of the property that says all headers: a MessagePack array of pairs."""
-    return msgspec.msgpack.encode(headers)
-
-
 def decode_headers(value: object) -> Headers:
-    """Read what encode_headers wrote. Raises NotARecordError."""
+    """Read what encode_headers() of core.contract.exports wrote. Raises NotARecordError."""
     try:
         return _headers.decode(value) if isinstance(value, bytes) else _refuse_headers(value)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NotARecordError(f"property {EXACT_HEADERS} is no list of headers: {error}") from error
 
 
@@ -181,9 +190,10 @@ def encode(progress: ExportProgress) -> bytes:
         "queue": progress.queue,
         "incarnation": progress.incarnation,
         "places": [part for place in sorted(progress.places) for part in place],
-        "rewriting": [
+        "topic": progress.topic,
+        "unseen": [
             part
-            for partition, (start, end) in sorted(progress.rewriting.items())
+            for partition, (start, end) in sorted(progress.unseen.items())
             for part in (partition, start, end)
         ],
     }
@@ -198,7 +208,8 @@ def decode(data: bytes) -> ExportProgress:
         value["queue"],
         value["incarnation"],
         frozenset(_triples(value["places"])),
-        {partition: (start, end) for partition, start, end in _triples(value["rewriting"])},
+        value["topic"],
+        {partition: (start, end) for partition, start, end in _triples(value["unseen"])},
     )
 
 

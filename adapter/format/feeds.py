@@ -1,27 +1,60 @@
 """What a record of any topic of Kafka becomes as a message, as its feed says.
 
-The value is the body, untouched. Headers become properties: text where the bytes are UTF-8, else
-bytes; null stays null. Of headers of one name the first has the name as it is, and the others have
-`.2`, `.3` and so on behind it, or the next number that is free. A header without a name is called
-KafkaHeader. This module does not know where a message is put.
+The value is the body, untouched, or what it was decoded to. Its fields and the headers become
+properties. A header is text where its bytes are UTF-8, else bytes; null stays null. Of headers of
+one name the first has the name as it is, and the others have `.2`, `.3` and so on behind it, or the
+next number that is free; so has one that is named as a property with a meaning, such as KafkaKey. A
+header without a name is called KafkaHeader. This module does not know where a message is put.
 """
 
 from __future__ import annotations
 
-import hashlib
+import re
+from functools import lru_cache
+from typing import Any
 
 from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
-from adapter.core.contract.feeds import NOT_A_MESSAGE, OFFSET, PARTITION, TOPIC, FedMessage
-from adapter.core.contract.message import ID_LENGTH, MessageData, Property
+from adapter.core.contract.exports import KEY
+from adapter.core.contract.feeds import (
+    NOT_A_MESSAGE,
+    OFFSET,
+    PARTITION,
+    TOO_MANY_HOPS,
+    TOPIC,
+    FedMessage,
+)
+from adapter.core.contract.message import EXPIRY_UNLIMITED, MessageData, Property
+from adapter.core.model.priority_rules import PriorityRule, parse_rules, priority_of
+from adapter.format import connect_headers, hops
+from adapter.format.record_fields import fields_of
+from adapter.format.record_headers import (
+    Headers,
+    NamedHeaders,
+    ident_of,
+    name_headers,
+    text_of,
+)
 
-TIMESTAMP, KEY = "KafkaTimestamp", "KafkaKey"
-"""Properties: of the record, in milliseconds since 1970; and its key."""
+TIMESTAMP = "KafkaTimestamp"
+"""A property: of the record, in milliseconds since 1970."""
+SCHEMA, WHY = "KafkaSchema", "KafkaReason"
+"""Properties: the number of the schema that the value was decoded with; and, of a dead letter, why
+it could not be."""
 NAMELESS = "KafkaHeader"
+RESERVED = frozenset(
+    {
+        *(KEY, TIMESTAMP, TOPIC, PARTITION, OFFSET, SCHEMA, WHY, hops.PROPERTY),
+        *("KafkaToPartition", "KafkaToTimestamp", "KafkaTombstone", "KafkaHeaders"),
+    }
+)
+"""Properties with a meaning, here or for exports: a header of such a name is read as `name.2`."""
 PERSISTENT = 1
-
-Headers = list[tuple[str, bytes | None]]
+PROPERTIES_MAX = 256
+TENTH_MS = 100
+TENTHS = re.compile(r"-1|[0-9]{1,9}")
+"""What a header says of expiry or delay; -1 is for ever."""
 
 
 class TopicRecord(Struct, gc=False):
@@ -41,35 +74,111 @@ class TopicRecord(Struct, gc=False):
         return len(self.value or b"") + len(self.key or b"") + names + 512
 
 
-def message_of(record: TopicRecord, feed: FeedAttributes) -> FedMessage | None:
+class DecodedValue(Struct, gc=False):
+    """What the value of a record was decoded to, or why it could not be.
+
+    body: of the message, if it is not the value itself.
+    """
+
+    schema_id: int = 0
+    value: Any = None
+    body: bytes | None = None
+    why: str = ""
+
+
+def message_of(
+    record: TopicRecord, feed: FeedAttributes, decoded: DecodedValue | None = None
+) -> FedMessage | None:
     """Return the message of a record; None if the feed leaves the record out."""
     if record.value is None and feed.tombstones == "SKIP":
         return None
     is_dead = record.value is None and feed.tombstones == "DEADLETTER"
     is_dead = is_dead or record.headers is None
     properties = _origin(record, feed.topic) if feed.origin or is_dead else {}
-    message = MessageData(body=record.value or b"", persistence=PERSISTENT, priority=feed.priority)
-    key = record.key
-    if key is not None and (feed.key == "PROPERTY" or is_dead):
-        properties[KEY] = _value_of(key)
-    if key is not None and feed.key == "CORRELID":
-        message.correlation_id = ident_of(key)
-    elif key is not None and feed.key == "GROUPID":
-        message.group_id = ident_of(key)
+    if record.key is not None and (feed.key == "PROPERTY" or is_dead):
+        properties[KEY] = _value_of(record.key)
+    body, why = record.value or b"", ""
+    if decoded is not None:
+        body = body if decoded.body is None else decoded.body
+        why = decoded.why
+        _add_decoded(properties, decoded, feed)
     _add_headers(properties, record.headers or [], feed.headers)
-    message.properties = properties or None
-    return FedMessage(message, record.offset, NOT_A_MESSAGE if is_dead else 0)
+    passed = hops.hops_of(record.headers or [])
+    if passed:
+        properties[hops.PROPERTY] = passed
+    message = MessageData(body=body, persistence=PERSISTENT, properties=properties or None)
+    _describe(message, record, feed)
+    code = NOT_A_MESSAGE if is_dead or why else 0
+    if passed > feed.hops > 0:
+        code = TOO_MANY_HOPS
+    return FedMessage(message, record.offset, code, why)
 
 
-def ident_of(key: bytes) -> bytes:
-    """Return the id of a key: its bytes, filled up with zeros; of a longer one the first 24 bytes
-    of its SHA-256.
+def _add_decoded(
+    properties: dict[str, Property], decoded: DecodedValue, feed: FeedAttributes
+) -> None:
+    if decoded.why:
+        properties[WHY] = decoded.why
+        return
+    if feed.origin:
+        properties[SCHEMA] = decoded.schema_id
+    for name, value in fields_of(decoded.value, feed.fields):
+        if len(properties) > PROPERTIES_MAX:
+            break
+        properties[_free(properties, name)] = value
 
-    >>> ident_of(b"customer-17").rstrip(bytes(1))
-    b'customer-17'
+
+def _describe(message: MessageData, record: TopicRecord, feed: FeedAttributes) -> None:
+    """Set the fields of a message: as all messages of the feed have them, as headers of Kafka
+    Connect say, as headers of the feed's choice say, and as the rules decide, which ask the message
+    as it is then.
     """
-    short = key if len(key) <= ID_LENGTH else hashlib.sha256(key).digest()[:ID_LENGTH]
-    return short.ljust(ID_LENGTH, b"\0")
+    headers = name_headers(record.headers or [])
+    is_of_connect = feed.descriptor == "CONNECT"
+    message.priority = feed.priority
+    message.expiry_ms = TENTH_MS * feed.expiry if feed.expiry > 0 else EXPIRY_UNLIMITED
+    message.delay_ms = TENTH_MS * feed.delay
+    if is_of_connect:
+        connect_headers.describe(message, headers)
+    key = record.key
+    if key is not None and feed.key in ("CORRELID", "GROUPID"):
+        ident = connect_headers.ident_of_key(key) if is_of_connect else ident_of(key)
+        if feed.key == "CORRELID":
+            message.correlation_id = ident
+        else:
+            message.group_id = ident
+    _set_times(message, headers, feed)
+    _set_priority(message, headers, feed)
+
+
+def _set_priority(message: MessageData, headers: NamedHeaders, feed: FeedAttributes) -> None:
+    text = text_of(headers, feed.priority_header)
+    if len(text) == 1 and text in "0123456789":
+        message.priority = int(text)
+    rules = _rules_of(feed.priority_rules)
+    priority = priority_of(rules, message) if rules else None
+    if priority is not None:
+        message.priority = priority
+
+
+def _set_times(message: MessageData, headers: NamedHeaders, feed: FeedAttributes) -> None:
+    """Set expiry and delay. A header without a number, or with one that is too large, says none."""
+    expiry = _tenths(text_of(headers, feed.expiry_header))
+    if expiry is not None:
+        message.expiry_ms = TENTH_MS * expiry if expiry > 0 else EXPIRY_UNLIMITED
+    delay = _tenths(text_of(headers, feed.delay_header))
+    if delay is not None and delay >= 0:
+        message.delay_ms = TENTH_MS * delay
+
+
+def _tenths(text: str) -> int | None:
+    return int(text) if TENTHS.fullmatch(text) else None
+
+
+@lru_cache(maxsize=256)
+def _rules_of(text: str) -> tuple[PriorityRule, ...]:
+    """Parse the rules of a feed; they are kept, as they are asked for with every message."""
+    return parse_rules(text)
 
 
 def _origin(record: TopicRecord, topic: str) -> dict[str, Property]:
@@ -88,6 +197,8 @@ def _add_headers(properties: dict[str, Property], headers: Headers, wanted: str)
         return
     names = [part.strip() for part in wanted.split(",")]
     for name, value in headers:
+        if len(properties) > PROPERTIES_MAX:
+            break  # no queue takes as many: what is still to come changes nothing
         if wanted == "ALL" or any(fits(name, one) for one in names):
             properties[_free(properties, name or NAMELESS)] = (
                 None if value is None else _value_of(value)
@@ -101,7 +212,7 @@ def fits(name: str, wanted: str) -> bool:
 
 def _free(properties: dict[str, Property], name: str) -> str:
     """Return the name that the next header of a name has."""
-    if name not in properties:
+    if name not in properties and name not in RESERVED:
         return name
     number = 2
     while f"{name}.{number}" in properties:

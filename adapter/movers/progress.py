@@ -112,7 +112,7 @@ class Committed:
     def await_mark(self, topic: str, partition: int, mark: bytes) -> None:
         """Wait until a record with this value is visible at the end of a partition."""
         while True:
-            first, end = self._bounds(topic, partition)
+            first, end = self.bounds(topic, partition)
             tail = self.records(topic, partition, max(first, end - TAIL_RECORDS), end)
             if mark in [one.value() for one in tail]:
                 return
@@ -131,7 +131,7 @@ class Committed:
         self, topic: str, partition: int, take: Callable[[Message], T | None]
     ) -> T | None:
         """Return what is taken of the last record of which something is, or None."""
-        first, end = self._bounds(topic, partition)
+        first, end = self.bounds(topic, partition)
         back = TAIL_RECORDS
         start = end
         while start > first:
@@ -145,13 +145,13 @@ class Committed:
 
     def is_untrimmed(self, topic: str, partition: int) -> bool:
         """Whether a partition still begins with its first record."""
-        return self._bounds(topic, partition)[0] == 0
+        return self.bounds(topic, partition)[0] == 0
 
     def is_any(self, topic: str) -> bool:
         """Whether a topic holds a record; one that does not exist holds none."""
         found = self._consumer.list_topics(topic, READ_TIMEOUT_S).topics[topic]
         for partition in found.partitions:
-            for _ in self.records(topic, partition, *self._bounds(topic, partition)):
+            for _ in self.records(topic, partition, *self.bounds(topic, partition)):
                 return True
         return False
 
@@ -163,7 +163,7 @@ class Committed:
         partitions = self._consumer.list_topics(topic, READ_TIMEOUT_S).topics[topic].partitions
         if len(partitions) < least:
             return False
-        return all(self._bounds(topic, one)[1] == 0 for one in partitions)
+        return all(self.bounds(topic, one)[1] == 0 for one in partitions)
 
     def partitions(self, topic: str) -> int:
         """Say how many partitions a topic has; 0 if it does not exist."""
@@ -174,7 +174,8 @@ class Committed:
         """List all topics."""
         return sorted(self._consumer.list_topics(timeout=READ_TIMEOUT_S).topics)
 
-    def _bounds(self, topic: str, partition: int) -> tuple[int, int]:
+    def bounds(self, topic: str, partition: int) -> tuple[int, int]:
+        """Return the offsets of the first record of a partition, and behind the last."""
         self._what = f"{topic}[{partition}]"
         place = TopicPartition(topic, partition)
         bounds = watermarks(self._consumer, place, READ_TIMEOUT_S, self._deadline_s)
@@ -193,9 +194,9 @@ class Committed:
             error = None if message is None else message.error()
             if message is None:
                 continue
-            elif error is None:
+            elif error is None and (message.offset() or 0) < end:
                 yield message
-            elif error.code() != KafkaError._PARTITION_EOF:
+            elif error is not None and error.code() != KafkaError._PARTITION_EOF:
                 raise KafkaException(error)
             elif (message.offset() or 0) >= end:
                 return

@@ -50,6 +50,9 @@ what is known of partitions is forgotten sooner."""
 INIT_TIMEOUT_S = 20.0
 """For ending the transaction that a dead mover left open, with brokers that are failing over."""
 COMMIT_TIMEOUT_S = 20.0
+FLUSHES = 200
+LONG_FLUSHES = 10
+"""Parts of waiting for what is written: it ends after each if a record was refused."""
 ABORT_TIMEOUT_S = 5.0
 DOUBTFUL_AFTER_S = SOCKET_TIMEOUT_MS / 1000 * 0.6
 """A commit that took longer may have been sent twice."""
@@ -57,6 +60,8 @@ DOUBTFUL_AFTER_S = SOCKET_TIMEOUT_MS / 1000 * 0.6
 FENCED_CODES = frozenset(
     {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}
 )
+FAILED_MARK = "TXNERR"
+"""In what librdkafka logs when a transaction can only be aborted: records wait for that."""
 FENCED_MARK = "(_FENCED)"
 """In what librdkafka logs of a fatal transaction error."""
 REFUSED_CODES = frozenset(
@@ -87,11 +92,14 @@ class Trouble:
     def __init__(self) -> None:
         self.text = ""
         self.is_fenced = False
+        self.is_failed = False
+        """Whether the transaction can only be aborted."""
 
     def log(self, _level: int, text: str, *args: object) -> None:
         """Take a line, as a logger does."""
         self.text = text % args if args else text
         self.is_fenced |= FENCED_MARK in self.text
+        self.is_failed |= FAILED_MARK in self.text
 
     def error(self, error: KafkaError) -> None:
         """Take an error that belongs to no request."""
@@ -176,6 +184,7 @@ class AlternatingProducers:
             self.forget_partitions()
         self._call("polling", lambda one: one.poll(0))
         self._troubles[self.turn].text = ""  # nothing of ours was in flight
+        self._troubles[self.turn].is_failed = False
         self._failed = ""
         self._call("beginning a transaction", lambda one: one.begin_transaction())
         self.open = True
@@ -189,16 +198,28 @@ class AlternatingProducers:
         """Abort the open transaction, once its records are written, as definitely."""
         self._end("an abort", "aborting", lambda one: one.abort_transaction(COMMIT_TIMEOUT_S))
 
-    def write(self) -> None:
-        """Wait until all that was produced is written; raises Doubtful or Fenced if it is not."""
-        left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S))
-        if left:
-            raise Doubtful(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
+    def write(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Wait until all that was produced is written; raises Doubtful or Fenced if it is not.
+
+        meanwhile: is called from time to time, if that takes long.
+        """
+        left = 0
+        for number in range(1, FLUSHES + 1):
+            left = self._call("writing", lambda one: one.flush(FLUSH_TIMEOUT_S / FLUSHES))
+            trouble = self._troubles[self.turn]
+            if self._failed or (left and trouble.is_failed):  # what is left is not sent any more
+                why = self._failed or trouble.text
+                if trouble.is_fenced:
+                    raise self.meaning(why, "writing")
+                raise Doubtful(f"writing failed: {why}")
+            if not left:
+                return
+            if number % LONG_FLUSHES == 0:
+                meanwhile()
+        raise Doubtful(f"{left} records were not written in {FLUSH_TIMEOUT_S:g} s")
 
     def _end(self, what: str, doing: str, end: Callable[[Producer], object]) -> None:
         self.write()
-        if self._failed:
-            raise Doubtful(f"writing failed: {self._failed}")
         began_s = time.monotonic()
         self._call(doing, end)
         took_s = time.monotonic() - began_s

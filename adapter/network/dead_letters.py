@@ -9,22 +9,15 @@ from __future__ import annotations
 
 import time
 
-from msgspec import structs
-
 from adapter.channel.channel import Channel
-from adapter.channel.unit import AnyUnit, perform
-from adapter.channel.verbs import close_handles, dead_letter_queue, open_handle, put_request
-from adapter.core.contract import commands as c
-from adapter.core.contract.message import Delivered, MessageData
-from adapter.core.contract.results import PutDone
+from adapter.channel.unit import AnyUnit
+from adapter.core.contract.message import Delivered
 from adapter.core.mq_layouts.dead_letter import as_dead_letter
-from adapter.errors import ConnectionBroken, Error
 from adapter.network.port import NetworkError
+from adapter.own_clients.dead_letters import NoDeadLetterError, put_letter
 
 INVALID = 271
 """MQFB_XMIT_Q_MSG_ERROR."""
-CONFIRMATIONS = 0x3F00
-"""MQRO_COA and MQRO_COD with data: of arrival and delivery, which a dead letter has not."""
 
 
 class NoDestinationError(NetworkError):
@@ -43,46 +36,10 @@ def put_dead_letter(channel: Channel, unit: AnyUnit, queue: str, message: Delive
     Raises NoDestinationError, ConnectionBroken.
     """
     data = message.message
-    wrong = f"message {data.message_id.hex()} on {queue} has no valid MQXQH"
     now_ms = int(time.time() * 1000)
     letter = as_dead_letter(data, channel.queue_manager, queue, INVALID, now_ms)
     try:
         put_letter(channel, unit, letter, now_ms, data.expires_at_ms)
-    except NoDeadLetterQueueError as error:
+    except NoDeadLetterError as error:
+        wrong = f"message {data.message_id.hex()} on {queue} has no valid MQXQH"
         raise NoDestinationError(f"{wrong}, and {error}") from error
-    except ConnectionBroken:
-        raise
-    except Error as error:
-        text = f"{wrong}, and the dead-letter queue does not take it: {error}"
-        raise NoDestinationError(text) from error
-
-
-class NoDeadLetterQueueError(Exception):
-    """The queue manager has no dead-letter queue."""
-
-
-def put_letter(
-    channel: Channel, unit: AnyUnit, letter: MessageData, now_ms: int, expires_at_ms: int
-) -> None:
-    """Put a dead letter, in the unit that got its message. expires_at_ms: of that; 0: never.
-
-    Raises NoDeadLetterQueueError, and Error if the queue does not take it.
-    """
-    name = dead_letter_queue(channel)
-    if not name:
-        raise NoDeadLetterQueueError(
-            f"queue manager {channel.queue_manager} has no dead-letter queue: name one by ALTER "
-            "QMGR DEADQ, or get the message"
-        )
-    letter = structs.replace(
-        letter,
-        report=letter.report & ~CONFIRMATIONS,
-        transmission=None,
-        delay_ms=0,
-        deliver_at_ms=0,
-        expiry_ms=max(expires_at_ms - now_ms, 1) if expires_at_ms else -1,
-    )
-    handle = open_handle(channel, name, c.OUTPUT | c.SET_CONTEXT)
-    request = put_request(handle, [letter], unit, c.SET_CONTEXT)
-    perform(channel, unit, [request], request, PutDone)
-    close_handles(channel, [handle])

@@ -29,29 +29,22 @@ the destination makes the topic. This module must not know how a destination tak
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from itertools import groupby
 
 import structlog
 from msgspec import Struct
 
-from adapter import watched
 from adapter.channel.channel import Channel
-from adapter.channel.handshake import Handshake
-from adapter.channel.link.in_process import InProcessDialer
-from adapter.channel.link.pipe import Accept
 from adapter.channel.requests import Handle, Pending
-from adapter.channel.timeouts import Timeouts
-from adapter.channel.unit import AnyUnit, perform
-from adapter.channel.verbs import get_request, open_handle
+from adapter.channel.unit import AnyUnit
+from adapter.channel.verbs import open_handle
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.message import Delivered
-from adapter.core.contract.results import Descriptions, LowestPlaces, Messages
+from adapter.core.contract.results import LowestPlaces
 from adapter.errors import Error
 from adapter.format import names, transfer
 from adapter.format.transfer import Transfer
@@ -60,12 +53,16 @@ from adapter.network.backlog import AWAY_S, Backlog
 from adapter.network.dead_letters import NoDestinationError, has_destination, put_dead_letter
 from adapter.network.directory import Directory, route_record
 from adapter.network.figures import SenderFigures
+from adapter.own_clients.client import (
+    GET_MESSAGES,
+    Dial,
+    OwnClient,
+    get_messages,
+    incarnation_of,
+)
 
-GET_MESSAGES = 500
-"""At a time, and then what the last unit lacks."""
 APPEND_BYTES = 8 * 1024 * 1024
 """Of units that are appended together, but for the last one: it is a second's work for Kafka."""
-PAUSE_S = 0.05
 PAUSE_S_MAX = 5.0
 """Between attempts, each pause twice as long as the one before."""
 MISSING_S_MAX = 1.0
@@ -78,8 +75,6 @@ MISSING_ATTEMPTS = 5
 """A destination that has just been named makes its topic within the first ones."""
 STEADY_S = 10.0
 """A sender that has worked so long begins with short pauses again."""
-STOP_S = 30.0
-CONNECT_S = 5.0
 APPLICATION = "mqk sender"
 WAITING, SENDING, RETRYING, MISSING, STOPPED = (
     "waiting",
@@ -117,15 +112,9 @@ class SenderParts(Struct, kw_only=True):
     ident: Callable[[], str]
     transport: port.Transport
     directory: Directory
-    dial: Callable[[], Channel]
+    dial: Dial
     next_session: Callable[[], bytes]
     turns: TopicTurns
-
-
-def client_of(loop: asyncio.AbstractEventLoop, accept: Accept, queue_manager: str) -> Channel:
-    """Connect a client within this process; it does not connect again by itself. Raises Error."""
-    shaken = Handshake([InProcessDialer(loop, accept)], queue_manager, APPLICATION)
-    return Channel(shaken, Timeouts(connect_timeout_s=CONNECT_S, reconnect_timeout_s=0.0))
 
 
 class SenderProgress(Struct):
@@ -173,7 +162,7 @@ class SenderSession:
     def run(self) -> None:
         """Send until the channel is closed. Raises Error, NetworkError."""
         self._handle = handle = open_handle(self._channel, self._queue, c.INPUT | c.EXCLUSIVE)
-        self._incarnation = self._inquire()
+        self._incarnation = incarnation_of(self._channel, self._queue)
         self._session = self._parts.next_session()
         self._writer = self._parts.transport.writer()
         try:
@@ -182,17 +171,11 @@ class SenderSession:
         finally:
             self._writer.close()
 
-    def _inquire(self) -> int:
-        request = Pending(c.Inquire(self._queue, system=True))
-        self._channel.ask([request])
-        found = self._channel.result(request, Descriptions).queues
-        return next((one.incarnation for one in found if one.name == self._queue), 0)
-
     def _send_some(self, handle: Handle) -> None:
         """Send the next units, one at least, when there is one."""
         unit = AnyUnit(self._channel, ahead=True)  # a message that waits has not been backed out
         unit.begin()
-        got = self._get(handle, unit, -1, self.limit)
+        got = get_messages(handle, unit, -1, self.limit)
         if not got:
             return  # the channel was closed
         self._set(SENDING)
@@ -205,10 +188,6 @@ class SenderSession:
         self._figures.dead_letters += len(got) - sent
         self._figures.error = ""
         self._set(WAITING)
-
-    def _get(self, handle: Handle, unit: AnyUnit, wait_ms: int, limit: int) -> list[Delivered]:
-        request = get_request(handle, c.Get(0, wait_ms=wait_ms, limit=limit), unit)
-        return perform(self._channel, unit, [request], request, Messages).messages
 
     def _get_rest(self, handle: Handle, unit: AnyUnit, got: list[Delivered]) -> list[Lowest]:
         """Get what the last unit lacks, and no more; return what the queue's lanes still have.
@@ -224,7 +203,7 @@ class SenderSession:
             if left.following != last.unit or not has_destination(last):
                 return left.lanes
             lacks = last.queue_unit_size - last.queue_unit_index - 1
-            more = self._get(handle, unit, 0, min(max(lacks, 1), GET_MESSAGES))
+            more = get_messages(handle, unit, 0, min(max(lacks, 1), GET_MESSAGES))
             if not more:
                 raise port.NetworkError(f"the rest of a unit on {self._queue} was not available")
             got += more
@@ -348,23 +327,6 @@ class SenderSession:
         self._figures.state, self._figures.since_s = state, time.monotonic()
 
 
-class Pauses:
-    """Pauses between attempts, each twice as long as the one before."""
-
-    def __init__(self) -> None:
-        self._next_s = PAUSE_S
-
-    def begin_again(self) -> None:
-        """Let the next pause be the shortest."""
-        self._next_s = PAUSE_S
-
-    def next_s(self, longest_s: float) -> float:
-        """Return how many seconds to wait now."""
-        pause_s = min(self._next_s, longest_s)
-        self._next_s = 2 * pause_s
-        return pause_s
-
-
 class TransmissionSender:
     """Sends from one transmission queue, in a thread of its own, until it is stopped."""
 
@@ -374,39 +336,29 @@ class TransmissionSender:
         self._figures = SenderProgress(since_s=time.monotonic())
         self._backlog = Backlog()
         self._began_s = time.monotonic()
-        self._stopping = threading.Event()
-        self._again = threading.Event()
-        self._channel: Channel | None = None
-        self._lock = threading.Lock()
         self._limit = GET_MESSAGES
         self._longest_s = PAUSE_S_MAX
         """The longest pause, after the last failure."""
         self._alike = 0
         """Failures for the same reason, one after the other."""
-        self._thread = watched.thread(f"sender-{queue}", self._run, self._failed)
+        self._client = OwnClient(f"sender-{queue}", parts.dial, self._run, self._failed)
 
     def stop(self) -> None:
         """Let it end: what it has got and not committed is backed out."""
-        self._stopping.set()
-        self._again.set()
-        with self._lock:
-            channel = self._channel
-        if channel is not None:
-            with suppress(Error):
-                channel.close()
+        self._client.stop()
 
     def join(self) -> None:
         """Wait for its end; bounded."""
-        self._thread.join(STOP_S)
+        self._client.join()
 
     @property
     def is_alive(self) -> bool:
         """Whether its thread runs."""
-        return self._thread.is_alive()
+        return self._client.is_alive
 
     def retry(self) -> None:
         """Pause no longer: something has changed."""
-        self._again.set()
+        self._client.retry()
 
     def look_at_backlog(self) -> None:
         """See what its destination has not received. Blocking. Raises NetworkError."""
@@ -452,36 +404,25 @@ class TransmissionSender:
         self._note(RETRYING, why)
         self._figures.failures += 1
 
-    def _run(self) -> None:
-        pauses = Pauses()
-        while not self._stopping.is_set():
+    def _run(self, client: OwnClient) -> None:
+        while not client.is_stopping():
             began_s = time.monotonic()
             sent = self._figures.messages
             try:
-                self._session()
+                client.connected(self._send)
             except (Error, port.NetworkError) as error:
-                if self._stopping.is_set():
+                if client.is_stopping():
                     break
                 self._take_failure(error)
             if self._figures.messages > sent or time.monotonic() - began_s > STEADY_S:
-                pauses.begin_again()
-            self._again.wait(pauses.next_s(self._longest_s))
-            self._again.clear()
+                client.pauses.begin_again()
+            client.pause(self._longest_s)
         self._note(STOPPED, self._figures.error)
 
-    def _session(self) -> None:
-        channel = self._parts.dial()
-        with self._lock:
-            self._channel = channel
-        try:
-            if not self._stopping.is_set():
-                session = SenderSession(self._parts, self.queue, channel, self._figures)
-                session.limit = self._limit
-                session.run()
-        finally:
-            with self._lock:
-                self._channel = None
-            channel.close()  # backs out what it holds
+    def _send(self, channel: Channel) -> None:
+        session = SenderSession(self._parts, self.queue, channel, self._figures)
+        session.limit = self._limit
+        session.run()
 
     def _take_failure(self, error: Error | port.NetworkError) -> None:
         state = MISSING if isinstance(error, port.TopicMissing) else RETRYING

@@ -113,7 +113,7 @@ class Feeding:
                 state="paused" if feed.state == "PAUSED" else "starting",
                 why="",
                 topic=feed.topic,
-                queue=feed.queue,
+                queue=feed.target,
                 positions=dict(state.offsets),
                 ends={},
                 lag=0,

@@ -1,4 +1,5 @@
-"""A queue manager's exports: an exporter for each one that has messages, as it is defined now.
+"""A queue manager's exports: an exporter for each one that has messages, as it is defined now, and
+for initiation queues.
 
 This module must not know what is written, nor how.
 """
@@ -14,9 +15,9 @@ from msgspec import structs
 
 from adapter import watched
 from adapter.exports.exporter import Export
-from adapter.exports.exporters import Exporter, idle_figures
+from adapter.exports.exporters import APPLICATION, Exporter, idle_figures
 from adapter.exports.port import ExportFigures, ExportTopics
-from adapter.network.sender import client_of
+from adapter.own_clients.client import client_of
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
 
@@ -35,6 +36,8 @@ class ExportService:
         self._topics = topics
         self._owner = owner
         self._exporters: dict[str, Exporter] = {}
+        self._leaving: set[str] = set()
+        """Those that were told to stop."""
         self._ended: dict[str, int] = {}
         """At which look an exporter was found to have ended."""
         self._looks = 0
@@ -71,12 +74,12 @@ class ExportService:
         for export in _exports(term):
             waiting = _depth(term, export)
             exporter = self._exporters.get(export.name)
-            is_known = exporter is not None and exporter.export == export
-            found[export.name] = (
-                exporter.figures(waiting)
-                if exporter is not None and is_known
-                else idle_figures(export, waiting)
-            )
+            if exporter is not None and exporter.export == export:
+                found[export.name] = exporter.figures(waiting)
+            else:
+                found[export.name] = idle_figures(
+                    export, waiting, has_queue=export.attributes.queue in term.qm.queues
+                )
         return found
 
     def _term(self) -> OwnerTerm | None:
@@ -96,13 +99,23 @@ class ExportService:
         exports = {one.name: one for one in _exports(term) if one.attributes.state == "RUNNING"}
         for name, exporter in list(self._exporters.items()):
             if exports.get(name) != exporter.export:
-                exporter.stop()
-                if not exporter.is_alive:
-                    del self._exporters[name]
+                self._end(name, exporter)
         for name, export in exports.items():
             known = self._exporters.get(name)
-            if _depth(term, export) and (known is None or self._is_due(known)):
+            is_needed = export.initiates or _depth(term, export)
+            if is_needed and (known is None or self._is_due(known)):
                 self._start(export)
+
+    def _end(self, name: str, exporter: Exporter) -> None:
+        """Stop an exporter, and forget it when it has ended. Its client is answered on this thread:
+        so another one waits for that.
+        """
+        if not exporter.is_alive:
+            del self._exporters[name]
+            self._leaving.discard(name)
+        elif name not in self._leaving:
+            self._leaving.add(name)
+            asyncio.get_running_loop().run_in_executor(None, exporter.stop)
 
     def _is_due(self, exporter: Exporter) -> bool:
         """Whether an exporter that has ended is to be started again now."""
@@ -116,7 +129,7 @@ class ExportService:
     def _start(self, export: Export) -> None:
         assert self._accept is not None
         loop = asyncio.get_running_loop()
-        dial = partial(client_of, loop, self._accept, self._owner.name)
+        dial = partial(client_of, loop, self._accept, self._owner.name, APPLICATION)
         self._exporters[export.name] = Exporter(export, dial, self._topics)
         self._ended.pop(export.name, None)
 
@@ -124,7 +137,8 @@ class ExportService:
 def _exports(term: OwnerTerm) -> Iterator[Export]:
     """Iterate over the exports as they are now: their attributes may change later."""
     for name, attributes in term.qm.exports.items():
-        yield Export(name, structs.replace(attributes))
+        initiates = attributes.queue in term.qm.initiates
+        yield Export(name, structs.replace(attributes), initiates)
 
 
 def _depth(term: OwnerTerm, export: Export) -> int:

@@ -12,6 +12,7 @@ from adapter.core.contract.object_names import NAME
 from adapter.errors import StartError
 from adapter.exports.kafka import KafkaExportTopics
 from adapter.feeds.kafka import KafkaFeedTopics
+from adapter.feeds.schemas import MakeRegistry
 from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
@@ -141,10 +142,13 @@ class Wired:
         transport = KafkaTransport(settings.bootstrap_servers, settings.options, self._topics)
         return NetworkLink(transport, lambda: transport.identities([ledger])[ledger])
 
-    def topics(self) -> TopicLinks:
-        """Make what reads and writes the topics of feeds and exports."""
+    def topics(self, registry: MakeRegistry | None = None) -> TopicLinks:
+        """Make what reads and writes the topics of feeds and exports.
+
+        registry: makes the schema registry of what feeds read.
+        """
         cluster = KafkaCluster(self._settings.bootstrap_servers, self._settings.options)
-        feeds = KafkaFeedTopics(cluster.bootstrap_servers, cluster.options)
+        feeds = KafkaFeedTopics(cluster.bootstrap_servers, cluster.options, registry)
         return TopicLinks(feeds, KafkaExportTopics(cluster, self._topics))
 
     def movers(self) -> Movers:

@@ -162,6 +162,8 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             movers = wired.movers()
             network = wired.network() if settings.network else None
             storage = wired.storage(movers)
+            registry = OwnSchemas.of(settings.registry, settings.registry_topic, settings.kafka)
+            ends.callback(registry.stop)
             server = Server(
                 settings,
                 wired.ledger(),
@@ -169,12 +171,10 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 movers,
                 storage,
                 network,
-                wired.topics(),
+                wired.topics(registry.make_registry),
             )
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)
-            registry = OwnSchemas.of(settings.registry, settings.registry_topic, settings.kafka)
-            ends.callback(registry.stop)
             http = await _monitor(settings, server, registry, ends)
             host, port = await server.start(
                 settings.host, settings.port, take_over=settings.take_over

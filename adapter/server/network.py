@@ -24,7 +24,8 @@ from adapter.network.directory import Directory, DirectoryEntry, entry_record
 from adapter.network.figures import NetworkFigures
 from adapter.network.port import NetworkError, SentRecord, Transport
 from adapter.network.receiver import NetworkReceiver
-from adapter.network.sender import SenderParts, TopicTurns, TransmissionSender, client_of
+from adapter.network.sender import APPLICATION, SenderParts, TopicTurns, TransmissionSender
+from adapter.own_clients.client import client_of
 from adapter.owner.inbound import Inbound
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
@@ -82,7 +83,7 @@ class Network:
             ident=self._ident,
             transport=self._transport,
             directory=self.directory,
-            dial=partial(client_of, loop, accept, self._owner.name),
+            dial=partial(client_of, loop, accept, self._owner.name, APPLICATION),
             next_session=self._next_session,
             turns=TopicTurns(),
         )

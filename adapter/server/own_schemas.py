@@ -7,6 +7,7 @@ help. It knows registries; it must not know what the schemas are for.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from typing import Self
 
@@ -52,6 +53,14 @@ class OwnSchemas:
             kafka.bootstrap_servers, topic_name, kafka.options, kafka.replication
         )
         return cls(where, embedded)
+
+    @property
+    def make_registry(self) -> Callable[[], SchemaRegistry] | None:
+        """Makes the registry that others may ask; None without one."""
+        if self._where == NO_REGISTRY:
+            return None
+        embedded = self.embedded
+        return (lambda: embedded) if embedded is not None else lambda: RestRegistry(self._where)
 
     def start(self) -> None:
         """Begin."""

@@ -18,17 +18,18 @@ SERVES = "until mqk qmgr status; do sleep 0.3; done"
 class Project:
     """One start of the file, under a name of its own and on free ports; a context manager.
 
-    profiles: of the file's.
+    profiles: of the file's. files: this one, and what is added to it.
     """
 
-    def __init__(self, *profiles: str) -> None:
+    def __init__(self, *profiles: str, files: tuple[Path, ...] = (FILE,)) -> None:
         self.port, self.http_port = free_port(), free_port()
         self._environment = os.environ | {
             "MQK_PORT": str(self.port), "KAFKA_PORT": str(free_port()), "MQK_PASSWORD": PASSWORD,
             "MQK_METRICS_PORT": str(self.http_port),
             "COMPOSE_PROFILES": ",".join(profiles), "MQK_QUEUE_MANAGER": "QM7",
         }  # fmt: skip
-        self._command = [*COMPOSE, "--file", str(FILE), "--project-name", f"mqktest{os.getpid()}"]
+        named = [part for file in files for part in ("--file", str(file))]
+        self._command = [*COMPOSE, *named, "--project-name", f"mqktest{os.getpid()}"]
 
     def do(self, *arguments: str) -> str:
         """Run compose; its output."""

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import adapter
-from adapter import aio, mqi, msmq, testing
+from adapter import aio, kafka, mqi, msmq, testing
 from adapter.aio.work import TaskWork
-from adapter.client import admin, browse, message, work
+from adapter.client import admin, browse, message, producing, work
 from adapter.client.verb import Verb
 from adapter.core.contract import results
 from adapter.errors import Error
@@ -33,6 +33,8 @@ CLASSES: dict[str, type] = {
             adapter.Queue,
             adapter.Subscription,
             adapter.Unit,
+            adapter.KafkaTopic,
+            adapter.KafkaRecord,
             adapter.Message,
             adapter.PutResult,
             adapter.Reconnected,
@@ -49,6 +51,7 @@ CLASSES: dict[str, type] = {
     "adapter.aio.Queue": aio.Queue,
     "adapter.aio.Subscription": aio.Subscription,
     "adapter.aio.Unit": aio.Unit,
+    "adapter.aio.KafkaTopic": aio.KafkaTopic,
     "adapter.aio.Consumer": aio.Consumer,
     "What adapter.aio.Queue.units() yields": TaskWork,
     "What adapter.aio.Queue.browse() yields": aio.BrowsedMessage,
@@ -59,6 +62,8 @@ CLASSES: dict[str, type] = {
     "What open_units() returns": results.UnitStatus,
     "What consumers() returns": results.ConsumerStatus,
     "What objects() returns": results.ObjectDescription,
+    "What export_places() returns": results.ExportPlaces,
+    "adapter.kafka.Table": kafka.Table,
     "adapter.testing.TestQueueManager": testing.TestQueueManager,
     "The clock of a TestQueueManager": testing.AdvancingClock,
     "adapter.testing.AioTestQueueManager": testing.AioTestQueueManager,
@@ -107,6 +112,7 @@ def page(made: str) -> str:
         parts += [f"## adapter.{name}\n", call(name, function)]
     parts.append(f"**`adapter.NO_UNIT`** {said_of_constant()}")
     parts += ["## Arguments of puts\n", *put_fields()]
+    parts += ["## Arguments of produce\n", *record_fields()]
     for title, kind in CLASSES.items():
         parts += of_class(title, kind)
     for name in MODULES:
@@ -129,6 +135,15 @@ def put_fields() -> Iterator[str]:
     )
     for name, kind in message.PutFields.__annotations__.items():
         yield f"- `{name}: {annotation(kind)}`"
+    yield ""
+
+
+def record_fields() -> Iterator[str]:
+    """What every produce takes beside the value and its key."""
+    yield "`produce` takes by name (`**fields`), as `Connection.produce` says:\n"
+    for name, kind in producing.RecordFields.__annotations__.items():
+        text = annotation(kind).replace("Headers", annotation(producing.Headers))
+        yield f"- `{name}: {text}`"
     yield ""
 
 

@@ -8,14 +8,15 @@ import pytest
 
 import adapter
 from adapter import aio
-from adapter.channel.unit import AnyUnit
+from adapter.client.unit import ProducingUnit
 
 PAGE = Path(__file__).parents[2] / "docs" / "asyncio.md"
 INTERNAL = {"belongs_to", "check_open", "commit_among", "perform", "put_later", "settle", "submit"}
 FACES: dict[str, tuple[type, type]] = {
     "qm": (adapter.Connection, aio.Connection),
     "queue": (adapter.Queue, aio.Queue),
-    "unit": (AnyUnit, aio.Unit),
+    "topic": (adapter.KafkaTopic, aio.KafkaTopic),
+    "unit": (ProducingUnit, aio.Unit),
     "subscription": (adapter.Subscription, aio.Subscription),
     "consumer": (adapter.Consumer, aio.Consumer),
 }

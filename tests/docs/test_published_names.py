@@ -19,17 +19,20 @@ NAMES: dict[object, str] = {
     adapter: """NO_UNIT Message connect errors Error QueueNotFound QueueFull GetInhibited
         PutInhibited MessageTooLong NotAuthorized BackedOut InDoubt ConnectionBroken NoReply""",
     adapter.Connection: """define_queue alter_queue delete_queue queues queue_status events
-        alter_queue_manager define_process queue get put unit outcome reply close disconnect""",
+        alter_queue_manager define_process queue get put produce kafka_topic unit outcome reply
+        close disconnect""",
     adapter.Queue: """put put_many put_value get units browse request depth purge inquire
         status set close""",
-    adapter.Unit: "begin commit backout id",
+    adapter.Unit: "begin commit backout id produce",
+    adapter.KafkaTopic: "produce produce_many close",
     adapter.Message: """body message_id correlation_id group_id group_seq last_in_group priority
         persistent backout_count put_time expiry_s reply_to reply_to_queue_manager format
         message_type report feedback properties unit_id unit_index unit_size first_in_unit
         last_in_unit dead_letter decode""",
     adapter.Error(""): "comp reason reason_name object_name",
     aio: "connect Connection Queue Unit",
-    kafka: "topic_name decode inbound_record",
+    kafka: "topic_name decode inbound_record Table",
+    kafka.Table: "sync claim claim_all async_sync async_claim async_claim_all snapshot close",
     mqi: "install TriggerMessage",
     mqi.TriggerMessage: "from_argv",
     trigger_monitor.TriggerMonitor: "run_once run stop",

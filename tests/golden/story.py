@@ -196,6 +196,22 @@ def _feeds(core: Core, client: Client) -> None:
     batch = FedBatch("SHOP", version, "id of a topic", 0, 5, 6, messages)
     core.take(core.give(inputs.Fed(batch)))
     client.do(c.SeekFeed("ELSEWHERE", "LATEST"))
+    mapping: dict[str, Any] = {
+        "priority_header": "urgency",
+        "priority_rules": "9: tier = 'gold'",
+        "expiry": 36_000,
+        "expiry_header": "ttl",
+        "delay": 5,
+        "delay_header": "wait",
+        "descriptor": "CONNECT",
+        "value": "AVROJSON",
+        "fields": "number, customer.tier",
+    }
+    given = {"topic": "shop.orders.avro", "queue": "FED"} | mapping
+    client.do(c.DefineObject("feed", "MAPPED", given))
+    publishing = {"topic": "shop.news", "topic_string": "shop/news"}
+    client.do(c.DefineObject("feed", "NEWS", publishing))
+    client.do(c.AlterObject("feed", "NEWS", {"priority_header": "urgency", "expiry": 10}))
 
 
 def records() -> list[Raw]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adapter.localkafka import LocalKafka
-from benchmarks import activations, cursors, dialogs, objects, peers, verbs, web
+from benchmarks import activations, cursors, dialogs, objects, peers, topics, verbs, web
 from benchmarks.peers import servers
 from benchmarks.peers.variants import Amount
 from benchmarks.results import is_met
@@ -62,3 +62,8 @@ def test_a_queue_manager_that_is_not_installed_is_left_out(
 ) -> None:
     monkeypatch.setattr(servers, "RABBITMQ", tmp_path / "rabbitmq-server")
     assert peers.versions()["RabbitMQ"] == "not installed: apt-get install rabbitmq-server"
+
+
+def test_a_worker_between_topics_is_measured_beside_kafka(kafka: LocalKafka) -> None:
+    rows = topics.measure(kafka.bootstrap_servers, 1, single=5, messages={1: 50, 100: 300})
+    assert all(row.runs for row in rows.values())

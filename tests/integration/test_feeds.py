@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -15,7 +16,10 @@ from adapter.core.contract.feeds import FedBatch, FeedStart
 from adapter.feeds.kafka import KafkaFeedTopics, group_of
 from adapter.feeds.port import FeedReading, SizedBatch
 from adapter.feeds.readers import FeedReaders
-from adapter.localkafka import LocalKafka
+from adapter.localkafka import LocalKafka, free_port
+from adapter.registry.http import RegistryServer
+from adapter.registry.topic import in_memory
+from adapter.registry.values import Values
 from adapter.testing import TestQueueManager
 from mqk_demo.proxy import Proxy
 from tests.support.backlog import until
@@ -26,6 +30,7 @@ RECORDS = 20_000
 PARTITIONS = 6
 KILLS = 5
 CUTS = 5
+ORDER = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
 TRANSACTION = 200
 
 
@@ -262,6 +267,35 @@ def test_a_reader_whose_connections_are_cut_reads_on(kafka: LocalKafka, topic: O
         readers.stop()()
     assert [bodies_of(n) for n in range(2)] == [values, values]
     assert not broke
+
+
+def test_values_are_decoded_by_the_registry_of_the_queue_manager(
+    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+) -> None:
+    """Another registry over HTTP, which is away at first."""
+    topic = OthersTopic(kafka.bootstrap_servers, unique_name("orders"))
+    registry = in_memory()
+    value = Values(registry).encode({"number": 7}, ORDER, "orders-value", register=True)
+    topic.produce(value, b"text")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    name, servers = unique_name("QM"), kafka.bootstrap_servers
+    with ServerProcess(name, servers, tmp_path, registry=url) as server:
+        server.start()
+        with adapter.connect(server.address) as qm:
+            qm.define_queue("ORDERS")
+            given: dict[str, Any] = {"topic": topic.name, "queue": "ORDERS", "refused": "WAIT"}
+            qm.define_object("feed", "F", value="AVROJSON", fields="ALL", **given)
+            found = await_feed(qm, "F", lambda one: one["state"] == "retrying")
+            assert "does not answer" in str(found["why"])
+            assert qm.get("ORDERS") is None
+            with RegistryServer(registry) as running:
+                running.start(port=port)
+                message = qm.get("ORDERS", timeout=WITHIN_S)
+                assert message is not None
+                assert (message.body, message.properties["number"]) == (b'{"number":7}', 7)
+                found = await_feed(qm, "F", lambda one: one["state"] == "waiting")
+                assert "is not Avro in the frame with a schema's number" in str(found["why"])
 
 
 def proxied_port(kafka: LocalKafka) -> int:

@@ -36,7 +36,7 @@ from adapter.core.contract.results import (
 )
 from adapter.core.contract.traits import is_durable, is_one_way
 from adapter.core.mq_layouts import dead_letter, trigger_message
-from tests.scenarios import broker, feeds, msmq, topics
+from tests.scenarios import broker, exports, feeds, msmq, topics
 from tests.scenarios.arrivals import InboundTopic
 from tests.scenarios.beyond import (
     FLAGS,
@@ -577,6 +577,7 @@ COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
     "dis": World._display_objects,
     **(topics.COMMANDS | msmq.COMMANDS | broker.COMMANDS),
     "seek": feeds.seek,
+    "open_topic": exports.open_topic,
 }
 MANAGE: dict[str, Callable[[World, Call], list[str]]] = {
     "advance": World._advance,

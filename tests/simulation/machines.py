@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = 100
 STEPS = 30
-MACHINES = ("hosts", "cursors", "conservation", "dialogs", "activation", "feeds")
+MACHINES = ("hosts", "cursors", "conservation", "dialogs", "activation", "feeds", "exports")
 """Each is the only machine of a module of its own."""
 
 

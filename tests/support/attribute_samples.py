@@ -13,8 +13,12 @@ OF_TOPICS = {
     "WRITTEN": ["results", "c.b_C-1", "y" * 249],
     "BEGIN": ["EARLIEST", "LATEST", "2026-03-01T08:30:00Z"],
     "HEADERS": ["ALL", "NONE", "trace-*, colour", "x" * 4_096],
+    "FIELDS": ["ALL", "NONE", "number, customer.tier", "x" * 4_096],
+    "TOPICSTR": [""],
+    "PRTYSEL": ["", "9: tier = 'it''s (x), Y*'; 1: \"a;b\" > 2", "1: a = '" + "x" * 4_087 + "'"],
 }
-"""Of feeds and exports: not every text can be one of these."""
+"""Of feeds and exports: not every text can be one of these. A feed has no topic string beside its
+queue."""
 TOPIC_OF_EXPORT = 900_203
 OWN_NUMBERS = range(900_100, 900_220)
 
@@ -40,9 +44,10 @@ def samples(row: AttributeRow) -> list[Any]:
 
 
 def needed(kind: str) -> dict[str, Any]:
-    """Return what an object of a kind cannot be defined without."""
+    """Return what an object of a kind cannot be defined without, whatever else it has."""
     topics = {"feed": "orders", "export": "results"}
-    return {"topic": topics[kind], "queue": "Q"} if kind in topics else {}
+    found = {"topic": topics[kind], "queue": "Q"} if kind in topics else {}
+    return found | {"value": "AVRO"} if kind == "feed" else found
 
 
 def given_rows(table: dict[str, AttributeRow]) -> Iterator[AttributeRow]:

@@ -5,8 +5,12 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
+from adapter.errors import RegistryNotAvailable
 from adapter.feeds.port import FeedError, FeedTopic, PartitionEnd, PartitionLost, Read
+from adapter.feeds.schemas import FeedSchemas
 from adapter.format.feeds import TopicRecord
+from adapter.registry import topic
+from adapter.registry.port import SchemaRegistry
 
 READ_RECORDS = 100
 
@@ -22,15 +26,26 @@ class MemoryTopic:
 
 
 class MemoryTopics:
-    """A FeedTopics in memory. failure: what every call raises. shown: positions by feed."""
+    """A FeedTopics in memory. failure: what every call raises. shown: positions by feed.
+
+    registry: of values' schemas. registry_failure: why it does not answer, if so.
+    """
 
     def __init__(self) -> None:
+        self.decoder = FeedSchemas(self._ask_registry)
+        self.registry = topic.in_memory()
+        self.registry_failure = ""
         self.changed = threading.Condition()
         self.topics: dict[str, MemoryTopic] = {}
         self.failure = ""
         self.shown: dict[str, dict[int, int]] = {}
         self.consumers: list[MemoryConsumer] = []
         self._idents = itertools.count(1)
+
+    def _ask_registry(self) -> SchemaRegistry:
+        if self.registry_failure:
+            raise RegistryNotAvailable(self.registry_failure)
+        return self.registry
 
     def create(self, name: str, partitions: int = 1) -> None:
         """Make a topic, in the place of one of its name."""

@@ -16,6 +16,7 @@ from adapter.core.attributes.queue import (
 )
 from adapter.core.attributes.table import (
     NAME_LENGTH_MAX,
+    TOPIC_STRING_LENGTH_MAX,
     Attribute,
     Dated,
     DefaultPersistence,
@@ -30,7 +31,6 @@ from adapter.core.attributes.table import (
 )
 
 NAMES_MAX = 256
-TOPIC_STRING_LENGTH_MAX = 10_240  # MQ_TOPIC_STR_LENGTH
 USER_DATA_LENGTH_MAX = 10_240  # MQ_USER_DATA_LENGTH
 SELECTOR_LENGTH_MAX = 10_240  # MQ_SELECTOR_LENGTH
 SUBSCRIPTION = "subscription"

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 NAME_LENGTH_MAX = 48  # MQ_Q_NAME_LENGTH
+TOPIC_STRING_LENGTH_MAX = 10_240  # MQ_TOPIC_STR_LENGTH
 OWN_NUMBERS = 1900
 """Of attributes that MQ does not have, the first: MQIA_LAST is 2000, MQ uses a few hundred."""
 DEPTH_MAX = 999_999_999

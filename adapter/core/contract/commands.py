@@ -500,6 +500,12 @@ class SeekFeed(Struct, array_like=True, tag=49):
     to: str
 
 
+class AskExports(Struct, array_like=True, tag=50):
+    """Ask for the exports of a topic, and how far each has come. The answer is true for good."""
+
+    topic: str
+
+
 Command = (
     SessionOpen
     | SessionResume
@@ -539,6 +545,7 @@ Command = (
     | DeleteConsumer
     | AskLowest
     | SeekFeed
+    | AskExports
     | msmq.MsmqOpen
     | msmq.MsmqSend
     | msmq.MsmqReceive

@@ -14,7 +14,10 @@ from adapter.core.contract.message import MessageData
 TOPIC, PARTITION, OFFSET = "KafkaTopic", "KafkaPartition", "KafkaOffset"
 """Properties that say where a message was read."""
 NOT_A_MESSAGE = 2110
-"""MQRC_FORMAT_ERROR: the record has no value, or headers that are not valid."""
+"""MQRC_FORMAT_ERROR: the record has no value, a value that cannot be decoded, or headers that are
+not valid."""
+TOO_MANY_HOPS = 282
+"""MQFB_MAX_ACTIVITIES: the record has gone through more exports than its feed allows."""
 
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?Z")
 _DAYS_BEFORE = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
@@ -22,11 +25,16 @@ _DAY_MS = 86_400_000
 
 
 class FedMessage(Struct, gc=False):
-    """A message of a record. code: 0, or why it is to be a dead letter (MQRC)."""
+    """A message of a record.
+
+    code: 0, or why it is to be a dead letter (MQRC). why: says what is wrong with the record, if
+    the feed may also wait for it.
+    """
 
     message: MessageData
     offset: int
     code: int = 0
+    why: str = ""
 
 
 class FedBatch(Struct):

@@ -40,11 +40,13 @@ _NAME = re.compile(r'[^\\;+,"\x00-\x1f]+')
 
 class FormatName(Struct, frozen=True):
     """What a name means. computer: in the case of the name; queue: the key of the queue there, in
-    lower case: private$\\name, perhaps with ;journal or ;subqueue.
+    lower case: private$\\name, perhaps with ;journal or ;subqueue. of_mq: the queue of MQ that it
+    means if MSMQ has none: of a name without private$, in its case.
     """
 
     computer: str
     queue: str
+    of_mq: str = ""
 
     @property
     def base(self) -> str:
@@ -59,7 +61,7 @@ class FormatName(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The format name."""
-        return f"DIRECT=OS:{self.computer}\\{self.queue}"
+        return f"DIRECT=OS:{self.computer}\\{self.of_mq or self.queue}"
 
 
 def same_computer(one: str, other: str) -> bool:
@@ -97,7 +99,9 @@ def parse(text: str, computer: str) -> FormatName:
     host, slash, path = name.partition("\\")
     if not slash or not is_computer(host):
         raise _illegal(text, "a name is COMPUTER\\private$\\NAME, or .\\private$\\NAME")
-    return FormatName(computer if host == "." else host, _key(text, path.lower()))
+    key = _key(text, path.lower())
+    of_mq = path if set(path).isdisjoint("\\;$") else ""
+    return FormatName(computer if host == "." else host, key, of_mq)
 
 
 def _key(text: str, path: str) -> str:

@@ -328,6 +328,26 @@ class LowestPlaces(Struct, array_like=True, tag=16):
     following: bytes = b""
 
 
+class ExportPlaces(Struct, array_like=True):
+    """How far an export has come. lowest: what the lanes of its queue still have; ends: the places
+    of what is put there next, n being 0 if the queue has no message that is not persistent. Both
+    are empty if there is no queue of this name.
+    """
+
+    name: str
+    queue: str
+    incarnation: int
+    is_paused: bool
+    lowest: list[Lowest]
+    ends: list[Lowest]
+
+
+class Exported(Struct, array_like=True, tag=17):
+    """The exports of one topic, by name."""
+
+    exports: list[ExportPlaces]
+
+
 class ComputerFound(Struct, array_like=True, tag=40, gc=False):
     """Where the queues of a computer of MSMQ are read.
 
@@ -361,5 +381,6 @@ Result = (
     | Batches
     | Consumers
     | LowestPlaces
+    | Exported
     | ComputerFound
 )

@@ -131,6 +131,7 @@ TRAITS: Final[dict[type, Trait]] = {
     c.AskConsumers: QUESTION,
     c.DeleteConsumer: _administrative("delete consumer", "{queue}/{consumer}"),
     c.AskLowest: QUESTION,
+    c.AskExports: QUESTION,
     c.SeekFeed: _administrative("seek feed", "{feed}"),
     m.MsmqOpen: OPENING,
     m.MsmqSend: Trait(OUTSIDE_UNITS, PUT, in_unit=True, content=Content.MESSAGE),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapter.cli import config
-from adapter.server.metrics import FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS
+from adapter.server.metrics import EXPORTS, FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS
 from adapter.setting_rows import SETTINGS
 from tests.unit.cli.conftest import Mqk, Said
 
@@ -139,7 +139,7 @@ def test_the_dashboard_asks_for_metrics_that_there_are(mqk: Mqk) -> None:
     dashboard = json.loads(mqk("config", "dashboard").out)
     known = {
         one.name
-        for table in (FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS)
+        for table in (EXPORTS, FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS)
         for one in table.values()
     }
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
@@ -156,7 +156,7 @@ def test_alerts_ask_for_metrics_that_there_are(mqk: Mqk) -> None:
     assert said.status == 0
     known = {
         one.name
-        for table in (FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS)
+        for table in (EXPORTS, FEEDS, FIGURES, MOVERS, QUEUES, RECEIVER, SENDERS)
         for one in table.values()
     }
     known |= {"mqk_owner_state"}

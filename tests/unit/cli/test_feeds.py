@@ -69,3 +69,33 @@ def test_what_is_no_feed_is_refused(at: Mqk) -> None:
     said = at("feed", "define", "F", "mq.QM1.ledger", "Q")
     assert said.status == 1
     assert "topic mq.QM1.ledger is one that queue managers write" in said.err
+
+
+def test_a_feed_may_publish(at: Mqk, manager: TestQueueManager) -> None:
+    assert at("feed", "define", "F", "orders", "--topic-string", "shop/orders").status == 0
+    (row,) = [line for line in at("feed", "show").out.splitlines() if line.startswith("F ")]
+    assert row.split()[:3] == ["F", "orders", "shop/orders"]
+    assert at("feed", "define", "F", "orders", "Q", "--replace").status == 0
+    said = at("feed", "define", "F", "orders", "Q", "--topic-string", "a", "--replace")
+    assert said.status == 1
+    assert "a feed has a queue or a topic_string, not both" in said.err
+    assert "a feed has a queue or a topic_string" in at("feed", "define", "G", "orders").err
+    manager.mqsc("ALTER FEED(F) QUEUE(' ') TOPICSTR('it''s a/b')")
+    assert "TOPICSTR(it's a/b)" in manager.mqsc("DISPLAY FEED(F) TOPICSTR QUEUE")
+    dumped = manager.mqsc("DISPLAY FEED(F) ALL")
+    assert "QUEUE( )" in dumped or "QUEUE()" in dumped
+
+
+def test_every_attribute_has_an_option(at: Mqk, manager: TestQueueManager) -> None:
+    given = {
+        "priority_header": "urgency", "priority_rules": "9: tier = 'gold'", "expiry": 25,
+        "expiry_header": "ttl", "delay": 5, "delay_header": "wait", "descriptor": "CONNECT",
+        "value": "AVRO", "fields": "number, customer.tier",
+    }  # fmt: skip
+    options = [
+        part for name, one in given.items() for part in (f"--{name.replace('_', '-')}", str(one))
+    ]
+    assert at("feed", "define", "F", "orders", "Q", *options).status == 0
+    with manager.connect() as qm:
+        (one,) = qm.objects("feed")
+    assert {name: one.attributes[name] for name in given} == given

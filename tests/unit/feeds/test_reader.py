@@ -2,14 +2,16 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from adapter.core.attributes.feed import FeedAttributes
-from adapter.core.contract.feeds import FedBatch, FeedStart
+from adapter.core.contract.feeds import NOT_A_MESSAGE, FedBatch, FeedStart
 from adapter.feeds import reader as module
 from adapter.feeds.port import FeedReading, SizedBatch
 from adapter.feeds.reader import FeedReader
+from adapter.registry.values import Values
 from tests.support.backlog import until
 from tests.support.feed_topics import MemoryTopics
 
@@ -33,14 +35,10 @@ class Reading:
         offsets: dict[int, int] | None = None,
         topic_id: str = "",
         begin: str = "EARLIEST",
-        tombstones: str = "SKIP",
+        **attributes: Any,
     ) -> FeedReader:
         """Begin to read."""
-        feed = FeedAttributes(
-            topic="orders",
-            queue="Q",
-            tombstones=tombstones,  # type: ignore[arg-type]  # one of them
-        )
+        feed = FeedAttributes(topic="orders", queue="Q", **attributes)
         reading = FeedReading("F", 3, feed, begin, topic_id, offsets or {})
         self.reader = FeedReader("QM1", reading, self.topics, self._deliver)
         self.reader.start(self.broke.append)
@@ -292,3 +290,64 @@ def test_positions_are_shown_and_the_lag_is_known(at: Reading) -> None:
     until(lambda: reader.figures({0: 1}).ends == {0: 3})
     found = reader.figures({0: 1})
     assert (found.lag, found.records, found.topic, found.queue) == (2, 3, "orders", "Q")
+
+
+ORDER = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
+
+
+def encode(topics: MemoryTopics, number: int) -> bytes:
+    """Write an order, in the frame that names its schema."""
+    values = Values(topics.registry)
+    return values.encode({"number": number}, ORDER, "orders-value", register=True)
+
+
+def test_values_are_decoded(at: Reading) -> None:
+    at.topics.append("orders", encode(at.topics, 7), b"text", None, encode(at.topics, 8))
+    at.start(value="AVROJSON", fields="number", tombstones="EMPTY")
+    assert at.await_bodies(4) == [b'{"number":7}', b"text", b"", b'{"number":8}']
+    (batch,) = at.batches
+    properties = [one.message.properties or {} for one in batch.messages]
+    assert [one.get("number") for one in properties] == [7, None, None, 8]
+    assert properties[0]["KafkaSchema"] == 1
+    assert [one.code for one in batch.messages] == [0, NOT_A_MESSAGE, 0, 0]
+    assert "it begins with 74657874" in batch.messages[1].why
+    assert properties[1]["KafkaReason"] == batch.messages[1].why
+
+
+def test_nothing_is_handed_on_while_the_registry_does_not_answer(
+    at: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PAUSES_S", (0.01,))
+    monkeypatch.setattr(module, "UNDECIDED_S", 0.05)
+    at.topics.registry_failure = "the registry does not answer"
+    at.topics.append("orders", encode(at.topics, 7), encode(at.topics, 8))
+    reader = at.start(value="AVRO")
+    until(lambda: reader.figures({}).failures > 20)
+    assert (at.state, at.why) == ("retrying", "the registry does not answer")
+    assert len(at.topics.consumers) > 1, "another consumer reads after a time"
+    assert not at.batches
+    at.topics.registry_failure = ""
+    at.await_bodies(2)
+    until(lambda: at.state == "running")
+    assert [(one.start, one.next) for one in at.batches] == [(0, 2)]
+
+
+def test_a_reader_that_waits_for_the_registry_can_be_stopped(at: Reading) -> None:
+    at.topics.registry_failure = "the registry does not answer"
+    at.topics.append("orders", encode(at.topics, 7))
+    reader = at.start(value="AVRO")
+    until(lambda: at.state == "retrying")
+    reader.tell_to_stop()
+    reader.join(WITHIN_S)
+    assert not reader.is_alive
+    assert not at.batches
+
+
+def test_what_a_value_has_grown_to_counts(at: Reading) -> None:
+    schema = {"type": "record", "name": "R", "fields": [{"name": "n" * 5_000, "type": "null"}]}
+    values = Values(at.topics.registry)
+    value = values.encode({"n" * 5_000: None}, schema, "orders-value", register=True)
+    at.topics.append("orders", value)
+    at.start(value="AVROJSON")
+    assert len(at.await_bodies(1)[0]) > 5_000
+    assert at.sizes[0] > 5_000

@@ -8,7 +8,8 @@ import pytest
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import NOT_A_MESSAGE, FedMessage
 from adapter.core.contract.message import MessageData
-from adapter.format.feeds import Headers, TopicRecord, ident_of, message_of
+from adapter.format.feeds import PROPERTIES_MAX, DecodedValue, TopicRecord, message_of
+from adapter.format.record_headers import Headers
 
 ORIGIN = {"KafkaTopic": "orders", "KafkaPartition": 3, "KafkaOffset": 17, "KafkaTimestamp": 5}
 
@@ -50,6 +51,75 @@ def test_priority(given: dict[str, int], priority: int) -> None:
     assert message(**given).priority == priority
 
 
+@pytest.mark.parametrize(
+    ("value", "priority"),
+    [
+        *((b"%d" % digit, digit) for digit in range(10)),
+        (b" 7 ", 7),
+        *((value, 4) for value in (b"", b"10", b"-1", b"07", b"high", b"\xff", b"\x00\x07", None)),
+        ("\u0669".encode(), 4),
+        (b"9" * 100_000, 4),
+    ],
+)
+def test_a_header_says_the_priority(value: bytes | None, priority: int) -> None:
+    headers: Headers = [("x", b"1"), ("urgency", value), ("urgency", b"2")]
+    given: dict[str, Any] = {"priority": 4, "priority_header": "urgency"}
+    assert message(None, b"", headers, **given).priority == priority
+    assert message(None, b"", headers, headers="NONE", **given).priority == priority
+
+
+def test_a_header_that_is_missing_says_no_priority() -> None:
+    assert message(None, b"", [("x", b"1")], priority_header="urgency").priority == -1
+    assert message(None, b"", [("", b"1")], priority=2).priority == 2
+
+
+def test_rules_say_the_priority_before_a_header_does() -> None:
+    rules = "9: tier = 'gold' AND KafkaPartition = 3; 0: KafkaKey = 'batch'"
+    given: dict[str, Any] = {"priority": 4, "priority_header": "p", "priority_rules": rules}
+    assert message(None, b"", [("tier", b"gold"), ("p", b"2")], **given).priority == 9
+    assert message(b"batch", b"", [("tier", b"tin"), ("p", b"2")], **given).priority == 0
+    assert message(b"k", b"", [("p", b"2")], **given).priority == 2
+    assert message(b"k", b"", [], **given).priority == 4
+    assert message(b"batch", b"", [("tier", b"gold")], origin=False, **given).priority == 0
+    given["priority_rules"] = "5: Root.MQMD.Priority = 2"
+    assert message(b"k", b"", [("p", b"2")], **given).priority == 5
+
+
+@pytest.mark.parametrize(
+    ("value", "tenths"),
+    [
+        (b"1", 1),
+        (b" 25 ", 25),
+        (b"999999999", 999_999_999),
+        (b"007", 7),
+        *(
+            (value, 30)
+            for value in (b"", b"1000000000", b"-2", b"+1", b"1.5", b"1e3", b"10s", None)
+        ),
+        *((value, 30) for value in (b"\xff", b"\x00\x00\x00\x07", b"9" * 100_000)),
+        ("\u0661".encode(), 30),
+    ],
+)
+def test_a_header_says_expiry_or_delay(value: bytes | None, tenths: int) -> None:
+    headers: Headers = [("ttl", value)]
+    found = message(None, b"", headers, expiry=30, expiry_header="ttl", headers="NONE")
+    assert (found.expiry_ms, found.delay_ms) == (100 * tenths, 0)
+    found = message(None, b"", headers, delay=30, delay_header="ttl")
+    assert (found.expiry_ms, found.delay_ms) == (-1, 100 * tenths)
+
+
+def test_expiry_and_delay_of_all_messages() -> None:
+    for expiry, found_ms in ((-1, -1), (0, -1), (5, 500)):
+        assert message(expiry=expiry).expiry_ms == found_ms
+    assert message(delay=7).delay_ms == 700
+    for value in (b"0", b"-1"):
+        found = message(None, b"", [("h", value)], expiry=5, expiry_header="h")
+        assert found.expiry_ms == -1, "it lives for ever, whatever the feed says of others"
+    found = message(None, b"", [("h", b"0")], delay=5, delay_header="h")
+    assert found.delay_ms == 0
+    assert message(None, b"", [("h", b"-1")], delay=5, delay_header="h").delay_ms == 500
+
+
 def test_the_origin_is_in_properties() -> None:
     assert message().properties == ORIGIN
     assert message(origin=False).properties is None
@@ -73,9 +143,38 @@ def test_a_key_becomes_an_id() -> None:
         assert getattr(message(None, key=of), name) == b""
         assert getattr(message(long, key=of), name) == hashlib.sha256(long).digest()[:24]
         assert message(b"k", key=of).properties == ORIGIN
-    assert ident_of(b"x" * 24) == b"x" * 24
     none = message(b"k", key="NONE")
     assert (none.correlation_id, none.group_id, none.properties) == (b"", b"", ORIGIN)
+
+
+def test_headers_of_kafka_connect_say_fields_if_the_feed_says_so() -> None:
+    ident = bytes(range(1, 25))
+    headers: Headers = [
+        ("JMS_IBM_MQMD_Priority", b"7"),
+        ("JMS_IBM_MQMD_Expiry", b"-1"),
+        ("JMS_IBM_MQMD_CorrelId", b"ID:" + ident.hex().encode()),
+        ("urgency", b"2"),
+    ]
+    given: dict[str, Any] = {"descriptor": "CONNECT", "headers": "NONE", "priority": 1, "expiry": 5}
+    found = message(b"k", b"", headers, **given)
+    assert (found.priority, found.expiry_ms, found.correlation_id) == (7, -1, ident)
+    found = message(b"k", b"", headers, priority_header="urgency", key="CORRELID", **given)
+    assert (found.priority, found.correlation_id) == (2, b"k" + bytes(23)), "the key is named"
+    found = message(ident.hex().encode(), b"", headers, key="GROUPID", **given)
+    assert found.group_id == ident
+    found = message(None, b"", headers, key="CORRELID", **given)
+    assert found.correlation_id == ident, "there is no key"
+    found = message(b"k", b"", headers, priority=1, expiry=5)
+    assert (found.priority, found.expiry_ms, found.correlation_id) == (1, 500, b"")
+    assert found.properties is not None
+    assert found.properties["JMS_IBM_MQMD_Priority"] == "7"
+
+
+def test_more_headers_than_any_queue_takes_cost_no_more() -> None:
+    headers: Headers = [("same", b"")] * 200_000
+    found = properties(headers)
+    assert found is not None
+    assert len(found) == PROPERTIES_MAX + 1
 
 
 def test_headers_become_properties() -> None:
@@ -126,3 +225,39 @@ def test_a_record_whose_headers_are_not_valid_is_dead() -> None:
 def test_the_size_of_a_record_counts_all_of_it() -> None:
     record = TopicRecord(0, 0, b"k" * 100, b"v" * 1000, [("h" * 10, b"x" * 10)], 0)
     assert 1120 < record.size < 2000
+
+
+def test_a_decoded_value() -> None:
+    record = TopicRecord(3, 17, b"k", b"value", [("number", b"header"), ("x", b"1")], 5)
+    value = {"number": 7, "KafkaOffset": "hides nothing", "in": {"x": 1.5}, "list": [1]}
+    feed = FeedAttributes(topic="orders", queue="Q", value="AVRO", fields="ALL")
+    found = message_of(record, feed, DecodedValue(9, value))
+    assert found is not None
+    assert (found.message.body, found.code, found.why) == (b"value", 0, "")
+    assert found.message.properties == ORIGIN | {
+        "KafkaKey": "k", "KafkaSchema": 9, "KafkaOffset.2": "hides nothing", "number": 7,
+        "in.x": 1.5, "number.2": "header", "x": "1",
+    }  # fmt: skip
+    feed.origin, feed.fields, feed.headers = False, "in.x", "NONE"
+    feed.priority_rules = "7: in.x = 1.5"
+    found = message_of(record, feed, DecodedValue(9, value, b"{}"))
+    assert found is not None
+    assert found.message.properties == {"KafkaKey": "k", "in.x": 1.5}
+    assert (found.message.body, found.message.priority) == (b"{}", 7)
+
+
+def test_a_value_that_cannot_be_decoded() -> None:
+    record = TopicRecord(3, 17, b"k", b"value", [], 5)
+    feed = FeedAttributes(topic="orders", queue="Q", value="AVROJSON", fields="ALL")
+    found = message_of(record, feed, DecodedValue(why="it is damaged"))
+    assert found is not None
+    assert (found.message.body, found.code, found.why) == (b"value", NOT_A_MESSAGE, "it is damaged")
+    assert found.message.properties == ORIGIN | {"KafkaKey": "k", "KafkaReason": "it is damaged"}
+
+
+def test_more_fields_than_any_queue_takes() -> None:
+    feed = FeedAttributes(topic="orders", queue="Q", value="AVRO", fields="ALL")
+    value = {str(number): number for number in range(100_000)}
+    found = message_of(TopicRecord(3, 17, None, b"", []), feed, DecodedValue(9, value))
+    assert found is not None
+    assert len(found.message.properties or {}) == PROPERTIES_MAX + 1

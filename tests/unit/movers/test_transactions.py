@@ -1,17 +1,19 @@
 """When a commit counts as definite, and what an error means; with producers that do as told."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from adapter.movers import transactions
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.transactions import (
     DOUBTFUL_AFTER_S,
+    FLUSHES,
     FORGET_S,
+    LONG_FLUSHES,
     AlternatingProducers,
     of_mover,
 )
@@ -24,11 +26,22 @@ SETTINGS = MoverSettings(
     topics=TopicSettings.for_brokers(1),
 )
 LINE = ("%s [%s] %s", "FAIL", "rdkafka#producer-1", "[thrd:1]: Disconnected")
+FAILED_LINE = ("%s [%s] %s", "TXNERR", "rdkafka#producer-1", "Failed to add results [0]")
 FATAL_LINE = ("%s [%s] %s", "TXNERR", "rdkafka#producer-1", "Fatal transaction error (_FENCED)")
 
 
 def nothing() -> None:
     """What happens at a step unless the test says otherwise."""
+
+
+class FakeRecord:
+    """What a delivery report is about."""
+
+    def topic(self) -> str:
+        return "A"
+
+    def partition(self) -> int:
+        return 3
 
 
 class FakeProducer:
@@ -200,6 +213,49 @@ def test_records_that_are_not_written_in_time_are_not_committed(bench: Bench) ->
     with pytest.raises(Doubtful, match="7 records were not written in 20 s"):
         bench.transact()
     assert not any("commit" in call for call in bench.calls)
+
+
+def test_what_waits_behind_a_record_that_was_refused_is_not_waited_for(bench: Bench) -> None:
+    producer = bench.made[0]
+    producer.left = 7
+    refused, record = KafkaError(KafkaError.MSG_SIZE_TOO_LARGE), cast("Message", FakeRecord())
+    producer.on["flush"] = lambda: bench.turns.report(refused, record)
+    with pytest.raises(Doubtful, match=r"writing failed: A\[3\].*MSG_SIZE_TOO_LARGE") as doubt:
+        bench.transact()
+    assert not doubt.value.late
+    assert bench.calls.count("flush mq.QM1.stream.0") == 1
+
+
+def test_records_of_a_transaction_that_can_only_be_aborted_are_not_waited_for(
+    bench: Bench,
+) -> None:
+    producer = bench.made[0]
+    producer.left = 1
+    producer.on["flush"] = lambda: producer.watch.log(30, *FAILED_LINE)
+    with pytest.raises(Doubtful, match=r"writing failed: TXNERR .* Failed to add results \[0\]"):
+        bench.transact()
+    producer.on.clear()
+    producer.left = 0
+    bench.turns.renew()
+    bench.transact()
+
+
+def test_a_fenced_mover_whose_records_wait_stops(bench: Bench) -> None:
+    producer = bench.made[0]
+    producer.left = 1
+    producer.on["flush"] = lambda: producer.watch.log(30, *FATAL_LINE)
+    with pytest.raises(Fenced):
+        bench.transact()
+
+
+def test_a_long_wait_for_records_is_reported(bench: Bench) -> None:
+    """An export looks whether its topic is still there."""
+    looks: list[int] = []
+    bench.made[0].left = 1
+    bench.turns.begin()
+    with pytest.raises(Doubtful, match="1 records were not written in 20 s"):
+        bench.turns.write(lambda: looks.append(1))
+    assert len(looks) == FLUSHES // LONG_FLUSHES
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from adapter.movers.thread import MoverThread
 from adapter.owner.lifecycle import OwnerState
 from adapter.server import metrics
 from adapter.server.metrics import (
+    EXPORTS,
     FEEDS,
     FIGURES,
     MOVERS,
@@ -86,7 +87,7 @@ def test_every_metric_is_documented() -> None:
     page = PAGE.read_text()
     rows = [
         row
-        for table in (FIGURES, MOVERS, SENDERS, RECEIVER, FEEDS, QUEUES)
+        for table in (FIGURES, MOVERS, SENDERS, RECEIVER, FEEDS, EXPORTS, QUEUES)
         for row in table.values()
     ]
     for one in rows:

@@ -15,6 +15,7 @@ from adapter.network import receiver
 from adapter.network import sender as sending
 from adapter.network.memory import MemoryNetwork, MemoryWriter
 from adapter.network.port import NetworkError, SentRecord
+from adapter.own_clients import client as own_client
 from adapter.owner import inbound
 from adapter.server.network import reachable
 from adapter.testing import TestQueueManager
@@ -176,14 +177,14 @@ def test_finding_mq_1_waiting_for_a_destination_is_no_backout(two: Two, hardened
 
 
 def test_finding_msmq_d6_a_destination_that_nobody_knows_is_asked_for_seldom() -> None:
-    pauses, waited_s = sending.Pauses(), 0.0
+    pauses, waited_s = own_client.Pauses(), 0.0
     attempts = 0
     while waited_s < 3600:
         waited_s += pauses.next_s(sending.UNKNOWN_S_MAX)
         attempts += 1
     assert attempts < 150
     pauses.begin_again()
-    assert pauses.next_s(sending.UNKNOWN_S_MAX) == sending.PAUSE_S
+    assert pauses.next_s(sending.UNKNOWN_S_MAX) == own_client.PAUSE_S
 
 
 def unknown(manager: TestQueueManager) -> list[str]:
@@ -193,7 +194,7 @@ def unknown(manager: TestQueueManager) -> list[str]:
 
 
 def test_finding_msmq_d6_the_directory_ends_the_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "PAUSE_S", 600.0)
+    monkeypatch.setattr(own_client, "PAUSE_S", 600.0)
     monkeypatch.setattr(sending, "UNKNOWN_S_MAX", 600.0)
     with adapter.testing.network("QMA", "QMB") as (a, b), b.connect_msmq() as there:
         queue = there.create(r".\private$\orders")

@@ -11,6 +11,7 @@ from adapter.errors import RegistryNotAvailable
 from adapter.registry import own, topic
 from adapter.registry.http import RegistryServer
 from adapter.registry.log import MemorySchemaLog
+from adapter.registry.rest import RestRegistry
 from adapter.registry.topic import TopicRegistry
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.own_schemas import OwnSchemas
@@ -91,3 +92,17 @@ def test_without_a_registry_nothing_is_done() -> None:
     assert ours._thread is None
     assert ours.embedded is None
     ours.stop()
+
+
+def test_others_may_ask_the_same_registry() -> None:
+    registry = topic.in_memory()
+    make = OwnSchemas("topic", registry).make_registry
+    assert make is not None
+    assert make() is registry
+    assert OwnSchemas("none").make_registry is None
+    make = OwnSchemas("http://127.0.0.1:1").make_registry
+    assert make is not None
+    found = make()
+    assert isinstance(found, RestRegistry)
+    assert found.url == "http://127.0.0.1:1"
+    found.close()

@@ -11,31 +11,53 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from adapter.core.attributes.feed import FEED, FeedAttributes
+from adapter.core.attributes.objects import AliasAttributes, RemoteAttributes
+from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.feeds import OFFSET, PARTITION, TOPIC, FedBatch, FedMessage, FeedStart
-from adapter.core.contract.message import weight
-from adapter.core.contract.reasons import Reason
+from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, FeedMoved, FeedSet, Record
+from adapter.core.model.destination import Destination, PutDefaults
 from adapter.core.model.feeds import FeedState
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.routes import Target
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules.messages import arrival
+from adapter.core.rules.messages import arrival, put
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.network import routes
+from adapter.core.rules.primitives import staging
+from adapter.core.rules.pubsub import publish, topics
 
 BLOCKED = "feed_blocked"
 STEP_MESSAGES = 500
 STEP_BYTES = 1024 * 1024
 """A step puts no more once it has so much: an entry of the ledger stays short."""
+NEXT_STEP = "next step"
+"""A record with so many copies that they are put in a step of their own."""
+TOO_MANY_COPIES = 2024
+"""MQRC_SYNCPOINT_LIMIT_REACHED."""
 PASSING = {
     Reason.QUEUE_FULL: "is full",
     Reason.PUT_INHIBITED: "is inhibited for puts",
     Reason.QUEUE_PARKED: "takes no messages while the copying of earlier ones is delayed",
 }
 """For which a record waits, whatever the feed says."""
+
+
+class Destinations(Struct):
+    """Where a feed's messages are put.
+
+    destination: what they are checked against, a queue or a topic; None: the queue is missing.
+    target: the queue, and why it is missing or takes nothing. defaults: of the name that it is
+    found by, if that is not its own.
+    """
+
+    destination: Destination | None
+    target: Target
+    defaults: PutDefaults | None = None
 
 
 def decide(qm: QueueManager, batch: FedBatch, now_ms: int) -> list[Record]:
@@ -49,7 +71,7 @@ def decide(qm: QueueManager, batch: FedBatch, now_ms: int) -> list[Record]:
     if feed.state == "PAUSED" or not batch.start <= position < batch.next:
         return []
     plan = Plan(qm, now_ms)
-    target = routes.find(qm, feed.queue, "", plan.new_queues)
+    target = _find_target(plan, feed)
     until, size, why = batch.next, 0, ""
     for one in batch.messages:
         if one.offset < position:
@@ -57,39 +79,103 @@ def decide(qm: QueueManager, batch: FedBatch, now_ms: int) -> list[Record]:
         if len(plan.puts) >= STEP_MESSAGES or size > STEP_BYTES:
             until = one.offset
             break
+        begin = len(plan.puts)
         why = _plan_put(plan, feed, target, batch, one)
         if why:
-            until = one.offset
+            until, why = one.offset, why.removeprefix(NEXT_STEP)
             break
-        size += weight(one.message)
+        size += weight(one.message) * max(1, len(plan.puts) - begin)
     records = plan.record(verb="commit")
     if until > position:
         records.append(FeedMoved(batch.feed, batch.topic_id, [batch.partition, until]))
     return records + _note_blocked(state, batch, feed, why, now_ms)
 
 
+def _find_target(plan: Plan, feed: FeedAttributes) -> Destinations:
+    """Find where a feed puts its messages, and what the name says that it is found by."""
+    qm = plan.qm
+    if feed.topic_string:
+        effective = topics.effective(qm, feed.topic_string)
+        reason = None if effective.publish == "ENABLED" else Reason.PUT_INHIBITED
+        topic = topics.destination(feed.topic_string, effective)
+        return Destinations(topic, Target(reason=reason), topic.attributes)
+    target = routes.find(qm, feed.queue, "", plan.new_queues)
+    named = qm.objects.get(("alias", feed.queue)) or qm.objects.get((routes.REMOTE, feed.queue))
+    if not isinstance(named, AliasAttributes | RemoteAttributes):
+        return Destinations(target.queue, target)
+    if target.queue is not None and named.inhibit_put:
+        target = Target(reason=Reason.PUT_INHIBITED)
+    return Destinations(target.queue, target, named)
+
+
 def _plan_put(
-    plan: Plan, feed: FeedAttributes, target: Target, batch: FedBatch, one: FedMessage
+    plan: Plan, feed: FeedAttributes, to: Destinations, batch: FedBatch, one: FedMessage
 ) -> str:
     """Plan the put of a record, or of its dead letter; returns why it waits, or ""."""
+    if to.target.reason in PASSING:
+        return f"{_name(feed)} {PASSING[to.target.reason]}"
     message = structs.replace(one.message)
-    code = arrival.complete(plan.qm, target.queue, message, plan.now_ms)
+    if message.priority < 0 and to.defaults is not None:
+        message.priority = to.defaults.def_priority
+    code = arrival.complete(plan.qm, to.destination, message, plan.now_ms)
+    if to.defaults is not None and not code:
+        put.cap_life(message, to.defaults, plan.now_ms)
     if code:
         message = arrival.as_bytes(plan.qm, message.body, plan.now_ms)
     code = code or one.code
     if not code:
-        reason = plan.send(target, message)
-        if reason is None:
-            return ""
+        if one.message.delay_ms and to.destination is not None:
+            if DELAYED_QUEUE not in plan.qm.queues:
+                return f"{DELAYED_QUEUE} does not exist; the next start defines it"
+            message.delay_ms = one.message.delay_ms
+            staging.resolve(to.destination, message, plan.now_ms)
+        code, why = _send(plan, feed, to, message)
+        if why or not code:
+            return why
+    return _plan_dead_letter(plan, feed, batch, one, message, code)
+
+
+def _send(
+    plan: Plan, feed: FeedAttributes, to: Destinations, message: MessageData
+) -> tuple[int, str]:
+    """Plan a put to the queue, or a publication; returns why it never can be (MQRC), or 0, and why
+    it is to be tried again, or "".
+    """
+    if not feed.topic_string:
+        reason = plan.send(to.target, message)
         if reason in PASSING:
-            return f"queue {feed.queue} {PASSING[reason]}"
-        code = code_of(reason)
+            return 0, f"{_name(feed)} {PASSING[reason]}"
+        return (0 if reason is None else code_of(reason)), ""
+    mark = plan.mark()
+    try:
+        publish.plan_publication(plan, feed.topic_string, message)
+        publish.check_size(plan.qm, plan.puts + plan.reports)
+    except Refusal as refusal:
+        plan.undo(mark)
+        if refusal.reason is Reason.UNIT_TOO_LARGE:
+            return (0, NEXT_STEP) if mark[0] else (TOO_MANY_COPIES, "")
+        return 0, f"{_name(feed)}: {refusal.detail}"
+    return 0, ""
+
+
+def _plan_dead_letter(
+    plan: Plan,
+    feed: FeedAttributes,
+    batch: FedBatch,
+    one: FedMessage,
+    message: MessageData,
+    code: int,
+) -> str:
+    """Plan the dead letter of a record, unless the feed waits for it; returns why it waits."""
     record = f"offset {one.offset} of partition {batch.partition}"
-    if feed.refused == "WAIT" and not one.code:
+    if feed.refused == "WAIT" and (one.why or not one.code):
         past = f"`mqk feed seek {batch.feed} {batch.partition}:{one.offset + 1}` leaves it out"
-        return f"{record} cannot be put on queue {feed.queue}: reason {code}; {past}"
+        if one.why:
+            return f"{record}: {one.why}; `mqk feed resume {batch.feed}` reads it again, {past}"
+        return f"{record} cannot be put on {_name(feed)}: reason {code}; {past}"
     place = {TOPIC: feed.topic, PARTITION: batch.partition, OFFSET: one.offset}
     message.properties = (message.properties or {}) | place
+    message.deliver_at_ms = 0
     reason = plan.bury([message], feed.queue, code)
     if reason is None:
         return ""
@@ -100,6 +186,10 @@ def _plan_put(
             f"dead-letter queue {name} does not exist" if name else "define one (ALTER QMGR DEADQ)"
         )
     return f"{record} is for the dead-letter queue, with reason {code}: {why}"
+
+
+def _name(feed: FeedAttributes) -> str:
+    return f"queue {feed.queue}" if feed.queue else f"topic string {feed.topic_string!a}"
 
 
 def _note_blocked(
@@ -114,7 +204,7 @@ def _note_blocked(
     if was_blocked:
         return []
     details = {"feed": batch.feed, "topic": feed.topic, "partition": str(batch.partition)}
-    return [EventRaised(BLOCKED, feed.queue, now_ms, details)]
+    return [EventRaised(BLOCKED, feed.target, now_ms, details)]
 
 
 def decide_start(qm: QueueManager, start: FeedStart) -> list[Record]:

@@ -12,8 +12,8 @@ from adapter.core.contract.arrivals import Arrival
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.transmission import Transmission
+from adapter.core.model.destination import Destination
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import Target
 from adapter.core.rules.messages import put
 from adapter.core.rules.messages.plan import Plan, dead_letter_queue
@@ -51,7 +51,7 @@ def arrive(plan: Plan, arrival: Arrival, source: str, delivered: list[MessageDat
     return to.queue or plan.qm.attributes.dead_letter_queue or "SYSTEM"
 
 
-def complete(qm: QueueManager, queue: LocalQueue | None, message: MessageData, now_ms: int) -> int:
+def complete(qm: QueueManager, queue: Destination | None, message: MessageData, now_ms: int) -> int:
     """Fill in what a message that arrived leaves open; returns why it is invalid, or 0."""
     message.destination, message.delay_ms = "", 0
     checked = queue or dead_letter_queue(qm)

@@ -90,6 +90,15 @@ class Plan:
             self._new_queues = MadeQueues()
         return self._new_queues
 
+    def mark(self) -> tuple[int, int, int, dict[str, int]]:
+        """Return how much is planned, for undo()."""
+        return len(self.puts), len(self.reports), len(self.records), dict(self.count)
+
+    def undo(self, mark: tuple[int, int, int, dict[str, int]]) -> None:
+        """Drop what was planned since a mark. Queues that were made for it stay."""
+        puts, reports, records, self.count = mark
+        del self.puts[puts:], self.reports[reports:], self.records[records:]
+
     def put(self, queue: LocalQueue, message: MessageData, *, is_report: bool = False) -> None:
         """Plan a put, whatever the queue says to it."""
         (self.reports if is_report else self.puts).append((queue, message))

@@ -56,6 +56,8 @@ RECEIVE_REJECTED = 0xC004
 READ = 0x4000
 """The bit of classes that are about receiving; the others are about arrival."""
 NEGATIVE = 0x8000
+LABEL = "Label"
+"""The property that has the label of a message that was put to a queue of MQ."""
 REMOVED_ON_PURPOSE = (QUEUE_DELETED, QUEUE_PURGED)
 """Such messages become dead letters only if they say so."""
 
@@ -127,17 +129,45 @@ def with_subqueues(qm: QueueManager, queue: MsmqQueue) -> list[MsmqQueue]:
 
 def deliver(plan: Plan, name: FormatName, message: MessageData) -> None:
     """Put a message to a queue here, or say what becomes of it otherwise."""
-    refused = why_not_accepted(plan, name, message)
+    of_mq = queues.of_mq(plan.qm, name)
+    if of_mq is None:
+        refused = why_not_accepted(plan, name, message)
+    else:
+        refused = _why_not_to_mq(plan, of_mq, message)
     if refused:
         fail(plan, message, refused)
         return
     if 0 < message.expires_at_ms <= plan.now_ms:
         fail(plan, message, RECEIVE_TIMEOUT)
         return
-    queue = plan.qm.queues[name.queue]
-    assert isinstance(queue, MsmqQueue), "it accepts the message"
-    put(plan, queue, message)
+    if of_mq is not None:
+        plan.put(of_mq, _as_of_mq(of_mq, message))
+    else:
+        queue = plan.qm.queues[name.queue]
+        assert isinstance(queue, MsmqQueue), "it accepts the message"
+        put(plan, queue, message)
     acknowledge(plan, message, REACHED_QUEUE)
+
+
+def _why_not_to_mq(plan: Plan, queue: LocalQueue, message: MessageData) -> int:
+    """Return the class of the acknowledgment that says why a queue of MQ does not accept a message;
+    0: it does.
+    """
+    if plan.why_not(queue, message) is None:
+        return 0
+    takes_none = queue.attributes.inhibit_put or queue.is_temporary
+    return BAD_DESTINATION if takes_none else QUOTA_EXCEEDED
+
+
+def _as_of_mq(queue: LocalQueue, message: MessageData) -> MessageData:
+    """Return a message of MSMQ as one of MQ: its label is a property."""
+    header = header_of(message)
+    return structs.replace(
+        message,
+        msmq=None,
+        priority=queue.attributes.def_priority if header.transactional else message.priority,
+        properties={LABEL: header.label} if header.label else None,
+    )
 
 
 def fail(plan: Plan, message: MessageData, why: int) -> None:

@@ -73,7 +73,9 @@ def _check_target(qm: QueueManager, name: format_names.FormatName) -> None:
     if name.part:
         text = "programs do not send to journals, subqueues and system queues"
         raise Refusal(Reason.UNSUPPORTED_FORMAT_NAME, name.text, text)
-    if computers.is_here(qm, name) and queues.find(qm, name.queue) is None:
+    if not computers.is_here(qm, name) or queues.find(qm, name.queue) is not None:
+        return
+    if queues.of_mq(qm, name) is None:
         raise Refusal(Reason.QUEUE_NOT_FOUND, name.text)
 
 

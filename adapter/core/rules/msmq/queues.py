@@ -16,6 +16,7 @@ from adapter.core.attributes.table import DESCRIPTION_LENGTH_MAX, without_dates
 from adapter.core.contract import format_names
 from adapter.core.contract.commands import Request
 from adapter.core.contract.msmq import MsmqAlter, MsmqCreate, MsmqInquire
+from adapter.core.contract.object_names import SYSTEM
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import QueueAltered, QueueDeleted, Record
 from adapter.core.contract.results import Descriptions, QueueDescription
@@ -52,6 +53,15 @@ def find(qm: QueueManager, key: str) -> MsmqQueue | None:
     """Return the queue of a key, if there is one."""
     queue = qm.queues.get(key)
     return queue if isinstance(queue, MsmqQueue) else None
+
+
+def of_mq(qm: QueueManager, name: format_names.FormatName) -> LocalQueue | None:
+    """Return the queue of MQ that a name means, which MSMQ has no queue of; none of the queue
+    manager's own.
+    """
+    if not name.of_mq or name.of_mq.startswith(SYSTEM) or not computers.is_here(qm, name):
+        return None
+    return None if find(qm, name.queue) is not None else naming.mq_queue(qm, name.of_mq)
 
 
 def queue_at(qm: QueueManager, text: str, computer: str) -> MsmqQueue:

@@ -72,7 +72,7 @@ def _send_to_each(plan: Plan, handle: MsmqSender | MsmqReader, message: MessageD
     for name in handle.targets:
         if not computers.is_here(qm, name):
             continue
-        queue = queues.find(qm, name.queue)
+        queue = queues.find(qm, name.queue) or queues.of_mq(qm, name)
         if queue is None:
             raise Refusal(Reason.QUEUE_DELETED, name.text)
         if qm.parked or qm.uncopied.is_full:

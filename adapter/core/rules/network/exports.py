@@ -29,6 +29,8 @@ from adapter.core.rules.primitives import naming
 KAFKA_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 OWN_TOPICS = "mq."
 """What the names of the topics begin with that queue managers write."""
+OF_KAFKA = "__"
+"""What the names of Kafka's own topics begin with."""
 PREFIX = SYSTEM + "EXPORT."
 DIGITS = 8
 """Of a hash, that a name has in the place of what there is no room for."""
@@ -40,6 +42,8 @@ def topic_problem(topic: str) -> str:
         return f"topic {topic!r} is not a valid name of a Kafka topic"
     if topic.startswith(OWN_TOPICS):
         return f"topic {topic} is one that queue managers write; use another topic"
+    if topic.startswith(OF_KAFKA):
+        return f"topic {topic} is one that Kafka itself writes; use another topic"
     return ""
 
 
@@ -63,13 +67,28 @@ def check_room(qm: QueueManager, name: str) -> None:
 
 
 def feeding_problem(qm: QueueManager, topic: str) -> str:
-    """Say why an export may not write a topic that a feed reads; "" if no feed reads it."""
+    """Say why an export may not write a topic that a feed reads; "" if none reads it, or if the
+    feed bounds how often a record goes round.
+    """
     for name in qm.feeds.by_name:
         feed = qm.objects[FEED, name]
-        if isinstance(feed, FeedAttributes) and feed.topic == topic:
+        if isinstance(feed, FeedAttributes) and feed.topic == topic and not feed.hops:
             return (
                 f"feed {name} reads topic {topic}: what is written there would come back; use "
-                "another topic"
+                "another topic, or set hops of the feed"
+            )
+    return ""
+
+
+def loop_problem(qm: QueueManager, feed: FeedAttributes) -> str:
+    """Say why a feed may not read a topic that an export writes; "" if none writes it, or if the
+    feed bounds how often a record goes round.
+    """
+    for name, export in qm.exports.items():
+        if export.topic == feed.topic and not feed.hops:
+            return (
+                f"export {name} writes topic {feed.topic}: what is read there would be written "
+                "again; use another topic, or set hops of the feed"
             )
     return ""
 
@@ -97,6 +116,12 @@ def find_or_make(qm: QueueManager, topic: str, made: MadeQueues) -> LocalQueue:
 
 
 def _make(qm: QueueManager, name: str, topic: str, made: MadeQueues) -> LocalQueue:
+    kind = naming.kind_of(qm, name)
+    if kind is not None:
+        text = (
+            f"its queue would be {name}, which is the name of an object of kind {kind}: delete it"
+        )
+        raise Refusal(Reason.OBJECT_EXISTS, topic, text)
     if len(qm.queues) + len(made.queues) >= qm.limits.queues:
         raise Refusal(Reason.LIMIT_REACHED, topic, f"{qm.limits.queues} queues at most")
     attributes: dict[str, Any] = {

@@ -5,7 +5,8 @@ This module does not know what is published there.
 
 from __future__ import annotations
 
-from adapter.core.attributes.objects import TOPIC_STRING_LENGTH_MAX, TopicAttributes
+from adapter.core.attributes.objects import TopicAttributes
+from adapter.core.attributes.table import TOPIC_STRING_LENGTH_MAX
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.topic_strings import SEPARATOR, levels
 from adapter.core.model.manager import QueueManager

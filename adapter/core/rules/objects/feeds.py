@@ -17,7 +17,9 @@ from adapter.core.contract.object_names import SYSTEM
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import FeedSet, ObjectAltered
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.network import routes
+from adapter.core.model.priority_rules import parse_rules
+from adapter.core.model.selector import SelectorError
+from adapter.core.rules.network import exports, routes, topic_strings
 from adapter.core.rules.primitives.decision import Decision, done
 
 KAFKA_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
@@ -33,11 +35,11 @@ def check_new(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
     """Refuse what cannot be a feed, and one too many."""
     if len(qm.feeds.by_name) >= qm.limits.feeds:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.feeds} feeds at most")
-    _check(name, FeedAttributes(**attributes))
+    _check(qm, name, FeedAttributes(**attributes))
 
 
-def _check(name: str, feed: FeedAttributes) -> None:
-    problem = _problem(feed)
+def _check(qm: QueueManager, name: str, feed: FeedAttributes) -> None:
+    problem = _problem(feed) or exports.loop_problem(qm, feed)
     if problem:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
 
@@ -46,7 +48,7 @@ def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) ->
     """Refuse what would make of a feed what cannot be one."""
     feed = qm.objects[FEED, name]
     assert isinstance(feed, FeedAttributes)
-    _check(name, structs.replace(feed, **attributes))
+    _check(qm, name, structs.replace(feed, **attributes))
 
 
 def _problem(feed: FeedAttributes) -> str:
@@ -54,10 +56,9 @@ def _problem(feed: FeedAttributes) -> str:
         return f"topic {feed.topic!r} is not a valid name of a Kafka topic"
     if feed.topic.startswith(OWN_TOPICS):
         return f"topic {feed.topic} is one that queue managers write; feed from another topic"
-    if not routes.is_name(feed.queue):
-        return f"queue {feed.queue!r} is not a valid name of a queue"
-    if feed.queue.startswith(SYSTEM):
-        return f"queue {feed.queue} is one of the queue manager; feed another queue"
+    target = _target_problem(feed)
+    if target:
+        return target
     if feed.begin not in ENDS and time_of(feed.begin) is None:
         return (
             f"begin {feed.begin!r} is not EARLIEST, LATEST, or a time in UTC such as "
@@ -65,6 +66,32 @@ def _problem(feed: FeedAttributes) -> str:
         )
     if not all(part.strip() for part in feed.headers.split(",")):
         return f"headers {feed.headers!r} has an empty name; use ALL, NONE or a list of names"
+    if not all(part.strip() for part in feed.fields.split(",")):
+        return f"fields {feed.fields!r} has an empty name; use ALL, NONE or a list of paths"
+    if feed.fields != "NONE" and feed.value == "ASIS":
+        return "fields are of values that are decoded: set value to AVRO or AVROJSON, or no fields"
+    try:
+        parse_rules(feed.priority_rules)
+    except SelectorError as error:
+        return f"invalid priority_rules: {error}"
+    return ""
+
+
+def _target_problem(feed: FeedAttributes) -> str:
+    if feed.queue and feed.topic_string:
+        return "a feed has a queue or a topic_string, not both: set one of them to nothing"
+    if feed.topic_string:
+        try:
+            topic_strings.check(feed.topic_string)
+        except Refusal as refusal:
+            return f"topic_string {feed.topic_string[:100]!a}: {refusal.detail}"
+        return ""
+    if not feed.queue:
+        return "a feed has a queue or a topic_string: set one of them"
+    if not routes.is_name(feed.queue):
+        return f"queue {feed.queue!r} is not a valid name of a queue"
+    if feed.queue.startswith(SYSTEM):
+        return f"queue {feed.queue} is one of the queue manager; feed another queue"
     return ""
 
 

@@ -85,6 +85,15 @@ def decide_publish(qm: QueueManager, request: Request, command: Put) -> Decision
     return Decision(records, result, qm.entry_n, warning=warning, subscriptions=matched)
 
 
+def plan_publication(plan: Plan, topic: str, message: MessageData) -> None:
+    """Plan the puts of the copies of a publication that no program puts.
+
+    Raises Refusal if it cannot be published now; some of its copies may have been planned then.
+    """
+    for subscription in _receivers(plan.qm, topic, message, LEVEL_MAX):
+        _deliver(plan, subscription, topic, message)
+
+
 def _receivers(
     qm: QueueManager, topic: str, message: MessageData, level: int
 ) -> list[SubscriptionState]:

@@ -29,6 +29,23 @@ def test_a_name_means_a_queue(text: str, computer: str, queue: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "of_mq"),
+    [
+        ("DIRECT=OS:.\\Shop.RESULTS", "Shop.RESULTS"),
+        (".\\RESULTS", "RESULTS"),
+        ("There\\private$\\RESULTS", ""),
+        (".\\RESULTS;journal", ""),
+        (".\\SYSTEM$;DEADXACT", ""),
+        (".\\DeadLetter$", ""),
+    ],
+)
+def test_a_name_without_private_may_be_of_a_queue_of_mq(text: str, of_mq: str) -> None:
+    name = parse(text, "HERE")
+    assert name.of_mq == of_mq
+    assert not of_mq or parse(name.text, "ELSEWHERE") == name
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "",

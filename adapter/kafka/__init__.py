@@ -8,7 +8,8 @@ Read with isolation.level=read_committed, and partition by partition: a partitio
 of one priority in the order in which their units were committed. A message stays on the topic when
 it has been got from the queue. One of more than 4 MiB is several records, each with the header
 `mqck`: a Decoder joins them. inbound_record() makes the record by which such a program puts a
-message. This module knows names and encodings, and no queue manager.
+message. A Table is a compacted topic as a mapping. This module knows names and encodings, and no
+queue manager.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from adapter.errors import InvalidOption, InvalidType, InvalidValue
 from adapter.format import inbound, names
 from adapter.format.descriptor import UnitPosition
 from adapter.format.schemas import UnreadableError
+from adapter.kafka.table import Table
 from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of, is_no_message
 
-__all__ = ["Decoder", "decode", "inbound_record", "topic_name"]
+__all__ = ["Decoder", "Table", "decode", "inbound_record", "topic_name"]
 
 QUEUE_MANAGER = "QM1"
 """The name that examples and queue managers for tests have."""

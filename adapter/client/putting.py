@@ -1,0 +1,78 @@
+"""What every put of the SDK has in common, of a queue's and of a topic's.
+
+This module does not know where a message is put.
+"""
+
+from __future__ import annotations
+
+from adapter.channel import arguments as a
+from adapter.channel.channel import Channel
+from adapter.channel.requests import Handle
+from adapter.channel.unit import AnyUnit, UnitBooks, perform
+from adapter.channel.verbs import put_request
+from adapter.client.message import PutResult
+from adapter.core.contract import commands as c
+from adapter.core.contract.details import IN_GROUP, Details
+from adapter.core.contract.message import NO_ID, MessageData
+from adapter.core.contract.results import PutDone
+from adapter.errors import InvalidOption
+
+WAITS_OUTSIDE = (
+    "wait=False needs a unit, whose commit says whether the message was put: put it in "
+    "`with qm.unit():`, or wait"
+)
+VALUE = "-value"
+"""Behind a queue's name: the subject of its bodies' schemas, as of a topic's values elsewhere."""
+
+
+def check_wait(inside: UnitBooks | None, wait: object, name: str) -> None:
+    """Refuse a put outside any unit that is not waited for."""
+    if inside is None and not a.as_flag("wait", wait):
+        raise InvalidOption(WAITS_OUTSIDE, name)
+
+
+def put_by(
+    handle: Handle,
+    owner: object,
+    message: MessageData,
+    inside: AnyUnit | None,
+    wait: bool,
+    channel: Channel,
+    options: int = 0,
+) -> PutResult:
+    """Put a message by a handle. owner: of the handle. wait: see Queue.put()."""
+    request = put_request(handle, [message], inside, options)
+    put: c.Put = request.command  # type: ignore[assignment]
+    if not wait and inside is not None and channel.takes_one_way:
+        return put_later(inside, put, owner)
+    done = perform(channel, inside, [request], request, PutDone)
+    return PutResult(done.message_ids[0], done.put_time_ms)
+
+
+def put_in_order(message: MessageData) -> int:
+    """Have a message belong to the group of its handle; return the option of the put."""
+    message.details = message.details or Details()
+    message.details.flags |= IN_GROUP
+    return c.LOGICAL_ORDER
+
+
+def put_later(unit: UnitBooks, put: c.Put, owner: object) -> PutResult:
+    """Keep a put of one message that is sent with the unit's next verb that waits.
+
+    owner: of the handle.
+    """
+    (message,) = put.messages
+    if message.message_id in (b"", NO_ID):
+        message.message_id = unit.channel.new_message_id()
+    put.options |= c.DEFERRED
+    unit.put_later(put, message.message_id, owner)
+    return PutResult(message.message_id, 0)
+
+
+def subject_of(name: str, subject: str | None) -> str:
+    """Return the subject that a value's schema is looked up in; None: the queue's or topic's own.
+
+    >>> subject_of("orders", None)
+    'orders-value'
+    """
+    return name + VALUE if subject is None else a.as_text("subject", subject)

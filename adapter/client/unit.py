@@ -1,0 +1,47 @@
+"""Units of work as the SDK's programs have them: they also produce records to topics of Kafka.
+
+This module does not know what a record becomes.
+"""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from adapter.channel import unit as channel_unit
+from adapter.channel.unit import AnyUnit
+from adapter.client.context import Context
+from adapter.client.kafka_topic import produce
+from adapter.client.message import PutResult
+from adapter.client.producing import RecordFields
+
+
+class ProducingUnit(AnyUnit):
+    """A unit of work on one connection: everything put, got and produced in it takes effect
+    together.
+    """
+
+    _context: Context
+
+    def produce(
+        self,
+        topic: str,
+        value: object,
+        key: bytes | str | None = None,
+        *,
+        wait: bool = True,
+        **fields: Unpack[RecordFields],
+    ) -> PutResult:
+        """Produce a record to a topic of Kafka in this unit; see Connection.produce()."""
+        return produce(self._context, topic, value, key, self, wait, fields)
+
+
+class Unit(ProducingUnit, channel_unit.Unit):
+    """A unit as qm.unit() returns it.
+
+    As a context manager, entering begins it, leaving normally commits, any exception backs out;
+    after an explicit commit() or backout() leaving does nothing.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        super().__init__(context.channel)

@@ -1,0 +1,1 @@
+"""Clients that a queue manager has of itself, in threads of its own process."""

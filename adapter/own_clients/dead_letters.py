@@ -1,0 +1,55 @@
+"""A dead letter that a client of its own queue manager puts, in the unit that got its message.
+
+This module must not know why a message is one.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from adapter.channel.channel import Channel
+from adapter.channel.unit import AnyUnit, perform
+from adapter.channel.verbs import close_handles, dead_letter_queue, open_handle, put_request
+from adapter.core.contract import commands as c
+from adapter.core.contract.message import MessageData
+from adapter.core.contract.results import PutDone
+from adapter.errors import ConnectionBroken, Error
+
+CONFIRMATIONS = 0x3F00
+"""MQRO_COA and MQRO_COD with data: of arrival and delivery, which a dead letter has not."""
+
+
+class NoDeadLetterError(Exception):
+    """No dead-letter queue takes a message. The text says why, and what to do."""
+
+
+def put_letter(
+    channel: Channel, unit: AnyUnit, letter: MessageData, now_ms: int, expires_at_ms: int
+) -> None:
+    """Put a dead letter, in the unit that got its message. expires_at_ms: of that; 0: never.
+
+    Raises NoDeadLetterError, ConnectionBroken.
+    """
+    name = dead_letter_queue(channel)
+    if not name:
+        raise NoDeadLetterError(
+            f"queue manager {channel.queue_manager} has no dead-letter queue: name one by ALTER "
+            "QMGR DEADQ, or get the message"
+        )
+    letter = structs.replace(
+        letter,
+        report=letter.report & ~CONFIRMATIONS,
+        transmission=None,
+        delay_ms=0,
+        deliver_at_ms=0,
+        expiry_ms=max(expires_at_ms - now_ms, 1) if expires_at_ms else -1,
+    )
+    try:
+        handle = open_handle(channel, name, c.OUTPUT | c.SET_CONTEXT)
+        request = put_request(handle, [letter], unit, c.SET_CONTEXT)
+        perform(channel, unit, [request], request, PutDone)
+        close_handles(channel, [handle])
+    except ConnectionBroken:
+        raise
+    except Error as error:
+        raise NoDeadLetterError(f"the dead-letter queue does not take it: {error}") from error

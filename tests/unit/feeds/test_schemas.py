@@ -1,0 +1,201 @@
+"""Values of feeds are decoded by their schemas, and a feed waits while that is not decided."""
+
+from typing import cast
+
+import pytest
+
+from adapter.core.attributes.feed import FeedAttributes
+from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError, SchemaNotFound
+from adapter.feeds import schemas as module
+from adapter.feeds.port import FeedError
+from adapter.feeds.schemas import FeedSchemas
+from adapter.format.feeds import DecodedValue, TopicRecord
+from adapter.registry import codes, topic
+from adapter.registry.port import SchemaRegistry
+from adapter.registry.values import Values
+
+ORDER = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
+AVRO = FeedAttributes(topic="orders", queue="Q", value="AVRO", fields="ALL")
+AVROJSON = FeedAttributes(topic="orders", queue="Q", value="AVROJSON")
+
+
+def record(value: bytes | None) -> TopicRecord:
+    return TopicRecord(0, 17, None, value)
+
+
+class Asked:
+    """A registry, and what it was asked. answers: what it raises, in order; the last for ever.
+    text: of the schema of every number.
+    """
+
+    def __init__(self, *answers: Exception) -> None:
+        self.registry = topic.in_memory()
+        self.body = Values(self.registry).encode({"number": 7}, ORDER, "orders", register=True)
+        self.asked: list[int] = []
+        self.answers = list(answers)
+        self.closed = 0
+        self.now_s = 100.0
+        self.text = ""
+        self.decoder = FeedSchemas(lambda: cast("SchemaRegistry", self), lambda: self.now_s)
+
+    def schema(self, schema_id: int) -> str:
+        self.asked.append(schema_id)
+        if self.answers:
+            raise self.answers[0] if len(self.answers) == 1 else self.answers.pop(0)
+        return self.text or self.registry.schema(schema_id)
+
+    def close(self) -> None:
+        self.closed += 1
+
+    def decode(
+        self, value: bytes | None = None, feed: FeedAttributes = AVRO
+    ) -> DecodedValue | None:
+        one = record(self.body if value is None else value)
+        self.decoder.prepare([one], feed)
+        return self.decoder.decode(one, feed)
+
+
+def test_a_value_is_decoded_and_its_schema_is_asked_for_once() -> None:
+    at = Asked()
+    for _ in range(3):
+        assert at.decode() == DecodedValue(at.asked[0], {"number": 7})
+    found = at.decode(feed=AVROJSON)
+    assert found == DecodedValue(at.asked[0], {"number": 7}, b'{"number":7}')
+    assert len(at.asked) == 1
+    at.decoder.close()
+    at.decoder.close()
+    assert at.closed == 1
+    at.decode()
+    assert len(at.asked) == 1, "what is known stays known"
+
+
+def test_what_is_not_to_be_decoded_is_not() -> None:
+    at = Asked()
+    assert at.decode(feed=FeedAttributes(topic="orders", queue="Q")) is None
+    assert at.decoder.decode(record(None), AVRO) is None
+    at.decoder.prepare([record(None), record(b"text")], AVRO)
+    assert not at.asked
+
+
+@pytest.mark.parametrize(
+    ("value", "begins"),
+    [
+        (b"", "nothing"),
+        (b"\x00\x00\x00\x01", "00000001"),
+        (b"text of a page", "7465787420"),
+        (b"\x01" + bytes(20), "0100000000"),
+        (bytes(5), "0000000000"),
+        (b"\x00\xff\xff\xff\xff", "00ffffffff"),
+    ],
+)
+def test_a_value_in_no_frame(value: bytes, begins: str) -> None:
+    found = Asked().decode(value)
+    assert found is not None
+    assert found.why == (
+        f"its value is not Avro in the frame with a schema's number: it begins with {begins}"
+    )
+
+
+def test_a_value_that_is_damaged() -> None:
+    at = Asked()
+    found = at.decode(at.body + b"more")
+    assert found is not None
+    assert found.why.startswith("its value is not one of schema ")
+    assert found.why.endswith("4 bytes stand behind it")
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        RegistryNotAvailable("the schema registry does not answer"),
+        SchemaError("no rights", code=40_301),
+        SchemaNotFound("a page was not found", code=codes.NOT_FOUND),
+        InvalidOption("a package is missing"),
+    ],
+)
+def test_a_feed_waits_while_the_registry_does_not_answer(failure: Exception) -> None:
+    at = Asked(failure)
+    for _ in range(3):
+        with pytest.raises(FeedError, match=str(failure.args[0])):
+            at.decode()
+        at.now_s += 1000
+    at.answers.clear()
+    assert at.decode() == DecodedValue(at.asked[0], {"number": 7})
+
+
+def test_a_schema_that_is_unknown_may_be_on_its_way() -> None:
+    at = Asked(SchemaNotFound("no schema", code=codes.NO_SCHEMA))
+    with pytest.raises(FeedError, match=r"schema \d of a value is not registered yet: no schema"):
+        at.decode()
+    at.now_s += module.SETTLE_S - 1
+    with pytest.raises(FeedError, match="not registered yet"):
+        at.decode()
+    at.answers.clear()
+    assert at.decode() == DecodedValue(at.asked[0], {"number": 7})
+
+
+def test_a_schema_that_stays_unknown_is_asked_for_now_and_then() -> None:
+    at = Asked(SchemaNotFound("no schema", code=codes.NO_SCHEMA))
+    with pytest.raises(FeedError):
+        at.decode()
+    at.now_s += module.SETTLE_S
+    for _ in range(3):
+        found = at.decode()
+        assert found is not None
+        assert found.why.endswith("which is not registered: no schema")
+    assert len(at.asked) == 2
+    at.now_s += module.AGAIN_S
+    at.answers.clear()
+    assert at.decode() == DecodedValue(at.asked[0], {"number": 7})
+
+
+def test_all_unknown_schemas_settle_together() -> None:
+    at = Asked(SchemaNotFound("no schema", code=codes.NO_SCHEMA))
+    records = [record(b"\x00" + number.to_bytes(4, "big") + b"x") for number in range(1, 100)]
+    with pytest.raises(FeedError, match="schema 1 of a value"):
+        at.decoder.prepare(records, AVRO)
+    at.now_s += module.SETTLE_S
+    at.decoder.prepare(records, AVRO)
+    assert len(at.asked) == 2 * len(records)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            '{"type": "record"}',
+            "schema 1, which cannot be used: schema 1 is not a valid Avro schem",
+        ),
+        ("[" * 50_000, "schema 1 is nested too deep"),
+    ],
+)
+def test_a_schema_that_cannot_be_used(text: str, says: str) -> None:
+    at = Asked()
+    at.text = text
+    found = at.decode(b"\x00\x00\x00\x00\x01x")
+    assert found is not None
+    assert says in found.why
+
+
+def test_schemas_that_are_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SCHEMAS_MAX", 3)
+    at = Asked()
+    at.text = '"null"'
+    for number in range(1, 10):
+        at.decode(b"\x00" + number.to_bytes(4, "big"))
+    assert len(at.decoder._asked) == 3
+
+
+def test_without_a_registry_a_feed_waits() -> None:
+    with pytest.raises(FeedError, match="set schema_registry of the queue manager"):
+        FeedSchemas().prepare([record(b"\x00\x00\x00\x00\x01x")], AVRO)
+
+
+def test_a_registry_that_cannot_be_made_is_tried_again() -> None:
+    def make() -> SchemaRegistry:
+        raise InvalidOption("a package is missing")
+
+    decoder = FeedSchemas(make)
+    with pytest.raises(FeedError, match="a package is missing"):
+        decoder.prepare([record(b"\x00\x00\x00\x00\x01x")], AVRO)
+    decoder.close()

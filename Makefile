@@ -8,8 +8,9 @@ STAMP := $(VENV)/.mqk-installed
 LOCK_VENV := .venv-lock
 WHEEL_VENV := .venv-wheel
 FLIGHTS ?=
+PYTHONS ?=
 PARTS ?=
-CHECKED := tests/test_tidy.py tests/test_native.py tests/test_callgrind.py $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
+CHECKED := $(wildcard tests/test_*.py) $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
 IN_TWO := --numprocesses=2 --dist=worksteal
 IN_FOUR := --numprocesses=4 --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
@@ -25,7 +26,7 @@ BY_FILE := --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check short test demo docs framework-tests mutants spark-releases bench compiled compiled-test fmt lint types constraints wheel clean \
+.PHONY: help setup check short test demo docs framework-tests mutants spark-releases bench compiled compiled-test fmt lint types constraints wheel wheels clean \
     instructions instructions-check \
     schemas-check images docker-test
 
@@ -67,8 +68,10 @@ test: lint types schemas-check ## everything, on a real Kafka
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_TWO) $(CHECKED) tests/simulation
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(BY_FILE) tests $(addprefix --ignore=,$(CHECKED) tests/simulation)
 
+# All flights are worth the minutes of compiling; a short run takes the compiled modules that are there.
 demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N for a short run
-	$(BIN)/mqk demo --chart build/delays.png $(if $(FLIGHTS),--flights $(FLIGHTS))
+	$(if $(FLIGHTS),,$(BIN)/python -m native --if-possible)
+	PYTHONPATH="$$($(BIN)/python -m native.target)" $(BIN)/mqk demo --chart build/delays.png $(if $(FLIGHTS),--flights $(FLIGHTS))
 
 mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test turns red
 	$(BIN)/python -m tests.mutation
@@ -112,6 +115,9 @@ images: $(STAMP) ## build the images of docker/ for Docker; BASE_IMAGE=... for a
 
 docker-test: $(STAMP) ## the images and compose.yaml, where there is or can be a Docker daemon; IMAGES=spark for that too
 	docker/test $(IMAGES)
+
+wheels: $(STAMP) ## compiled wheels for each Python of the project that is here, a pure one, the sources; PYTHONS="3.12" for some
+	$(BIN)/python -m native.wheels $(PYTHONS)
 
 wheel: ## build the wheels of mqk and mqk-client into dist/, with an environment of their own
 	test -x $(WHEEL_VENV)/bin/python || $(PYTHON) -m venv $(WHEEL_VENV)

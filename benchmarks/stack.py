@@ -54,9 +54,8 @@ HERE = Code(Path(__file__).parents[1])
 
 def compiled_here() -> Code | None:
     """This code with its compiled modules; None unless `make compiled` has made them of it."""
-    if target.made_of() != target.digest(target.OPTIMIZE):
-        return None
-    return msgspec.structs.replace(HERE, compiled=target.TARGET)
+    folder = target.usable()
+    return None if folder is None else msgspec.structs.replace(HERE, compiled=folder)
 
 
 def code_in(folder: Path) -> Code:

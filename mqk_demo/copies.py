@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from http.client import HTTPException
+from urllib.error import HTTPError
 from urllib.request import ProxyHandler, build_opener
 
 from mqk_demo.errors import DemoError
@@ -26,6 +27,8 @@ def count_copies(monitor: str) -> int:
         with direct.open(f"{monitor}/metrics", timeout=TIMEOUT_S) as answer:
             page = answer.read().decode()
     except (OSError, HTTPException, UnicodeDecodeError) as problem:
+        if isinstance(problem, HTTPError):
+            problem.close()  # it is an answer too
         raise DemoError(
             f"the queue manager's figures at {monitor}/metrics cannot be read: {problem}"
         ) from problem

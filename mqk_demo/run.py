@@ -77,7 +77,9 @@ def draw(servers: str, folder: Path, chart: Path) -> None:
 def play(stage: Stage, archive: Path, count: int, screen: Screen) -> dict[str, Any]:
     """Put and handle all flights, with a kill in the middle."""
     stage.open()
-    screen.say(f"queue manager {queues.QUEUE_MANAGER} serves at {stage.address}")
+    modules = stage.qm.figures()["compiled_modules"]
+    code = f"{modules} compiled modules" if modules else "pure Python"
+    screen.say(f"queue manager {queues.QUEUE_MANAGER} serves at {stage.address}, in {code}")
     if count <= SHORT_RUN:
         stage.hold_half_way(count)
     stage.begin(archive, count)

@@ -34,14 +34,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m native", description=__doc__)
     default = os.environ.get("OPTIMIZE") or OPTIMIZE
     parser.add_argument("--optimize", default=default, choices="0123", help="the compiler's -O")
-    optimize = parser.parse_args().optimize
+    parser.add_argument("--if-possible", action="store_true", help="status 0 without a compiler")
+    given = parser.parse_args()
+    optimize = given.optimize
     missing = what_is_missing()
     if missing:
-        sys.exit(f"{missing}; everything runs as Python without it")
+        reason = f"{missing}; everything runs as Python without it"
+        if not given.if_possible:
+            sys.exit(reason)
+        print(f"Not compiled: {reason}")
+        return
     sources = digest(optimize)
     if made_of() == sources:
         print(f"{TARGET.relative_to(TOP)} is up to date")
         return
+    print(f"Compiling the hot modules into {TARGET.relative_to(TOP)}: some minutes", flush=True)
     copy()
     os.chdir(TARGET)
     build([str(path) for path in compiled(TARGET)], optimize)

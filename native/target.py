@@ -1,4 +1,9 @@
-"""build/compiled: where the packages lie with their compiled modules, and what they are made of."""
+"""build/compiled: where the packages lie with their compiled modules, and what they are made of.
+
+    python -m native.target
+
+prints the folder if it is made of the sources as they are, for PYTHONPATH; else an empty line.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +27,11 @@ def made_of() -> str:
     return STAMP.read_text(encoding="ascii") if STAMP.is_file() else ""
 
 
+def usable() -> Path | None:
+    """Return the target if it is made of the sources as they are, as shipped; else None."""
+    return TARGET if made_of() == digest(OPTIMIZE) else None
+
+
 def c_compiler() -> str:
     """Return which C compiler there is, in its own words: "" if there is none."""
     command = [*os.environ.get("CC", "cc").split(), "--version"]
@@ -42,3 +52,7 @@ def digest(optimize: str) -> str:
         if path.suffix in {".py", ".avsc"}:
             found.update(f"{path.relative_to(TOP)}\0".encode() + path.read_bytes() + b"\0")
     return found.hexdigest()
+
+
+if __name__ == "__main__":
+    print(usable() or "")

@@ -1,5 +1,8 @@
 """Which modules are compiled: what mypyc refuses is found, and nowhere but where it is known."""
 
+import os
+import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -77,6 +80,25 @@ def test_another_compiler_or_library_makes_what_was_built_old(
 def test_a_compiler_that_is_not_there_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "there-is-none")
     assert target.c_compiler() == ""
+
+
+def test_what_was_built_of_other_sources_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target, "made_of", lambda: target.digest("2"))
+    assert target.usable() == target.TARGET
+    monkeypatch.setattr(target, "made_of", lambda: target.digest("0"))
+    assert target.usable() is None
+
+
+@pytest.mark.parametrize(("options", "status"), [([], 1), (["--if-possible"], 0)])
+def test_without_a_compiler_a_sentence_says_so(options: list[str], status: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "native", *options],
+        env={**os.environ, "CC": "there-is-none"}, cwd=TOP, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == status
+    said = done.stdout + done.stderr
+    assert "no C compiler (there-is-none): install one (Debian: gcc); everything runs as" in said
 
 
 @pytest.mark.parametrize(("value", "wanted"), [("", False), ("0", False), ("1", True)])

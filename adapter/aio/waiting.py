@@ -39,6 +39,10 @@ class TaskWake:
                 waiter.set_result(None)
 
 
+CancelArguments = tuple[Any, ...]
+"""Of a CancelledError that is put off. The error itself would hold the frame that keeps it, and so
+everything that the task has left, until the garbage collector finds both.
+"""
 _cancelled: set[asyncio.Task[Any]] = set()
 """Tasks whose cancellation is to come in their next wait."""
 
@@ -54,12 +58,12 @@ async def let_send() -> None:
 
     In the next turn of the loop the link writes it; uvloop sends at the end of that turn.
     """
-    cancelled: asyncio.CancelledError | None = None
+    cancelled: CancelArguments | None = None
     for _ in range(2):
         try:
             await asyncio.sleep(0)
         except asyncio.CancelledError as error:
-            cancelled = error
+            cancelled = error.args
     if cancelled is not None:
         cancel_later(cancelled)
 
@@ -78,7 +82,7 @@ async def await_outcomes(
 
     abandon: called if the task is cancelled before they were sent, and the cancellation comes then.
     """
-    cancelled: asyncio.CancelledError | None = None
+    cancelled: CancelArguments | None = None
     for request in requests:
         while request.answer is None:
             try:
@@ -87,13 +91,16 @@ async def await_outcomes(
                 if not request.sent:
                     abandon(requests)
                     raise
-                cancelled = error
+                cancelled = error.args
     if cancelled is not None:
         cancel_later(cancelled)
 
 
-def cancel_later(cancelled: asyncio.CancelledError) -> None:
-    """Cancel the current task in its next wait, unless what asked for it has been left by then."""
+def cancel_later(arguments: CancelArguments) -> None:
+    """Cancel the current task in its next wait, unless what asked for it has been left by then.
+
+    arguments: of the CancelledError that has come.
+    """
     task = asyncio.current_task()
     if task is None:
         return
@@ -104,7 +111,7 @@ def cancel_later(cancelled: asyncio.CancelledError) -> None:
         _cancelled.discard(task)
         if not task.done() and count and task.cancelling() >= count:
             task.uncancel()
-            task.cancel(*cancelled.args)
+            task.cancel(*arguments)
 
     task.get_loop().call_soon(look)
 

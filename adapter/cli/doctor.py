@@ -88,11 +88,27 @@ def machine() -> Iterator[DoctorCheck]:
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES)
     runs = compiled.text(compiled.count())
     yield DoctorCheck("ok", "mqk", f"{metadata.version('mqk')}, {runs}, with {versions}")
+    if not compiled.count():
+        yield DoctorCheck("note", "compiled modules", how_to_compile(Path(adapter.__file__)))
     try:
         yield DoctorCheck("ok", "Java", jars.find_java().path)
     except LocalKafkaError as problem:
         yield DoctorCheck("problem", "Java", str(problem))
     yield from _jars()
+
+
+def how_to_compile(own: Path) -> str:
+    """Say how this installation gets compiled modules; own: where it has the package adapter."""
+    missing = "" if shutil.which("cc") else ", once a C compiler is installed (Debian: gcc)"
+    if own.parents[1].joinpath("native", "modules.py").is_file():  # a checkout, or an editable one
+        folder = own.parents[1] / "build" / "compiled"
+        how = f"`make compiled`{missing}, then PYTHONPATH={folder}"
+    else:
+        version = ".".join(map(str, sys.version_info[:2]))
+        how = (
+            f"a wheel for Python {version}, or `MQK_COMPILE=1 pip install .` in a checkout{missing}"
+        )
+    return f"none, so a queue manager with many clients needs more CPU; to have them: {how}"
 
 
 def _jars() -> Iterator[DoctorCheck]:

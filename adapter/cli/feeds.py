@@ -14,12 +14,24 @@ from adapter.cli import output
 from adapter.cli.connected import connect
 from adapter.cli.queues import attribute_option, given
 from adapter.command import options
+from adapter.command.grouped import GroupedCommand, Groups
 from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.objects import KINDS
 from adapter.core.contract.results import ObjectDescription
 
 APPLICATION = "mqk feed"
 NEEDED = ("topic", "queue")
+GROUPS: Groups = {
+    "Reading": ("begin", "tombstones", "refused", "hops", "state"),
+    "Properties and keys": ("key", "headers", "origin", "descriptor"),
+    "Values": ("value", "fields"),
+    "Priority, expiry and delay": (
+        "priority", "priority_header", "priority_rules", "expiry", "expiry_header", "delay",
+        "delay_header",
+    ),
+    "Definition": ("replace", "description", "topic_string"),
+}  # fmt: skip
+"""Options of define, by subject."""
 NOT_READ: dict[str, Any] = {
     "state": "starting", "why": "", "positions": {}, "ends": {}, "lag": 0, "records": 0,
 }  # fmt: skip
@@ -39,7 +51,7 @@ def feed() -> None:
     """Feeds of Kafka topics: define, show, pause, seek, delete."""
 
 
-@feed.command()
+@feed.command(cls=GroupedCommand, groups=GROUPS)
 @click.argument("name")
 @click.argument("topic")
 @click.argument("queue", default="")

@@ -58,7 +58,8 @@ ROUNDS = 3
 RECORD_BYTES_MAX = 100 * 1024 * 1024 - 64 * 1024
 """A broker ends connections with requests above 100 MiB (socket.request.max.bytes). What topics
 take is for them to say."""
-KEY, MARK = "progress", "progress.mark"
+KEY, MARK, BEGINS = "progress", "progress.mark", "progress.begins"
+"""Keys of records: the progress, and two whose values say nothing of it."""
 PARTITION = 0
 """The only one of an export's topic of progress."""
 TOO_LONG = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
@@ -242,6 +243,8 @@ class KafkaExportWriter:
             if time.monotonic() > self._looked_s + LOOK_S:
                 self._look()
             self._producers.begin()
+            # So that one request adds all partitions to the transaction.
+            self._produce(self._progress_topic, b"", BEGINS)
             for at, record in enumerate(records):
                 self._send(at, record, origin)
             # The progress says where they are. For a topic that was deleted librdkafka waits long.

@@ -1,6 +1,7 @@
 """The image of docker/queue-manager: who may come in, its health, its end, the registry."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from testcontainers.core.container import DockerContainer
@@ -19,6 +20,7 @@ from tests.docker.conftest import (
     said,
 )
 
+WHEELS = Path(__file__).parents[2] / "build/docker/queue-manager/wheels"
 SERVERS = "kafka:9093"
 WITH_A_USER = "printf 'secret\\n' | mqk user add app --file users && exec mqk qmgr start"
 
@@ -55,6 +57,13 @@ def test_it_is_healthy_and_not_root(manager: DockerContainer) -> None:
     assert manager.exec(["id", "-u"]).output.strip() == b"1414"
     assert manager.exec(["id", "-g"]).output.strip() == b"1414"
     assert manager.exec(["sh", "-c", "touch /opt/mqk/x"]).exit_code != 0
+
+
+def test_it_runs_the_code_that_docker_build_has_said(manager: DockerContainer) -> None:
+    (wheel,) = WHEELS.glob("mqk-*.whl")
+    with connect(manager) as qm:
+        is_compiled = qm.figures()["compiled_modules"] > 0
+    assert is_compiled != wheel.name.endswith("-py3-none-any.whl")
 
 
 @pytest.mark.parametrize("password", ["", "wrong"])

@@ -107,7 +107,7 @@ def page(made: str) -> str:
     parts = [made, "# The SDK\n", said(adapter), "## adapter.connect\n"]
     parts.append(call("connect", adapter.connect))
     parts += ["## adapter.aio.connect\n", call("connect", aio.connect)]
-    for function in (adapter.run_worker, adapter.worker_connection):
+    for function in (adapter.run_worker, adapter.worker_connection, adapter.tls_context):
         name = function.__name__
         parts += [f"## adapter.{name}\n", call(name, function)]
     parts.append(f"**`adapter.NO_UNIT`** {said_of_constant()}")

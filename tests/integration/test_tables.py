@@ -278,11 +278,13 @@ def test_a_transaction_of_others_that_hides_records(
     qm: adapter.Connection, topic: ExportedTopic, table_of: TableOf
 ) -> None:
     table, others = table_of(topic), transactional(topic, "others")
+    qm.produce(topic.name, None, "a", partition=0)  # the export begins while nothing is open
+    table.sync(qm)
     others.begin_transaction()
     others.produce(topic.name, b"open", b"b", 0)
     others.flush(WITHIN_S)
     qm.produce(topic.name, b"1", "a", partition=0)
-    with pytest.raises(e.TableBehind, match=r"transaction that is open hides|has not written"):
+    with pytest.raises(e.TableBehind, match="a transaction that is open hides"):
         table.sync(qm, timeout=1)
     assert "a" not in table
     others.commit_transaction(WITHIN_S)

@@ -1,11 +1,13 @@
 """A cancellation that comes behind an outcome, and one that does not come any more."""
 
 import asyncio
+import gc
+import weakref
 
 import pytest
 
 import adapter
-from adapter.aio.waiting import cancel_later
+from adapter.aio.waiting import cancel_later, let_send
 from adapter.core.contract import commands as c
 from tests.support.loopback import Loopback
 
@@ -90,7 +92,7 @@ async def test_a_pause_of_no_time_swallows_no_cancellation(server: Loopback) -> 
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError as cancelled:
-                cancel_later(cancelled)
+                cancel_later(cancelled.args)
             steps.append(await queue.pause(0))
             await asyncio.Event().wait()
 
@@ -100,3 +102,31 @@ async def test_a_pause_of_no_time_swallows_no_cancellation(server: Loopback) -> 
         await asyncio.wait([working], timeout=5)
         assert working.cancelled()
         assert steps == [False]
+
+
+class Work:
+    """What a task has in hand."""
+
+
+async def test_a_cancellation_that_is_put_off_holds_nothing_of_the_task() -> None:
+    """What was got ahead is given back when it is freed: not when the garbage collector comes."""
+    held: list[weakref.ref[Work]] = []
+
+    async def run() -> None:
+        work = Work()
+        held.append(weakref.ref(work))
+        await let_send()
+        await asyncio.sleep(30)
+
+    gc.disable()
+    try:
+        task = asyncio.create_task(run())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        del task
+        await asyncio.sleep(0)
+        assert [one() for one in held] == [None]
+    finally:
+        gc.enable()

@@ -31,6 +31,32 @@ def test_a_sound_machine_is_status_zero(mqk: Mqk) -> None:
     assert "finding" in mqk("doctor").out
 
 
+def test_pure_python_is_noted_with_the_way_to_compiled_modules(
+    mqk: Mqk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "count", lambda: 0)
+    said = mqk("doctor", "--json")
+    found = findings(said)["compiled modules"]
+    assert found["level"] == "note"
+    assert "`make compiled`, then PYTHONPATH=" in found["text"]
+    monkeypatch.setattr(compiled, "count", lambda: 80)
+    assert "compiled modules" not in findings(mqk("doctor", "--json"))
+
+
+def test_a_checkout_and_an_installation_are_compiled_differently(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    package = tmp_path / "adapter/__init__.py"
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert "`MQK_COMPILE=1 pip install .` in a checkout" in doctor.how_to_compile(package)
+    assert "gcc" not in doctor.how_to_compile(package)
+    (tmp_path / "native").mkdir()
+    (tmp_path / "native/modules.py").touch()
+    assert f"PYTHONPATH={tmp_path}/build/compiled" in doctor.how_to_compile(package)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert "once a C compiler is installed (Debian: gcc)" in doctor.how_to_compile(package)
+
+
 def test_missing_java_is_a_problem(
     mqk: Mqk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

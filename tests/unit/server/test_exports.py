@@ -247,7 +247,7 @@ def test_a_queue_that_is_open_elsewhere_or_missing_is_waited_for(
             put(manager, b"1")
             await_that(lambda: "in use" in figures(manager)["why"])
         assert values(manager, 1) == [b"1"]
-        assert manager.statistics()["exports"]["LATER"]["state"] == "waiting"
+        assert manager.statistics()["exports"]["LATER"]["state"] == "retrying"
         qm.define_queue("LATER")
     put(manager, b"2", queue="LATER")
     assert values(manager, 2) == [b"1", b"2"]

@@ -138,6 +138,8 @@ def define_samples(qm: adapter.Connection, kind: str) -> None:
                 continue
             if kind == "topic":
                 attributes = {"topic_string": name} | attributes
+            if kind == "export" and row.name != "queue":
+                attributes["queue"] = name  # each has a queue of its own
             if kind == "queue":
                 qm.define_queue(name, **attributes)
             else:

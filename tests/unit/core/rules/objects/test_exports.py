@@ -93,7 +93,7 @@ def test_an_export_is_altered_and_deleted_durably() -> None:
 def test_exports_are_bounded() -> None:
     client = client_on("Q", limits=Limits(exports=2))
     for name in ("A", "B"):
-        define(client, EXPORT, name, GIVEN)
+        define(client, EXPORT, name, GIVEN | {"queue": name})
     assert client.refused(c.DefineObject(EXPORT, "C", GIVEN)) == Reason.LIMIT_REACHED
     client.do(c.DeleteObject(EXPORT, "A"))
     define(client, EXPORT, "C", GIVEN)
@@ -130,7 +130,7 @@ def test_a_feed_that_bounds_its_hops_may_be_part_of_a_loop() -> None:
     define(client, FEED, "F", FED | {"hops": 1})
     assert "export E writes" in refusal(client, c.AlterObject(FEED, "F", {"hops": 0}))
     assert isinstance(client.do(c.AlterObject(FEED, "F", {"hops": 255})), Done)
-    define(client, EXPORT, "SECOND", GIVEN)
+    define(client, EXPORT, "SECOND", GIVEN | {"queue": "OTHER"})
     assert isinstance(client.do(c.AlterObject(EXPORT, "E", {"topic": "results"})), Done)
 
 

@@ -23,7 +23,10 @@ it. This module must not know how a topic is written.
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -86,6 +89,34 @@ class RefusedMessages(Struct):
     by_place: dict[Place, tuple[int, str]] = {}
 
 
+class Ending:
+    """Lets an exporter end between two transactions, and in a wait, but not within a transaction:
+    what it has written is then gone from the queue. For two threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_writing = False
+        self.is_wanted = False
+
+    def want(self) -> bool:
+        """Ask for the end; returns whether the connection may be closed now."""
+        with self._lock:
+            self.is_wanted = True
+            return not self._is_writing
+
+    @contextmanager
+    def put_off(self) -> Iterator[bool]:
+        """Put the end off until this is left; gives whether that is so: it is not wanted yet."""
+        with self._lock:
+            self._is_writing = not self.is_wanted
+        try:
+            yield self._is_writing
+        finally:
+            with self._lock:
+                self._is_writing = False
+
+
 class ExportSession:
     """One attempt: from opening the queue to a failure, or to its end."""
 
@@ -96,8 +127,10 @@ class ExportSession:
         topics: ExportTopics,
         counts: Counts,
         refused: RefusedMessages,
+        ending: Ending | None = None,
     ) -> None:
         self._export = export
+        self._ending = ending or Ending()
         self._channel = channel
         self._topics = topics
         self._counts = counts
@@ -129,10 +162,14 @@ class ExportSession:
                 self._written = progress.places
             self._forget_gone(handle)
             waits = 0
-            while not self._channel.is_closed and (waits < WAITS or self._export.initiates):
+            while not self._has_ended and (waits < WAITS or self._export.initiates):
                 waits = 0 if self._write_some(handle, writer) else waits + 1
         finally:
             writer.close()
+
+    @property
+    def _has_ended(self) -> bool:
+        return self._channel.is_closed or self._ending.is_wanted
 
     def _require_owner(self) -> None:
         """Let the queue manager write to its ledger: one that was replaced cannot. Raises Error."""
@@ -165,10 +202,14 @@ class ExportSession:
             writer.check_shown()
             self._counts.enter(WAITING)
             return False
-        self._counts.enter(RUNNING)
-        self._letters = 0
-        self._write(unit, writer, [one for one in got if place_of(one) not in self._written])
-        unit.commit()
+        with self._ending.put_off() as may_write:
+            if not may_write:
+                unit.backout()
+                return False
+            self._counts.enter(RUNNING)
+            self._letters = 0
+            self._write(unit, writer, [one for one in got if place_of(one) not in self._written])
+            unit.commit()
         self._counts.dead_letters += self._letters
         self._written -= set(map(place_of, got))
         self._counts.ends = dict(writer.ends)

@@ -18,6 +18,7 @@ from adapter.exports.exporter import (
     RETRYING,
     WAITING,
     Counts,
+    Ending,
     Export,
     ExportSession,
     RefusedMessages,
@@ -49,11 +50,12 @@ class Exporter:
         self._topics = topics
         self._counts = Counts(since_s=time.monotonic())
         self._refused = RefusedMessages()
+        self._ending = Ending()
         self._client = OwnClient(f"export-{export.name}", dial, self._run, self._failed)
 
     def stop(self) -> None:
-        """Let it end: what it has got and not committed is backed out."""
-        self._client.stop()
+        """Let it end: at once in a wait, and else when what it writes is gone from the queue."""
+        self._client.stop(at_once=self._ending.want())
 
     def join(self) -> None:
         """Wait for its end; bounded."""
@@ -108,7 +110,9 @@ class Exporter:
             client.pause(longest_s)
 
     def _write(self, channel: Channel) -> None:
-        ExportSession(self.export, channel, self._topics, self._counts, self._refused).run()
+        ExportSession(
+            self.export, channel, self._topics, self._counts, self._refused, self._ending
+        ).run()
 
     def _take_failure(self, error: Error | ExportError) -> None:
         self._refused.by_place.clear()  # what waits may be taken the next time

@@ -92,13 +92,15 @@ class OwnClient:
         self.pauses = Pauses()
         self._thread = watched.thread(name, lambda: run(self), failed)
 
-    def stop(self) -> None:
-        """Let it end: what it has got and not committed is backed out."""
+    def stop(self, *, at_once: bool = True) -> None:
+        """Let it end. at_once: what it has got and not committed is backed out; else it looks at
+        is_stopping by itself.
+        """
         self._stopping.set()
         self._again.set()
         with self._lock:
             channel = self._channel
-        if channel is not None:
+        if channel is not None and at_once:
             with suppress(Error):
                 channel.close()
 

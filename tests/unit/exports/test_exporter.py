@@ -9,7 +9,7 @@ from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract import commands as c
 from adapter.errors import ConnectionBroken, Error, QueueInUse, QueueNotFound
 from adapter.exports import exporter
-from adapter.exports.exporter import Counts, Export, ExportSession, RefusedMessages
+from adapter.exports.exporter import Counts, Ending, Export, ExportSession, RefusedMessages
 from adapter.exports.port import ExportError, RecordRefusedError, TopicRefusedError
 from adapter.format.exports import decode
 from adapter.topics.memory import MemoryTopics
@@ -41,6 +41,7 @@ class Site:
         self.export = Export("E", ExportAttributes(queue="Q", topic="T", **attributes))
         self.counts = Counts()
         self.refused = RefusedMessages()
+        self.ending = Ending()
         self.steps: list[str] = []
         self.commits: list[str] = []
         self.happens: dict[str, Callable[[], object]] = {}
@@ -61,7 +62,9 @@ class Site:
     def run(self) -> None:
         channel = channel_on(self.core, self._at_core)
         try:
-            ExportSession(self.export, channel, self.exports, self.counts, self.refused).run()
+            ExportSession(
+                self.export, channel, self.exports, self.counts, self.refused, self.ending
+            ).run()
         finally:
             channel.close()
 
@@ -381,6 +384,36 @@ def test_an_entry_is_asked_for_of_an_owner_that_was_replaced() -> None:
     channel.close()
     assert withheld[0] == "AskOutcome"
     assert site.written == []
+
+
+def test_an_end_that_is_asked_for_while_it_writes_waits_for_the_commit() -> None:
+    """Else what it has written would be on the queue still, for another export or program."""
+    site = Site()
+    site.put("1")
+    at_once: list[bool] = []
+
+    def ask() -> None:
+        at_once.append(site.ending.want())
+        site.put("2")
+
+    site.happens["write"] = ask
+    site.run()
+    assert at_once == [False]
+    assert site.written == ["1"]
+    assert site.depth == 1
+
+
+@pytest.mark.parametrize("step", ["waits", "after Get"])
+def test_an_end_that_is_asked_for_before_it_writes_comes_at_once(step: str) -> None:
+    site = Site()
+    if step != "waits":
+        site.put("1")
+    at_once: list[bool] = []
+    site.happens[step] = lambda: at_once.append(site.ending.want())
+    site.run()
+    assert at_once == [True]
+    assert site.written == []
+    assert site.depth == (step != "waits")
 
 
 def test_messages_in_their_order_of_priority() -> None:

@@ -89,7 +89,7 @@ class RefusedMessages(Struct):
     by_place: dict[Place, tuple[int, str]] = {}
 
 
-class Ending:
+class ExporterEnd:
     """Lets an exporter end between two transactions, and in a wait, but not within a transaction:
     what it has written is then gone from the queue. For two threads.
     """
@@ -127,10 +127,10 @@ class ExportSession:
         topics: ExportTopics,
         counts: Counts,
         refused: RefusedMessages,
-        ending: Ending | None = None,
+        ending: ExporterEnd | None = None,
     ) -> None:
         self._export = export
-        self._ending = ending or Ending()
+        self._ending = ending or ExporterEnd()
         self._channel = channel
         self._topics = topics
         self._counts = counts

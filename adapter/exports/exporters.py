@@ -18,8 +18,8 @@ from adapter.exports.exporter import (
     RETRYING,
     WAITING,
     Counts,
-    Ending,
     Export,
+    ExporterEnd,
     ExportSession,
     RefusedMessages,
 )
@@ -50,7 +50,7 @@ class Exporter:
         self._topics = topics
         self._counts = Counts(since_s=time.monotonic())
         self._refused = RefusedMessages()
-        self._ending = Ending()
+        self._ending = ExporterEnd()
         self._client = OwnClient(f"export-{export.name}", dial, self._run, self._failed)
 
     def stop(self) -> None:

@@ -9,7 +9,7 @@ from adapter.core.attributes.export import ExportAttributes
 from adapter.core.contract import commands as c
 from adapter.errors import ConnectionBroken, Error, QueueInUse, QueueNotFound
 from adapter.exports import exporter
-from adapter.exports.exporter import Counts, Ending, Export, ExportSession, RefusedMessages
+from adapter.exports.exporter import Counts, Export, ExporterEnd, ExportSession, RefusedMessages
 from adapter.exports.port import ExportError, RecordRefusedError, TopicRefusedError
 from adapter.format.exports import decode
 from adapter.topics.memory import MemoryTopics
@@ -41,7 +41,7 @@ class Site:
         self.export = Export("E", ExportAttributes(queue="Q", topic="T", **attributes))
         self.counts = Counts()
         self.refused = RefusedMessages()
-        self.ending = Ending()
+        self.ending = ExporterEnd()
         self.steps: list[str] = []
         self.commits: list[str] = []
         self.happens: dict[str, Callable[[], object]] = {}

@@ -31,7 +31,9 @@ def test_each_says_what_it_breaks() -> None:
 
 def test_a_patch_that_no_longer_applies_says_so(tmp_path: Path) -> None:
     patch = tmp_path / "old.patch"
-    lines = ("It.", "--- a/adapter/kafka.py", "+++ b/adapter/kafka.py", "@@", "-gone", "+new", "")
+    lines = ("It.", "--- a/adapter/launch.py", "+++ b/adapter/launch.py", "@@", "-gone", "+new", "")
     patch.write_text("\n".join(lines))
-    with pytest.raises(bugs.Outdated, match=r"old.patch no longer applies: adapter/kafka.py holds"):
+    with pytest.raises(
+        bugs.Outdated, match=r"old.patch no longer applies: adapter/launch.py holds"
+    ):
         bugs.planted(patch, tmp_path / "copy")

@@ -182,6 +182,8 @@ def test_the_front_door_is_small_and_known() -> None:
         "Error",
         "GetInhibited",
         "InDoubt",
+        "KafkaRecord",
+        "KafkaTopic",
         "Message",
         "MessageTooLong",
         "NoReply",
@@ -204,6 +206,7 @@ def test_the_front_door_is_small_and_known() -> None:
         "mqi",
         "run_worker",
         "testing",
+        "tls_context",
         "worker_connection",
     ]
     assert all(hasattr(adapter, name) for name in adapter.__all__)

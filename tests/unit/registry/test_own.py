@@ -8,7 +8,9 @@ from adapter.errors import SchemaIncompatible
 from adapter.format import schemas
 from adapter.registry import own, topic
 
-NAMES = ["mqk.Descriptor", "mqk.Entry", "mqk.Event", "mqk.Progress", "mqk.Transfer"]
+NAMES = [
+    *("mqk.Descriptor", "mqk.Entry", "mqk.Event", "mqk.Export", "mqk.Progress", "mqk.Transfer"),
+]
 
 
 def test_every_schema_is_registered_in_all_its_versions() -> None:

@@ -42,7 +42,8 @@ class Run:
         qm = copy.deepcopy(self.began)
         for number, one in enumerate(self.inputs):
             again = said(dispatch.step(qm, one.now, copy.deepcopy(one.given)))
-            assert again == one.said, f"input {number}, {one.given}: {again}, not {one.said}"
+            what = f"input {number}, {type(one.given).__name__}"
+            assert again == one.said, f"{what}: {again}, not {one.said}"
 
 
 class Recorder:

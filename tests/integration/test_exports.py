@@ -100,7 +100,7 @@ def test_messages_become_records(qm: adapter.Connection, topic: ExportedTopic) -
     assert abs(mine[0].timestamp()[1] - time.time() * 1000) < 60_000
     (last,) = [one for one in found if one.partition() == 1]
     assert last.value() == large
-    origin = dict(found[0].headers() or [])["mqk-export"]
+    origin = dict(mine[0].headers() or [])["mqk-export"]
     assert isinstance(origin, bytes)
     assert origin.split(b" ")[1:] == [b"E", b"1"]
 

@@ -139,5 +139,4 @@ def test_a_program_that_reads_nothing_does_not_keep_a_queue_manager_from_ending(
         began_s = time.monotonic()
         manager.stop()
         assert time.monotonic() - began_s < 20
-    with pytest.raises(ibmmq.MQMIError):
-        qmgr.disconnect()
+    qmgr.disconnect()

@@ -1,6 +1,7 @@
 """produce() on a real Kafka: the records that programs of both drivers produce, each once."""
 
 import asyncio
+import contextlib
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -171,12 +172,17 @@ def work_by_thread(address: str, topic: str) -> None:
 
 
 async def work_by_task(address: str, topic: str) -> None:
+    """A loop is told of a commit in flight that was backed out: it is begun again."""
     async with await adapter.aio.connect(address) as qm:
         queue = qm.queue("Q")
-        async for unit in queue.units(timeout=5, prefetch=4, commits=4):
-            async with unit:
-                (message,) = unit.messages
-                await unit.produce(topic, message.body, message.body, wait=False)
+        is_done = False
+        while not is_done:
+            with contextlib.suppress(adapter.BackedOut):
+                async for unit in queue.units(timeout=5, prefetch=4, commits=4):
+                    async with unit:
+                        (message,) = unit.messages
+                        await unit.produce(topic, message.body, message.body, wait=False)
+                is_done = True
 
 
 def check(found: list[Message]) -> None:

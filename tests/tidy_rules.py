@@ -42,6 +42,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "errors": "core.contract.reasons",
         "launch": "errors",
         "addresses": "",
+        "certificates": "",
         "setting_rows": "core",
         **dict.fromkeys(("texts", "memory"), ""),
         "compiled": "",
@@ -70,11 +71,12 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "backup": "core.contract format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",
         "registry": "addresses web errors ledger topics format.schemas launch watched",
-        "channel": "addresses wire core.contract core.mq_layouts core.attributes errors",
+        "channel": "addresses certificates wire core.contract core.mq_layouts core.attributes "
+        "errors",
         "client": "channel network.lookup registry.port registry.rest registry.values "
         "topics.events wire core.contract core.mq_layouts core.attributes errors",
-        "aio": "addresses channel client registry.port registry.values watched wire core.contract "
-        "core.attributes errors",
+        "aio": "addresses certificates channel client registry.port registry.values watched wire "
+        "core.contract core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
         "administration": "character_sets client errors mq_constants watched "
@@ -85,7 +87,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "frameworks": "adapter errors",
         "kombu": "adapter errors frameworks",
         "dramatiq": "adapter errors frameworks",
-        "mqi": "administration channel character_sets launch mq_constants errors "
+        "mqi": "administration certificates channel character_sets launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
         "msmq": "channel core.contract core.attributes errors launch watched",
         "servicebroker": "channel core.contract core.attributes errors launch watched",
@@ -93,7 +95,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "testing",
         "server": "exports feeds network own_clients owner wire core.contract core.attributes "
         "core.inputs format ledger movers registry topics errors config setting_rows launch logs "
-        "watched web addresses compiled memory texts administration.pcf.command_server",
+        "watched web addresses certificates compiled memory texts "
+        "administration.pcf.command_server",
         "testing": "adapter administration.mqsc aio channel client config core errors exports "
         "feeds format ledger localkafka logs msmq network owner registry server servicebroker "
         "topics wire",

@@ -16,13 +16,13 @@ from functools import partial
 from typing import Protocol, TypeVar, cast
 
 from adapter import addresses
+from adapter.certificates import said_of
 from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.connecting import ConnectOptions, names_by
 from adapter.channel.conversation import Conversation, Introduction, frames_of, why_none
 from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, TlsRefused, WhileFull
 from adapter.channel.link.tcp import keep_alive
-from adapter.channel.tls import said_of
 from adapter.wire.codec import FrameBuffer, Payload
 from adapter.wire.frames import ProtocolError
 

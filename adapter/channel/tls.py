@@ -9,6 +9,7 @@ import os
 import ssl
 from pathlib import Path
 
+from adapter import certificates
 from adapter.errors import InvalidOption, InvalidType
 
 CA, CERTIFICATE, KEY = "MQK_TLS_CA", "MQK_TLS_CERT", "MQK_TLS_KEY"
@@ -36,19 +37,14 @@ def tls_context(
         context = ssl.create_default_context(cafile=None if ca is None else os.fspath(ca))
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         if certificate is not None:
-            context.load_cert_chain(certificate, key, _no_password)
+            certificates.load(context, certificate, key)
     except (OSError, ValueError) as error:
         files = ", ".join(os.fspath(one) for one in (ca, certificate, key) if one is not None)
         raise InvalidOption(
             f"tls: {files or 'the certificates of the system'} cannot be used "
-            f"({said_of(error)}): give files in PEM"
+            f"({certificates.said_of(error)}): give files in PEM"
         ) from error
     return context
-
-
-def _no_password() -> str:
-    """Refuse a key that needs a password: OpenSSL would ask for it at the terminal."""
-    raise ValueError("the private key is encrypted")
 
 
 def context_by(tls: Tls) -> ssl.SSLContext | None:
@@ -72,14 +68,3 @@ def context_by(tls: Tls) -> ssl.SSLContext | None:
     if isinstance(tls, str | Path | os.PathLike):
         return tls_context(tls)
     raise InvalidType(f"tls is True, a path or an ssl.SSLContext, not {tls!r}")
-
-
-def said_of(error: Exception) -> str:
-    """Say what OpenSSL, or the system, says of a failure, without where in OpenSSL it was."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the certificate is not accepted: {error.verify_message}"
-    if isinstance(error, ssl.SSLError):
-        return (error.reason or str(error)).replace("_", " ").lower()
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error)

@@ -5,31 +5,22 @@ The options for attributes are made from core's one table of attributes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from adapter.cli import output
 from adapter.cli.connected import connect
-from adapter.cli.queues import attribute_option, given
+from adapter.cli.queues import given
+from adapter.cli.topic_objects import attribute_options, report, set_state
 from adapter.command import options
 from adapter.core.attributes.export import EXPORT
-from adapter.core.attributes.objects import KINDS
 from adapter.core.contract.results import ObjectDescription
 
 APPLICATION = "mqk export"
 NEEDED = ("queue", "topic")
 NOT_KNOWN: dict[str, Any] = {"state": "starting", "why": "", "waiting": 0, "records": 0}
 """What is known of an export while the queue manager starts."""
-
-
-def attribute_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """An option for each attribute of an export but those that must be there: the arguments."""
-    for row in reversed(KINDS[EXPORT].values()):
-        if row.name not in NEEDED:
-            command = attribute_option(row)(command)
-    return command
 
 
 @click.group()
@@ -42,7 +33,7 @@ def export() -> None:
 @click.argument("queue")
 @click.argument("topic")
 @click.option("--replace", is_flag=True, help="Alter it if it exists.")
-@attribute_options
+@attribute_options(EXPORT, NEEDED)
 @options.queue_manager
 @options.json_output
 def define(
@@ -56,7 +47,7 @@ def define(
     wanted = given(attributes) | {"queue": queue, "topic": topic}
     with connect(qmgr, APPLICATION) as qm:
         qm.define_object(EXPORT, name, replace=replace, **wanted)
-    _done(name, "defined", as_json)
+    report(EXPORT, name, "defined", as_json)
 
 
 @export.command()
@@ -91,9 +82,7 @@ def _row(one: ObjectDescription, of: dict[str, Any]) -> tuple[object, ...]:
 @options.json_output
 def pause(name: str, qmgr: str, as_json: bool) -> None:
     """Let export NAME write nothing more, until it is resumed. Messages wait on its queue."""
-    with connect(qmgr, APPLICATION) as qm:
-        qm.alter_object(EXPORT, name, state="PAUSED")
-    _done(name, "paused", as_json)
+    set_state(EXPORT, name, qmgr, is_running=False, as_json=as_json)
 
 
 @export.command()
@@ -102,9 +91,7 @@ def pause(name: str, qmgr: str, as_json: bool) -> None:
 @options.json_output
 def resume(name: str, qmgr: str, as_json: bool) -> None:
     """Let export NAME go on where it was paused."""
-    with connect(qmgr, APPLICATION) as qm:
-        qm.alter_object(EXPORT, name, state="RUNNING")
-    _done(name, "resumed", as_json)
+    set_state(EXPORT, name, qmgr, is_running=True, as_json=as_json)
 
 
 @export.command()
@@ -116,12 +103,4 @@ def delete(name: str, qmgr: str, as_json: bool) -> None:
     """Delete export NAME. Its queue stays, with what is not written yet."""
     with connect(qmgr, APPLICATION) as qm:
         qm.delete_object(EXPORT, name)
-    _done(name, "deleted", as_json)
-
-
-def _done(name: str, what: str, as_json: bool) -> None:
-    """Report what was done to an export."""
-    if as_json:
-        output.emit({"export": name, what: True})
-    else:
-        click.echo(f"export {name} {what}")
+    report(EXPORT, name, "deleted", as_json)

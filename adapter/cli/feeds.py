@@ -5,18 +5,17 @@ The options for attributes are made from core's one table of attributes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
 
 from adapter.cli import output
 from adapter.cli.connected import connect
-from adapter.cli.queues import attribute_option, given
+from adapter.cli.queues import given
+from adapter.cli.topic_objects import attribute_options, report, set_state
 from adapter.command import options
 from adapter.command.grouped import GroupedCommand, Groups
 from adapter.core.attributes.feed import FEED
-from adapter.core.attributes.objects import KINDS
 from adapter.core.contract.results import ObjectDescription
 
 APPLICATION = "mqk feed"
@@ -38,14 +37,6 @@ NOT_READ: dict[str, Any] = {
 """What is known of a feed that is not read yet."""
 
 
-def attribute_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """An option for each attribute of a feed but those that must be there, which are arguments."""
-    for row in reversed(KINDS[FEED].values()):
-        if row.name not in NEEDED:
-            command = attribute_option(row)(command)
-    return command
-
-
 @click.group()
 def feed() -> None:
     """Feeds of Kafka topics: define, show, pause, seek, delete."""
@@ -56,7 +47,7 @@ def feed() -> None:
 @click.argument("topic")
 @click.argument("queue", default="")
 @click.option("--replace", is_flag=True, help="Alter it if it exists.")
-@attribute_options
+@attribute_options(FEED, NEEDED)
 @options.queue_manager
 @options.json_output
 def define(
@@ -70,7 +61,7 @@ def define(
     wanted = {"topic_string": ""} | given(attributes) | {"topic": topic, "queue": queue}
     with connect(qmgr, APPLICATION) as qm:
         qm.define_object(FEED, name, replace=replace, **wanted)
-    _done(name, "defined", as_json)
+    report(FEED, name, "defined", as_json)
 
 
 @feed.command()
@@ -107,9 +98,7 @@ def _row(one: ObjectDescription, of: dict[str, Any]) -> tuple[object, ...]:
 @options.json_output
 def pause(name: str, qmgr: str, as_json: bool) -> None:
     """Let feed NAME put nothing more, until it is resumed. It keeps its position."""
-    with connect(qmgr, APPLICATION) as qm:
-        qm.alter_object(FEED, name, state="PAUSED")
-    _done(name, "paused", as_json)
+    set_state(FEED, name, qmgr, is_running=False, as_json=as_json)
 
 
 @feed.command()
@@ -118,9 +107,7 @@ def pause(name: str, qmgr: str, as_json: bool) -> None:
 @options.json_output
 def resume(name: str, qmgr: str, as_json: bool) -> None:
     """Let feed NAME go on where it was paused."""
-    with connect(qmgr, APPLICATION) as qm:
-        qm.alter_object(FEED, name, state="RUNNING")
-    _done(name, "resumed", as_json)
+    set_state(FEED, name, qmgr, is_running=True, as_json=as_json)
 
 
 @feed.command()
@@ -137,7 +124,7 @@ def seek(name: str, to: str, qmgr: str, as_json: bool) -> None:
     """
     with connect(qmgr, APPLICATION) as qm:
         qm.seek_feed(name, to)
-    _done(name, f"reads from {to}", as_json, "sought")
+    report(FEED, name, f"reads from {to}", as_json, "sought")
 
 
 @feed.command()
@@ -149,12 +136,4 @@ def delete(name: str, qmgr: str, as_json: bool) -> None:
     """Delete feed NAME and forget its position. What it has put stays."""
     with connect(qmgr, APPLICATION) as qm:
         qm.delete_object(FEED, name)
-    _done(name, "deleted", as_json)
-
-
-def _done(name: str, what: str, as_json: bool, key: str = "") -> None:
-    """Report what was done to a feed."""
-    if as_json:
-        output.emit({"feed": name, key or what: True})
-    else:
-        click.echo(f"feed {name} {what}")
+    report(FEED, name, "deleted", as_json)

@@ -35,7 +35,7 @@ from adapter.format import exports as format_exports
 from adapter.format import names
 from adapter.format.exports import ExportedRecord, ExportProgress
 from adapter.format.hops import ORIGIN
-from adapter.ledger.failures import describe, error_of
+from adapter.ledger.failures import TOPIC_FORBIDDEN, TOPIC_MISSING, describe, error_of
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.open_lanes import OpenLane
 from adapter.movers.progress import Committed
@@ -71,8 +71,6 @@ OF_BATCH = TOO_LONG | {
 """What all records of a batch are refused for, though it may be for one of them."""
 NOT_A_RECORD = OF_BATCH | {KafkaError._INVALID_ARG, KafkaError._UNKNOWN_PARTITION}
 """What a topic refuses for what the record says."""
-MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
-FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
 FORBIDDEN_NAME = "TOPIC_AUTHORIZATION_FAILED"
 """In texts: librdkafka only logs why it could not add a partition to a transaction."""
 
@@ -289,7 +287,7 @@ class KafkaExportWriter:
         self._producers.report(error, message)
 
     def _note_refusal(self, at: int, error: KafkaError) -> None:
-        if self._refusal is None and error.code() in NOT_A_RECORD | MISSING | FORBIDDEN:
+        if self._refusal is None and error.code() in NOT_A_RECORD | TOPIC_MISSING | TOPIC_FORBIDDEN:
             self._refusal = at, error
 
     def _produce(self, topic: str, value: bytes, key: str) -> None:
@@ -335,7 +333,7 @@ class KafkaExportWriter:
             return ExportError(text)
         at, refusal = self._refusal
         code = refusal.code()
-        if code in MISSING | FORBIDDEN:
+        if code in TOPIC_MISSING | TOPIC_FORBIDDEN:
             return self._topic_refused(refusal)
         record = self._records[at]
         if code == KafkaError._UNKNOWN_PARTITION and self._is_there(record.partition):
@@ -361,7 +359,7 @@ class KafkaExportWriter:
         return partition in found.partitions
 
     def _topic_refused(self, error: KafkaError) -> TopicRefusedError:
-        if error.code() in MISSING:
+        if error.code() in TOPIC_MISSING:
             return TopicRefusedError(
                 f"topic {self._topic} does not exist on {self._topics.cluster.bootstrap_servers}: "
                 "create it, or delete the export"

@@ -27,12 +27,19 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
     OffsetSpec,
 )
 
-from adapter.feeds.port import FeedError, FeedTopic, PartitionEnd, PartitionLost, Read
+from adapter.feeds.port import (
+    FeedError,
+    FeedTopic,
+    PartitionEnd,
+    PartitionLost,
+    Read,
+    UnreadableTopicError,
+)
 from adapter.feeds.schemas import FeedSchemas, MakeRegistry
 from adapter.format.feeds import TopicRecord
 from adapter.format.record_headers import Headers
 from adapter.ledger import kafka_settings
-from adapter.ledger.failures import describe, error_of
+from adapter.ledger.failures import TOPIC_FORBIDDEN, TOPIC_MISSING, describe, error_of
 from adapter.topics.admin import TopicError, admin_client
 
 ANSWER_S = 10.0
@@ -43,9 +50,6 @@ AHEAD_KBYTES = 8 * 1024
 READ_RECORDS = 500
 NO_RECORD = -1
 """The answer where no record is of a time or later."""
-MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
-FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
-"""The group may be forbidden: it only shows positions."""
 LOST = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
 log = logging.getLogger("mqk.feeds")
@@ -172,7 +176,7 @@ class KafkaFeedConsumer:
             return PartitionEnd(partition, offset)
         if error.code() in LOST:
             return PartitionLost(partition)
-        if error.code() in MISSING | FORBIDDEN:
+        if error.code() in TOPIC_MISSING | TOPIC_FORBIDDEN:
             raise self._failure(KafkaException(error))
         return None  # of connections, which the client makes again
 
@@ -220,12 +224,12 @@ class KafkaFeedConsumer:
 
     def _failure(self, error: KafkaException) -> FeedError:
         code = error_of(error).code()
-        if code in MISSING:
-            return FeedError(
+        if code in TOPIC_MISSING:
+            return UnreadableTopicError(
                 f"topic {self._topic} does not exist on {self._servers}: {self._remedy}"
             )
-        if code in FORBIDDEN:
-            return FeedError(
+        if code in TOPIC_FORBIDDEN:
+            return UnreadableTopicError(
                 f"{self._reader} may not read topic {self._topic}: allow its user of Kafka to "
                 "READ and DESCRIBE it"
             )

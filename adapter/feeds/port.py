@@ -20,6 +20,10 @@ class FeedError(Exception):
     """A topic could not be read or asked about; trying again later may help."""
 
 
+class UnreadableTopicError(FeedError):
+    """The topic does not exist, or may not be read."""
+
+
 class FeedStopped(Exception):  # noqa: N818 -- it says what has become of the feed
     """A feed reads no further until an operator decides from where."""
 

@@ -16,7 +16,13 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.core.attributes.feed import FeedAttributes
-from adapter.core.contract.exports import KEY
+from adapter.core.contract.exports import (
+    EXACT_HEADERS,
+    KEY,
+    TO_PARTITION,
+    TO_TIMESTAMP,
+    TOMBSTONE,
+)
 from adapter.core.contract.feeds import (
     NOT_A_MESSAGE,
     OFFSET,
@@ -46,7 +52,7 @@ NAMELESS = "KafkaHeader"
 RESERVED = frozenset(
     {
         *(KEY, TIMESTAMP, TOPIC, PARTITION, OFFSET, SCHEMA, WHY, hops.PROPERTY),
-        *("KafkaToPartition", "KafkaToTimestamp", "KafkaTombstone", "KafkaHeaders"),
+        *(TO_PARTITION, TO_TIMESTAMP, TOMBSTONE, EXACT_HEADERS),
     }
 )
 """Properties with a meaning, here or for exports: a header of such a name is read as `name.2`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from adapter.core.contract.exports import RecordHeaders
 from adapter.core.contract.message import Property
 
 ORIGIN = "mqk-export"
@@ -21,7 +22,7 @@ HOPS_MAX = 999_999_999
 _DIGITS = re.compile(rb"0*([1-9][0-9]{0,8})")
 
 
-def hops_of(headers: list[tuple[str, bytes | None]]) -> int:
+def hops_of(headers: RecordHeaders) -> int:
     """Return how many exports a record has gone through; 0 if none has marked it."""
     hops = 0
     for name, value in headers:
@@ -33,7 +34,7 @@ def hops_of(headers: list[tuple[str, bytes | None]]) -> int:
     return hops
 
 
-def header_of(hops: Property) -> list[tuple[str, bytes | None]]:
+def header_of(hops: Property) -> RecordHeaders:
     """Return the header of a record that has gone through one export more than its message."""
     if type(hops) is not int or not 0 < hops < HOPS_MAX:
         return []

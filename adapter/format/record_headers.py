@@ -8,9 +8,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
+from adapter.core.contract.exports import RecordHeaders
 from adapter.core.contract.message import ID_LENGTH
 
-Headers = list[tuple[str, bytes | None]]
+Headers = RecordHeaders
 NamedHeaders = Mapping[str, bytes | None]
 
 

@@ -104,7 +104,7 @@ class Table(Mapping[Any, Any], Closing):
             self.topic, servers, dict(kafka_options or {}), self._rows.take
         )
         try:
-            self._follower.reach(self._follower.ends(until_s), until_s)
+            self._reach_end(until_s)
         except BaseException:
             self.close()
             raise
@@ -168,7 +168,7 @@ class Table(Mapping[Any, Any], Closing):
         while not before.are_written:
             self._follower.await_records(before.pause_s())
             before.look(look())
-        self._follower.reach(self._follower.ends(until_s), until_s)
+        self._reach_end(until_s)
 
     async def async_sync(
         self,

@@ -20,7 +20,13 @@ from adapter import watched
 from adapter.channel.forking import disown_in_child
 from adapter.errors import TableBehind, TableError
 from adapter.feeds.kafka import ANSWER_S, KafkaFeedConsumer
-from adapter.feeds.port import FeedError, PartitionEnd, PartitionLost, Read
+from adapter.feeds.port import (
+    FeedError,
+    PartitionEnd,
+    PartitionLost,
+    Read,
+    UnreadableTopicError,
+)
 from adapter.format.feeds import TopicRecord
 
 GROUP = "mqk-table"
@@ -92,9 +98,9 @@ class TableFollower:
                     found = self._consumer.describe()
                     self._accept(found.topic_id, found.partitions)
                     return self._consumer.all_ends(found.partitions)
+            except UnreadableTopicError as error:
+                raise TableError(str(error), self._topic) from error
             except FeedError as error:
-                if " does not exist on " in str(error) or " may not read " in str(error):
-                    raise TableError(str(error), self._topic) from error
                 if time.monotonic() + AGAIN_S > until_s:
                     raise TableBehind(str(error), self._topic) from error
             self._stopping.wait(AGAIN_S)

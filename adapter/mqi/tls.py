@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from adapter import mq_constants as mq
-from adapter.channel.tls import context_by, said_of, tls_context
+from adapter.certificates import said_of
+from adapter.channel.tls import context_by, tls_context
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import InvalidOption
 from adapter.mqi.reasons import MqiFailure

@@ -16,7 +16,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from adapter.ledger import kafka_settings
-from adapter.ledger.failures import describe, error_of
+from adapter.ledger.failures import TOPIC_MISSING, describe, error_of
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost, TopicMissing
 from adapter.topics.admin import (
@@ -38,10 +38,9 @@ SPARE_S = 5.0
 AHEAD_KBYTES = 16 * 1024
 """What a follower fetches ahead, of all topics together."""
 READ_RECORDS = 500
-MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 LOST = frozenset(
     {
-        *MISSING,
+        *TOPIC_MISSING,
         KafkaError._UNKNOWN_PARTITION,
         KafkaError._AUTO_OFFSET_RESET,
         KafkaError.OFFSET_OUT_OF_RANGE,
@@ -168,7 +167,7 @@ class KafkaTopicWriter:
         left = producer.flush(WRITE_S + SPARE_S)
         if self._failures:
             failure = self._failures[0]
-            kind = TopicMissing if failure.code() in MISSING else NetworkError
+            kind = TopicMissing if failure.code() in TOPIC_MISSING else NetworkError
             raise kind(f"writing to {topic} on {self._servers} failed: {describe(failure)}")
         if left:
             raise NetworkError(

@@ -7,13 +7,14 @@ This module must not know what is written, nor how.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import structlog
 from msgspec import structs
 
 from adapter import watched
+from adapter.core.attributes.export import ExportAttributes
 from adapter.exports.exporter import Export
 from adapter.exports.exporters import APPLICATION, Exporter, idle_figures
 from adapter.exports.port import ExportFigures, ExportTopics
@@ -71,14 +72,14 @@ class ExportService:
         if term is None:
             return {}
         found = {}
-        for export in _exports(term):
-            waiting = _depth(term, export)
-            exporter = self._exporters.get(export.name)
+        for name, attributes in term.qm.exports.items():
+            waiting, exporter = _depth(term, attributes), self._exporters.get(name)
+            export = _export(term, name, attributes)
             if exporter is not None and exporter.export == export:
-                found[export.name] = exporter.figures(waiting)
+                found[name] = exporter.figures(waiting)
             else:
-                found[export.name] = idle_figures(
-                    export, waiting, has_queue=export.attributes.queue in term.qm.queues
+                found[name] = idle_figures(
+                    export, waiting, has_queue=attributes.queue in term.qm.queues
                 )
         return found
 
@@ -96,15 +97,19 @@ class ExportService:
         term = self._term()
         if term is None:
             return
-        exports = {one.name: one for one in _exports(term) if one.attributes.state == "RUNNING"}
         for name, exporter in list(self._exporters.items()):
-            if exports.get(name) != exporter.export:
+            attributes = term.qm.exports.get(name)
+            if (
+                attributes is None
+                or attributes.state != "RUNNING"
+                or _export(term, name, attributes) != exporter.export
+            ):
                 self._end(name, exporter)
-        for name, export in exports.items():
-            known = self._exporters.get(name)
-            is_needed = export.initiates or _depth(term, export)
-            if is_needed and (known is None or self._is_due(known)):
-                self._start(export)
+        for name, attributes in term.qm.exports.items():
+            if attributes.state == "RUNNING" and _has_work(term, attributes):
+                known = self._exporters.get(name)
+                if known is None or self._is_due(known):
+                    self._start(_export(term, name, attributes))
 
     def _end(self, name: str, exporter: Exporter) -> None:
         """Stop an exporter, and forget it when it has ended. Its client is answered on this thread:
@@ -134,13 +139,16 @@ class ExportService:
         self._ended.pop(export.name, None)
 
 
-def _exports(term: OwnerTerm) -> Iterator[Export]:
-    """Iterate over the exports as they are now: their attributes may change later."""
-    for name, attributes in term.qm.exports.items():
-        initiates = attributes.queue in term.qm.initiates
-        yield Export(name, structs.replace(attributes), initiates)
+def _export(term: OwnerTerm, name: str, attributes: ExportAttributes) -> Export:
+    """Return an export as it is now, a copy: its attributes may change later."""
+    return Export(name, structs.replace(attributes), attributes.queue in term.qm.initiates)
 
 
-def _depth(term: OwnerTerm, export: Export) -> int:
-    queue = term.qm.queues.get(export.attributes.queue)
+def _has_work(term: OwnerTerm, export: ExportAttributes) -> bool:
+    """Whether an exporter is needed; asked of every export at every look."""
+    return export.queue in term.qm.initiates or _depth(term, export) > 0
+
+
+def _depth(term: OwnerTerm, export: ExportAttributes) -> int:
+    queue = term.qm.queues.get(export.queue)
     return queue.depth if queue is not None else 0

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from adapter import certificates
 from adapter.core.contract.parties import ORIGIN_LENGTH_MAX
 from adapter.errors import StartError
 
@@ -87,7 +88,7 @@ def _context(settings: TlsSettings) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = VERSIONS[settings.min_version]
         context.num_tickets = 0  # no client of ours keeps a session
-        context.load_cert_chain(settings.certificate, settings.key or None, _no_password)
+        certificates.load(context, settings.certificate, settings.key or None)
         if settings.client_ca:
             context.load_verify_locations(settings.client_ca)
             context.verify_mode = ssl.CERT_OPTIONAL
@@ -95,17 +96,11 @@ def _context(settings: TlsSettings) -> ssl.SSLContext:
         files = ", ".join(
             one for one in (settings.certificate, settings.key, settings.client_ca) if one
         )
-        said = getattr(error, "reason", None) or getattr(error, "strerror", None) or str(error)
         raise StartError(
-            f"TLS: {files} cannot be used ({said}): give the certificate, its key and the "
-            "authorities in PEM"
+            f"TLS: {files} cannot be used ({certificates.said_of(error)}): give the certificate, "
+            "its key and the authorities in PEM"
         ) from error
     return context
-
-
-def _no_password() -> str:
-    """Refuse a key that needs a password: OpenSSL would ask for it at the terminal."""
-    raise ValueError("the private key is encrypted: give one that is not")
 
 
 def _check_secret(path: str) -> None:

@@ -14,10 +14,10 @@ import threading
 import time
 from functools import partial
 
+from adapter.certificates import said_of
 from adapter.channel.addresses import Address
 from adapter.channel.link.port import TIMINGS, LinkLost, LinkTimings, TlsRefused, WhileFull
 from adapter.channel.link.tcp import RECEIVE_BYTES, TcpDialer, TcpLink
-from adapter.channel.tls import said_of
 from adapter.errors import InvalidOption
 from adapter.wire.codec import Payload
 

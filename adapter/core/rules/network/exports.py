@@ -36,12 +36,27 @@ DIGITS = 8
 """Of a hash, that a name has in the place of what there is no room for."""
 
 
-def topic_problem(topic: str) -> str:
-    """Say why a topic cannot be written; "" if it can."""
+def name_problem(topic: str, remedy: str) -> str:
+    """Say why a topic is none of other programs; "" if it may be. remedy: what to do instead."""
     if KAFKA_NAME.fullmatch(topic) is None or topic in (".", ".."):
         return f"topic {topic!r} is not a valid name of a Kafka topic"
     if topic.startswith(OWN_TOPICS):
-        return f"topic {topic} is one that queue managers write; use another topic"
+        return f"topic {topic} is one that queue managers write; {remedy}"
+    return ""
+
+
+def list_problem(attribute: str, value: str, of: str) -> str:
+    """Say what is wrong with ALL, NONE or a list with commas; "" if nothing is. of: its parts."""
+    if all(part.strip() for part in value.split(",")):
+        return ""
+    return f"{attribute} {value!r} has an empty name; use ALL, NONE or a list of {of}"
+
+
+def topic_problem(topic: str) -> str:
+    """Say why a topic cannot be written; "" if it can."""
+    problem = name_problem(topic, "use another topic")
+    if problem:
+        return problem
     if topic.startswith(OF_KAFKA):
         return f"topic {topic} is one that Kafka itself writes; use another topic"
     return ""

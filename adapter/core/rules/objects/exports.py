@@ -51,9 +51,8 @@ def _problem(qm: QueueManager, name: str, export: ExportAttributes) -> str:
     for other, known in qm.exports.items():
         if other != name and known.queue == export.queue:
             return f"export {other} gets the messages of queue {known.queue}; use another queue"
-    if not all(part.strip() for part in export.headers.split(",")):
-        return f"headers {export.headers!r} has an empty name; use ALL, NONE or a list of names"
-    return exports.feeding_problem(qm, export.topic)
+    problem = exports.list_problem("headers", export.headers, "names")
+    return problem or exports.feeding_problem(qm, export.topic)
 
 
 def decide_ask(qm: QueueManager, request: Request, command: AskExports) -> Decision:

@@ -22,9 +22,6 @@ from adapter.core.model.selector import SelectorError
 from adapter.core.rules.network import exports, routes, topic_strings
 from adapter.core.rules.primitives.decision import Decision, done
 
-KAFKA_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
-OWN_TOPICS = "mq."
-"""What the names of the topics begin with that queue managers write."""
 ENDS = ("EARLIEST", "LATEST")
 OFFSET_MAX = 2**63 - 1
 PLACES_MAX = 10_000
@@ -52,22 +49,18 @@ def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) ->
 
 
 def _problem(feed: FeedAttributes) -> str:
-    if KAFKA_NAME.fullmatch(feed.topic) is None or feed.topic in (".", ".."):
-        return f"topic {feed.topic!r} is not a valid name of a Kafka topic"
-    if feed.topic.startswith(OWN_TOPICS):
-        return f"topic {feed.topic} is one that queue managers write; feed from another topic"
-    target = _target_problem(feed)
-    if target:
-        return target
+    problem = exports.name_problem(feed.topic, "feed from another topic") or _target_problem(feed)
+    if problem:
+        return problem
     if feed.begin not in ENDS and time_of(feed.begin) is None:
         return (
             f"begin {feed.begin!r} is not EARLIEST, LATEST, or a time in UTC such as "
             "2026-03-01T08:30:00Z"
         )
-    if not all(part.strip() for part in feed.headers.split(",")):
-        return f"headers {feed.headers!r} has an empty name; use ALL, NONE or a list of names"
-    if not all(part.strip() for part in feed.fields.split(",")):
-        return f"fields {feed.fields!r} has an empty name; use ALL, NONE or a list of paths"
+    problem = exports.list_problem("headers", feed.headers, "names")
+    problem = problem or exports.list_problem("fields", feed.fields, "paths")
+    if problem:
+        return problem
     if feed.fields != "NONE" and feed.value == "ASIS":
         return "fields are of values that are decoded: set value to AVRO or AVROJSON, or no fields"
     try:

@@ -1,0 +1,46 @@
+"""What `mqk feed` and `mqk export` share: options for attributes, pausing, resuming, what was done.
+
+Options are made from core's one table of attributes. This module does not know which attributes
+there are, nor what a topic is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from adapter.cli import output
+from adapter.cli.connected import connect
+from adapter.cli.queues import attribute_option
+from adapter.core.attributes.objects import KINDS
+
+Command = Callable[..., Any]
+
+
+def attribute_options(kind: str, arguments: Sequence[str]) -> Callable[[Command], Command]:
+    """An option for each attribute of a kind but those that are arguments."""
+
+    def add(command: Command) -> Command:
+        for row in reversed(KINDS[kind].values()):
+            if row.name not in arguments:
+                command = attribute_option(row)(command)
+        return command
+
+    return add
+
+
+def set_state(kind: str, name: str, qmgr: str, *, is_running: bool, as_json: bool) -> None:
+    """Let an object go on, or pause it, and report that."""
+    with connect(qmgr, f"mqk {kind}") as qm:
+        qm.alter_object(kind, name, state="RUNNING" if is_running else "PAUSED")
+    report(kind, name, "resumed" if is_running else "paused", as_json)
+
+
+def report(kind: str, name: str, what: str, as_json: bool, key: str = "") -> None:
+    """Report what was done to an object. key: in JSON, if that is not what."""
+    if as_json:
+        output.emit({kind: name, key or what: True})
+    else:
+        click.echo(f"{kind} {name} {what}")

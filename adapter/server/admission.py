@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from adapter import watched
 from adapter.addresses import HERE, Peer
-from adapter.core.contract.parties import Principal, Proof
+from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import StartError
@@ -125,10 +125,13 @@ class Admission:
         """
         if peer.certificate is not None and self._user_of is not None and not hello.password:
             user = self._user_of(peer.certificate)
-            if user:
-                decide(Principal(user, Proof.CERTIFICATE))
-            else:
+            if not user:
                 decide(_refused(hello, "its certificate names no user as tls_user says"))
+            elif len(user) > ORIGIN_LENGTH_MAX:  # cut off, two names would be one user
+                text = f"the user that its certificate names has more than {ORIGIN_LENGTH_MAX} "
+                decide(_refused(hello, text + "characters: see tls_user"))
+            else:
+                decide(Principal(user, Proof.CERTIFICATE))
             return
         credentials = self._credentials
         demanded = demand(password_check, has_users=credentials is not None, remote=remote)

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from adapter import certificates
-from adapter.core.contract.parties import ORIGIN_LENGTH_MAX
 from adapter.errors import StartError
 
 UserPart = Literal["common_name", "dns", "email", "subject"]
@@ -64,7 +63,7 @@ class ServerTls:
 
         certificate: as SSLObject.getpeercert() returns it.
         """
-        return user_of(certificate, self._settings.user)[:ORIGIN_LENGTH_MAX]
+        return user_of(certificate, self._settings.user)
 
 
 def user_of(certificate: Mapping[str, Any] | None, part: UserPart) -> str:

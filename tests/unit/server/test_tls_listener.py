@@ -59,6 +59,15 @@ def test_a_client_is_who_its_certificate_says(driver: Driver, authority: Authori
         assert user_of(driver, manager, tls=authority.path, user="word") == "word"
         named = why_not(driver, manager.tls_address, tls=authority.client(None))
         assert "its certificate names no user" in named
+        assert user_of(driver, manager, tls=authority.client("u" * 64)) == "u" * 64
+
+
+def test_a_user_that_would_be_cut_off_is_refused(driver: Driver, authority: Authority) -> None:
+    """Two subjects that begin alike are two users."""
+    tls = authority.server(client_ca=str(authority.path), user="subject")
+    with testing.queue_manager(tls=tls) as manager:
+        said = why_not(driver, manager.tls_address, tls=authority.client("u" * 64))
+        assert "has more than 64 characters" in said
 
 
 @pytest.mark.parametrize(("part", "user"), [("dns", "app.test"), ("email", "a@b.test")])

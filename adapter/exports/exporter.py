@@ -253,6 +253,7 @@ class ExportSession:
                 code, why = NOT_A_RECORD, str(error)
         ident = message.message.message_id.hex()
         if self._export.attributes.refused == "WAIT":
+            self._refused.by_place.clear()  # the topic may have been altered when it is tried again
             raise ExportError(f"message {ident} waits: {why}")
         put_dead_letter(self._channel, unit, self._export.attributes, message.message, code, why)
         self._letters += 1

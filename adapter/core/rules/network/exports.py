@@ -37,7 +37,7 @@ DIGITS = 8
 
 
 def name_problem(topic: str, remedy: str) -> str:
-    """Say why a topic is none of other programs; "" if it may be. remedy: what to do instead."""
+    """Say why a topic cannot be of other programs; "" if it can. remedy: what to do instead."""
     if KAFKA_NAME.fullmatch(topic) is None or topic in (".", ".."):
         return f"topic {topic!r} is not a valid name of a Kafka topic"
     if topic.startswith(OWN_TOPICS):

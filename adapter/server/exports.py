@@ -75,7 +75,8 @@ class ExportService:
         for name, attributes in term.qm.exports.items():
             waiting, exporter = _depth(term, attributes), self._exporters.get(name)
             export = _export(term, name, attributes)
-            if exporter is not None and exporter.export == export:
+            # One that was told to stop writes on until it has ended: it is not paused before.
+            if exporter is not None and (exporter.is_alive or exporter.export == export):
                 found[name] = exporter.figures(waiting)
             else:
                 found[name] = idle_figures(

@@ -16,6 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 
 import adapter
 from adapter.localkafka import LocalKafka
+from tests.support.backlog import until
 from tests.support.export_site import ExportedTopic, await_export, await_why, put_all
 from tests.support.locked_kafka import certificate, locked_kafka, options
 from tests.support.server_process import ServerProcess
@@ -49,6 +50,8 @@ class Rights:
     def withdraw(self, topic: str, what: AclOperation) -> None:
         rule = AclBindingFilter(TOPIC, topic, LITERAL, USER, "*", what, AclPermissionType.ALLOW)
         assert len(self._admin.delete_acls([rule])[rule].result(20)) == 1
+        # The controller has answered. The broker itself follows it, and says what it goes by.
+        until(lambda: not self._admin.describe_acls(rule).result(20))
 
 
 @pytest.fixture

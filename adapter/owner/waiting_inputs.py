@@ -1,6 +1,6 @@
 """Inputs that wait to be given to core: what arrived from other queue managers, what feeds read.
 
-They wait in a queue for each key, and are given from each in their order. A key whose next input
+They wait in a queue for each key, and are given from each in their order, the keys in turn. A key whose next input
 core does not take now is tried again each second, and the others go on. While much is not durable
 yet nothing is given. This module must not know what the inputs are, nor where they come from.
 """
@@ -99,8 +99,11 @@ class WaitingInputs(Generic[KeyT, InputT]):
                     waiting.popleft()
                 elif outcome is GiveOutcome.BLOCKED:
                     self._block(key)
-            if not waiting:
-                del self._queues[key]
+            del self._queues[key]
+            if waiting:
+                self._queues[key] = waiting  # at the end: the other keys' inputs come next
+            if not left:
+                break
         if any(key not in self._blocked for key in self._queues):
             self._schedule(0.0)
 

@@ -107,6 +107,17 @@ def test_nothing_is_given_without_inputs() -> None:
     run(test)
 
 
+def test_a_key_with_much_leaves_turns_to_the_others() -> None:
+    async def test(core: Core) -> None:
+        core.add(*(f"a{n}" for n in range(3 * AT_ONCE)), "b1", "c1")
+        await core.until(lambda: len(core.taken) == 3 * AT_ONCE + 2)
+        first, second = core.taken[:AT_ONCE], core.taken[AT_ONCE : 2 * AT_ONCE]
+        assert first == ["a0", "a1", "a2", "a3"]
+        assert second == ["b1", "c1", "a4", "a5"]
+
+    run(test)
+
+
 def test_in_one_go_are_only_so_many_and_others_come_between() -> None:
     async def test(core: Core) -> None:
         core.add(*(f"a{n}" for n in range(AT_ONCE + 1)))

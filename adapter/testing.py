@@ -36,6 +36,8 @@ from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import key_of
 from adapter.errors import StartError
 from adapter.exports.memory import MemoryExports
+from adapter.feeds.memory import MemoryFeeds
+from adapter.feeds.schemas import FeedSchemas
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import Ledger
 from adapter.msmq import connecting
@@ -141,7 +143,8 @@ class TestQueueManager:
 
     @property
     def topics(self) -> MemoryTopics:
-        """The topics in memory that its exports write: create them, and read what is there.
+        """The topics in memory that its feeds read and its exports write: create them, append
+        records, and read what is there.
 
         They outlive restarts and crashes; queue managers of one network share them. Raises
         ValueError on Kafka, which has its own.
@@ -324,7 +327,7 @@ class AioTestQueueManager:
 
     @property
     def topics(self) -> MemoryTopics:
-        """The topics in memory that its exports write; see TestQueueManager.topics."""
+        """The topics in memory of its feeds and exports; see TestQueueManager.topics."""
         return self._manager.topics
 
     @property
@@ -429,7 +432,8 @@ def queue_manager(
     on; None runs in memory. settings: the fields of core.contract.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
     the configuration, credentials_file, unix_path (its listen_unix), bounds (a
-    server.bounds.ConnectionBounds), housekeeping (an owner.storage.HousekeepingBounds), and
+    server.bounds.ConnectionBounds), housekeeping (an owner.storage.HousekeepingBounds), registry
+    (of the schemas of feeds in memory, as schema_registry() makes it), and
     attributes of the queue manager (trigger_interval_ms, ...). Raises adapter.errors.StartError if
     the ledger cannot be had.
     """
@@ -513,10 +517,11 @@ def _running(
     tls = settings.pop("tls", TlsSettings())
     bounds = settings.pop("bounds", BOUNDS)
     housekeeping = settings.pop("housekeeping", None)
+    registry = settings.pop("registry", None) or schema_registry()
     entries = settings.pop("snapshot_entries", SNAPSHOT_ENTRIES)
     retention_ms = settings.pop("consumed_retention_ms", DAY_MS)
     ledger, movers, storage, link, links = (
-        _in_memory(name, shared, topics)
+        _in_memory(name, shared, topics, registry)
         if bootstrap_servers is None
         else _on_kafka(name, bootstrap_servers, entries, retention_ms, housekeeping)
     )
@@ -562,12 +567,17 @@ def schema_registry() -> TopicRegistry:
     return topic.in_memory()
 
 
-def _in_memory(name: str, shared: MemoryNetwork | None, topics: MemoryTopics) -> Parts:
+def _in_memory(
+    name: str,
+    shared: MemoryNetwork | None,
+    topics: MemoryTopics,
+    registry: TopicRegistry,
+) -> Parts:
     """Everything stays in memory: there are no topics to read messages back from."""
     log = MemoryLog(f"{name} in memory")
     ident = secrets.token_hex(16)
     link = NetworkLink(shared or MemoryNetwork(), lambda: ident)
-    links = TopicLinks(exports=MemoryExports(topics))
+    links = TopicLinks(MemoryFeeds(topics, FeedSchemas(lambda: registry)), MemoryExports(topics))
     return lambda: MemoryLedger(log), NoMovers(), lambda: None, link, links
 
 

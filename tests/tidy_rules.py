@@ -62,7 +62,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "exports": "channel core.attributes core.contract core.mq_layouts errors format "
         "ledger.failures logs movers own_clients topics.admin topics.memory",
         "feeds": "core.attributes core.contract errors format ledger.failures "
-        "ledger.kafka_settings ledger.port logs registry topics.admin watched",
+        "ledger.kafka_settings ledger.port logs registry topics.admin topics.memory watched",
         "owner": "core.contract core.attributes core.inputs core.dispatch core.model "
         "core.rules.drive.restore core.rules.messages.unit core.rules.objects.queues "
         "core.rules.primitives.lifetime feeds.port format ledger.port ledger.snapshots logs memory "

@@ -1,8 +1,9 @@
 """Inputs that wait to be given to core: what arrived from other queue managers, what feeds read.
 
-They wait in a queue for each key, and are given from each in their order, the keys in turn. A key whose next input
-core does not take now is tried again each second, and the others go on. While much is not durable
-yet nothing is given. This module must not know what the inputs are, nor where they come from.
+They wait in a queue for each key, and are given from each in their order, the keys in turn. A key
+whose next input core does not take now is tried again each second, and the others go on. While much
+is not durable yet nothing is given. This module must not know what the inputs are, nor where they
+come from.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """Topics of Kafka in the memory of this process, for queue managers without a Kafka.
 
-Programs write and read them as other programs would Kafka's; exports write them. They outlive the
-queue managers' restarts and crashes. Everything is under one lock, which is held for moments. This
-module knows no queue.
+Programs write and read them as other programs would Kafka's; feeds read them, exports write them.
+They outlive the queue managers' restarts and crashes. Everything is under one lock, which is held
+for moments. This module knows no queue.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from itertools import count
 
 from msgspec import Struct
@@ -59,13 +60,50 @@ class UnfitRecordError(Exception):
 class PartitionedTopic:
     """One topic: its records in the order in which they were written, over all partitions."""
 
-    def __init__(self, partitions: int, record_bytes: int) -> None:
-        self.partitions = partitions
+    def __init__(self, ident: str, partitions: int, record_bytes: int) -> None:
+        self.ident = ident
         self.record_bytes = record_bytes
         self.records: list[MemoryRecord] = []
+        self.by_partition: list[list[MemoryRecord]] = [[] for _ in range(partitions)]
+        self.starts = [0] * partitions
         self.ends = [0] * partitions
         self.turns = count()
         """For records without a key: the partitions in turn."""
+
+    def add_partition(self) -> None:
+        """Let it have one more."""
+        self.by_partition.append([])
+        self.starts.append(0)
+        self.ends.append(0)
+
+    def trim(self, partition: int, offset: int) -> None:
+        """Delete the records before an offset."""
+        kept = self.by_partition[partition]
+        del kept[: bisect_left(kept, offset, key=_offset)]
+        self.records = [
+            one for one in self.records if one.partition != partition or one.offset >= offset
+        ]
+        self.starts[partition] = max(self.starts[partition], offset)
+
+    def next_records(self, partition: int, offset: int, number: int) -> list[MemoryRecord]:
+        """Return at most so many records from an offset on."""
+        kept = self.by_partition[partition]
+        at = bisect_left(kept, offset, key=_offset)
+        return kept[at : at + number]
+
+
+def _offset(record: MemoryRecord) -> int:
+    return record.offset
+
+
+class TopicExtent(Struct, frozen=True):
+    """A topic as it is now. ident: another one for a topic that was made again. starts, ends: by
+    partition, the offset of the first record that is there, and the one behind the last.
+    """
+
+    ident: str
+    starts: dict[int, int]
+    ends: dict[int, int]
 
 
 class MemoryTopics:
@@ -74,11 +112,14 @@ class MemoryTopics:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._topics: dict[str, PartitionedTopic] = {}
+        self._idents = count(1)
 
     def create(self, topic: str, partitions: int = 1, record_bytes: int = RECORD_BYTES_MAX) -> None:
         """Make a topic, empty; one of its name is deleted. record_bytes: of a record at most."""
         with self._changed:
-            self._topics[topic] = PartitionedTopic(partitions, record_bytes)
+            ident = f"id {next(self._idents)}"
+            self._topics[topic] = PartitionedTopic(ident, partitions, record_bytes)
+            self._changed.notify_all()
 
     def delete(self, topic: str) -> None:
         """Delete a topic. Raises KeyError if it does not exist."""
@@ -88,6 +129,30 @@ class MemoryTopics:
             except KeyError:
                 raise KeyError(f"topic {topic} does not exist") from None
 
+    def add_partitions(self, topic: str, total: int) -> None:
+        """Let a topic have so many partitions. Raises TopicAbsentError."""
+        with self._changed:
+            found = self._topic(topic)
+            while len(found.ends) < total:
+                found.add_partition()
+
+    def trim(self, topic: str, offset: int, partition: int = 0) -> None:
+        """Delete the records of a partition before an offset, as retention does.
+
+        Raises TopicAbsentError.
+        """
+        with self._changed:
+            self._topic(topic).trim(partition, offset)
+
+    def skip(self, topic: str, offsets: int, partition: int = 0) -> None:
+        """Let so many offsets have no record, as Kafka's transactions do at their end.
+
+        Raises TopicAbsentError.
+        """
+        with self._changed:
+            self._topic(topic).ends[partition] += offsets
+            self._changed.notify_all()
+
     def append(self, topic: str, *records: UnwrittenRecord) -> None:
         """Write records, all or none. Raises TopicAbsentError, UnfitRecordError."""
         with self._changed:
@@ -95,16 +160,16 @@ class MemoryTopics:
             found = self._topic(topic)
             for record in records:
                 partition = _partition(found, record)
-                found.records.append(
-                    MemoryRecord(
-                        partition=partition,
-                        offset=found.ends[partition],
-                        key=record.key,
-                        value=record.value,
-                        headers=list(record.headers),
-                        time_ms=int(time.time() * 1000) if record.time_ms < 0 else record.time_ms,
-                    )
+                written = MemoryRecord(
+                    partition=partition,
+                    offset=found.ends[partition],
+                    key=record.key,
+                    value=record.value,
+                    headers=list(record.headers),
+                    time_ms=int(time.time() * 1000) if record.time_ms < 0 else record.time_ms,
                 )
+                found.records.append(written)
+                found.by_partition[partition].append(written)
                 found.ends[partition] += 1
             self._changed.notify_all()
 
@@ -138,10 +203,49 @@ class MemoryTopics:
                 self._changed.wait(left_s)
             return found
 
+    def next_records(
+        self, topic: str, offsets: Mapping[int, int], number: int, timeout_s: float
+    ) -> list[MemoryRecord]:
+        """Return at most so many records of each of these partitions, from its offset on; waits so
+        long at most for something to be written. Raises TopicAbsentError.
+        """
+        deadline_s = time.monotonic() + timeout_s
+        with self._changed:
+            while True:
+                topic_now = self._topic(topic)
+                found = [
+                    one
+                    for partition, offset in offsets.items()
+                    if partition < len(topic_now.ends)
+                    for one in topic_now.next_records(partition, offset, number)
+                ]
+                left_s = deadline_s - time.monotonic()
+                if found or left_s <= 0 or not self._changed.wait(left_s):
+                    return found
+
+    def extent(self, topic: str) -> TopicExtent:
+        """Return what there is of a topic. Raises TopicAbsentError."""
+        with self._changed:
+            found = self._topic(topic)
+            starts, ends = dict(enumerate(found.starts)), dict(enumerate(found.ends))
+            return TopicExtent(found.ident, starts, ends)
+
+    def since(self, topic: str, time_ms: int) -> dict[int, int]:
+        """Return the offset of the first record of this time or later, by partition; the end where
+        none is. Raises TopicAbsentError.
+        """
+        with self._changed:
+            found = self._topic(topic)
+            return {
+                partition: next((one.offset for one in kept if one.time_ms >= time_ms), end)
+                for partition, (kept, end) in enumerate(
+                    zip(found.by_partition, found.ends, strict=True)
+                )
+            }
+
     def ends(self, topic: str) -> dict[int, int]:
         """Return the offset behind the last record, by partition. Raises TopicAbsentError."""
-        with self._changed:
-            return dict(enumerate(self._topic(topic).ends))
+        return self.extent(topic).ends
 
     def check(self, topic: str, *records: UnwrittenRecord) -> None:
         """See whether a topic takes records. Raises as append()."""
@@ -158,7 +262,7 @@ class MemoryTopics:
 
 
 def _check(name: str, topic: PartitionedTopic, at: int, record: UnwrittenRecord) -> None:
-    if record.partition >= topic.partitions:
+    if record.partition >= len(topic.ends):
         raise UnfitRecordError(
             f"topic {name} has no partition {record.partition}", at, is_too_long=False
         )
@@ -173,8 +277,8 @@ def _partition(topic: PartitionedTopic, record: UnwrittenRecord) -> int:
     if record.partition >= 0:
         return record.partition
     if record.key is None:
-        return next(topic.turns) % topic.partitions
-    return (murmur2(record.key) & 0x7FFFFFFF) % topic.partitions
+        return next(topic.turns) % len(topic.ends)
+    return (murmur2(record.key) & 0x7FFFFFFF) % len(topic.ends)
 
 
 def murmur2(data: bytes) -> int:

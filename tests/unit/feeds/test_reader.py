@@ -13,7 +13,7 @@ from adapter.feeds.port import FeedReading, SizedBatch
 from adapter.feeds.reader import FeedReader
 from adapter.registry.values import Values
 from tests.support.backlog import until
-from tests.support.feed_topics import MemoryTopics
+from tests.support.feed_topics import DisturbedFeeds
 
 WITHIN_S = 10.0
 
@@ -21,8 +21,8 @@ WITHIN_S = 10.0
 class Reading:
     """A reader, and what it has handed on."""
 
-    def __init__(self, topics: MemoryTopics) -> None:
-        self.topics = topics
+    def __init__(self, feeds: DisturbedFeeds) -> None:
+        self.feeds = feeds
         self.starts: list[FeedStart] = []
         self.batches: list[FedBatch] = []
         self.sizes: list[int] = []
@@ -40,7 +40,7 @@ class Reading:
         """Begin to read."""
         feed = FeedAttributes(topic="orders", queue="Q", **attributes)
         reading = FeedReading("F", 3, feed, begin, topic_id, offsets or {})
-        self.reader = FeedReader("QM1", reading, self.topics, self._deliver)
+        self.reader = FeedReader("QM1", reading, self.feeds, self._deliver)
         self.reader.start(self.broke.append)
         return self.reader
 
@@ -91,21 +91,21 @@ class Reading:
 @pytest.fixture
 def at(monkeypatch: pytest.MonkeyPatch) -> Iterator[Reading]:
     monkeypatch.setattr(module, "SWEEP_S", 0.05)
-    topics = MemoryTopics()
-    topics.create("orders")
-    one = Reading(topics)
+    feeds = DisturbedFeeds()
+    feeds.topics.create("orders")
+    one = Reading(feeds)
     yield one
     assert one.reader is not None
     one.reader.tell_to_stop()
     one.reader.join(WITHIN_S)
     assert not one.reader.is_alive
     assert not one.broke
-    assert all(each.closed for each in topics.consumers)
+    assert all(each.closed for each in feeds.consumers)
 
 
 def test_it_says_where_it_begins_and_hands_on_what_is_there(at: Reading) -> None:
-    at.topics.append("orders", b"a", b"b")
-    at.topics.trim("orders", 1)
+    at.feeds.append("orders", b"a", b"b")
+    at.feeds.topics.trim("orders", 1)
     at.start()
     assert at.await_bodies(1) == [b"b"]
     assert at.starts == [FeedStart("F", 3, "id 1", {0: 1})]
@@ -115,7 +115,7 @@ def test_it_says_where_it_begins_and_hands_on_what_is_there(at: Reading) -> None
 
 
 def test_it_reads_on_where_the_ledger_says(at: Reading) -> None:
-    at.topics.append("orders", b"a", b"b", b"c")
+    at.feeds.append("orders", b"a", b"b", b"c")
     at.start({0: 2}, "id 1", begin="LATEST")
     assert at.await_bodies(1) == [b"c"]
     assert at.starts == []
@@ -125,33 +125,33 @@ def test_it_reads_on_where_the_ledger_says(at: Reading) -> None:
     ("begin", "offset"), [("LATEST", 2), ("EARLIEST", 0), ("1970-01-01T00:00:01Z", 0)]
 )
 def test_it_begins_where_the_feed_says(at: Reading, begin: str, offset: int) -> None:
-    at.topics.append("orders", b"a", b"b")
+    at.feeds.append("orders", b"a", b"b")
     at.start(begin=begin)
     until(lambda: bool(at.starts))
     assert at.starts[0].offsets == {0: offset}
 
 
 def test_a_time_behind_all_records_is_the_end(at: Reading) -> None:
-    at.topics.append("orders", b"a", b"b")
+    at.feeds.append("orders", b"a", b"b")
     at.start(begin="1970-01-01T00:01:00Z")
     until(lambda: bool(at.starts))
     assert at.starts[0].offsets == {0: 2}
 
 
 def test_partitions_that_are_added_are_read_from_their_beginning(at: Reading) -> None:
-    at.topics.append("orders", b"a")
+    at.feeds.append("orders", b"a")
     at.start(begin="LATEST")
     until(lambda: bool(at.starts))
-    at.topics.add_partition("orders")
-    at.topics.append("orders", b"b", partition=1)
+    at.feeds.topics.add_partitions("orders", 2)
+    at.feeds.append("orders", b"b", partition=1)
     assert at.await_bodies(1) == [b"b"]
     assert at.starts[1].offsets == {1: 0}
 
 
 def test_batches_follow_each_other_without_a_gap(at: Reading) -> None:
     at.start(tombstones="SKIP")
-    at.topics.append("orders", b"a", None, gap=2)
-    at.topics.append("orders", b"b", None)
+    at.feeds.append("orders", b"a", None, gap=2)
+    at.feeds.append("orders", b"b", None)
     at.await_next(0, 6)
     assert at.bodies() == [b"a", b"b"]
     assert at.batches[0].start == 0
@@ -159,7 +159,7 @@ def test_batches_follow_each_other_without_a_gap(at: Reading) -> None:
 
 
 def test_what_is_no_record_at_the_end_is_passed(at: Reading) -> None:
-    at.topics.append("orders", b"a", gap=3)
+    at.feeds.append("orders", b"a", gap=3)
     at.start()
     at.await_next(0, 4)
     assert at.batches[-1].messages == []
@@ -168,7 +168,7 @@ def test_what_is_no_record_at_the_end_is_passed(at: Reading) -> None:
 def test_batches_are_bounded(at: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BATCH_RECORDS", 4)
     monkeypatch.setattr(module, "BATCH_BYTES", 3_000)
-    at.topics.append("orders", *(b"%d" % n for n in range(10)), bytes(10_000), b"last")
+    at.feeds.append("orders", *(b"%d" % n for n in range(10)), bytes(10_000), b"last")
     at.start()
     assert at.await_bodies(12)[:10] == [b"%d" % n for n in range(10)]
     assert [len(one.messages) for one in at.batches] == [4, 4, 2, 1, 1]
@@ -179,14 +179,14 @@ def test_what_waits_is_bounded_of_each_partition(
 ) -> None:
     monkeypatch.setattr(module, "HELD_BYTES", 4_000)
     monkeypatch.setattr(module, "HELD_BYTES_LEAST", 0)
-    at.topics.add_partition("orders")
+    at.feeds.topics.add_partitions("orders", 2)
     reader = at.start()
-    at.topics.append("orders", bytes(3_000))
+    at.feeds.append("orders", bytes(3_000))
     at.await_bodies(1)
-    consumer = at.topics.consumers[-1]
+    consumer = at.feeds.consumers[-1]
     until(lambda: consumer.paused == {0})
-    at.topics.append("orders", b"waits")
-    at.topics.append("orders", b"goes on", partition=1)
+    at.feeds.append("orders", b"waits")
+    at.feeds.append("orders", b"goes on", partition=1)
     assert at.await_bodies(2)[1] == b"goes on"
     assert reader.figures({}).held_bytes == sum(at.sizes)
     reader.note_taken(0, at.sizes[0])
@@ -197,14 +197,14 @@ def test_what_fails_is_tried_again_where_it_was(
     at: Reading, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PAUSES_S", (0.01,))
-    at.topics.append("orders", b"a")
+    at.feeds.append("orders", b"a")
     reader = at.start()
     at.await_bodies(1)
-    at.topics.failure = "Kafka is away"
-    at.topics.append("orders", b"b")
+    at.feeds.disturbed.failure = "Kafka is away"
+    at.feeds.append("orders", b"b")
     until(lambda: at.state == "retrying")
     assert at.why == "Kafka is away"
-    at.topics.failure = ""
+    at.feeds.disturbed.failure = ""
     assert at.await_bodies(2) == [b"a", b"b"]
     until(lambda: at.state == "running")
     assert at.why == ""
@@ -214,22 +214,22 @@ def test_what_fails_is_tried_again_where_it_was(
 
 def test_a_topic_that_is_not_there_is_awaited(at: Reading, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAUSES_S", (0.01,))
-    at.topics.delete("orders")
+    at.feeds.topics.delete("orders")
     at.start()
     until(lambda: at.state == "retrying")
-    assert at.why == "topic orders does not exist"
-    at.topics.create("orders")
-    at.topics.append("orders", b"a")
+    assert at.why == "topic orders does not exist: create it, or delete the feed"
+    at.feeds.topics.create("orders")
+    at.feeds.append("orders", b"a")
     assert at.await_bodies(1) == [b"a"]
 
 
 def test_records_of_a_topic_that_was_made_again_are_never_handed_on(at: Reading) -> None:
-    at.topics.append("orders", b"a", b"b")
+    at.feeds.append("orders", b"a", b"b")
     at.start()
     at.await_next(0, 2)
-    with at.topics.changed:
-        at.topics.create("orders")
-        at.topics.append("orders", b"new 0", b"new 1", b"new 2")
+    with at.feeds.disturbed.lock:
+        at.feeds.topics.create("orders")
+        at.feeds.append("orders", b"new 0", b"new 1", b"new 2")
     until(lambda: at.state == "stopped")
     assert at.why.startswith("topic orders was deleted and made again")
     assert "`mqk feed seek F EARLIEST`" in at.why
@@ -237,15 +237,15 @@ def test_records_of_a_topic_that_was_made_again_are_never_handed_on(at: Reading)
 
 
 def test_a_topic_that_was_made_again_before_is_not_read(at: Reading) -> None:
-    at.topics.append("orders", b"a", b"b")
+    at.feeds.append("orders", b"a", b"b")
     at.start({0: 1}, "another id")
     until(lambda: at.state == "stopped")
     assert at.bodies() == []
 
 
 def test_records_that_were_deleted_before_they_were_read(at: Reading) -> None:
-    at.topics.append("orders", b"a", b"b", b"c")
-    at.topics.trim("orders", 2)
+    at.feeds.append("orders", b"a", b"b", b"c")
+    at.feeds.topics.trim("orders", 2)
     at.start({0: 1}, "id 1")
     until(lambda: at.state == "stopped")
     assert at.why == (
@@ -261,18 +261,18 @@ def test_records_that_were_deleted_while_it_reads(
     monkeypatch.setattr(module, "HELD_BYTES", 0)
     monkeypatch.setattr(module, "HELD_BYTES_LEAST", 0)
     reader = at.start()
-    at.topics.append("orders", b"a")
+    at.feeds.append("orders", b"a")
     at.await_bodies(1)
-    until(lambda: at.topics.consumers[-1].paused == {0})
-    at.topics.append("orders", b"b", b"c")
-    at.topics.trim("orders", 2)
+    until(lambda: at.feeds.consumers[-1].paused == {0})
+    at.feeds.append("orders", b"b", b"c")
+    at.feeds.topics.trim("orders", 2)
     reader.note_taken(0, at.sizes[0])
     until(lambda: at.state == "stopped")
     assert at.why.startswith("records 1 to 1 of partition 0")
 
 
 def test_a_topic_that_has_lost_records(at: Reading) -> None:
-    at.topics.append("orders", b"a")
+    at.feeds.append("orders", b"a")
     at.start({0: 5}, "id 1")
     until(lambda: at.state == "stopped")
     assert at.why == (
@@ -283,10 +283,10 @@ def test_a_topic_that_has_lost_records(at: Reading) -> None:
 
 def test_positions_are_shown_and_the_lag_is_known(at: Reading) -> None:
     reader = at.start()
-    at.topics.append("orders", b"a", b"b", b"c")
+    at.feeds.append("orders", b"a", b"b", b"c")
     at.await_bodies(3)
     reader.show({0: 1})
-    until(lambda: at.topics.shown.get("F") == {0: 1})
+    until(lambda: at.feeds.shown.get("F") == {0: 1})
     until(lambda: reader.figures({0: 1}).ends == {0: 3})
     found = reader.figures({0: 1})
     assert (found.lag, found.records, found.topic, found.queue) == (2, 3, "orders", "Q")
@@ -295,14 +295,14 @@ def test_positions_are_shown_and_the_lag_is_known(at: Reading) -> None:
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
 
 
-def encode(topics: MemoryTopics, number: int) -> bytes:
+def encode(feeds: DisturbedFeeds, number: int) -> bytes:
     """Write an order, in the frame that names its schema."""
-    values = Values(topics.registry)
+    values = Values(feeds.registry)
     return values.encode({"number": number}, ORDER, "orders-value", register=True)
 
 
 def test_values_are_decoded(at: Reading) -> None:
-    at.topics.append("orders", encode(at.topics, 7), b"text", None, encode(at.topics, 8))
+    at.feeds.append("orders", encode(at.feeds, 7), b"text", None, encode(at.feeds, 8))
     at.start(value="AVROJSON", fields="number", tombstones="EMPTY")
     assert at.await_bodies(4) == [b'{"number":7}', b"text", b"", b'{"number":8}']
     (batch,) = at.batches
@@ -319,22 +319,22 @@ def test_nothing_is_handed_on_while_the_registry_does_not_answer(
 ) -> None:
     monkeypatch.setattr(module, "PAUSES_S", (0.01,))
     monkeypatch.setattr(module, "UNDECIDED_S", 0.05)
-    at.topics.registry_failure = "the registry does not answer"
-    at.topics.append("orders", encode(at.topics, 7), encode(at.topics, 8))
+    at.feeds.registry_failure = "the registry does not answer"
+    at.feeds.append("orders", encode(at.feeds, 7), encode(at.feeds, 8))
     reader = at.start(value="AVRO")
     until(lambda: reader.figures({}).failures > 20)
     assert (at.state, at.why) == ("retrying", "the registry does not answer")
-    assert len(at.topics.consumers) > 1, "another consumer reads after a time"
+    assert len(at.feeds.consumers) > 1, "another consumer reads after a time"
     assert not at.batches
-    at.topics.registry_failure = ""
+    at.feeds.registry_failure = ""
     at.await_bodies(2)
     until(lambda: at.state == "running")
     assert [(one.start, one.next) for one in at.batches] == [(0, 2)]
 
 
 def test_a_reader_that_waits_for_the_registry_can_be_stopped(at: Reading) -> None:
-    at.topics.registry_failure = "the registry does not answer"
-    at.topics.append("orders", encode(at.topics, 7))
+    at.feeds.registry_failure = "the registry does not answer"
+    at.feeds.append("orders", encode(at.feeds, 7))
     reader = at.start(value="AVRO")
     until(lambda: at.state == "retrying")
     reader.tell_to_stop()
@@ -345,9 +345,9 @@ def test_a_reader_that_waits_for_the_registry_can_be_stopped(at: Reading) -> Non
 
 def test_what_a_value_has_grown_to_counts(at: Reading) -> None:
     schema = {"type": "record", "name": "R", "fields": [{"name": "n" * 5_000, "type": "null"}]}
-    values = Values(at.topics.registry)
+    values = Values(at.feeds.registry)
     value = values.encode({"n" * 5_000: None}, schema, "orders-value", register=True)
-    at.topics.append("orders", value)
+    at.feeds.append("orders", value)
     at.start(value="AVROJSON")
     assert len(at.await_bodies(1)[0]) > 5_000
     assert at.sizes[0] > 5_000

@@ -7,7 +7,7 @@ from adapter.core.contract.feeds import FeedStart
 from adapter.feeds.port import FeedReading, SizedBatch
 from adapter.feeds.readers import FeedReaders
 from tests.support.backlog import until
-from tests.support.feed_topics import MemoryTopics
+from tests.support.feed_topics import DisturbedFeeds
 
 
 def reading(feed: str, version: int = 1) -> FeedReading:
@@ -16,9 +16,9 @@ def reading(feed: str, version: int = 1) -> FeedReading:
 
 
 def test_a_feed_that_is_another_one_gets_another_reader() -> None:
-    topics, broke = MemoryTopics(), list[str]()
-    topics.create("orders")
-    topics.append("orders", b"a")
+    feeds, broke = DisturbedFeeds(), list[str]()
+    feeds.topics.create("orders")
+    feeds.append("orders", b"a")
     found: list[FeedStart | SizedBatch] = []
 
     def deliver(some: Sequence[FeedStart | SizedBatch]) -> None:
@@ -27,7 +27,7 @@ def test_a_feed_that_is_another_one_gets_another_reader() -> None:
     def versions() -> list[int]:
         return [one.batch.version for one in found if isinstance(one, SizedBatch)]
 
-    readers = FeedReaders("QM1", topics, broke.append)
+    readers = FeedReaders("QM1", feeds, broke.append)
     first = reading("F")
     readers.read({"F": first, "G": reading("G")}, deliver)
     until(lambda: len(versions()) == 2)
@@ -45,5 +45,5 @@ def test_a_feed_that_is_another_one_gets_another_reader() -> None:
     readers.show({"F": {0: 1}, "G": {0: 1}})
     readers.stop()()
     assert readers.figures("F", {}) is None
-    assert all(one.closed for one in topics.consumers)
+    assert all(one.closed for one in feeds.consumers)
     assert not broke

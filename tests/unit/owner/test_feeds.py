@@ -18,7 +18,7 @@ from adapter.server.settings import ServerSettings
 from adapter.server.topics import TopicLinks
 from adapter.testing import TestQueueManager
 from tests.support.backlog import until
-from tests.support.feed_topics import MemoryTopics
+from tests.support.feed_topics import DisturbedFeeds
 
 WITHIN_S = 10.0
 SEEDS = 4
@@ -30,11 +30,11 @@ class Site:
 
     def __init__(self) -> None:
         logs.quieten()
-        self.topics = MemoryTopics()
-        self.topics.create("orders")
+        self.feeds = DisturbedFeeds()
+        self.feeds.topics.create("orders")
         log = MemoryLog("QM1 in memory")
         settings = ServerSettings(queue_manager="QM1", kafka=KafkaSettings(bootstrap_servers=""))
-        links = TopicLinks(feeds=self.topics)
+        links = TopicLinks(feeds=self.feeds)
         self.manager = TestQueueManager(
             settings, SystemClock(), lambda: MemoryLedger(log), NoMovers(), topics=links
         )
@@ -70,11 +70,11 @@ def got(qm: adapter.Connection, count: int) -> list[bytes]:
 
 
 def test_what_is_read_is_put(site: Site) -> None:
-    site.topics.append("orders", b"a", b"b")
+    site.feeds.append("orders", b"a", b"b")
     site.define()
     with site.connect() as qm:
         assert got(qm, 2) == [b"a", b"b"]
-        site.topics.append("orders", b"c")
+        site.feeds.append("orders", b"c")
         assert got(qm, 1) == [b"c"]
     until(lambda: site.figures()["positions"] == {0: 3})
     assert site.figures()["state"] == "running"
@@ -82,7 +82,7 @@ def test_what_is_read_is_put(site: Site) -> None:
 
 
 def test_a_feed_that_is_paused_is_not_read(site: Site) -> None:
-    site.topics.append("orders", b"a")
+    site.feeds.append("orders", b"a")
     site.define(state="PAUSED")
     assert site.figures()["state"] == "paused"
     with site.connect() as qm:
@@ -97,7 +97,7 @@ def test_a_feed_that_is_paused_is_not_read(site: Site) -> None:
 def test_a_blocked_partition_is_tried_again(site: Site) -> None:
     with site.connect() as qm:
         qm.alter_queue("Q", max_depth=2)
-        site.topics.append("orders", *(b"%d" % n for n in range(7)))
+        site.feeds.append("orders", *(b"%d" % n for n in range(7)))
         site.define()
         until(lambda: site.figures().get("state") == "waiting")
         assert site.figures()["why"] == "queue Q is full"
@@ -106,25 +106,25 @@ def test_a_blocked_partition_is_tried_again(site: Site) -> None:
 
 
 def test_a_feed_that_is_deleted_is_not_read(site: Site) -> None:
-    site.topics.append("orders", b"a")
+    site.feeds.append("orders", b"a")
     site.define()
     with site.connect() as qm:
         assert got(qm, 1) == [b"a"]
         qm.delete_object("feed", "F")
-        until(lambda: all(one.closed for one in site.topics.consumers))
-        site.topics.append("orders", b"b")
+        until(lambda: all(one.closed for one in site.feeds.consumers))
+        site.feeds.append("orders", b"b")
         assert site.figures() == {}
         site.define()
         assert got(qm, 2) == [b"a", b"b"], "the position went with it"
 
 
 def test_an_altered_feed_reads_on_as_it_is_now(site: Site) -> None:
-    site.topics.append("orders", b"a")
+    site.feeds.append("orders", b"a")
     site.define(origin=False)
     with site.connect() as qm:
         first = qm.get("Q", timeout=WITHIN_S)
         qm.alter_object("feed", "F", priority=7, origin=True)
-        site.topics.append("orders", b"b")
+        site.feeds.append("orders", b"b")
         second = qm.get("Q", timeout=WITHIN_S)
     assert first is not None
     assert second is not None
@@ -147,33 +147,25 @@ def test_what_does_not_follow_is_read_again(site: Site, monkeypatch: pytest.Monk
                 take(self, term, found)
 
         monkeypatch.setattr(feeds.Feeding, "_take", lose_first)
-        site.topics.append("orders", b"a")
+        site.feeds.append("orders", b"a")
         until(lambda: bool(lost))
-        site.topics.append("orders", b"b")
+        site.feeds.append("orders", b"b")
         assert got(qm, 2) == [b"a", b"b"]
 
 
 def test_positions_are_shown_once_they_are_durable(site: Site) -> None:
-    site.topics.append("orders", b"a", b"b")
+    site.feeds.append("orders", b"a", b"b")
     site.define()
     with site.connect() as qm:
         assert got(qm, 2) == [b"a", b"b"]
-    until(lambda: site.topics.shown.get("F") == {0: 2})
-
-
-def test_without_topics_no_feed_is_read() -> None:
-    with adapter.testing.queue_manager() as manager:
-        with manager.connect() as qm:
-            qm.define_queue("Q")
-            qm.define_object("feed", "F", topic="orders", queue="Q")
-        assert manager.statistics()["feeds"] == {}
+    until(lambda: site.feeds.shown.get("F") == {0: 2})
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_each_record_is_put_once_whatever_crashes(site: Site, seed: int) -> None:
     """Crashes, stops, alterations and full queues at random; the list of records is the judge."""
     random = Random(seed)
-    site.topics.add_partition("orders")
+    site.feeds.topics.add_partitions("orders", 2)
     count, found = 0, list[tuple[int, int]]()
     site.define()
 
@@ -191,7 +183,7 @@ def test_each_record_is_put_once_whatever_crashes(site: Site, seed: int) -> None
         step = random.randrange(8)
         if step < 4:
             for _ in range(random.randint(1, 30)):
-                site.topics.append("orders", b"%d" % count, partition=count % 2)
+                site.feeds.append("orders", b"%d" % count, partition=count % 2)
                 count += 1
         elif step == 4:
             site.manager.crash()

@@ -169,12 +169,18 @@ def load(
 
 
 def _check_tls(config: Config) -> None:
-    if not config["listen_tls"]:
-        return
-    source = f"{config.values['listen_tls'].source}: listen_tls is {config['listen_tls']}"
+    if config["listen_tls"]:
+        _check_certificate(config, "listen_tls")
+    if config["http_tls"] == "yes":
+        _check_certificate(config, "http_tls", has_clients=bool(config["registry_listen"]))
+
+
+def _check_certificate(config: Config, key: str, *, has_clients: bool = True) -> None:
+    """Check what TLS needs. has_clients: who must say who they are."""
+    source = f"{config.values[key].source}: {key} is {config[key]}"
     if not config["tls_certificate"]:
         raise ConfigError(f"{source}, and tls_certificate is not set: set it, and tls_key")
-    if not config["tls_client_ca"] and not config["credentials_file"]:
+    if has_clients and not config["tls_client_ca"] and not config["credentials_file"]:
         raise ConfigError(
             f"{source}, and its clients could not say who they are: set tls_client_ca, "
             "credentials_file, or both"

@@ -189,7 +189,14 @@ SETTINGS: Mapping[str, Setting] = {
             key="registry_listen", kind=Annotated[str, Meta(pattern=ADDRESS_OR_NOT_PATTERN)],
             default="",
             meaning="HOST:PORT of its own for the schema registry's API; loopback only, as it asks "
-            "for no password. Empty: /registry of http_listen, if that is loopback; else none.",
+            "for no password, unless http_tls is yes. Empty: /registry of http_listen, if that is "
+            "loopback; else none.",
+        ),
+        Setting(
+            key="http_tls", kind=Literal["no", "yes"], default="no",
+            meaning="yes: what is served over HTTP is served with TLS (https), by tls_certificate, "
+            "and registry_listen may be an address that other machines reach: its clients must "
+            "show a certificate of tls_client_ca or give a valid password (HTTP Basic).",
         ),
         Setting(
             key="log_level", kind=Literal["debug", "info", "warning", "error"], default="info",

@@ -154,7 +154,7 @@ class HttpListener:
         self._server: asyncio.Server | None = None
         self._visits: dict[RequestHandler, Visit] = {}
         self._check: asyncio.TimerHandle | None = None
-        self._local = True
+        self._local = False
 
     @property
     def connections(self) -> int:
@@ -163,16 +163,24 @@ class HttpListener:
 
     async def start(self, host: str, port: int) -> str:
         """Listen; returns the URL to ask. port: 0 for any. OSError if it cannot be had."""
-        await self._runner.setup()
-        loop = asyncio.get_running_loop()
+        visit = await self.visits()
         try:
             self._local = addresses.reaches_only_this_machine(host)
-            self._server = await loop.create_server(self._visit, host, port, backlog=BACKLOG)
+            loop = asyncio.get_running_loop()
+            self._server = await loop.create_server(visit, host, port, backlog=BACKLOG)
         except OSError:
             await self.stop()
             raise
-        self._check = loop.call_later(self.bounds.check_s, self._check_all)
         return f"http://{addresses.written(*addresses.listening(self._server))}"
+
+    async def visits(self) -> Callable[[], asyncio.Protocol]:
+        """Return what makes the protocol of a connection that another listener accepts: one with
+        TLS, whose clients know the host by its certificate.
+        """
+        await self._runner.setup()
+        loop = asyncio.get_running_loop()
+        self._check = loop.call_later(self.bounds.check_s, self._check_all)
+        return self._visit
 
     async def stop(self) -> None:
         """Listen no more, end what is connected; twice is no error."""

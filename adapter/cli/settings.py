@@ -32,6 +32,7 @@ GROUPS: Groups = {
     ),
     "TLS": (
         "listen_tls", "tls_certificate", "tls_key", "tls_client_ca", "tls_user", "tls_min_version",
+        "http_tls",
     ),
     "Triggers": ("trigger_interval_ms", "depth_trigger_disables", "every_triggers_on_backout"),
     "Messages and other queue managers": ("dead_letter_queue", "mover_interval_ms", "network"),

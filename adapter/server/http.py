@@ -25,6 +25,7 @@ from adapter.registry import http as registry_api
 from adapter.registry.topic import TopicRegistry
 from adapter.server import metrics
 from adapter.server.figures import ServerFigures
+from adapter.server.https import HttpsListener
 from adapter.server.metrics import MetricsSnapshot
 from adapter.web import HttpListener
 
@@ -108,10 +109,18 @@ class Monitor:
         self._server = server
         self._registry = registry
         self._release = metadata.version("mqk")
-        self._listener: HttpListener | None = None
+        self._listener: HttpListener | HttpsListener | None = None
 
-    async def start(self, port: int, host: str = HOST) -> str:
-        """Listen; returns the address to ask, as a URL. OSError if the port cannot be had."""
+    async def start(
+        self,
+        port: int,
+        host: str = HOST,
+        listener_of: Callable[[web.Application], HttpsListener] | None = None,
+    ) -> str:
+        """Listen; returns the address to ask, as a URL. listener_of: makes a listener with TLS.
+
+        OSError if the port cannot be had; StartError, with TLS.
+        """
         application = web.Application()
         application.router.add_get("/", self._index)
         application.router.add_get("/metrics", self._metrics)
@@ -124,7 +133,7 @@ class Monitor:
         elif self._registry is not None:
             application.add_subapp(REGISTRY, registry_api.application(self._registry))
         application.router.add_get("/{other:.*}", self._other)
-        self._listener = HttpListener(application)
+        self._listener = (listener_of or HttpListener)(application)
         return await self._listener.start(host, port)
 
     async def stop(self) -> None:

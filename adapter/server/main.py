@@ -11,9 +11,11 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from importlib import metadata
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import msgspec
 import structlog
@@ -37,8 +39,13 @@ from adapter.server.own_schemas import OwnSchemas
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
-from adapter.server.tls import TlsSettings
+from adapter.server.tls import ServerTls, TlsSettings
 from adapter.setting_rows import WITH_PASSWORD
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from adapter.server.https import HttpsListener
 
 SWITCH_INTERVAL_S = 0.0001
 """How long a busy thread keeps the interpreter from the loop. With Python's 5 ms the median of a
@@ -113,6 +120,7 @@ def settings_of(config: Config) -> ServerSettings:
         registry_topic=config["schema_topic"],
         registry_host=registry_host,
         registry_port=registry_port,
+        http_tls=config["http_tls"] == "yes",
         remote_clients=config["remote_clients"] == WITH_PASSWORD,
         tls=_tls(config),
         network=config["network"] == "yes",
@@ -238,7 +246,8 @@ async def _monitor(
 ) -> str:
     """Open what is served over HTTP, if anything is to be; return where it is monitored, or ""."""
     if settings.registry_port and registry.embedded is not None:
-        await serve_registry(settings, registry.embedded, ends)
+        for_users = partial(_for_users, settings, server) if settings.http_tls else None
+        await serve_registry(settings, registry.embedded, ends, for_users)
     if not settings.http_port:
         return ""
     # Half a second, which a server without the endpoint does not spend.
@@ -246,8 +255,9 @@ async def _monitor(
 
     monitor = Monitor(server, None if settings.registry_port else registry.embedded)
     ends.push_async_callback(monitor.stop)
+    listener_of = partial(_https, settings, server) if settings.http_tls else None
     try:
-        return await monitor.start(settings.http_port, settings.http_host)
+        return await monitor.start(settings.http_port, settings.http_host, listener_of)
     except OSError as error:
         address = addresses.written(settings.http_host, settings.http_port)
         text = _no_port(address, error, "--http-listen, or --http-port 0 for none")
@@ -258,14 +268,21 @@ async def _monitor(
 
 
 async def serve_registry(
-    settings: ServerSettings, registry: TopicRegistry, ends: AsyncExitStack
+    settings: ServerSettings,
+    registry: TopicRegistry,
+    ends: AsyncExitStack,
+    listener_of: Callable[[web.Application], HttpsListener] | None = None,
 ) -> None:
-    """Serve the schema registry's API at an address of its own."""
+    """Serve the schema registry's API at an address of its own.
+
+    listener_of: makes a listener that lets only users in; without one the address is on loopback.
+    """
     from adapter.registry import http  # noqa: PLC0415 -- as above
     from adapter.web import HttpListener  # noqa: PLC0415
 
-    http.check_loopback(settings.registry_host)
-    listener = HttpListener(http.application(registry))
+    if listener_of is None:
+        http.check_loopback(settings.registry_host)
+    listener = (listener_of or HttpListener)(http.application(registry))
     ends.push_async_callback(listener.stop)
     try:
         await listener.start(settings.registry_host, settings.registry_port)
@@ -273,6 +290,21 @@ async def serve_registry(
         address = addresses.written(settings.registry_host, settings.registry_port)
         text = _no_port(address, error, "--registry-listen")
         raise StartError(text, settings.queue_manager) from error
+
+
+def _https(settings: ServerSettings, server: Server, application: web.Application) -> HttpsListener:
+    from adapter.server.https import HttpsListener  # noqa: PLC0415 -- as above
+
+    return HttpsListener(application, ServerTls(settings.tls), server.owner.broke)
+
+
+def _for_users(
+    settings: ServerSettings, server: Server, application: web.Application
+) -> HttpsListener:
+    from adapter.server.https import HttpUsers  # noqa: PLC0415 -- as above
+
+    application.middlewares.append(HttpUsers(server.name, server.admission).check)
+    return _https(settings, server, application)
 
 
 def _no_port(address: str, error: OSError, remedy: str) -> str:

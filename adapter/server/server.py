@@ -84,11 +84,11 @@ class Server:
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
         tls = ServerTls(settings.tls) if settings.tls.host else None
-        self._admission = Admission(
+        self.admission = Admission(
             credentials, settings.bounds.passwords, tls.user_of if tls is not None else None
         )
         self.accept = MqkHandler(
-            self.connections, self._admission, audit, clock, self, self._kafka
+            self.connections, self.admission, audit, clock, self, self._kafka
         ).accept
         """Makes the server's end of a connection; on the event loop's thread."""
         owned = OwnerSettings(
@@ -120,7 +120,7 @@ class Server:
             await self.owner.start(take_over=take_over)
         except BaseException:
             self.listener.abandon()
-            self._admission.close()
+            self.admission.close()
             raise
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
@@ -193,7 +193,7 @@ class Server:
         if quiesce_s and not self._immediate and without_kafka is None:
             await self.owner.quiesce(quiesce_s)
         await self.owner.stop()
-        self._admission.close()
+        self.admission.close()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
         await (without_kafka or run(None, self._movers.stop))
         log.info("stopped", queue_manager=self.name, failure=self.owner.failure)
@@ -204,7 +204,7 @@ class Server:
             self._watch.cancel()
         await self.owner.abandon()
         self.listener.abandon()
-        self._admission.close()
+        self.admission.close()
         await self._commands.stop()
         if self._network is not None:
             await self._network.stop()

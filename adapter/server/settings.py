@@ -24,7 +24,8 @@ class ServerSettings(Struct, kw_only=True):
     unix_mode: its permissions.
     http_host, http_port: for monitoring, port 0 for none. http_if_free: no configuration sets that
     port, so that the server goes on without one if it is taken. registry_host, registry_port: of
-    the schema registry's API; port 0 for none but /registry of a monitoring on loopback.
+    the schema registry's API; port 0 for none but /registry of a monitoring on loopback. http_tls:
+    both with TLS, and that API for users only.
     quiesce_ms: how long a stop gives units in flight.
     heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
     registry, registry_topic: schema_registry and schema_topic of the configuration.
@@ -53,6 +54,7 @@ class ServerSettings(Struct, kw_only=True):
     registry_topic: str = SCHEMAS
     registry_host: str = ""
     registry_port: int = 0
+    http_tls: bool = False
     remote_clients: bool = False
     tls: TlsSettings = TlsSettings()
     network: bool = True

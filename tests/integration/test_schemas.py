@@ -14,7 +14,12 @@ from pathlib import Path
 import msgspec
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.schema_registry import SchemaRegistryClient, topic_subject_name_strategy
+from confluent_kafka.schema_registry import (
+    Schema,
+    SchemaRegistryClient,
+    SchemaRegistryError,
+    topic_subject_name_strategy,
+)
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
@@ -30,9 +35,12 @@ from adapter.registry.log import TopicLog
 from adapter.registry.port import Level
 from adapter.registry.rest import RestRegistry
 from adapter.registry.topic import TopicRegistry
+from adapter.server import credentials
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from adapter.testing import queue_manager
+from tests.support.certificates import Authority
+from tests.support.passwords import hash_cheaply
 from tests.support.server_process import ServerProcess
 from tests.support.topic_settings import configure
 
@@ -194,6 +202,41 @@ def test_a_queue_manager_registers_its_schemas_and_serves_its_registry(
         assert found is not None
         assert found["subject"] == "mqk.Entry"
         assert json.loads(str(found["schema"]))["name"] == "Entry"
+
+
+def test_a_registry_with_tls_is_for_users_of_the_queue_manager(
+    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+) -> None:
+    name, port = unique_name("QM"), free_port()
+    authority = Authority(tmp_path)
+    credentials.write(tmp_path / "users", {"ann": hash_cheaply("right")})
+    with ServerProcess(name, kafka.bootstrap_servers, tmp_path) as process:
+        told = ServerSettings(
+            queue_manager=name,
+            kafka=KafkaSettings(bootstrap_servers=kafka.bootstrap_servers),
+            port=process.port,
+            registry="topic",
+            registry_topic=unique_name("_schemas."),
+            registry_host="127.0.0.1",
+            registry_port=port,
+            http_tls=True,
+            tls=authority.server(),
+            credentials_file=str(tmp_path / "users"),
+            log=LogSettings(format="text"),
+        )
+        process.write_settings(msgspec.json.encode(told))
+        process.start()
+        where = {"url": f"https://127.0.0.1:{port}", "ssl.ca.location": str(authority.path)}
+        client = SchemaRegistryClient(where | {"basic.auth.user.info": "ann:right"})
+        number = client.register_schema("orders-value", Schema(ORDER, "AVRO"))
+        assert json.loads(client.get_schema(number).schema_str or "") == json.loads(ORDER)
+        for wrong in ({}, {"basic.auth.user.info": "ann:wrong"}):
+            with pytest.raises(SchemaRegistryError) as refused:
+                SchemaRegistryClient(where | wrong).get_subjects()
+            assert refused.value.http_status_code == 401
+        options = {"ssl.ca.location": str(authority.path), "basic.auth.user.info": "ann:right"}
+        with closing(RestRegistry(f"https://127.0.0.1:{port}", options)) as ours:
+            assert ours.schema(number)
 
 
 def test_a_registry_is_served_until_it_is_told_to_end(

@@ -15,7 +15,7 @@ FLAG = {
     "listen_unix": "/flag", "listen_unix_mode": "600",
     "queue_manager": "FLAG", "credentials_file": "flag", "remote_clients": "with_password",
     "listen_tls": "0.0.0.0:1", "tls_certificate": "flag", "tls_key": "flag",
-    "tls_client_ca": "flag", "tls_user": "dns", "tls_min_version": "1.2",
+    "tls_client_ca": "flag", "tls_user": "dns", "tls_min_version": "1.2", "http_tls": "yes",
     "listen": "127.0.0.1:1", "http_port": "1", "http_listen": "0.0.0.0:1",
     "registry_listen": "127.0.0.1:1", "log_level": "error",
     "log_format": "json", "max_uncommitted_messages": "1", "max_handles": "1", "max_queues": "1",
@@ -34,7 +34,7 @@ VARIABLE = {
     "listen_unix": "/env", "listen_unix_mode": "660",
     "queue_manager": "ENV", "credentials_file": "env", "remote_clients": "no",
     "listen_tls": "0.0.0.0:2", "tls_certificate": "env", "tls_key": "env",
-    "tls_client_ca": "env", "tls_user": "email", "tls_min_version": "1.3",
+    "tls_client_ca": "env", "tls_user": "email", "tls_min_version": "1.3", "http_tls": "no",
     "listen": "127.0.0.1:2", "http_port": "2", "http_listen": "0.0.0.0:2",
     "registry_listen": "127.0.0.1:2", "log_level": "warning",
     "log_format": "text", "max_uncommitted_messages": "2", "max_handles": "2", "max_queues": "2",
@@ -53,7 +53,7 @@ IN_FILE: dict[str, Any] = {
     "listen_unix": "/file", "listen_unix_mode": "666",
     "queue_manager": "FILE", "credentials_file": "file", "remote_clients": "with_password",
     "listen_tls": "0.0.0.0:3", "tls_certificate": "file", "tls_key": "file",
-    "tls_client_ca": "file", "tls_user": "subject", "tls_min_version": "1.2",
+    "tls_client_ca": "file", "tls_user": "subject", "tls_min_version": "1.2", "http_tls": "yes",
     "listen": "127.0.0.1:3", "http_port": 3, "http_listen": "[::]:3",
     "registry_listen": "localhost:3", "log_level": "debug",
     "log_format": "json", "max_uncommitted_messages": 3, "max_handles": 3, "max_queues": 3,
@@ -73,6 +73,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "kafka.min_insync_replicas": {"kafka.replication": 7},
     "remote_clients": {"credentials_file": "users"},
     "listen_tls": {"tls_certificate": "qm1.pem", "tls_client_ca": "ca.pem"},
+    "http_tls": {"tls_certificate": "qm1.pem"},
 }
 
 

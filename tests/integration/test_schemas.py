@@ -227,12 +227,15 @@ def test_a_registry_with_tls_is_for_users_of_the_queue_manager(
         process.write_settings(msgspec.json.encode(told))
         process.start()
         where = {"url": f"https://127.0.0.1:{port}", "ssl.ca.location": str(authority.path)}
-        client = SchemaRegistryClient(where | {"basic.auth.user.info": "ann:right"})
-        number = client.register_schema("orders-value", Schema(ORDER, "AVRO"))
-        assert json.loads(client.get_schema(number).schema_str or "") == json.loads(ORDER)
+        with SchemaRegistryClient(where | {"basic.auth.user.info": "ann:right"}) as client:
+            number = client.register_schema("orders-value", Schema(ORDER, "AVRO"))
+            assert json.loads(client.get_schema(number).schema_str or "") == json.loads(ORDER)
         for wrong in ({}, {"basic.auth.user.info": "ann:wrong"}):
-            with pytest.raises(SchemaRegistryError) as refused:
-                SchemaRegistryClient(where | wrong).get_subjects()
+            with (
+                SchemaRegistryClient(where | wrong) as stranger,
+                pytest.raises(SchemaRegistryError) as refused,
+            ):
+                stranger.get_subjects()
             assert refused.value.http_status_code == 401
         options = {"ssl.ca.location": str(authority.path), "basic.auth.user.info": "ann:right"}
         with closing(RestRegistry(f"https://127.0.0.1:{port}", options)) as ours:

@@ -8,11 +8,12 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger import signs
 from adapter.ledger.envelope import OWNER_BYTES
-from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.failures import Failure, describe
 from adapter.ledger.kafka_producers import await_reports
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
+    failed,
     offset_of,
     unavailable,
     wrong_settings,
@@ -83,7 +84,7 @@ def time_ms(settings: LedgerSettings) -> int:
             on_delivery=lambda error, message: reports.append((error, message)),
         )
     except KafkaException as error:
-        raise unavailable(settings, PROBING, describe(error), classify(error)) from error
+        raise failed(settings, PROBING, error, "Write") from error
     deadline_s = time.monotonic() + settings.take_over_timeout_s
     await_reports(producer, settings.topic, lambda: bool(reports), deadline_s)
     if not reports:
@@ -91,5 +92,5 @@ def time_ms(settings: LedgerSettings) -> int:
         raise unavailable(settings, PROBING, why, Failure.RETRY)
     problem, message = reports[0]
     if problem is not None:
-        raise unavailable(settings, PROBING, describe(problem), classify(problem))
+        raise failed(settings, PROBING, problem, "Write")
     return message.timestamp()[1]

@@ -50,10 +50,14 @@ class ReceivedRecord(Struct):
 
 
 class TopicLost(Struct):
-    """A topic cannot be read on from where its reading has come to: it was deleted, or trimmed."""
+    """A topic cannot be read on from where its reading has come to: it was deleted, or trimmed.
+
+    is_denied: it may not be read any more, and may be again.
+    """
 
     topic: str
     why: str
+    is_denied: bool = False
 
 
 class TopicWriter(Protocol):

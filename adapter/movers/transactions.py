@@ -237,7 +237,9 @@ class AlternatingProducers:
         topic = message.topic() or ""
         self.refuse(topic, error)
         if not self._failed:
-            self._failed = f"{message.topic()}[{message.partition()}]: {self._explain(error, topic)}"
+            self._failed = (
+                f"{message.topic()}[{message.partition()}]: {self._explain(error, topic)}"
+            )
 
     def refuse(self, topic: str, failure: BaseException | KafkaError) -> None:
         """Note that a topic did not take a record, if that is the topic's own refusal."""

@@ -21,8 +21,8 @@ ALTER, DESCRIBE, DESCRIBE_CONFIGS = "Alter", "Describe", "DescribeConfigs"
 """As Kafka spells them in listings of ACLs."""
 OWN_GROUPS = "mqk-"
 """How the groups of mqk's own consumers begin. None joins its group; the client asks for it."""
-SPARK_GROUPS = ("spark-kafka-source-", "spark-kafka-relation-")
-"""Of Spark's own Kafka source."""
+SPARK_GROUP = "mqk-spark"
+"""Of the source `mq`. Spark's own Kafka source needs no right on its groups."""
 
 
 class Right(Struct, frozen=True):
@@ -136,7 +136,7 @@ def _registry(needs: AclNeeds) -> Iterator[AclEntry]:
 def _spark(needs: AclNeeds) -> Iterator[AclEntry]:
     queues = names.queue_topic(needs.queue_manager, "")
     yield AclEntry(TOPIC, queues, True, (_right(READ, "read the topics of queues"),))
-    yield AclEntry(GROUP, OWN_GROUPS, True, (_right(DESCRIBE, "read with the source `mq`"),))
+    yield AclEntry(GROUP, SPARK_GROUP, False, (_right(DESCRIBE, "read with the source `mq`"),))
 
 
 def _reader(needs: AclNeeds) -> Iterator[AclEntry]:

@@ -90,6 +90,7 @@ STREAMS_INVALID_TOPOLOGY STREAMS_INVALID_TOPOLOGY_EPOCH STREAMS_TOPOLOGY_FENCED
 TOPIC_MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 TOPIC_FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
 
+DENIES = "Kafka denies"
 LASTING = frozenset({Failure.DENIED, Failure.FATAL})
 """What waiting alone does not resolve."""
 
@@ -132,7 +133,7 @@ def denied(operation: str, resource: str) -> str:
     operation: as Kafka's ACLs have it, such as Write. resource: its kind and name.
     """
     return (
-        f"Kafka denies {operation} on {resource}: grant it to the user of this Kafka client "
+        f"{DENIES} {operation} on {resource}: grant it to the user of this Kafka client "
         "(`mqk acl list` prints all rights)"
     )
 

@@ -51,6 +51,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -145,19 +146,18 @@ class LedgerWriter:
         except KafkaException as failure:
             more = self._last_error.text
             raise failed(settings, "reaching it", failure, more=more) from failure
-        producer.produce(
-            settings.topic,
-            encode_change(self._owner, replaced, who.encode()),
-            partition=PARTITION,
-            on_delivery=lambda error, message: reports.append((error, message)),
-        )
-        await_reports(
-            producer,
-            settings.topic,
-            lambda: bool(reports),
-            time.monotonic() + settings.take_over_timeout_s,
-            lambda: check_wanted(settings, self._given_up),
-        )
+        deadline_s = time.monotonic() + settings.take_over_timeout_s
+        try:
+            producer.produce(
+                settings.topic,
+                encode_change(self._owner, replaced, who.encode()),
+                partition=PARTITION,
+                on_delivery=lambda error, message: reports.append((error, message)),
+            )
+            wanted = partial(check_wanted, settings, self._given_up)
+            await_reports(producer, settings.topic, lambda: bool(reports), deadline_s, wanted)
+        except KafkaException as failure:
+            raise failed(settings, ANNOUNCING, failure, "Write") from failure
         if not reports:
             why = self._last_error.text or "no answer"
             within = f"{why} within {settings.take_over_timeout_s:g} s"

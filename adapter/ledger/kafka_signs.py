@@ -75,6 +75,7 @@ def time_ms(settings: LedgerSettings) -> int:
     except KafkaException as error:
         raise wrong_settings(settings, error) from error
     reports: list[tuple[KafkaError | None, Message]] = []
+    deadline_s = time.monotonic() + settings.take_over_timeout_s
     try:
         producer.list_topics(settings.topic, settings.take_over_timeout_s)
         producer.produce(
@@ -83,10 +84,9 @@ def time_ms(settings: LedgerSettings) -> int:
             partition=PARTITION,
             on_delivery=lambda error, message: reports.append((error, message)),
         )
+        await_reports(producer, settings.topic, lambda: bool(reports), deadline_s)
     except KafkaException as error:
         raise failed(settings, PROBING, error, "Write") from error
-    deadline_s = time.monotonic() + settings.take_over_timeout_s
-    await_reports(producer, settings.topic, lambda: bool(reports), deadline_s)
     if not reports:
         why = f"{last_error or 'no answer'} within {settings.take_over_timeout_s:g} s"
         raise unavailable(settings, PROBING, why, Failure.RETRY)

@@ -54,10 +54,13 @@ class KafkaSnapshots:
             raise wrong_settings(self._settings, error) from error
         reports: list[tuple[KafkaError | None, Message]] = []
         records = frame(snapshot, os.urandom(16))
-        for record in records:
-            self._produce(producer, record, reports, deadline_s)
         topic = self._settings.topic
-        await_reports(producer, topic, lambda: len(reports) >= len(records), deadline_s)
+        try:
+            for record in records:
+                self._produce(producer, record, reports, deadline_s)
+            await_reports(producer, topic, lambda: len(reports) >= len(records), deadline_s)
+        except KafkaException as error:
+            raise failed(self._settings, WRITING, error, "Write") from error
         self._check(reports, len(records))
         start = offset_of(reports[0][1])
         if self._starts and start <= self._starts[-1]:

@@ -84,9 +84,10 @@ class KafkaTransport:
     def open_directory(self, topic: str) -> str:
         return self._open(directory_spec(topic))
 
-    def identities(self, topics: Sequence[str]) -> dict[str, str]:
+    def identities(self, topics: Sequence[str], *, to_write: bool = False) -> dict[str, str]:
+        right = "Write" if to_write else "Describe"
         with _network_errors():
-            return self._admin().identities(topics) if topics else {}
+            return self._admin().identities(topics, right) if topics else {}
 
     def bounds(self, topic: str) -> tuple[int, int]:
         with _network_errors():

@@ -32,8 +32,8 @@ SWEEP_S = 0.2
 LOOK_S = 0.02
 """Poll interval for the movers' progress during a stop (movers send no notification)."""
 
-TRIM_PAUSE_SWEEPS = 50
-"""After a ledger could not be trimmed: 10 s."""
+TRIM_PAUSE_SWEEPS = 25
+"""After a ledger could not be trimmed: 5 s."""
 
 SNAPSHOT_FAILED = "a snapshot was not finished; another follows"
 NOT_LOOKED_AT = "the topics were not looked at"

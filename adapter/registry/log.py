@@ -132,6 +132,7 @@ class TopicLog:
         self._open_source()
         reports: list[tuple[KafkaError | None, Message]] = []
         producer = self._writer()
+        deadline_s = time.monotonic() + WRITE_TIMEOUT_MS / 1000 + SPARE_S
         try:
             producer.produce(
                 self.topic,
@@ -140,11 +141,13 @@ class TopicLog:
                 PARTITION,
                 on_delivery=lambda error, message: reports.append((error, message)),
             )
-        except (KafkaException, BufferError) as error:
+            await_reports(producer, self.topic, lambda: bool(reports), deadline_s)
+        except KafkaException as error:
+            self._drop_producer()
+            raise failed(self._settings, "writing", error, "Write") from error
+        except BufferError as error:
             self._drop_producer()
             raise unavailable(self._settings, "writing", str(error), Failure.RETRY) from error
-        deadline_s = time.monotonic() + WRITE_TIMEOUT_MS / 1000 + SPARE_S
-        await_reports(producer, self.topic, lambda: bool(reports), deadline_s)
         failure = reports[0][0] if reports else KafkaError(KafkaError._MSG_TIMED_OUT)
         if failure is not None:
             self._drop_producer()

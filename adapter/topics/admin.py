@@ -37,7 +37,7 @@ DAY_MS = 24 * HOUR_MS
 GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.OFFSET_OUT_OF_RANGE})
 CREATING, ADDING = "creating", "adding partitions to"
 TRIMMING, DELETING = "deleting records of", "deleting"
-READING_SETTINGS = "asking for the settings of"
+READING_SETTINGS, ASKING = "asking for the settings of", "asking for"
 RIGHTS = {
     CREATING: "Create",
     ADDING: "Alter",
@@ -274,13 +274,16 @@ class TopicAdmin:
             )
         ]
 
-    def identities(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the ids that Kafka gave to those of these topics that are there."""
+    def identities(self, names: Iterable[str], right: str = "Describe") -> dict[str, str]:
+        """Return the ids that Kafka gave to those of these topics that are there.
+
+        right: that the errors name; one that includes Describe, if more is done with them.
+        """
         listed = list(names)
         asked = self._admin.describe_topics(
             TopicCollection(listed), request_timeout=self._settings.timeout_s
         )
-        found = self._answers(asked, "asking for", KafkaError.UNKNOWN_TOPIC_OR_PART)
+        found = self._answers(asked, ASKING, KafkaError.UNKNOWN_TOPIC_OR_PART, right=right)
         return {name: str(one.topic_id) for name, one in found.items()}
 
     def bounds(self, name: str) -> tuple[int, int]:
@@ -367,7 +370,7 @@ class TopicAdmin:
         try:
             found = self._admin.list_topics(name, self._settings.timeout_s).topics[name]
         except KafkaException as error:
-            raise self._failure("asking for", name, error) from error
+            raise self._failure(ASKING, name, error) from error
         partitions: Mapping[int, Any] = found.partitions
         return partitions
 
@@ -395,10 +398,11 @@ class TopicAdmin:
         }
 
     def _answers(
-        self, futures: Mapping[str, Future[Any]], doing: str, *passed_over: int
+        self, futures: Mapping[str, Future[Any]], doing: str, *passed_over: int, right: str = ""
     ) -> dict[str, Any]:
         """Wait for answers about topics, by their names. passed_over: codes of errors of topics
         that are left out. Raises TopicError for others; doing: what it says, before the name.
+        right: that is needed; "": that of doing.
         """
         found = {}
         for name, future in futures.items():
@@ -406,7 +410,7 @@ class TopicAdmin:
                 found[name] = self._result(future)
             except KafkaException as error:
                 if error_of(error).code() not in passed_over:
-                    raise self._failure(doing, name, error) from error
+                    raise self._failure(doing, name, error, right) from error
         return found
 
     def _result(self, future: Future[Any]) -> Any:
@@ -429,9 +433,9 @@ class TopicAdmin:
             "request_timeout": self._settings.timeout_s,
         }
 
-    def _failure(self, doing: str, name: str, error: KafkaException) -> TopicError:
+    def _failure(self, doing: str, name: str, error: KafkaException, right: str = "") -> TopicError:
         failure = classify(error)
-        why = explain(error, RIGHTS.get(doing, "Describe"), name)
+        why = explain(error, right or RIGHTS.get(doing, "Describe"), name)
         if failure is not Failure.DENIED:
             why += f"; {REMEDIES[failure]}, then try again"
         return TopicError(

@@ -19,9 +19,9 @@ class CountingNetwork(MemoryNetwork):
         self.is_away = True
         self.asked = self.followers = self.closed = 0
 
-    def identities(self, topics: Sequence[str]) -> dict[str, str]:
+    def identities(self, topics: Sequence[str], *, to_write: bool = False) -> dict[str, str]:
         self.asked += 1
-        return super().identities(topics)
+        return super().identities(topics, to_write=to_write)
 
     def follower(self) -> MemoryFollower:
         self.followers += 1

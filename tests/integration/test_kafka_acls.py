@@ -47,7 +47,7 @@ INBOUND = names.inbound_topic("QM2", "QM1")
 ALL = rights()
 MAY_NOT_READ = "the queue manager may not read topic orders: allow its user of Kafka to READ"
 MAY_NOT_WRITE = "the queue manager may not write topic results: allow its user of Kafka to WRITE"
-MIB = 1024 * 1024
+REGISTERED = "our schemas are registered"
 
 
 class Cluster:
@@ -137,6 +137,10 @@ class QueueManager:
         """Look at what it logs from now on."""
         self._said_before = len(self.server.said())
 
+    def begin_again(self) -> None:
+        """Follow another life of the process."""
+        self._said_before = 0
+
     def put_one(self) -> None:
         body = b"%d" % len(self.put)
         self.qm.put("ORDERS", body)
@@ -181,7 +185,7 @@ def running(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
             qm.put("Q", b"far", queue_manager="QM2")
             until(lambda: one.sent() == 1)
             until(one.is_copied)
-            until(lambda: "our schemas are registered" in server.said())
+            until(lambda: REGISTERED in server.said())
             yield one
 
 
@@ -535,25 +539,22 @@ def test_every_right_of_the_table_is_withdrawn_once() -> None:
 # -- the whole
 
 
-def test_a_queue_manager_deletes_what_is_needed_no_more_and_starts_again(
+def test_a_queue_manager_stops_starts_again_and_deletes_what_is_needed_no_more(
     running: QueueManager, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And says, while it may not delete, what it may not."""
     server, cluster = running.server, running.cluster
-    running.forget()
-    right = GrantedRight(QUEUE_MANAGER, TOPIC, OWN, "Delete")
     first = cluster.bounds(LEDGER)[0][0]
-    with cluster.site.without(right):
-        for _ in range(5):
-            running.qm.put("ORDERS", bytes(4 * MIB))
-            running.put.append(b"large")
+    with cluster.site.without(GrantedRight(QUEUE_MANAGER, TOPIC, OWN, "Delete")):
+        server.ask_to_end()
+        assert server.await_end() == 0
+        server.start()
+        running.begin_again()
         running.await_said(denied("Delete", f"topic {LEDGER}"))
     until(lambda: cluster.bounds(LEDGER)[0][0] > first)
     until(lambda: not running.qm.figures()["undone"])
-    server.kill()
-    server.start()
     assert running.qm.queue("ORDERS").depth() == len(running.put)
-    until(lambda: "our schemas are registered" in server.said())
+    until(lambda: REGISTERED in server.said())
     login = [f"-X{key}={value}" for key, value in cluster.options(QUEUE_MANAGER).items()]
     ask = ["ledger", "verify", "QM1", "--bootstrap-server", cluster.servers, *login]
     assert run(ask) == 0, capsys.readouterr().err

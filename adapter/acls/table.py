@@ -77,26 +77,33 @@ OWN_TOPICS = (
     _right(DELETE, "delete records that are no longer needed, and topics of deleted queues"),
     _right(ALTER, "add the partition of a mover that a new release brings"),
 )
-SHARED_TOPIC = (
-    _right(CREATE, "create it"),
-    _right(DESCRIBE_CONFIGS, "check its settings"),
-    _right(WRITE, "write to it"),
-    _right(READ, "read it"),
-)
 CONSUMERS = _right(DESCRIBE, "read anything: the client looks up the coordinator of its group")
+
+
+def _shared(topic: str, of: str, kept: str) -> AclEntry:
+    """Return the rights on a topic that its first user creates. kept: what is written to it."""
+    rights = (
+        _right(CREATE, f"create the topic of {of}"),
+        _right(DESCRIBE_CONFIGS, "check its settings"),
+        _right(WRITE, f"enter {kept}"),
+        _right(READ, f"know {kept} of others"),
+    )
+    return AclEntry(TOPIC, topic, False, rights)
+
+
+def _schemas(needs: AclNeeds) -> AclEntry:
+    return _shared(needs.schema_topic, "the schema registry", "schemas")
 
 
 def _queue_manager(needs: AclNeeds) -> Iterator[AclEntry]:
     own = names.own_prefix(needs.queue_manager)
     yield AclEntry(TOPIC, own, True, OWN_TOPICS)
-    yield AclEntry(
-        TRANSACTIONAL_ID, own, True, (_right(WRITE, "transactions of movers and exports"),)
-    )
+    yield AclEntry(TRANSACTIONAL_ID, own, True, (_right(WRITE, "copy and export in transactions"),))
     yield AclEntry(GROUP, OWN_GROUPS, True, (CONSUMERS,))
     if needs.schema_topic:
-        yield AclEntry(TOPIC, needs.schema_topic, False, SHARED_TOPIC)
+        yield _schemas(needs)
     if needs.network:
-        yield AclEntry(TOPIC, names.DIRECTORY_TOPIC, False, SHARED_TOPIC)
+        yield _shared(names.DIRECTORY_TOPIC, "the directory", "queue managers")
     for peer in needs.peers:
         yield _inbound(names.inbound_topic(peer, needs.queue_manager), f"send to {peer}")
     for topic in needs.feed_topics:
@@ -125,11 +132,11 @@ def _inbound(topic: str, purpose: str) -> AclEntry:
 def _network_peer(needs: AclNeeds) -> Iterator[AclEntry]:
     for peer in needs.peers:
         topic = names.inbound_topic(needs.queue_manager, peer)
-        yield _inbound(topic, f"{peer} sends to {needs.queue_manager}")
+        yield _inbound(topic, f"send to {needs.queue_manager}")
 
 
 def _registry(needs: AclNeeds) -> Iterator[AclEntry]:
-    yield AclEntry(TOPIC, needs.schema_topic, False, SHARED_TOPIC)
+    yield _schemas(needs)
     yield AclEntry(GROUP, OWN_GROUPS, True, (CONSUMERS,))
 
 

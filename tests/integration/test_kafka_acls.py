@@ -21,10 +21,13 @@ from msgspec import Struct
 import adapter
 from adapter.acls.table import GROUP, QUEUE_MANAGER, TOPIC, TRANSACTIONAL_ID
 from adapter.cli.main import run
+from adapter.exports.kafka import KafkaExportTopics
+from adapter.exports.port import TopicRefusedError
 from adapter.feeds.kafka import KafkaFeedTopics
 from adapter.format import names
 from adapter.ledger.failures import denied, explain
 from adapter.localkafka import LocalKafka
+from adapter.movers.settings import KafkaCluster
 from adapter.network.kafka import KafkaTransport
 from adapter.network.lookup import read_directory
 from adapter.network.port import SentRecord
@@ -534,6 +537,18 @@ def test_each_right_is_needed(running: QueueManager, one: RightNeeded) -> None:
 def test_every_right_of_the_table_is_withdrawn_once() -> None:
     withdrawn = [*(one.right for one in WHILE_IT_RUNS), *(one.right for one in IN_STEPS)]
     assert sorted(map(str, withdrawn)) == sorted(map(str, ALL))
+
+
+def test_an_export_without_any_right_says_what_its_topic_needs(running: QueueManager) -> None:
+    cluster = running.cluster
+    there = KafkaCluster(cluster.servers, cluster.options(QUEUE_MANAGER))
+    topics = KafkaExportTopics(there, TopicSettings.for_brokers(1))
+    writer = topics.writer("QM1", "ANOTHER", "results")
+    both = [GrantedRight(QUEUE_MANAGER, TOPIC, "results", one) for one in ("Write", "Read")]
+    with cluster.site.without(*both), pytest.raises(TopicRefusedError, match=MAY_NOT_WRITE):
+        writer.resume()
+    assert writer.resume().number == 0
+    writer.close()
 
 
 # -- the whole

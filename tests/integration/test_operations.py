@@ -13,7 +13,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
+    AdminClient,
+    NewTopic,
+)
 from prometheus_client.parser import text_string_to_metric_families
 
 import adapter

@@ -80,7 +80,7 @@ OWN_TOPICS = (
 CONSUMERS = _right(DESCRIBE, "read anything: the client looks up the coordinator of its group")
 
 
-def _shared(topic: str, of: str, kept: str) -> AclEntry:
+def _topic_of_all(topic: str, of: str, kept: str) -> AclEntry:
     """Return the rights on a topic that its first user creates. kept: what is written to it."""
     rights = (
         _right(CREATE, f"create the topic of {of}"),
@@ -92,7 +92,7 @@ def _shared(topic: str, of: str, kept: str) -> AclEntry:
 
 
 def _schemas(needs: AclNeeds) -> AclEntry:
-    return _shared(needs.schema_topic, "the schema registry", "schemas")
+    return _topic_of_all(needs.schema_topic, "the schema registry", "schemas")
 
 
 def _queue_manager(needs: AclNeeds) -> Iterator[AclEntry]:
@@ -103,7 +103,7 @@ def _queue_manager(needs: AclNeeds) -> Iterator[AclEntry]:
     if needs.schema_topic:
         yield _schemas(needs)
     if needs.network:
-        yield _shared(names.DIRECTORY_TOPIC, "the directory", "queue managers")
+        yield _topic_of_all(names.DIRECTORY_TOPIC, "the directory", "queue managers")
     for peer in needs.peers:
         yield _inbound(names.inbound_topic(peer, needs.queue_manager), f"send to {peer}")
     for topic in needs.feed_topics:

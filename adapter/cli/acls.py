@@ -230,12 +230,12 @@ def _with_running(needs: AclNeeds, address: str, name: str | None) -> AclNeeds:
         return msgspec.structs.replace(
             needs,
             queue_manager=qm.name,
-            feed_topics=_joined(needs.feed_topics, feeds),
-            export_topics=_joined(needs.export_topics, exports),
-            peers=_joined(needs.peers, [one["destination"] for one in senders.values()]),
+            feed_topics=_join(needs.feed_topics, feeds),
+            export_topics=_join(needs.export_topics, exports),
+            peers=_join(needs.peers, [one["destination"] for one in senders.values()]),
         )
 
 
-def _joined(given: tuple[str, ...], found: list[str]) -> tuple[str, ...]:
+def _join(given: tuple[str, ...], found: list[str]) -> tuple[str, ...]:
     """Return those that are given and those that were found, each once."""
     return tuple(dict.fromkeys((*given, *filter(None, sorted(found)))))

@@ -42,8 +42,8 @@ from adapter.ledger import kafka_settings
 from adapter.ledger.failures import (
     TOPIC_FORBIDDEN,
     TOPIC_MISSING,
-    denied,
     describe,
+    describe_denial,
     error_of,
 )
 from adapter.topics.admin import TopicError, admin_client
@@ -89,7 +89,7 @@ class ShownOffsets:
         if error is None:
             self.problem = ""
         elif error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
-            self.problem = denied("Read", f"group {self._group}")
+            self.problem = describe_denial("Read", f"group {self._group}")
         else:
             self.problem = describe(error)
 

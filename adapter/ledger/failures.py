@@ -127,7 +127,7 @@ def describe(error: KafkaError | KafkaException) -> str:
     return f"{cause.str().removesuffix('.')} ({cause.name()})"
 
 
-def denied(operation: str, resource: str) -> str:
+def describe_denial(operation: str, resource: str) -> str:
     """Say which right is missing, and where all of them are listed.
 
     operation: as Kafka's ACLs have it, such as Write. resource: its kind and name.
@@ -152,13 +152,13 @@ def explain(
     """
     code = error_of(error).code()
     if code == KafkaError.GROUP_AUTHORIZATION_FAILED:
-        return denied("Describe", f"group {group}")
+        return describe_denial("Describe", f"group {group}")
     if code == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
-        return denied("Write", f"transactional id {transactional_id}")
+        return describe_denial("Write", f"transactional id {transactional_id}")
     if classify(error) is not Failure.DENIED:
         return describe(error)
     # The cluster is only asked for an idempotent producer, which may write if it may write a topic.
-    return denied(operation, f"topic {topic}")
+    return describe_denial(operation, f"topic {topic}")
 
 
 def error_of(error: KafkaError | KafkaException) -> KafkaError:

@@ -68,7 +68,7 @@ from adapter.ledger.kafka_reader import (
     LedgerSource,
     check_known_entries,
     delete_before,
-    failed,
+    ledger_failure,
     offset_of,
     read_values,
     take_all,
@@ -145,7 +145,7 @@ class LedgerWriter:
             producer.list_topics(settings.topic, settings.take_over_timeout_s)
         except KafkaException as failure:
             more = self._last_error.text
-            raise failed(settings, "reaching it", failure, more=more) from failure
+            raise ledger_failure(settings, "reaching it", failure, more=more) from failure
         deadline_s = time.monotonic() + settings.take_over_timeout_s
         try:
             producer.produce(
@@ -157,7 +157,7 @@ class LedgerWriter:
             wanted = partial(check_wanted, settings, self._given_up)
             await_reports(producer, settings.topic, lambda: bool(reports), deadline_s, wanted)
         except KafkaException as failure:
-            raise failed(settings, ANNOUNCING, failure, "Write") from failure
+            raise ledger_failure(settings, ANNOUNCING, failure, "Write") from failure
         if not reports:
             why = self._last_error.text or "no answer"
             within = f"{why} within {settings.take_over_timeout_s:g} s"
@@ -165,7 +165,7 @@ class LedgerWriter:
         error, message = reports[0]
         offset = offset_of(message)
         if error is not None:
-            raise failed(settings, ANNOUNCING, error, "Write", self._last_error.text)
+            raise ledger_failure(settings, ANNOUNCING, error, "Write", self._last_error.text)
         if offset == NO_OFFSET:
             why = "it was reported without its offset"
             raise unavailable(settings, ANNOUNCING, why, Failure.RETRY)

@@ -109,7 +109,7 @@ class LedgerSource:
                 retriable=False,
             )
         if topic.error is not None:
-            raise failed(settings, "asking for the topic", topic.error)
+            raise ledger_failure(settings, "asking for the topic", topic.error)
         if len(topic.partitions) != 1:
             raise LedgerMismatch(
                 f"{settings.topic} has {len(topic.partitions)} partitions and a ledger has one: "
@@ -121,7 +121,7 @@ class LedgerSource:
         try:
             found = self._consumer.list_topics(settings.topic, settings.read_timeout_s)
         except KafkaException as error:
-            raise failed(settings, "asking for the topic", error) from error
+            raise ledger_failure(settings, "asking for the topic", error) from error
         return found.topics[settings.topic]
 
     def is_there(self, within_s: float | None = None) -> bool:
@@ -132,7 +132,7 @@ class LedgerSource:
                 timeout=timeout_s if within_s is None else max(0.0, min(timeout_s, within_s))
             )
         except KafkaException as error:
-            raise failed(self._settings, "asking for the topics", error) from error
+            raise ledger_failure(self._settings, "asking for the topics", error) from error
         return self._settings.topic in found.topics
 
     def bounds(self) -> tuple[int, int]:
@@ -143,7 +143,7 @@ class LedgerSource:
         try:
             found = watermarks(self._consumer, place, timeout_s, time.monotonic() + timeout_s)
         except KafkaException as error:
-            raise failed(self._settings, doing, error) from error
+            raise ledger_failure(self._settings, doing, error) from error
         if found is None:
             raise self._too_slow(doing)
         return found
@@ -200,7 +200,7 @@ class LedgerSource:
         if self._is_damage(error, offset_of(message)):
             raise self._damage(error, offset_of(message))
         if not _passes(error) and classify(error) in LASTING:
-            raise failed(self._settings, "reading", error, "Read")
+            raise ledger_failure(self._settings, "reading", error, "Read")
         self._last_error(error)
 
     def _is_damage(self, error: KafkaError, offset: int) -> bool:
@@ -265,7 +265,7 @@ def unavailable(
     )
 
 
-def failed(
+def ledger_failure(
     settings: LedgerSettings,
     doing: str,
     error: KafkaError | KafkaException,
@@ -323,7 +323,7 @@ def delete_before(settings: LedgerSettings, offset: int) -> None:
     except (KafkaException, TimeoutError) as error:
         doing = f"deleting records before offset {offset}"
         if isinstance(error, KafkaException):
-            raise failed(settings, doing, error, "Delete") from error
+            raise ledger_failure(settings, doing, error, "Delete") from error
         raise unavailable(settings, doing, "no answer", Failure.RETRY) from error
 
 

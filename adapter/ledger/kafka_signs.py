@@ -13,7 +13,7 @@ from adapter.ledger.kafka_producers import await_reports
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
-    failed,
+    ledger_failure,
     offset_of,
     unavailable,
     wrong_settings,
@@ -86,11 +86,11 @@ def time_ms(settings: LedgerSettings) -> int:
         )
         await_reports(producer, settings.topic, lambda: bool(reports), deadline_s)
     except KafkaException as error:
-        raise failed(settings, PROBING, error, "Write") from error
+        raise ledger_failure(settings, PROBING, error, "Write") from error
     if not reports:
         why = f"{last_error or 'no answer'} within {settings.take_over_timeout_s:g} s"
         raise unavailable(settings, PROBING, why, Failure.RETRY)
     problem, message = reports[0]
     if problem is not None:
-        raise failed(settings, PROBING, problem, "Write")
+        raise ledger_failure(settings, PROBING, problem, "Write")
     return message.timestamp()[1]

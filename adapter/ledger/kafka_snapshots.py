@@ -16,7 +16,7 @@ from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
     delete_before,
-    failed,
+    ledger_failure,
     offset_of,
     unavailable,
     wrong_settings,
@@ -60,7 +60,7 @@ class KafkaSnapshots:
                 self._produce(producer, record, reports, deadline_s)
             await_reports(producer, topic, lambda: len(reports) >= len(records), deadline_s)
         except KafkaException as error:
-            raise failed(self._settings, WRITING, error, "Write") from error
+            raise ledger_failure(self._settings, WRITING, error, "Write") from error
         self._check(reports, len(records))
         start = offset_of(reports[0][1])
         if self._starts and start <= self._starts[-1]:
@@ -122,7 +122,7 @@ class KafkaSnapshots:
     def _check(self, reports: list[tuple[KafkaError | None, Message]], count: int) -> None:
         errors = [error for error, _ in reports if error is not None]
         if errors:
-            raise failed(self._settings, WRITING, errors[0], "Write")
+            raise ledger_failure(self._settings, WRITING, errors[0], "Write")
         if len(reports) < count:
             raise self._no_answer(self._last_error.text)
 

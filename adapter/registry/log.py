@@ -20,7 +20,7 @@ from adapter.ledger.kafka_producers import await_reports
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
-    failed,
+    ledger_failure,
     offset_of,
     unavailable,
     wrong_settings,
@@ -144,14 +144,14 @@ class TopicLog:
             await_reports(producer, self.topic, lambda: bool(reports), deadline_s)
         except KafkaException as error:
             self._drop_producer()
-            raise failed(self._settings, "writing", error, "Write") from error
+            raise ledger_failure(self._settings, "writing", error, "Write") from error
         except BufferError as error:
             self._drop_producer()
             raise unavailable(self._settings, "writing", str(error), Failure.RETRY) from error
         failure = reports[0][0] if reports else KafkaError(KafkaError._MSG_TIMED_OUT)
         if failure is not None:
             self._drop_producer()
-            raise failed(self._settings, "writing", failure, "Write")
+            raise ledger_failure(self._settings, "writing", failure, "Write")
 
     def read(self) -> list[Kept]:
         source = self._open_source()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from msgspec import Struct
 
@@ -25,7 +25,8 @@ from adapter.exports.kafka import KafkaExportTopics
 from adapter.exports.port import TopicRefusedError
 from adapter.feeds.kafka import KafkaFeedTopics
 from adapter.format import names
-from adapter.ledger.failures import denied, explain
+from adapter.ledger.failures import describe_denial as denied
+from adapter.ledger.failures import error_of, explain
 from adapter.localkafka import LocalKafka
 from adapter.movers.settings import KafkaCluster
 from adapter.network.kafka import KafkaTransport
@@ -413,8 +414,15 @@ def show_positions(cluster: Cluster, role: str) -> None:
 
 
 def committed(consumer: Consumer) -> int:
-    (found,) = consumer.committed([TopicPartition("orders", 0)], WITHIN_S)
-    return max(0, found.offset)
+    """Ask for the offset that a group has committed; the topic of offsets may be new."""
+    place = TopicPartition("orders", 0)
+    while True:
+        try:
+            return max(0, consumer.committed([place], WITHIN_S)[0].offset)
+        except KafkaException as error:
+            if error_of(error).code() not in (KafkaError.NOT_COORDINATOR, KafkaError._WAIT_COORD):
+                raise
+            time.sleep(0.05)
 
 
 def read_ranges(cluster: Cluster, role: str) -> None:

@@ -293,15 +293,15 @@ def test_positions_are_shown_and_the_lag_is_known(at: Reading) -> None:
 
 
 def test_positions_that_are_not_shown_are_reported_and_shown_later(at: Reading) -> None:
-    at.topics.not_shown = "Kafka denies Read on group G"
+    at.feeds.not_shown = "Kafka denies Read on group G"
     reader = at.start()
-    at.topics.append("orders", b"a")
+    at.feeds.append("orders", b"a")
     at.await_bodies(1)
     reader.show({0: 1})
     until(lambda: at.why == "its positions are not shown: Kafka denies Read on group G")
     assert at.state == "running"
-    at.topics.not_shown = ""
-    until(lambda: at.topics.shown.get("F") == {0: 1})
+    at.feeds.not_shown = ""
+    until(lambda: at.feeds.shown.get("F") == {0: 1})
     until(lambda: at.why == "")
 
 

@@ -118,13 +118,15 @@ class Housekeeping:
                 self._trim_lanes(lanes)
         if self._working is not None:
             return
-        self._trim_pause = max(0, self._trim_pause - 1)
+        if self._trim_pause:
+            self._trim_pause -= 1
+            if not self._trim_pause:
+                self._superfluous = self._needed
         self._next_audit -= 1  # not before: a look that takes long must not be followed by the next
         if self._next_audit <= 0 and self._storage.topic_problems:
             self._look_at_topics()
             return
-        is_trimmable = self._superfluous and not self._trim_pause and not copied.parked
-        if is_trimmable and copied.kept >= self._superfluous:
+        if self._superfluous and copied.kept >= self._superfluous and not copied.parked:
             self._trim()
         elif self._cut is None:
             if self._is_due() or self.audit.renew:
@@ -187,11 +189,8 @@ class Housekeeping:
 
     def _trim(self) -> None:
         """Delete what the last snapshot stands for and every mover has recorded as copied."""
-        before = self._superfluous
-        self._work(partial(self._ledger.trim, before), self._note_trimmed, NOT_TRIMMED)
-
-    def _note_trimmed(self) -> None:
-        self._superfluous = 0
+        before, self._superfluous = self._superfluous, 0
+        self._work(partial(self._ledger.trim, before), lambda: None, NOT_TRIMMED)
 
     def _trim_lanes(self, lanes: dict[LaneKey, int]) -> None:
         """Delete consumed messages, beside whatever else is done."""

@@ -118,10 +118,7 @@ class Housekeeping:
                 self._trim_lanes(lanes)
         if self._working is not None:
             return
-        if self._trim_pause:
-            self._trim_pause -= 1
-            if not self._trim_pause:
-                self._superfluous = self._needed
+        self._count_trim_pause()
         self._next_audit -= 1  # not before: a look that takes long must not be followed by the next
         if self._next_audit <= 0 and self._storage.topic_problems:
             self._look_at_topics()
@@ -133,6 +130,13 @@ class Housekeeping:
                 self._cut = self._cut_now(durable, copied.parked)
         elif durable.n >= self._cut.n:
             self._publish_if_complete(self._cut, copied.parked)
+
+    def _count_trim_pause(self) -> None:
+        """Let the ledger be trimmed again, some time after that has failed."""
+        if self._trim_pause:
+            self._trim_pause -= 1
+            if not self._trim_pause:
+                self._superfluous = self._needed
 
     def _copy_status(self) -> CopyStatus:
         """How far copying has come; movers that begin again do not know yet what is parked."""

@@ -105,6 +105,7 @@ docs: $(STAMP) ## write again what the documentation has from the code
 	$(BIN)/python -m tests.docs.reference
 	$(BIN)/python -m tests.docs.triggers
 	$(BIN)/python -m tests.docs.rooms
+	$(BIN)/python -m tests.docs.acls
 
 fmt: $(STAMP) ## format the code, and fix what ruff can fix
 	$(BIN)/ruff check --fix-only --quiet .

@@ -41,6 +41,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.rules.drive": f"{BELOW_RULES} core.rules",
         "errors": "core.contract.reasons",
         "launch": "errors",
+        "acls": "format",
         "addresses": "",
         "certificates": "",
         "setting_rows": "core",

@@ -230,3 +230,5 @@ def troubles(figures: Mapping[str, Any]) -> Iterator[DoctorCheck]:
         yield DoctorCheck("problem", "copying stalled", figures["movers_hold"])
     for topic, why in (figures.get("movers_parked") or {}).items():
         yield DoctorCheck("problem", "topic parked", f"{topic}: {why}")
+    for what, why in (figures.get("undone") or {}).items():
+        yield DoctorCheck("problem", what, why)

@@ -63,6 +63,7 @@ COMMANDS = {
     "registry": LazyCommand(
         "adapter.cli.registry:registry", "Avro schemas: serve, list, show, check, register, diff."
     ),
+    "acl": LazyCommand("adapter.cli.acls:acl", "Rights on Kafka: list those that a role needs."),
     "user": LazyCommand("adapter.cli.users:user", "Users and their passwords: add, remove, list."),
     "install-pymqi": LazyCommand(
         "adapter.cli.install_pymqi:install_pymqi", "Install pymqi without IBM's client."

@@ -171,6 +171,7 @@ def summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     yield "copying stalled", figures.get("movers_hold") or "no"
     for topic, why in (figures.get("movers_parked") or {}).items():
         yield "topic parked", f"{topic}: {why}"
+    yield from (figures.get("undone") or {}).items()
     yield from network_summary(figures.get("network") or {})
     for noun in ("feed", "export"):
         for name, one in (figures.get(f"{noun}s") or {}).items():

@@ -35,7 +35,13 @@ from adapter.format import exports as format_exports
 from adapter.format import names
 from adapter.format.exports import ExportedRecord, ExportProgress
 from adapter.format.hops import ORIGIN
-from adapter.ledger.failures import TOPIC_FORBIDDEN, TOPIC_MISSING, describe, error_of
+from adapter.ledger.failures import (
+    DENIES,
+    TOPIC_FORBIDDEN,
+    TOPIC_MISSING,
+    describe,
+    error_of,
+)
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.open_lanes import OpenLane
 from adapter.movers.progress import Committed
@@ -328,7 +334,9 @@ class KafkaExportWriter:
             error = self._producers.meaning(error, "writing")  # which hears of refusals
         if self._refusal is None:
             text = str(error)
-            if FORBIDDEN_NAME in text and self._progress_topic not in text:
+            if f"{DENIES} Read on topic {self._topic}:" in text:
+                return TopicRefusedError(text)
+            if self._is_forbidden(text):
                 return self._topic_refused(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
             return ExportError(text)
         at, refusal = self._refusal
@@ -349,6 +357,11 @@ class KafkaExportWriter:
             at,
             is_too_long=code in TOO_LONG,
         )
+
+    def _is_forbidden(self, text: str) -> bool:
+        """Whether a text says that the topic must not be written."""
+        by_client = FORBIDDEN_NAME in text and self._progress_topic not in text
+        return by_client or f"{DENIES} Describe on topic {self._topic}:" in text
 
     def _is_there(self, partition: int) -> bool:
         """Whether a topic has a partition, of which the producer may not know."""

@@ -7,7 +7,6 @@ no message.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -36,10 +35,17 @@ from adapter.feeds.port import (
     UnreadableTopicError,
 )
 from adapter.feeds.schemas import FeedSchemas, MakeRegistry
+from adapter.format import names
 from adapter.format.feeds import TopicRecord
 from adapter.format.record_headers import Headers
 from adapter.ledger import kafka_settings
-from adapter.ledger.failures import TOPIC_FORBIDDEN, TOPIC_MISSING, describe, error_of
+from adapter.ledger.failures import (
+    TOPIC_FORBIDDEN,
+    TOPIC_MISSING,
+    describe,
+    describe_denial,
+    error_of,
+)
 from adapter.topics.admin import TopicError, admin_client
 
 ANSWER_S = 10.0
@@ -51,8 +57,6 @@ READ_RECORDS = 500
 NO_RECORD = -1
 """The answer where no record is of a time or later."""
 LOST = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
-
-log = logging.getLogger("mqk.feeds")
 
 
 class KafkaFeedTopics:
@@ -70,12 +74,24 @@ class KafkaFeedTopics:
         self._options = dict(options or {})
 
     def consumer(self, queue_manager: str, feed: str, topic: str) -> KafkaFeedConsumer:
-        return KafkaFeedConsumer(self._servers, self._options, group_of(queue_manager, feed), topic)
+        group = names.feed_group(queue_manager, feed)
+        return KafkaFeedConsumer(self._servers, self._options, group, topic)
 
 
-def group_of(queue_manager: str, feed: str) -> str:
-    """Name the consumer group under which the positions of a feed are shown."""
-    return f"mqk-{queue_manager}-{feed}"
+class ShownOffsets:
+    """Hears whether offsets were committed. It holds no client: see LastError."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self.problem = ""
+
+    def __call__(self, error: KafkaError | None, _offsets: list[TopicPartition]) -> None:
+        if error is None:
+            self.problem = ""
+        elif error.code() == KafkaError.GROUP_AUTHORIZATION_FAILED:
+            self.problem = describe_denial("Read", f"group {self._group}")
+        else:
+            self.problem = describe(error)
 
 
 class KafkaFeedConsumer:
@@ -93,6 +109,7 @@ class KafkaFeedConsumer:
         self._answer_s = ANSWER_S
         settings = kafka_settings.of_follower(bootstrap_servers, options, group, AHEAD_KBYTES)
         settings["enable.partition.eof"] = True
+        self._shown = settings["on_commit"] = ShownOffsets(group)
         try:
             self._admin: AdminClient = admin_client(bootstrap_servers, options)
             self._consumer = Consumer(settings)
@@ -155,7 +172,11 @@ class KafkaFeedConsumer:
         try:
             self._consumer.commit(offsets=places, asynchronous=True)
         except KafkaException as error:
-            log.debug("the positions of a feed are not shown: %s", describe(error))
+            self._shown(error_of(error), places)
+
+    @property
+    def not_shown(self) -> str:
+        return self._shown.problem
 
     def close(self) -> None:
         self._consumer.close()

@@ -99,6 +99,10 @@ class MemoryFeedConsumer:
     def show(self, offsets: Mapping[int, int]) -> None:
         """Ignore it: there are no consumer groups."""
 
+    @property
+    def not_shown(self) -> str:
+        return ""
+
     def close(self) -> None:
         """There are no connections."""
 

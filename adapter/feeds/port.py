@@ -79,7 +79,11 @@ class FeedConsumer(Protocol):
         """Return what has come; waits so long at most for the first record."""
 
     def show(self, offsets: Mapping[int, int]) -> None:
-        """Commit offsets for those who watch consumer groups. No failure is reported."""
+        """Commit offsets for those who watch consumer groups; not_shown says what comes of it."""
+
+    @property
+    def not_shown(self) -> str:
+        """Why the last offsets were not committed, as far as is known, or ""."""
 
     def close(self) -> None:
         """Close the connections."""

@@ -21,6 +21,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 import structlog
+from msgspec import Struct
 
 from adapter import logs, watched
 from adapter.core.contract.feeds import FedBatch, FedMessage, FeedStart, time_of
@@ -58,8 +59,21 @@ UNDECIDED_S = 60.0
 """So long a consumer waits for the schemas of what it has read, before another one reads it."""
 STOP_S = 30.0
 
+NOT_SHOWN = "the positions of a feed are not shown in its consumer group"
+
 log = structlog.get_logger("mqk.feeds")
 repetitions = logs.Repetitions()
+
+
+class ShownPositions(Struct):
+    """Positions as those who watch consumer groups see them: wanted, and last committed.
+
+    problem: why they do not see them, or "".
+    """
+
+    wanted: dict[int, int] = {}
+    last: dict[int, int] = {}
+    problem: str = ""
 
 
 class FeedReader:
@@ -82,8 +96,7 @@ class FeedReader:
         self._ends: dict[int, int] = {}
         self._waiting = WaitingBytes()
         self._paused: set[int] = set()
-        self._shown: dict[int, int] = {}
-        self._to_show: dict[int, int] = {}
+        self._shown = ShownPositions()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._is_read = False
@@ -115,7 +128,7 @@ class FeedReader:
 
     def show(self, offsets: dict[int, int]) -> None:
         """Let those who watch consumer groups see these positions, at the next sweep."""
-        self._to_show = offsets
+        self._shown.wanted = offsets
 
     def figures(self, positions: dict[int, int]) -> FeedFigures:
         """Return its figures. positions: as the queue manager has them."""
@@ -128,7 +141,7 @@ class FeedReader:
             state = "running" if self._is_read else "starting"
         return FeedFigures(
             state=state,
-            why=self._stopped or self._trouble or self._undecided,
+            why=self._stopped or self._trouble or self._undecided or self._shown.problem,
             topic=self.reading.attributes.topic,
             queue=self.reading.attributes.target,
             positions=positions,
@@ -188,11 +201,19 @@ class FeedReader:
             self._check(consumer, offsets)
             consumer.assign(offsets)
         self._ends = consumer.ends(partitions)
-        if self._to_show and self._to_show != self._shown:
-            self._shown = self._to_show
-            consumer.show(self._shown)
+        self._show(consumer)
         self._is_read, self._trouble, self._in_a_row = True, "", 0
         return set(partitions)
+
+    def _show(self, consumer: FeedConsumer) -> None:
+        """Show new positions, and those that were not shown at the last sweep."""
+        shown, problem = self._shown, consumer.not_shown
+        shown.problem = problem and f"its positions are not shown: {problem}"
+        if problem:
+            repetitions.warn(log, NOT_SHOWN, feed=self.reading.feed, reason=problem)
+        if shown.wanted and (problem or shown.wanted != shown.last):
+            shown.last = shown.wanted
+            consumer.show(shown.last)
 
     def _partitions(self, consumer: FeedConsumer) -> tuple[int, ...]:
         """Return the partitions of the topic, if it is still the one that was read."""

@@ -52,6 +52,19 @@ def _unhex(match: re.Match[str]) -> str:
     return "".join(_escape(c, False) if c in "-_/%" else c for c in text)
 
 
+def own_prefix(queue_manager: str, prefix: str = PREFIX) -> str:
+    """Return how the names of all topics and transactional ids of a queue manager begin.
+
+    Those of no other queue manager begin so: a dot in its name would be escaped.
+    """
+    return f"{prefix}.{escape(queue_manager, dots=True)}."
+
+
+def feed_group(queue_manager: str, feed: str) -> str:
+    """Name the consumer group under which the positions of a feed are shown."""
+    return f"mqk-{queue_manager}-{feed}"
+
+
 def ledger_topic(queue_manager: str, prefix: str = PREFIX) -> str:
     """Name the topic of the queue manager's ledger."""
     return f"{prefix}.{escape(queue_manager, dots=True)}.ledger"

@@ -2,7 +2,8 @@
 
 RETRY: nothing happened, or asking again is harmless: the same request may succeed.
 DOUBTFUL: it may have happened or not; the client cannot know, only reading can tell.
-FATAL: it will not succeed until an operator changes access, settings, versions or data.
+DENIED: nothing happened, and nothing will until an operator grants a right: then it may succeed.
+FATAL: it will not succeed until an operator changes settings, versions or data.
 
 When in doubt, doubtful: taking a doubtful outcome for a failure would write twice, taking it for a
 success would lose. A code that this table does not know (a newer broker's) is doubtful too.
@@ -20,6 +21,7 @@ class Failure(Enum):
 
     RETRY = "retry"
     DOUBTFUL = "doubtful"
+    DENIED = "denied"
     FATAL = "fatal"
 
 
@@ -52,6 +54,12 @@ INVALID_PRODUCER_ID_MAPPING UNKNOWN_PRODUCER_ID TRANSACTION_COORDINATOR_FENCED
 TRANSACTION_ABORTABLE
 """
 
+# Refused for who asked: Kafka's ACLs. They may be changed at any time, for a client that runs too.
+_DENIED = """
+TOPIC_AUTHORIZATION_FAILED GROUP_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED
+TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+"""
+
 # Refused for what was asked or by whom, or the data is not what it was.
 _FATAL = """
 _BAD_COMPRESSION _UNKNOWN_PARTITION _FS _UNKNOWN_TOPIC _INVALID_ARG _UNKNOWN_GROUP
@@ -61,12 +69,11 @@ _VALUE_DESERIALIZATION _READ_ONLY _NOENT _INVALID_TYPE _NOT_CONFIGURED _FENCED _
 _AUTO_OFFSET_RESET _LOG_TRUNCATION _INVALID_DIFFERENT_RECORD
 OFFSET_OUT_OF_RANGE INVALID_MSG_SIZE MSG_SIZE_TOO_LARGE OFFSET_METADATA_TOO_LARGE TOPIC_EXCEPTION
 RECORD_LIST_TOO_LARGE INVALID_REQUIRED_ACKS INCONSISTENT_GROUP_PROTOCOL INVALID_GROUP_ID
-INVALID_SESSION_TIMEOUT INVALID_COMMIT_OFFSET_SIZE TOPIC_AUTHORIZATION_FAILED
-GROUP_AUTHORIZATION_FAILED CLUSTER_AUTHORIZATION_FAILED INVALID_TIMESTAMP
+INVALID_SESSION_TIMEOUT INVALID_COMMIT_OFFSET_SIZE INVALID_TIMESTAMP
 UNSUPPORTED_SASL_MECHANISM ILLEGAL_SASL_STATE UNSUPPORTED_VERSION INVALID_PARTITIONS
 INVALID_REPLICATION_FACTOR INVALID_REPLICA_ASSIGNMENT INVALID_CONFIG INVALID_REQUEST
 UNSUPPORTED_FOR_MESSAGE_FORMAT POLICY_VIOLATION INVALID_TRANSACTION_TIMEOUT
-TRANSACTIONAL_ID_AUTHORIZATION_FAILED SECURITY_DISABLED LOG_DIR_NOT_FOUND
+SECURITY_DISABLED LOG_DIR_NOT_FOUND
 SASL_AUTHENTICATION_FAILED DELEGATION_TOKEN_AUTH_DISABLED DELEGATION_TOKEN_NOT_FOUND
 DELEGATION_TOKEN_OWNER_MISMATCH DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 DELEGATION_TOKEN_AUTHORIZATION_FAILED DELEGATION_TOKEN_EXPIRED INVALID_PRINCIPAL_TYPE
@@ -83,10 +90,15 @@ STREAMS_INVALID_TOPOLOGY STREAMS_INVALID_TOPOLOGY_EPOCH STREAMS_TOPOLOGY_FENCED
 TOPIC_MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 TOPIC_FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
 
+DENIES = "Kafka denies"
+LASTING = frozenset({Failure.DENIED, Failure.FATAL})
+"""What waiting alone does not resolve."""
+
 NAMES: Mapping[Failure, tuple[str, ...]] = MappingProxyType(
     {
         Failure.RETRY: tuple(_RETRY.split()),
         Failure.DOUBTFUL: tuple(_DOUBTFUL.split()),
+        Failure.DENIED: tuple(_DENIED.split()),
         Failure.FATAL: tuple(_FATAL.split()),
     }
 )
@@ -113,6 +125,40 @@ def describe(error: KafkaError | KafkaException) -> str:
     """Say what Kafka said, for an error's text."""
     cause = error_of(error)
     return f"{cause.str().removesuffix('.')} ({cause.name()})"
+
+
+def describe_denial(operation: str, resource: str) -> str:
+    """Say which right is missing, and where all of them are listed.
+
+    operation: as Kafka's ACLs have it, such as Write. resource: its kind and name.
+    """
+    return (
+        f"{DENIES} {operation} on {resource}: grant it to the user of this Kafka client "
+        "(`mqk acl list` prints all rights)"
+    )
+
+
+def explain(
+    error: KafkaError | KafkaException,
+    operation: str,
+    topic: str,
+    *,
+    group: str = "",
+    transactional_id: str = "",
+) -> str:
+    """Say what Kafka said; if a right is missing, which one.
+
+    operation: what was to be done with the topic. group, transactional_id: of the client.
+    """
+    code = error_of(error).code()
+    if code == KafkaError.GROUP_AUTHORIZATION_FAILED:
+        return describe_denial("Describe", f"group {group}")
+    if code == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+        return describe_denial("Write", f"transactional id {transactional_id}")
+    if classify(error) is not Failure.DENIED:
+        return describe(error)
+    # The cluster is only asked for an idempotent producer, which may write if it may write a topic.
+    return describe_denial(operation, f"topic {topic}")
 
 
 def error_of(error: KafkaError | KafkaException) -> KafkaError:

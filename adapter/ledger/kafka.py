@@ -29,8 +29,9 @@ promised after it; the owner hears on_doubt once, and takes over again to read w
 still lands after the next OWNER_CHANGED is void; what landed before it is replayed. That is why
 "unknown" never has to be guessed.
 
-A record that Kafka refuses by itself (too large for the topic, no right to write) ends the term
-too; another take-over would not cure that, and the doubt says so.
+A record that Kafka refuses by itself (too large for the topic) ends the term too; another take-over
+would not cure that, and the doubt says so. One that it refuses for a missing right is in doubt like
+others: the take-over fails until the right is granted, and is tried until then.
 
 **Threads.** append runs on the owner's loop; take_over and close on any thread, one at a time; the
 poll thread calls on_durable and on_doubt. poll raises there what is fatal to the producer: whatever
@@ -50,6 +51,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -57,7 +59,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from adapter import watched
 from adapter.ledger import kafka_signs
 from adapter.ledger.envelope import RecordNumber, encode_change, encode_entry, step_of
-from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.failures import Failure, classify, describe, explain
 from adapter.ledger.kafka_producers import POLL_S, await_reports
 from adapter.ledger.kafka_reader import (
     NO_OFFSET,
@@ -66,6 +68,7 @@ from adapter.ledger.kafka_reader import (
     LedgerSource,
     check_known_entries,
     delete_before,
+    ledger_failure,
     offset_of,
     read_values,
     take_all,
@@ -94,6 +97,7 @@ from adapter.ledger.term import Term
 __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
 
 STOP_TIMEOUT_S: Final = 10.0
+ANNOUNCING: Final = "announcing the new owner"
 TOO_LARGE: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 ATTEMPTS_KEPT: Final = 100
 """Owner ids of ours: the owner in force may be one whose OWNER_CHANGED was given up and landed."""
@@ -140,33 +144,31 @@ class LedgerWriter:
         try:
             producer.list_topics(settings.topic, settings.take_over_timeout_s)
         except KafkaException as failure:
-            why = f"{describe(failure)} {self._last_error.text}".strip()
-            raise unavailable(settings, "reaching it", why, classify(failure)) from failure
-        producer.produce(
-            settings.topic,
-            encode_change(self._owner, replaced, who.encode()),
-            partition=PARTITION,
-            on_delivery=lambda error, message: reports.append((error, message)),
-        )
-        await_reports(
-            producer,
-            settings.topic,
-            lambda: bool(reports),
-            time.monotonic() + settings.take_over_timeout_s,
-            lambda: check_wanted(settings, self._given_up),
-        )
+            more = self._last_error.text
+            raise ledger_failure(settings, "reaching it", failure, more=more) from failure
+        deadline_s = time.monotonic() + settings.take_over_timeout_s
+        try:
+            producer.produce(
+                settings.topic,
+                encode_change(self._owner, replaced, who.encode()),
+                partition=PARTITION,
+                on_delivery=lambda error, message: reports.append((error, message)),
+            )
+            wanted = partial(check_wanted, settings, self._given_up)
+            await_reports(producer, settings.topic, lambda: bool(reports), deadline_s, wanted)
+        except KafkaException as failure:
+            raise ledger_failure(settings, ANNOUNCING, failure, "Write") from failure
         if not reports:
             why = self._last_error.text or "no answer"
             within = f"{why} within {settings.take_over_timeout_s:g} s"
-            raise unavailable(settings, "announcing the new owner", within, Failure.RETRY)
+            raise unavailable(settings, ANNOUNCING, within, Failure.RETRY)
         error, message = reports[0]
         offset = offset_of(message)
         if error is not None:
-            why = f"{describe(error)} {self._last_error.text}".strip()
-            raise unavailable(settings, "announcing the new owner", why, classify(error))
+            raise ledger_failure(settings, ANNOUNCING, error, "Write", self._last_error.text)
         if offset == NO_OFFSET:
             why = "it was reported without its offset"
-            raise unavailable(settings, "announcing the new owner", why, Failure.RETRY)
+            raise unavailable(settings, ANNOUNCING, why, Failure.RETRY)
         return offset
 
     def start(self, offset: int, on_durable: Durable, on_doubt: Doubt) -> None:
@@ -311,7 +313,7 @@ class LedgerWriter:
         """Say what it means that an entry was not written."""
         topic = self._settings.topic
         if error.code() < 0 or classify(error) is not Failure.FATAL:
-            return f"{topic}: entry n {n} is doubtful: {describe(error)}"
+            return f"{topic}: entry n {n} is doubtful: {explain(error, 'Write', topic)}"
         remedy = "change what Kafka names"
         if error.code() in TOO_LARGE:
             remedy = f"set max.message.bytes of {topic} to {RECORD_BYTES_MAX} or more"

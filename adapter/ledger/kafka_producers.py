@@ -30,6 +30,7 @@ def await_reports(
     """Serve the delivery reports of a new producer until all are there, or until deadline_s.
 
     deadline_s: by time.monotonic(). check: called now and then; what it raises ends the waiting.
+    Raises KafkaException if the producer is of no use, as without the right to write any topic.
     """
     asks = ASKS_MAX
     while not is_reported() and time.monotonic() < deadline_s:

@@ -13,8 +13,9 @@ import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from adapter.ledger.failures import Failure, classify, describe, error_of
+from adapter.ledger.failures import LASTING, Failure, classify, describe, error_of, explain
 from adapter.ledger.kafka_settings import (
+    READER,
     LastError,
     LedgerSettings,
     admin_settings,
@@ -108,7 +109,7 @@ class LedgerSource:
                 retriable=False,
             )
         if topic.error is not None:
-            raise self._unavailable("asking for the topic", topic.error)
+            raise ledger_failure(settings, "asking for the topic", topic.error)
         if len(topic.partitions) != 1:
             raise LedgerMismatch(
                 f"{settings.topic} has {len(topic.partitions)} partitions and a ledger has one: "
@@ -120,7 +121,7 @@ class LedgerSource:
         try:
             found = self._consumer.list_topics(settings.topic, settings.read_timeout_s)
         except KafkaException as error:
-            raise self._unavailable("asking for the topic", error) from error
+            raise ledger_failure(settings, "asking for the topic", error) from error
         return found.topics[settings.topic]
 
     def is_there(self, within_s: float | None = None) -> bool:
@@ -131,7 +132,7 @@ class LedgerSource:
                 timeout=timeout_s if within_s is None else max(0.0, min(timeout_s, within_s))
             )
         except KafkaException as error:
-            raise self._unavailable("asking for the topics", error) from error
+            raise ledger_failure(self._settings, "asking for the topics", error) from error
         return self._settings.topic in found.topics
 
     def bounds(self) -> tuple[int, int]:
@@ -142,7 +143,7 @@ class LedgerSource:
         try:
             found = watermarks(self._consumer, place, timeout_s, time.monotonic() + timeout_s)
         except KafkaException as error:
-            raise self._unavailable(doing, error) from error
+            raise ledger_failure(self._settings, doing, error) from error
         if found is None:
             raise self._too_slow(doing)
         return found
@@ -198,8 +199,8 @@ class LedgerSource:
             )
         if self._is_damage(error, offset_of(message)):
             raise self._damage(error, offset_of(message))
-        if not _passes(error) and classify(error) is Failure.FATAL:
-            raise self._unavailable("reading", error)
+        if not _passes(error) and classify(error) in LASTING:
+            raise ledger_failure(self._settings, "reading", error, "Read")
         self._last_error(error)
 
     def _is_damage(self, error: KafkaError, offset: int) -> bool:
@@ -243,9 +244,6 @@ class LedgerSource:
             return 0
         return 0 if found is None else found[1]
 
-    def _unavailable(self, doing: str, error: KafkaError | KafkaException) -> LedgerUnavailable:
-        return unavailable(self._settings, doing, describe(error), classify(error))
-
     def _too_slow(self, doing: str) -> LedgerUnavailable:
         why = self._last_error.text or "no answer"
         within = f"{why} within {self._settings.read_timeout_s:g} s"
@@ -256,15 +254,27 @@ def unavailable(
     settings: LedgerSettings, doing: str, why: str, failure: Failure
 ) -> LedgerUnavailable:
     """Say what could not be done on the ledger, and what to do."""
-    remedy = (
-        "it will not work until what Kafka names is changed"
-        if failure is Failure.FATAL
-        else "check that the brokers run and can be reached, then try again"
-    )
+    remedy = "; check that the brokers run and can be reached, then try again"
+    if failure is Failure.FATAL:
+        remedy = "; it will not work until what Kafka names is changed"
+    elif failure is Failure.DENIED:
+        remedy = ""  # explain names it
     return LedgerUnavailable(
-        f"{settings.topic} on {settings.bootstrap_servers}: {doing} failed: {why}; {remedy}",
+        f"{settings.topic} on {settings.bootstrap_servers}: {doing} failed: {why}{remedy}",
         retriable=failure is not Failure.FATAL,
     )
+
+
+def ledger_failure(
+    settings: LedgerSettings,
+    doing: str,
+    error: KafkaError | KafkaException,
+    operation: str = "Describe",
+    more: str = "",
+) -> LedgerUnavailable:
+    """Say what Kafka answered. operation: the right that is needed. more: what it said besides."""
+    why = explain(error, operation, settings.topic, group=READER)
+    return unavailable(settings, doing, f"{why} {more}".strip(), classify(error))
 
 
 def wrong_settings(settings: LedgerSettings, error: KafkaException) -> LedgerUnavailable:
@@ -311,11 +321,10 @@ def delete_before(settings: LedgerSettings, offset: int) -> None:
         for future in admin.delete_records([place]).values():
             future.result(settings.read_timeout_s)
     except (KafkaException, TimeoutError) as error:
-        why = describe(error) if isinstance(error, KafkaException) else "no answer"
-        kind = classify(error) if isinstance(error, KafkaException) else Failure.RETRY
-        raise unavailable(
-            settings, f"deleting records before offset {offset}", why, kind
-        ) from error
+        doing = f"deleting records before offset {offset}"
+        if isinstance(error, KafkaException):
+            raise ledger_failure(settings, doing, error, "Delete") from error
+        raise unavailable(settings, doing, "no answer", Failure.RETRY) from error
 
 
 class KafkaLedgerReader:

@@ -43,6 +43,9 @@ ASSIGNED: Mapping[str, Any] = {
 IN_FLIGHT_RECORDS_MAX = 10_000
 IN_FLIGHT_KBYTES_MAX = 5 * 128 * 1024
 
+READER = "mqk-ledger-reader"
+"""Client and group of consumers that read ledgers."""
+
 LOG = logging.getLogger("adapter.ledger.kafka")
 LOG.addHandler(logging.NullHandler())  # librdkafka would write to stderr
 
@@ -167,7 +170,7 @@ def consumer_settings(
     """
     return {
         **TIMINGS,
-        "client.id": "mqk-ledger-reader",
+        "client.id": READER,
         "fetch.wait.max.ms": 500,  # new records answer it at once; an idle reader asks rarely
         "fetch.error.backoff.ms": 20,
         "fetch.queue.backoff.ms": 5,
@@ -175,7 +178,7 @@ def consumer_settings(
         **settings.reader,
         **settings.client,
         "bootstrap.servers": settings.bootstrap_servers,
-        "group.id": "mqk-ledger-reader",  # asked for by the client, never used
+        "group.id": READER,  # asked for by the client, never used
         **ASSIGNED,
         "isolation.level": "read_uncommitted",
         "check.crcs": True,

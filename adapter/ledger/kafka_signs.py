@@ -8,11 +8,12 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter.ledger import signs
 from adapter.ledger.envelope import OWNER_BYTES
-from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.failures import Failure, describe
 from adapter.ledger.kafka_producers import await_reports
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
+    ledger_failure,
     offset_of,
     unavailable,
     wrong_settings,
@@ -74,6 +75,7 @@ def time_ms(settings: LedgerSettings) -> int:
     except KafkaException as error:
         raise wrong_settings(settings, error) from error
     reports: list[tuple[KafkaError | None, Message]] = []
+    deadline_s = time.monotonic() + settings.take_over_timeout_s
     try:
         producer.list_topics(settings.topic, settings.take_over_timeout_s)
         producer.produce(
@@ -82,14 +84,13 @@ def time_ms(settings: LedgerSettings) -> int:
             partition=PARTITION,
             on_delivery=lambda error, message: reports.append((error, message)),
         )
+        await_reports(producer, settings.topic, lambda: bool(reports), deadline_s)
     except KafkaException as error:
-        raise unavailable(settings, PROBING, describe(error), classify(error)) from error
-    deadline_s = time.monotonic() + settings.take_over_timeout_s
-    await_reports(producer, settings.topic, lambda: bool(reports), deadline_s)
+        raise ledger_failure(settings, PROBING, error, "Write") from error
     if not reports:
         why = f"{last_error or 'no answer'} within {settings.take_over_timeout_s:g} s"
         raise unavailable(settings, PROBING, why, Failure.RETRY)
     problem, message = reports[0]
     if problem is not None:
-        raise unavailable(settings, PROBING, describe(problem), classify(problem))
+        raise ledger_failure(settings, PROBING, problem, "Write")
     return message.timestamp()[1]

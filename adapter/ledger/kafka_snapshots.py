@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.failures import Failure
 from adapter.ledger.kafka_producers import POLL_S, await_reports
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
     delete_before,
+    ledger_failure,
     offset_of,
     unavailable,
     wrong_settings,
@@ -23,6 +24,8 @@ from adapter.ledger.kafka_reader import (
 from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_settings
 from adapter.ledger.port import LedgerUnavailable
 from adapter.ledger.snapshots import KEPT, Collector, Snapshot, frame
+
+WRITING = "writing a snapshot"
 
 
 class KafkaSnapshots:
@@ -51,10 +54,13 @@ class KafkaSnapshots:
             raise wrong_settings(self._settings, error) from error
         reports: list[tuple[KafkaError | None, Message]] = []
         records = frame(snapshot, os.urandom(16))
-        for record in records:
-            self._produce(producer, record, reports, deadline_s)
         topic = self._settings.topic
-        await_reports(producer, topic, lambda: len(reports) >= len(records), deadline_s)
+        try:
+            for record in records:
+                self._produce(producer, record, reports, deadline_s)
+            await_reports(producer, topic, lambda: len(reports) >= len(records), deadline_s)
+        except KafkaException as error:
+            raise ledger_failure(self._settings, WRITING, error, "Write") from error
         self._check(reports, len(records))
         start = offset_of(reports[0][1])
         if self._starts and start <= self._starts[-1]:
@@ -107,7 +113,7 @@ class KafkaSnapshots:
                 )
             except BufferError:
                 if time.monotonic() > deadline_s:
-                    raise self._failure("no answer", Failure.RETRY) from None
+                    raise self._no_answer() from None
                 producer.poll(POLL_S)
             else:
                 producer.poll(0)
@@ -116,9 +122,9 @@ class KafkaSnapshots:
     def _check(self, reports: list[tuple[KafkaError | None, Message]], count: int) -> None:
         errors = [error for error, _ in reports if error is not None]
         if errors:
-            raise self._failure(describe(errors[0]), classify(errors[0]))
+            raise ledger_failure(self._settings, WRITING, errors[0], "Write")
         if len(reports) < count:
-            raise self._failure(self._last_error.text or "no answer", Failure.RETRY)
+            raise self._no_answer(self._last_error.text)
 
-    def _failure(self, why: str, failure: Failure) -> Exception:
-        return unavailable(self._settings, "writing a snapshot", why, failure)
+    def _no_answer(self, why: str = "") -> LedgerUnavailable:
+        return unavailable(self._settings, WRITING, why or "no answer", Failure.RETRY)

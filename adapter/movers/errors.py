@@ -13,9 +13,11 @@ class Doubtful(Exception):  # noqa: N818 -- it says what the transaction is
     """A transaction may have been committed or not: read the progress to know.
 
     late: a request may still land after its answer was given up, so that the commit itself is in
-    doubt; otherwise something failed, and trying again may help.
+    doubt; otherwise something failed, and trying again may help. denied: for want of a right, which
+    the text names.
     """
 
-    def __init__(self, text: str, *, late: bool = False) -> None:
+    def __init__(self, text: str, *, late: bool = False, denied: bool = False) -> None:
         super().__init__(text)
         self.late = late
+        self.denied = denied

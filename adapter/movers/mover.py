@@ -169,7 +169,10 @@ class Mover:
             self._projection.open()
             try:
                 self._writer.producers.renew()
-            except Doubtful as trouble:  # name the topics that may be the cause
+            except Doubtful as trouble:
+                if trouble.denied:
+                    raise
+                # Name the topics that may be the cause.
                 blamed = self._parking.refused if self._parking else ""
                 hint = f"{ENDLESS}: correct the settings of topic {blamed or 'that does'}"
                 raise Doubtful(f"{trouble}; {hint}", late=trouble.late) from trouble

@@ -47,7 +47,7 @@ from msgspec import Struct
 
 from adapter.format import chunks, descriptor
 from adapter.format.schemas import UnreadableError
-from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.failures import LASTING, classify, describe
 from adapter.movers.errors import Doubtful
 from adapter.movers.progress import uncommitted
 from adapter.movers.settings import MoverSettings
@@ -131,7 +131,7 @@ class LaneEnds:
             try:
                 return self._open(lanes), unknown
             except KafkaException as error:  # a leader has just changed
-                if classify(error) is Failure.FATAL or time.monotonic() > deadline_s:
+                if classify(error) in LASTING or time.monotonic() > deadline_s:
                     raise Doubtful(f"asking where lanes end failed: {describe(error)}") from error
                 time.sleep(LOOK_S)
 

@@ -12,11 +12,11 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from adapter.format import progress as progress_format
 from adapter.format.progress import CopyProgress
-from adapter.ledger.failures import describe
+from adapter.ledger.failures import explain
 from adapter.ledger.kafka_reader import watermarks
 from adapter.ledger.kafka_settings import LastError
 from adapter.movers.errors import Doubtful
-from adapter.movers.settings import MoverSettings, consumer_settings
+from adapter.movers.settings import PROGRESS_READER, MoverSettings, consumer_settings
 
 READ_TIMEOUT_S = 20.0
 POLL_S = 0.2
@@ -90,6 +90,7 @@ class Committed:
 
     def __init__(self, settings: MoverSettings, isolation: str = "read_committed") -> None:
         self._deadline_s = time.monotonic() + READ_TIMEOUT_S
+        self._topic = ""
         self._what = f"Kafka at {settings.destination.bootstrap_servers}"
         self._error = LastError()
         self._consumer = Consumer(
@@ -107,7 +108,8 @@ class Committed:
     ) -> None:
         self._consumer.close()
         if isinstance(problem, KafkaException):
-            raise Doubtful(f"reading {self._what} failed: {describe(problem)}") from problem
+            why = explain(problem, "Read", self._topic, group=PROGRESS_READER)
+            raise Doubtful(f"reading {self._what} failed: {why}") from problem
 
     def await_mark(self, topic: str, partition: int, mark: bytes) -> None:
         """Wait until a record with this value is visible at the end of a partition."""
@@ -176,7 +178,7 @@ class Committed:
 
     def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """Return the offsets of the first record of a partition, and behind the last."""
-        self._what = f"{topic}[{partition}]"
+        self._topic, self._what = topic, f"{topic}[{partition}]"
         place = TopicPartition(topic, partition)
         bounds = watermarks(self._consumer, place, READ_TIMEOUT_S, self._deadline_s)
         if bounds is None:
@@ -187,7 +189,7 @@ class Committed:
         """Read the records from start to before end; of what is read_committed, end is stable."""
         if start >= end:
             return
-        self._what = f"{topic}[{partition}]"
+        self._topic, self._what = topic, f"{topic}[{partition}]"
         self._consumer.assign([TopicPartition(topic, partition, start)])
         while time.monotonic() < self._deadline_s:
             message = self._consumer.poll(POLL_S)

@@ -16,6 +16,8 @@ from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.logs import LogSettings
 from adapter.topics.admin import TopicSettings
 
+PROGRESS_READER = "mqk-mover-progress"
+"""Client and group of consumers that read what is committed."""
 SOCKET_TIMEOUT_MS = 3000
 """After this librdkafka gives a request up and sends it again, and says nothing."""
 STREAM = "stream"
@@ -122,11 +124,11 @@ def consumer_settings(
     """For reading progress back: committed records of one assigned partition."""
     return {
         **TIMINGS,
-        "client.id": "mqk-mover-progress",
+        "client.id": PROGRESS_READER,
         "fetch.wait.max.ms": 1,  # it jumps, and what comes next waits for a fetch without records
         **settings.destination.options,
         "bootstrap.servers": settings.destination.bootstrap_servers,
-        "group.id": "mqk-mover-progress",  # asked for by the client, never used
+        "group.id": PROGRESS_READER,  # asked for by the client, never used
         **ASSIGNED,
         "isolation.level": "read_committed",
         "enable.partition.eof": True,

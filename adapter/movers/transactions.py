@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from msgspec import Struct
 
-from adapter.ledger.failures import describe, error_of
+from adapter.ledger.failures import describe, error_of, explain
 from adapter.movers.batch import Place
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.settings import (
@@ -234,15 +234,21 @@ class AlternatingProducers:
         """Take a delivery report: of a record that was not written."""
         if error is None or error.code() in PURGED_CODES:
             return
-        self.refuse(message.topic() or "", error)
+        topic = message.topic() or ""
+        self.refuse(topic, error)
         if not self._failed:
-            self._failed = f"{message.topic()}[{message.partition()}]: {describe(error)}"
+            self._failed = (
+                f"{message.topic()}[{message.partition()}]: {self._explain(error, topic)}"
+            )
 
     def refuse(self, topic: str, failure: BaseException | KafkaError) -> None:
         """Note that a topic did not take a record, if that is the topic's own refusal."""
         error = error_of(failure) if isinstance(failure, KafkaException | KafkaError) else None
         if error is not None and error.code() in REFUSED_CODES and topic != self._topic:
-            self.refused.setdefault(topic, describe(error))
+            self.refused.setdefault(topic, self._explain(error, topic))
+
+    def _explain(self, error: KafkaError, topic: str) -> str:
+        return explain(error, "Write", topic, transactional_id=self._writer.ids[self.turn])
 
     def meaning(self, failure: object, doing: str) -> Fenced | Doubtful:
         """Say what it means that a call of the producer raised something."""
@@ -256,6 +262,9 @@ class AlternatingProducers:
                 f"{TRANSACTION_TIMEOUT_MS // 1000} s. Nothing is lost; start it again if no other "
                 "runs"
             )
+        if error is not None and error.code() == KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+            why = self._explain(error, self._topic)
+            return Doubtful(f"{doing} failed: {why}", denied=True)
         said = describe(error) if error is not None else repr(failure)
         why = self._failed or trouble.text
         return Doubtful(f"{doing} failed: {said}{'; ' if why else ''}{why}", late=not self._failed)

@@ -16,7 +16,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from adapter.ledger import kafka_settings
-from adapter.ledger.failures import TOPIC_MISSING, describe, error_of
+from adapter.ledger.failures import TOPIC_FORBIDDEN, TOPIC_MISSING, describe, error_of, explain
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost, TopicMissing
 from adapter.topics.admin import (
@@ -84,9 +84,10 @@ class KafkaTransport:
     def open_directory(self, topic: str) -> str:
         return self._open(directory_spec(topic))
 
-    def identities(self, topics: Sequence[str]) -> dict[str, str]:
+    def identities(self, topics: Sequence[str], *, to_write: bool = False) -> dict[str, str]:
+        right = "Write" if to_write else "Describe"
         with _network_errors():
-            return self._admin().identities(topics) if topics else {}
+            return self._admin().identities(topics, right) if topics else {}
 
     def bounds(self, topic: str) -> tuple[int, int]:
         with _network_errors():
@@ -168,7 +169,8 @@ class KafkaTopicWriter:
         if self._failures:
             failure = self._failures[0]
             kind = TopicMissing if failure.code() in TOPIC_MISSING else NetworkError
-            raise kind(f"writing to {topic} on {self._servers} failed: {describe(failure)}")
+            why = explain(failure, "Write", topic)
+            raise kind(f"writing to {topic} on {self._servers} failed: {why}")
         if left:
             raise NetworkError(
                 f"writing to {topic} on {self._servers}: {left} records had no answer"
@@ -191,7 +193,8 @@ class KafkaTopicWriter:
                     raise NetworkError(f"writing to {topic}: Kafka takes no more") from error
                 producer.poll(0.1)
             except KafkaException as error:
-                raise NetworkError(f"writing to {topic} failed: {describe(error)}") from error
+                why = explain(error, "Write", topic)
+                raise NetworkError(f"writing to {topic} failed: {why}") from error
             else:
                 return
 
@@ -241,7 +244,8 @@ class KafkaFollower:
             )
         except KafkaException as error:
             kind = TopicMissing if error_of(error).code() in LOST else NetworkError
-            raise kind(f"asking for the bounds of {topic}: {describe(error)}") from error
+            why = explain(error, "Describe", topic)
+            raise kind(f"asking for the bounds of {topic}: {why}") from error
         if bounds is None:
             raise NetworkError(f"asking for the bounds of {topic}: no answer")
         return bounds[0], bounds[1]
@@ -276,10 +280,11 @@ class KafkaFollower:
 
     def _problem(self, topic: str, error: KafkaError) -> TopicLost | None:
         """An error of one topic; others are of connections, which the client makes again."""
-        if topic not in self._followed or error.code() not in LOST:
+        is_denied = error.code() in TOPIC_FORBIDDEN
+        if topic not in self._followed or not (is_denied or error.code() in LOST):
             return None
         self.leave(topic)
-        return TopicLost(topic, describe(error))
+        return TopicLost(topic, explain(error, "Read", topic), is_denied)
 
 
 def _bytes(value: object) -> bytes | None:

@@ -61,7 +61,12 @@ class MemoryNetwork:
         """See Transport; nothing is compacted in memory."""
         return self.open(topic)
 
-    def identities(self, topics: Sequence[str]) -> dict[str, str]:
+    def identities(
+        self,
+        topics: Sequence[str],
+        *,
+        to_write: bool = False,  # noqa: ARG002 -- memory denies nothing
+    ) -> dict[str, str]:
         with self.changed:
             self.check()
             return {one: self.topics[one].identity for one in topics if one in self.topics}

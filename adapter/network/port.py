@@ -50,10 +50,14 @@ class ReceivedRecord(Struct):
 
 
 class TopicLost(Struct):
-    """A topic cannot be read on from where its reading has come to: it was deleted, or trimmed."""
+    """A topic cannot be read on from where its reading has come to: it was deleted, or trimmed.
+
+    is_denied: it may not be read any more, and may be again.
+    """
 
     topic: str
     why: str
+    is_denied: bool = False
 
 
 class TopicWriter(Protocol):
@@ -108,8 +112,11 @@ class Transport(Protocol):
     def open_directory(self, topic: str) -> str:
         """Make the topic of the directory, of which the last record of each key is kept."""
 
-    def identities(self, topics: Sequence[str]) -> dict[str, str]:
-        """Return the identities of those topics that are there."""
+    def identities(self, topics: Sequence[str], *, to_write: bool = False) -> dict[str, str]:
+        """Return the identities of those topics that are there.
+
+        to_write: they are to be written, as an error is to say that finds this denied.
+        """
 
     def bounds(self, topic: str) -> tuple[int, int]:
         """Return the offsets of the first record that is there, and behind the last."""

@@ -251,8 +251,13 @@ class NetworkReceiver:
         self._deliver(self._term, ready)
 
     def _lose(self, lost: port.TopicLost) -> None:
-        """A topic cannot be read on: it is opened again, if it is to be read."""
-        log.warning("a topic is lost", topic=lost.topic, why=lost.why)
+        """A topic cannot be read on: it is opened again, if it is to be read; at the next sweep, if
+        it may not be read.
+        """
+        if lost.is_denied:
+            self._note_problem(lost.topic, port.NetworkError(lost.why))
+        else:
+            log.warning("a topic is lost", topic=lost.topic, why=lost.why)
         if lost.topic == names.DIRECTORY_TOPIC:
             self._wanted[lost.topic] = ""
         followed = self._followed.pop(lost.topic, None)

@@ -285,7 +285,7 @@ class SenderSession:
         parts = self._parts
         topic = names.inbound_topic(destination, parts.queue_manager)
         if topic not in self._open_topics:
-            if topic not in parts.transport.identities([topic]):
+            if topic not in parts.transport.identities([topic], to_write=True):
                 self._announce(destination)
                 raise port.TopicMissing(
                     f"queue manager {destination} has not made the topic {topic}: is it running, "

@@ -6,7 +6,10 @@ from msgspec import Struct
 
 
 class TermFigures(Struct, kw_only=True):
-    """Figures of one term: its loop, ledger, core and housekeeping. Sums begin with the term."""
+    """Figures of one term: its loop, ledger, core and housekeeping. Sums begin with the term.
+
+    undone: what housekeeping does not get done for now, and why.
+    """
 
     requests: int
     replies_pending: int
@@ -34,6 +37,7 @@ class TermFigures(Struct, kw_only=True):
     units: int
     commits: int
     backouts: int
+    undone: dict[str, str]
 
 
 class OwnerFigures(Struct):

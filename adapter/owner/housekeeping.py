@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import partial
 
 import structlog
+from msgspec import Struct
 
 from adapter import logs, watched
 from adapter.core import inputs
@@ -31,10 +32,27 @@ SWEEP_S = 0.2
 LOOK_S = 0.02
 """Poll interval for the movers' progress during a stop (movers send no notification)."""
 
+TRIM_PAUSE_SWEEPS = 25
+"""After a ledger could not be trimmed: 5 s."""
+
 SNAPSHOT_FAILED = "a snapshot was not finished; another follows"
+NOT_LOOKED_AT = "the topics were not looked at"
+NOT_TRIMMED = "the ledger was not trimmed; trying again"
+NOT_DELETED = "consumed messages were not deleted; trying again"
 
 log = structlog.get_logger("mqk.owner")
 repetitions = logs.Repetitions()
+
+
+class Cuts(Struct):
+    """What the last snapshot was cut at: entries and bytes of the term, those before it negative.
+
+    carried_bytes: of messages that were written with it.
+    """
+
+    entries: int
+    bytes: int
+    carried_bytes: int = 0
 
 
 class Housekeeping:
@@ -58,10 +76,7 @@ class Housekeeping:
         self._cut: SnapshotCut | None = None
         self._patience = 0
         # A start would read again what this one has read.
-        self._cut_entries = -replayed.entries
-        self._cut_bytes = -replayed.bytes
-        self._carried_bytes = 0
-        """Of messages that were written with the last snapshot."""
+        self._cuts = Cuts(-replayed.entries, -replayed.bytes)
         self._superfluous = replayed.snapshot.offset if replayed.snapshot else 0
         """The ledger's offset before which nothing but movers needs anything; 0: nothing to do."""
         self._needed = self._superfluous
@@ -73,8 +88,18 @@ class Housekeeping:
             storage.retention_ms if storage.trimmer else FOREVER, loop.qm.noted
         )
         self._trimming: asyncio.Future[Trimmed] | None = None
+        self._trim_pause = 0
+        """Sweeps before the ledger is trimmed, if that has failed."""
+        self._failed: dict[str, str] = {}
+        """What failed when it was last tried, and why."""
         self.snapshots = 0
         self.snapshot_failures = 0
+
+    @property
+    def undone(self) -> dict[str, str]:
+        """What is not done for now, and why; it keeps no client waiting."""
+        not_deleted = self.retention.undone
+        return self._failed | ({NOT_DELETED: not_deleted} if not_deleted else {})
 
     def sweep(self) -> None:
         """Let go of what is copied, and bring a snapshot one step further."""
@@ -93,6 +118,7 @@ class Housekeeping:
                 self._trim_lanes(lanes)
         if self._working is not None:
             return
+        self._count_trim_pause()
         self._next_audit -= 1  # not before: a look that takes long must not be followed by the next
         if self._next_audit <= 0 and self._storage.topic_problems:
             self._look_at_topics()
@@ -105,6 +131,13 @@ class Housekeeping:
         elif durable.n >= self._cut.n:
             self._publish_if_complete(self._cut, copied.parked)
 
+    def _count_trim_pause(self) -> None:
+        """Let the ledger be trimmed again, some time after that has failed."""
+        if self._trim_pause:
+            self._trim_pause -= 1
+            if not self._trim_pause:
+                self._superfluous = self._needed
+
     def _copy_status(self) -> CopyStatus:
         """How far copying has come; movers that begin again do not know yet what is parked."""
         copied = self._storage.copied()
@@ -116,14 +149,14 @@ class Housekeeping:
     def _is_due(self) -> bool:
         """Whether much was written since the last one; also as measured by what that took."""
         loop, storage = self._loop, self._storage
-        size = loop.appends.bytes - self._cut_bytes
-        much = loop.appends.entries - self._cut_entries >= storage.snapshot_entries
-        return (much or size >= storage.snapshot_bytes) and size >= self._carried_bytes
+        size = loop.appends.bytes - self._cuts.bytes
+        much = loop.appends.entries - self._cuts.entries >= storage.snapshot_entries
+        return (much or size >= storage.snapshot_bytes) and size >= self._cuts.carried_bytes
 
     def _cut_now(self, durable: Position, parked: frozenset[str]) -> SnapshotCut:
         loop = self._loop
         self._patience = self._storage.bounds.patience
-        self._cut_entries, self._cut_bytes = loop.appends.entries, loop.appends.bytes
+        self._cuts.entries, self._cuts.bytes = loop.appends.entries, loop.appends.bytes
         n, records, unmoved = loop.cut(self._progress.moved_n, parked)
         records += self.retention.note(records, loop.now_ms)
         return SnapshotCut(n, records, unmoved, durable)
@@ -134,8 +167,8 @@ class Housekeeping:
         if moved_n < cut.n and self._patience:
             self._patience -= 1
             return
-        self._carried_bytes = cut.look_again(moved_n, parked)
-        if self._carried_bytes > self._storage.bounds.carried_bytes:
+        self._cuts.carried_bytes = cut.look_again(moved_n, parked)
+        if self._cuts.carried_bytes > self._storage.bounds.carried_bytes:
             self._patience = self._storage.bounds.patience
             return
         self._work(partial(publish, cut, self._storage.snapshots), self._written)
@@ -148,7 +181,7 @@ class Housekeeping:
         self._work(
             lambda: found.append(look(self._storage, self._ledger, needed)),
             lambda: self._take_audit(found[0]),
-            "the topics were not looked at",
+            NOT_LOOKED_AT,
         )
 
     def _take_audit(self, audit: TopicAudit) -> None:
@@ -161,7 +194,7 @@ class Housekeeping:
     def _trim(self) -> None:
         """Delete what the last snapshot stands for and every mover has recorded as copied."""
         before, self._superfluous = self._superfluous, 0
-        self._work(partial(self._ledger.trim, before), lambda: None)
+        self._work(partial(self._ledger.trim, before), lambda: None, NOT_TRIMMED)
 
     def _trim_lanes(self, lanes: dict[LaneKey, int]) -> None:
         """Delete consumed messages, beside whatever else is done."""
@@ -190,11 +223,15 @@ class Housekeeping:
             return
         failure = working.exception()
         if failure is None:
+            self._failed.pop(failed, None)
             done()
         elif isinstance(failure, LedgerError):
+            self._failed[failed] = str(failure)
             if failed == SNAPSHOT_FAILED:
                 self._cut = None
                 self.snapshot_failures += 1
+            elif failed == NOT_TRIMMED:
+                self._trim_pause = TRIM_PAUSE_SWEEPS
             repetitions.warn(log, failed, reason=str(failure))
         else:
             raise failure

@@ -63,6 +63,8 @@ class Retention:
         self.offsets = 0
         self.topics = 0
         self.failures = 0
+        self.undone = ""
+        """Why consumed messages were not deleted at the last attempt, or ""."""
 
     def note(self, records: list[r.Record], now_ms: int) -> list[r.Record]:
         """Return what is to be written with these records of a snapshot, which was cut just now."""
@@ -119,6 +121,7 @@ class Retention:
             if lane not in trimmed.undone and self._due.get(lane) == seq:
                 del self._due[lane]
         failed = {lane: why for lane, why in trimmed.undone.items() if why}
+        self.undone = next(iter(failed.values()), "")
         if not failed:
             self._next_pause = PAUSE_SWEEPS
             return

@@ -246,6 +246,7 @@ class OwnerTerm:
             queues=len(self.qm.queues),
             **self._storage_figures(),
             **self.units(),
+            undone=self.housekeeping.undone if self.housekeeping is not None else {},
         )
 
     def queue_statuses(self) -> list[QueueStatus]:

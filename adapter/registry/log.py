@@ -15,11 +15,12 @@ import structlog
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from msgspec import Struct
 
-from adapter.ledger.failures import Failure, classify, describe
+from adapter.ledger.failures import Failure
 from adapter.ledger.kafka_producers import await_reports
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
+    ledger_failure,
     offset_of,
     unavailable,
     wrong_settings,
@@ -131,6 +132,7 @@ class TopicLog:
         self._open_source()
         reports: list[tuple[KafkaError | None, Message]] = []
         producer = self._writer()
+        deadline_s = time.monotonic() + WRITE_TIMEOUT_MS / 1000 + SPARE_S
         try:
             producer.produce(
                 self.topic,
@@ -139,15 +141,17 @@ class TopicLog:
                 PARTITION,
                 on_delivery=lambda error, message: reports.append((error, message)),
             )
-        except (KafkaException, BufferError) as error:
+            await_reports(producer, self.topic, lambda: bool(reports), deadline_s)
+        except KafkaException as error:
+            self._drop_producer()
+            raise ledger_failure(self._settings, "writing", error, "Write") from error
+        except BufferError as error:
             self._drop_producer()
             raise unavailable(self._settings, "writing", str(error), Failure.RETRY) from error
-        deadline_s = time.monotonic() + WRITE_TIMEOUT_MS / 1000 + SPARE_S
-        await_reports(producer, self.topic, lambda: bool(reports), deadline_s)
         failure = reports[0][0] if reports else KafkaError(KafkaError._MSG_TIMED_OUT)
         if failure is not None:
             self._drop_producer()
-            raise unavailable(self._settings, "writing", describe(failure), classify(failure))
+            raise ledger_failure(self._settings, "writing", failure, "Write")
 
     def read(self) -> list[Kept]:
         source = self._open_source()
@@ -196,8 +200,7 @@ class TopicLog:
                 wanted = TopicSettings(replication=copies, min_insync_replicas=max(1, copies - 1))
             topics.TopicAdmin(servers, wanted, client).ensure([topics.schemas_spec(self.topic)])
         except topics.TopicError as error:
-            kind = Failure.RETRY if error.retriable else Failure.FATAL
-            raise unavailable(settings, "making the topic", str(error), kind) from error
+            raise LedgerUnavailable(str(error), retriable=error.retriable) from error
         source = LedgerSource(settings)
         try:
             if self._next == NOWHERE:

@@ -24,9 +24,9 @@ class ServerFigures(Struct, kw_only=True):
     """Figures of one server.
 
     movers: the figures of each, by its name. movers_hold: why something is not copied, or "".
-    movers_parked: why a topic cannot be written, by its name. commands: of the command server, once
-    it was needed. network: of what reaches other queue managers. topics: of
-    feeds and exports.
+    movers_parked: why a topic cannot be written, by its name. undone: what else is not done for
+    now, and why; it keeps no client waiting. commands: of the command server, once it was needed.
+    network: of what reaches other queue managers. topics: of feeds and exports.
     compiled_modules: 0 in pure Python. process: "id", and "machine", its mark in hexadecimal (""
     where the system does not tell).
     """
@@ -45,6 +45,7 @@ class ServerFigures(Struct, kw_only=True):
     movers: dict[str, dict[str, int]]
     movers_hold: str
     movers_parked: dict[str, str]
+    undone: dict[str, str] = {}
     commands: dict[str, int] = {}
     network: NetworkFigures | None = None
     topics: TopicFigures = TopicFigures()

@@ -183,6 +183,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             )
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, server.tell_to_stop)
+            server.undone_besides = lambda: registry.undone
             http = await _monitor(settings, server, registry, ends)
             host, port = await server.start(
                 settings.host, settings.port, take_over=settings.take_over

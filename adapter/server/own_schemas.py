@@ -25,6 +25,9 @@ ON_TOPIC = "topic"
 NO_REGISTRY = "none"
 RETRY_S, RETRY_S_MAX = 1.0, 60.0
 
+NOT_YET = "our schemas are not registered yet"
+NOT_REGISTERED = "our schemas are not registered"
+
 log = structlog.get_logger("mqk.registry")
 
 
@@ -42,6 +45,8 @@ class OwnSchemas:
         self._where = where
         self._retry_s = retry_s
         self._told = threading.Event()
+        self.undone: dict[str, str] = {}
+        """What is not done, and why: a new dict each time."""
         self._thread: threading.Thread | None = None
 
     @classmethod
@@ -73,7 +78,8 @@ class OwnSchemas:
 
     def _broke(self, what: str) -> None:
         """Go on without: nothing but readers of events needs the schemas at a registry."""
-        log.error("our schemas are not registered", reason=what)
+        self.undone = {NOT_REGISTERED: what}
+        log.error(NOT_REGISTERED, reason=what)
 
     def _run(self) -> None:
         wait_s = self._retry_s
@@ -81,13 +87,16 @@ class OwnSchemas:
             try:
                 written = self._register()
             except RegistryNotAvailable as error:
-                log.warning("our schemas are not registered yet", reason=error.text)
+                self.undone = {NOT_YET: error.text}
+                log.warning(NOT_YET, reason=error.text)
                 self._told.wait(wait_s)
                 wait_s = min(wait_s * 2, RETRY_S_MAX)
             except (SchemaError, InvalidOption) as error:
-                log.warning("our schemas are not registered", reason=error.text)
+                self.undone = {NOT_REGISTERED: error.text}
+                log.warning(NOT_REGISTERED, reason=error.text)
                 return
             else:
+                self.undone = {}
                 log.info("our schemas are registered", new=written)
                 return
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -72,8 +73,8 @@ class Server:
         self._watch: asyncio.Task[None] | None = None
         self._address = ("", 0)
         self._kafka = settings.kafka.bootstrap_servers
-        self._version = metadata.version("mqk")  # read from disk: not each time figures are asked
-        self._compiled_modules = compiled.count()
+        # Read from disk: not each time figures are asked.
+        self._release = metadata.version("mqk"), compiled.count()
         self._started_s = time.monotonic()
         self._commands = CommandService()
         users = Path(settings.credentials_file) if settings.credentials_file else None
@@ -109,6 +110,8 @@ class Server:
         )
         self._network = Network(network, self.owner) if network is not None else None
         self._topics = TopicServices(topics, self.owner) if topics is not None else None
+        self.undone_besides: Callable[[], dict[str, str]] = dict
+        """What other parts of the process do not get done for now, and why."""
 
     async def start(self, host: str, port: int, *, take_over: bool = True) -> tuple[str, int]:
         """Open the port, take the ledger over, serve; returns the address in use.
@@ -240,13 +243,16 @@ class Server:
         return self._network.directory if self._network is not None else Directory()
 
     def figures(self) -> ServerFigures:
+        owner = self.owner.statistics()
+        undone = owner.term.undone if owner.term is not None else {}
         return ServerFigures(
             queue_manager=self.name,
             connections=self.connections.count,
-            owner=self.owner.statistics(),
+            owner=owner,
+            undone=undone | self.undone_besides(),
             log_lines_dropped=logs.dropped_lines(),
-            version=self._version,
-            compiled_modules=self._compiled_modules,
+            version=self._release[0],
+            compiled_modules=self._release[1],
             uptime_s=round(time.monotonic() - self._started_s, 1),
             address=self.address,
             process={"id": os.getpid(), "machine": processes.machine().hex()},

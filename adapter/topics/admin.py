@@ -25,7 +25,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 from msgspec import Struct
 
 from adapter.core.contract.lanes import LANES
-from adapter.ledger.failures import Failure, classify, describe, error_of
+from adapter.ledger.failures import Failure, classify, describe, error_of, explain
 from adapter.ledger.kafka_settings import LOG, RECONNECTS, LastRefusal
 from adapter.ledger.port import RECORD_BYTES_MAX
 
@@ -35,6 +35,23 @@ OFF = "-1"
 HOUR_MS = 60 * 60 * 1000
 DAY_MS = 24 * HOUR_MS
 GONE = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.OFFSET_OUT_OF_RANGE})
+CREATING, ADDING = "creating", "adding partitions to"
+TRIMMING, DELETING = "deleting records of", "deleting"
+READING_SETTINGS, ASKING = "asking for the settings of", "asking for"
+RIGHTS = {
+    CREATING: "Create",
+    ADDING: "Alter",
+    TRIMMING: "Delete",
+    DELETING: "Delete",
+    READING_SETTINGS: "DescribeConfigs",
+}
+"""Which right on a topic is needed for what; for all else it is Describe."""
+REACH = "check that the brokers run and can be reached"
+REMEDIES = {
+    Failure.RETRY: REACH,
+    Failure.DOUBTFUL: REACH,
+    Failure.FATAL: "change what Kafka names",
+}
 POLL_S = 0.05
 SPARE_S = 5.0
 """The client times its requests by itself, and somewhat late."""
@@ -241,7 +258,7 @@ class TopicAdmin:
             # All of them: one that is gone would be created again by asking for its name.
             there = self._admin.list_topics(timeout=self._settings.timeout_s).topics
         except KafkaException as error:
-            raise self._failure("asking for the topics", error) from error
+            raise self._failure("asking for the topics", "", error) from error
         gone = [f"{spec.name} does not exist" for spec in specs if spec.name not in there]
         existing = [spec for spec in specs if spec.name in there]
         return gone + (self._problems(existing) if existing else [])
@@ -257,13 +274,16 @@ class TopicAdmin:
             )
         ]
 
-    def identities(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the ids that Kafka gave to those of these topics that are there."""
+    def identities(self, names: Iterable[str], right: str = "Describe") -> dict[str, str]:
+        """Return the ids that Kafka gave to those of these topics that are there.
+
+        right: that the errors name; one that includes Describe, if more is done with them.
+        """
         listed = list(names)
         asked = self._admin.describe_topics(
             TopicCollection(listed), request_timeout=self._settings.timeout_s
         )
-        found = self._answers(asked, "asking for", KafkaError.UNKNOWN_TOPIC_OR_PART)
+        found = self._answers(asked, ASKING, KafkaError.UNKNOWN_TOPIC_OR_PART, right=right)
         return {name: str(one.topic_id) for name, one in found.items()}
 
     def bounds(self, name: str) -> tuple[int, int]:
@@ -279,7 +299,7 @@ class TopicAdmin:
         try:
             first, end = (self._result(future).offset for future in futures)
         except KafkaException as error:
-            raise self._failure(f"asking for the bounds of {name}", error) from error
+            raise self._failure("asking for the bounds of", name, error) from error
         if min(first, end) < 0:  # librdkafka has this in place of an error: a lost connection
             raise TopicError(f"asking for the bounds of {name}: no answer", retriable=True)
         return first, end
@@ -289,13 +309,13 @@ class TopicAdmin:
         wanted = [TopicPartition(name, 0, offset) for name, offset in offsets.items()]
         futures = self._admin.delete_records(wanted, **self._timeouts()) if wanted else {}
         by_name = {place.topic: future for place, future in futures.items()}
-        self._answers(by_name, "deleting records of", *GONE)
+        self._answers(by_name, TRIMMING, *GONE)
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete topics with all they hold; those that do not exist are no error."""
         listed = list(names)
         futures = self._admin.delete_topics(listed, **self._timeouts()) if listed else {}
-        self._answers(futures, "deleting", KafkaError.UNKNOWN_TOPIC_OR_PART)
+        self._answers(futures, DELETING, KafkaError.UNKNOWN_TOPIC_OR_PART)
 
     def _complete(self, spec: TopicSpec) -> dict[str, str]:
         """All settings of a topic: its kind's, and those of every topic."""
@@ -316,7 +336,7 @@ class TopicAdmin:
             for spec in specs
         ]
         futures = self._admin.create_topics(new, **self._timeouts())
-        return list(self._answers(futures, "creating", KafkaError.TOPIC_ALREADY_EXISTS))
+        return list(self._answers(futures, CREATING, KafkaError.TOPIC_ALREADY_EXISTS))
 
     def _grow(self, specs: Sequence[TopicSpec]) -> dict[str, int]:
         """Add the partitions that existing topics lack; how many those have then."""
@@ -324,7 +344,7 @@ class TopicAdmin:
         wanted = [NewPartitions(spec.name, spec.partitions) for spec in few]
         futures = self._admin.create_partitions(wanted, **self._timeouts()) if wanted else {}
         was_faster = KafkaError.INVALID_PARTITIONS  # another process
-        self._answers(futures, "adding partitions to", was_faster)
+        self._answers(futures, ADDING, was_faster)
         return {spec.name: spec.partitions for spec in few}
 
     def _await_leaders(self, least: Mapping[str, int]) -> None:
@@ -350,7 +370,7 @@ class TopicAdmin:
         try:
             found = self._admin.list_topics(name, self._settings.timeout_s).topics[name]
         except KafkaException as error:
-            raise self._failure(f"asking for {name}", error) from error
+            raise self._failure(ASKING, name, error) from error
         partitions: Mapping[int, Any] = found.partitions
         return partitions
 
@@ -374,14 +394,15 @@ class TopicAdmin:
         by_name = {resource.name: future for resource, future in futures.items()}
         return {
             name: {entry.name: str(entry.value) for entry in entries.values()}
-            for name, entries in self._answers(by_name, "asking for the settings of").items()
+            for name, entries in self._answers(by_name, READING_SETTINGS).items()
         }
 
     def _answers(
-        self, futures: Mapping[str, Future[Any]], doing: str, *passed_over: int
+        self, futures: Mapping[str, Future[Any]], doing: str, *passed_over: int, right: str = ""
     ) -> dict[str, Any]:
         """Wait for answers about topics, by their names. passed_over: codes of errors of topics
         that are left out. Raises TopicError for others; doing: what it says, before the name.
+        right: that is needed; "": that of doing.
         """
         found = {}
         for name, future in futures.items():
@@ -389,7 +410,7 @@ class TopicAdmin:
                 found[name] = self._result(future)
             except KafkaException as error:
                 if error_of(error).code() not in passed_over:
-                    raise self._failure(f"{doing} {name}", error) from error
+                    raise self._failure(doing, name, error, right) from error
         return found
 
     def _result(self, future: Future[Any]) -> Any:
@@ -412,15 +433,14 @@ class TopicAdmin:
             "request_timeout": self._settings.timeout_s,
         }
 
-    def _failure(self, doing: str, error: KafkaException) -> TopicError:
-        retriable = classify(error) is not Failure.FATAL
-        remedy = (
-            "check that the brokers run and can be reached, then try again"
-            if retriable
-            else "change what Kafka names, then try again"
-        )
+    def _failure(self, doing: str, name: str, error: KafkaException, right: str = "") -> TopicError:
+        failure = classify(error)
+        why = explain(error, right or RIGHTS.get(doing, "Describe"), name)
+        if failure is not Failure.DENIED:
+            why += f"; {REMEDIES[failure]}, then try again"
         return TopicError(
-            f"{doing} on {self._servers} failed: {describe(error)}; {remedy}", retriable=retriable
+            f"{f'{doing} {name}'.strip()} on {self._servers} failed: {why}",
+            retriable=failure in (Failure.RETRY, Failure.DOUBTFUL),
         )
 
 

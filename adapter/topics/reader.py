@@ -20,11 +20,12 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from adapter.core.contract.pages import Paged
 from adapter.format import names
-from adapter.ledger.failures import describe, error_of
+from adapter.ledger.failures import error_of, explain
 from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS, LastError
 from adapter.topics.decoder import RecordDecoder, chunk_of, is_no_message
 from adapter.topics.port import MessageMissingError, Page, PagesUnavailableError, paged
 
+CLIENT = "mqk-pages"
 READ_TIMEOUT_S = 10.0
 POLL_S = 0.5
 PAGE_BYTES = 4 * 1024 * 1024
@@ -296,7 +297,8 @@ class Cursor:
 
     def _failure(self, place: Partition, seq: int, error: KafkaException) -> PagesUnavailableError:
         kind = MessageMissingError if error_of(error).code() in GONE else PagesUnavailableError
-        return self._unread(place, seq, describe(error), kind)
+        why = explain(error, "Read", place[0], group=CLIENT)
+        return self._unread(place, seq, why, kind)
 
     def _unread(
         self,
@@ -322,14 +324,14 @@ class KafkaPageReader:
         self._queue_manager = queue_manager
         settings: dict[str, Any] = {
             **TIMINGS,
-            "client.id": "mqk-pages",
+            "client.id": CLIENT,
             "fetch.wait.max.ms": 20,
             "queued.min.messages": 1,  # nothing is fetched ahead, and kept for nobody
             "fetch.queue.backoff.ms": 1,
             "fetch.error.backoff.ms": 20,
             **options,
             "bootstrap.servers": bootstrap_servers,
-            "group.id": "mqk-pages",  # asked for by the client, never used
+            "group.id": CLIENT,  # asked for by the client, never used
             **ASSIGNED,
             "enable.partition.eof": True,
             "isolation.level": "read_committed",

@@ -15,11 +15,12 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from confluent_kafka.admin import AdminClient
 
 from adapter.format import names
-from adapter.ledger.failures import describe, error_of
+from adapter.ledger.failures import error_of, explain
 from adapter.ledger.kafka_settings import ASSIGNED, LOG, TIMINGS
 from adapter.topics.decoder import RecordDecoder
 from adapter.topics.port import ALL, LaneKey, Trimmed
 
+CLIENT = "mqk-trim"
 ANSWER_S = 2.0
 """For one answer of Kafka's, of which a lane needs up to some thirty."""
 STEP_S = 3.0
@@ -39,7 +40,7 @@ class KafkaTrimmer:
         self._queue_manager = queue_manager
         self._connection: dict[str, Any] = {
             **TIMINGS,
-            "client.id": "mqk-trim",
+            "client.id": CLIENT,
             **options,
             "bootstrap.servers": bootstrap_servers,
             "logger": LOG,
@@ -59,8 +60,11 @@ class KafkaTrimmer:
             if with_bounds:
                 self._delete(admin, with_bounds, trimmed)
         except KafkaException as error:
-            why = describe(error)
-            trimmed.undone |= {lane: why for lane in lanes if lane not in trimmed.undone}
+            trimmed.undone |= {
+                lane: explain(error, "Describe", self._place(lane).topic)
+                for lane in lanes
+                if lane not in trimmed.undone
+            }
         return trimmed
 
     def _delete_topics(
@@ -83,7 +87,7 @@ class KafkaTrimmer:
                 if error_of(error).code() == KafkaError.TOPIC_DELETION_DISABLED:
                     disabled.add(topic)
                 elif error_of(error).code() not in GONE:
-                    refused[topic] = describe(error)
+                    refused[topic] = explain(error, "Delete", topic)
             except TimeoutError:
                 refused[topic] = "no answer"
             else:
@@ -118,7 +122,7 @@ class KafkaTrimmer:
                     first, end = finder.before(place, seq)
                 except KafkaException as error:
                     if error_of(error).code() not in GONE:
-                        trimmed.undone[lane] = describe(error)
+                        trimmed.undone[lane] = explain(error, "Read", place.topic, group=CLIENT)
                     continue
                 except (LookupError, ValueError) as error:
                     trimmed.undone[lane] = (
@@ -143,7 +147,7 @@ class KafkaTrimmer:
                 future.result(2 * ANSWER_S)
             except KafkaException as error:
                 if error_of(error).code() not in GONE:
-                    trimmed.undone[lane] = describe(error)
+                    trimmed.undone[lane] = explain(error, "Delete", place.topic)
             except TimeoutError:
                 trimmed.undone[lane] = "no answer"
             else:
@@ -169,7 +173,7 @@ class Finder:
                 **connection,
                 "fetch.message.max.bytes": FETCH_BYTES,
                 "queued.max.messages.kbytes": 2 * FETCH_BYTES // 1024,
-                "group.id": "mqk-trim",  # asked for by the client, never used
+                "group.id": CLIENT,  # asked for by the client, never used
                 **ASSIGNED,
                 "enable.partition.eof": True,
                 "isolation.level": "read_committed",

@@ -13,9 +13,10 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 import adapter
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import FedBatch, FeedStart
-from adapter.feeds.kafka import KafkaFeedTopics, group_of
+from adapter.feeds.kafka import KafkaFeedTopics
 from adapter.feeds.port import FeedReading, SizedBatch
 from adapter.feeds.readers import FeedReaders
+from adapter.format import names
 from adapter.localkafka import LocalKafka, free_port
 from adapter.registry.http import RegistryServer
 from adapter.registry.topic import in_memory
@@ -221,7 +222,7 @@ def test_positions_are_shown_as_offsets_of_a_consumer_group(
     with manager.connect() as qm:
         qm.define_object("feed", "F", topic=topic.name, queue="ORDERS")
         assert bodies(qm, "ORDERS", 2) == [b"a", b"b"]
-    group = group_of(manager.name, "F")
+    group = names.feed_group(manager.name, "F")
     watcher = Consumer({"bootstrap.servers": kafka.bootstrap_servers, "group.id": group})
     deadline_s = time.monotonic() + WITHIN_S
     while True:

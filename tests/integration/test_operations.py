@@ -1,4 +1,4 @@
-"""What an operator has: health, metrics and a live table of a server; a Kafka that is locked up."""
+"""What an operator has: health, metrics and a live table of a server."""
 
 from __future__ import annotations
 
@@ -14,25 +14,15 @@ from typing import Any
 import msgspec
 import pytest
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
-    AclBinding,
-    AclOperation,
-    AclPermissionType,
     AdminClient,
     NewTopic,
-    ResourcePatternType,
-    ResourceType,
 )
 from prometheus_client.parser import text_string_to_metric_families
 
 import adapter
-from adapter.cli.main import run
 from adapter.format import names
-from adapter.ledger.kafka_reader import LedgerSource
-from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.localkafka import LocalKafka, free_port
-from adapter.server.own_schemas import ON_TOPIC
 from tests.support.backlog import until
-from tests.support.locked_kafka import certificate, locked_kafka, options
 from tests.support.server_process import HOST, STOP_S, ServerProcess
 
 ANSWER_S = 5.0
@@ -196,84 +186,3 @@ def test_a_port_that_is_taken(kafka: LocalKafka, unlike: str, tmp_path: Path) ->
             let_be.launch()
             assert let_be.await_ready().http == ""
             assert "not monitored" in let_be.said()
-
-
-# -- a Kafka that asks who is there
-
-REGISTERED = "our schemas are registered"
-RIGHTS = (
-    (
-        ResourceType.TOPIC,
-        "mq.QM1.",
-        ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "WRITE", "READ", "DELETE"),
-    ),
-    (
-        ResourceType.TOPIC,
-        "_schemas",
-        ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "WRITE", "READ"),
-    ),
-    (ResourceType.TRANSACTIONAL_ID, "mq.QM1.", ("WRITE", "DESCRIBE")),
-    (ResourceType.GROUP, "mqk-", ("DESCRIBE",)),
-)
-
-
-def allow(kafka: LocalKafka, user: str) -> None:
-    """Allow what docs/operations/kafka.md says that a queue manager needs, and no more."""
-    wanted = [
-        AclBinding(
-            kind, prefix, ResourcePatternType.PREFIXED, f"User:{user}", "*",
-            AclOperation[operation], AclPermissionType.ALLOW,
-        )
-        for kind, prefix, operations in RIGHTS
-        for operation in operations
-    ]  # fmt: skip
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-    for done in admin.create_acls(wanted).values():
-        done.result(WAIT_S)
-
-
-def first_offset(kafka: LocalKafka) -> int:
-    """Where the ledger begins."""
-    ledger = LedgerSettings(
-        bootstrap_servers=kafka.bootstrap_servers, topic=names.ledger_topic("QM1")
-    )
-    with LedgerSource(ledger) as source:
-        return source.bounds()[0]
-
-
-def test_the_rights_that_are_documented_are_enough(tmp_path: Path) -> None:
-    page = (TOP / "docs" / "operations" / "kafka.md").read_text()
-    for kind, prefix, operations in RIGHTS:
-        name = kind.name.title().replace("_", "")
-        spelt = ", ".join(one.title().replace("_", "") for one in operations)
-        assert f"| {name} | prefixed `{prefix}` | {spelt} |" in page
-    key, trusted = certificate(tmp_path)
-    with locked_kafka(key) as kafka:
-        allow(kafka, "qm1")
-        servers = kafka.proxied_bootstrap_servers
-        rights = options("qm1", trusted)
-        with ServerProcess("QM1", servers, tmp_path, options=rights, registry=ON_TOPIC) as server:
-            server.start()
-            with adapter.connect(server.address) as qm:
-                qm.define_queue("ORDERS")
-                qm.put("ORDERS", b"copied")
-                for _ in range(5):
-                    qm.put("ORDERS", bytes(4 * 1024 * 1024))
-                until(lambda: copied(qm) == 6)
-                until(
-                    lambda: first_offset(kafka) > 0
-                )  # a snapshot was written, and records deleted
-            until(lambda: REGISTERED in server.said())
-            server.kill()
-            server.start()
-            with adapter.connect(server.address) as qm:
-                assert qm.queue("ORDERS").depth() == 6
-            until(lambda: REGISTERED in server.said())  # on a topic that is there
-            told = [f"-X{name}={value}" for name, value in rights.items()]
-            assert run(["ledger", "verify", "QM1", "--bootstrap-server", servers, *told]) == 0
-        stranger = options("nobody", trusted)
-        with ServerProcess("QM1", servers, tmp_path, options=stranger) as server:
-            server.launch()
-            assert server.await_end() == 1
-            assert "TOPIC_AUTHORIZATION_FAILED" in server.sentence()
-            assert "Traceback" not in server.said()

@@ -36,6 +36,8 @@ class DisturbedFeeds(MemoryFeeds):
         super().__init__(self.disturbed, FeedSchemas(self._ask_registry))
         self.registry = topic.in_memory()
         self.registry_failure = ""
+        self.not_shown = ""
+        """Why offsets are not committed."""
         self.shown: dict[str, dict[int, int]] = {}
         self.consumers: list[WatchedConsumer] = []
 
@@ -71,8 +73,13 @@ class WatchedConsumer(MemoryFeedConsumer):
     def read(self, timeout_s: float) -> list[Read]:
         return super().read(min(timeout_s, 0.05))  # so that a failure is seen soon
 
+    @property
+    def not_shown(self) -> str:
+        return self._feeds.not_shown
+
     def show(self, offsets: Mapping[int, int]) -> None:
-        self._feeds.shown[self._feed] = dict(offsets)
+        if not self._feeds.not_shown:
+            self._feeds.shown[self._feed] = dict(offsets)
 
     def close(self) -> None:
         self.closed = True

@@ -13,12 +13,14 @@ from mqk_demo.proxy import Proxy
 from tests.support.server_process import HOST
 
 PASSWORD = "of no consequence"
+USERS = ("qm1", "qm2", "registry", "spark", "reader", "writer", "nobody")
 LOCKED = {
     "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:SASL_SSL",
     "sasl.enabled.mechanisms": "PLAIN",
     "listener.name.proxied.plain.sasl.jaas.config": (
         "org.apache.kafka.common.security.plain.PlainLoginModule required "
-        f'user_qm1="{PASSWORD}" user_nobody="{PASSWORD}";'
+        + " ".join(f'user_{user}="{PASSWORD}"' for user in USERS)
+        + ";"
     ),
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",

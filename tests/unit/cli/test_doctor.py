@@ -153,13 +153,15 @@ def test_finding_users_9_what_a_queue_manager_says_of_itself_is_found() -> None:
         "ledger_waits_s": 7.2,
         "movers_hold": "Kafka does not answer",
         "movers_parked": {"mq.QM1.q.A": "it has 1 partitions and needs 10"},
+        "undone": {"the ledger was not trimmed": "Kafka denies Delete on topic T"},
     }
     assert [(one.level, one.subject) for one in doctor.troubles(figures)] == [
         ("problem", "ledger"),
         ("problem", "copying stalled"),
         ("problem", "topic parked"),
+        ("problem", "the ledger was not trimmed"),
     ]
-    well = {"ledger_waits_s": 0.1, "movers_hold": "", "movers_parked": {}}
+    well = {"ledger_waits_s": 0.1, "movers_hold": "", "movers_parked": {}, "undone": {}}
     assert not list(doctor.troubles(well))
 
 

@@ -119,6 +119,11 @@ def test_finding_users_8_a_parked_topic_is_called_parked() -> None:
     assert told in list(summary(figures))
 
 
+def test_what_is_not_done_for_now_is_shown() -> None:
+    told = ("the ledger was not trimmed", "Kafka denies Delete on topic T")
+    assert told in list(summary({"undone": dict([told])}))
+
+
 def test_finding_users_22_the_process_names_its_queue_manager(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
-from adapter.feeds.kafka import KafkaFeedConsumer, KafkaFeedTopics, group_of
+from adapter.feeds.kafka import KafkaFeedConsumer, KafkaFeedTopics, ShownOffsets
 from adapter.feeds.port import FeedError, PartitionEnd, PartitionLost
+from adapter.format import names
 from adapter.format.feeds import TopicRecord
 
 NOWHERE = "127.0.0.1:9"
@@ -178,4 +179,19 @@ def test_settings_that_are_not_accepted_are_named() -> None:
 
 
 def test_the_group_names_queue_manager_and_feed() -> None:
-    assert group_of("QM1", "ORDERS.IN") == "mqk-QM1-ORDERS.IN"
+    assert names.feed_group("QM1", "ORDERS.IN") == "mqk-QM1-ORDERS.IN"
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (KafkaError.GROUP_AUTHORIZATION_FAILED, "Kafka denies Read on group mqk-QM1-F: grant it"),
+        (KafkaError._TIMED_OUT, "_TIMED_OUT"),
+    ],
+)
+def test_offsets_that_are_not_committed_say_why(code: int, says: str) -> None:
+    shown = ShownOffsets("mqk-QM1-F")
+    shown(KafkaError(code), [])
+    assert says in shown.problem
+    shown(None, [])
+    assert not shown.problem

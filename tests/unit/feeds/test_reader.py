@@ -292,6 +292,19 @@ def test_positions_are_shown_and_the_lag_is_known(at: Reading) -> None:
     assert (found.lag, found.records, found.topic, found.queue) == (2, 3, "orders", "Q")
 
 
+def test_positions_that_are_not_shown_are_reported_and_shown_later(at: Reading) -> None:
+    at.feeds.not_shown = "Kafka denies Read on group G"
+    reader = at.start()
+    at.feeds.append("orders", b"a")
+    at.await_bodies(1)
+    reader.show({0: 1})
+    until(lambda: at.why == "its positions are not shown: Kafka denies Read on group G")
+    assert at.state == "running"
+    at.feeds.not_shown = ""
+    until(lambda: at.feeds.shown.get("F") == {0: 1})
+    until(lambda: at.why == "")
+
+
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
 
 

@@ -3,7 +3,7 @@
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from adapter.ledger.failures import FAILURES, NAMES, Failure, classify, describe
+from adapter.ledger.failures import FAILURES, NAMES, Failure, classify, describe, explain
 from tests.support.each import each
 
 
@@ -34,7 +34,7 @@ def test_every_code_is_classified(code: int) -> None:
         (KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND, Failure.DOUBTFUL),
         (KafkaError.NOT_ENOUGH_REPLICAS, Failure.RETRY),
         (KafkaError.NOT_LEADER_FOR_PARTITION, Failure.RETRY),
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, Failure.FATAL),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, Failure.DENIED),
         (KafkaError.MSG_SIZE_TOO_LARGE, Failure.FATAL),
         (KafkaError.OFFSET_OUT_OF_RANGE, Failure.FATAL),
     ],
@@ -57,3 +57,21 @@ def test_what_is_fatal_to_a_producer_is_never_retried_on_it() -> None:
 def test_a_description_names_the_code() -> None:
     text = describe(KafkaError(KafkaError._TRANSPORT, "connection refused"))
     assert text == "connection refused (_TRANSPORT)"
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "Kafka denies Delete on topic T: grant it"),
+        (KafkaError.CLUSTER_AUTHORIZATION_FAILED, "Kafka denies Delete on topic T: grant it"),
+        (KafkaError.GROUP_AUTHORIZATION_FAILED, "Kafka denies Describe on group G: grant it"),
+        (
+            KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            "Kafka denies Write on transactional id I: grant it",
+        ),
+        (KafkaError._TRANSPORT, "(_TRANSPORT)"),
+    ],
+)
+def test_a_right_that_is_missing_is_named(code: int, says: str) -> None:
+    text = explain(KafkaError(code), "Delete", "T", group="G", transactional_id="I")
+    assert says in text

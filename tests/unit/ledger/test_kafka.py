@@ -200,7 +200,9 @@ TIMED_OUT = KafkaError(KafkaError._MSG_TIMED_OUT)
     [
         (TIMED_OUT, "_MSG_TIMED_OUT", True),
         (None, "without its offset", True),
-        (KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "until what Kafka names", False),
+        (KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "denies Write on topic", True),
+        (KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED), "denies Write on topic", True),
+        (KafkaError(KafkaError.INVALID_RECORD), "until what Kafka names", False),
     ],
 )
 def test_a_take_over_that_is_not_confirmed(
@@ -370,7 +372,6 @@ def test_whatever_ends_the_thread_that_hears_reports_is_a_doubt(
     ("code", "remedy"),
     [
         (KafkaError.MSG_SIZE_TOO_LARGE, "set max.message.bytes of the ledger to 8388608"),
-        (KafkaError.TOPIC_AUTHORIZATION_FAILED, "change what Kafka names"),
         (KafkaError.INVALID_RECORD, "change what Kafka names"),
     ],
 )
@@ -382,6 +383,14 @@ def test_what_kafka_refuses_by_itself_is_not_cured_by_a_take_over(
     doubt = stage.wait(2)[1]
     assert isinstance(doubt, RefusedByKafka)
     assert remedy in doubt
+
+
+def test_a_write_that_is_denied_is_in_doubt_until_the_right_is_granted(stage: Stage) -> None:
+    stage.append(2)
+    stage.producer.play((1, 11), (2, KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)))
+    doubt = stage.wait(2)[1]
+    assert not isinstance(doubt, RefusedByKafka)
+    assert "Kafka denies Write on topic the ledger" in str(doubt)
 
 
 def test_a_stop_is_silent(stage: Stage) -> None:

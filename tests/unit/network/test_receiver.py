@@ -5,9 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from adapter.format.names import DIRECTORY_TOPIC
 from adapter.network import receiver
 from adapter.network.directory import Directory
 from adapter.network.memory import MemoryFollower, MemoryNetwork
+from adapter.network.port import TopicLost
 from adapter.network.receiver import PAUSES_S, NetworkReceiver
 
 
@@ -19,9 +21,9 @@ class CountingNetwork(MemoryNetwork):
         self.is_away = True
         self.asked = self.followers = self.closed = 0
 
-    def identities(self, topics: Sequence[str]) -> dict[str, str]:
+    def identities(self, topics: Sequence[str], *, to_write: bool = False) -> dict[str, str]:
         self.asked += 1
-        return super().identities(topics)
+        return super().identities(topics, to_write=to_write)
 
     def follower(self) -> MemoryFollower:
         self.followers += 1
@@ -62,3 +64,13 @@ def test_finding_reliability_kafka_gone_the_receiver_looks_for_it_ever_more_rare
     assert network.asked == len(pauses.noted) - 1
     assert network.closed == len(pauses.noted), "nothing looks for it in a pause"
     assert receiving.figures().trouble == "the network in memory is away"
+
+
+def test_a_topic_that_may_not_be_read_is_a_problem_until_the_next_sweep() -> None:
+    """And is opened again then: the right may have been granted."""
+    receiving = NetworkReceiver("QM1", MemoryNetwork(), Directory(), lambda _term, _units: None)
+    lost = TopicLost(DIRECTORY_TOPIC, "Kafka denies Read on topic mq.directory", is_denied=True)
+    receiving._take([lost])
+    assert receiving._problems == {DIRECTORY_TOPIC: lost.why}
+    assert DIRECTORY_TOPIC in receiving._wanted
+    assert receiving.figures().failures == 1

@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any, cast
 
 import pytest
 
@@ -15,14 +14,16 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
 from adapter.core.model.queue import LocalQueue
 from adapter.ledger.memory import MemoryLedger, MemoryLog
+from adapter.ledger.port import LedgerUnavailable
 from adapter.ledger.snapshots import MemorySnapshots
 from adapter.owner.clock import ManualClock
+from adapter.owner.housekeeping import NOT_LOOKED_AT, NOT_TRIMMED, TRIM_PAUSE_SWEEPS
 from adapter.owner.owner import Owner as RealOwner
 from adapter.owner.parts import DRAIN_S
 from adapter.owner.replay import Replayed, take_over
 from adapter.owner.storage import CopyStatus, HousekeepingBounds, Storage
 from adapter.topics.port import Page, PagesUnavailableError
-from tests.simulation.storage import Ended, Owner
+from tests.simulation.storage import Owner
 from tests.support.core import Client
 
 PART_BYTES = 1_000_000
@@ -125,9 +126,7 @@ def test_a_snapshot_waits_a_little_for_the_movers_and_then_for_nobody() -> None:
     assert place.bodies("A") == bodies
 
 
-def test_looks_at_topics_that_take_long_leave_time_for_a_snapshot(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_looks_at_topics_that_take_long_leave_time_for_a_snapshot() -> None:
     """A look that lasted as long as the pause between two was followed by the next one at once."""
     place = Place(bounds=HousekeepingBounds(audit_sweeps=2))
     looks = 0
@@ -140,11 +139,6 @@ def test_looks_at_topics_that_take_long_leave_time_for_a_snapshot(
     place.storage.topic_problems = problems
     owner, client = place.owner()
     keeping = owner.keeping
-
-    def begin(work: Callable[[], None], done: Callable[[], None], _failed: str = "") -> None:
-        keeping._working, keeping._left = cast("Any", Ended()), (work, done)
-
-    monkeypatch.setattr(keeping, "_work", begin)
     put(client, 8)
     place.all_copied()
     for _ in range(10):
@@ -285,6 +279,51 @@ def test_a_start_trims_what_its_snapshot_stands_for() -> None:
     place.all_copied()
     sweep(owner)
     assert place.log.first > 0
+
+
+def test_a_ledger_that_may_not_be_trimmed_is_reported_and_trimmed_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = Place()
+    owner, client = place.owner()
+    put(client, 8)
+    place.all_copied()
+    sweep(owner, 2)
+    owner.crash()
+    place.all_copied()
+    why = "Kafka denies Delete on topic T"
+
+    def trim(_ledger: MemoryLedger, _before: int) -> None:
+        raise LedgerUnavailable(why)
+
+    with monkeypatch.context() as denied:
+        denied.setattr(MemoryLedger, "trim", trim)
+        sweep(owner)
+    assert owner.keeping.undone == {NOT_TRIMMED: why}
+    assert owner.keeping.snapshot_failures == 0
+    sweep(owner, TRIM_PAUSE_SWEEPS - 1)
+    assert place.log.first == 0, "it is not tried at every sweep"
+    sweep(owner, 2)
+    assert place.log.first > 0
+    assert owner.keeping.undone == {}
+
+
+def test_what_may_not_be_looked_at_is_reported_until_it_may() -> None:
+    place = Place(bounds=HousekeepingBounds(audit_sweeps=1))
+    why: list[str] = ["Kafka denies DescribeConfigs on topic T"]
+
+    def problems() -> list[str]:
+        if why:
+            raise LedgerUnavailable(why[0])
+        return []
+
+    place.storage.topic_problems = problems
+    owner, _ = place.owner()
+    sweep(owner)
+    assert owner.keeping.undone == {NOT_LOOKED_AT: why[0]}
+    why.clear()
+    sweep(owner, 2)
+    assert owner.keeping.undone == {}
 
 
 # At the end.

@@ -29,7 +29,7 @@ from adapter.topics.admin import TopicSettings
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {
     *("queue_manager", "state", "movers", "movers_hold", "movers_parked", "exports", "feeds"),
-    *("version", "address", "kafka", "process"),
+    *("version", "address", "kafka", "process", "undone"),
 }
 STATUS = QueueStatus("Q", 5, 1, 2, 4, 3, 1, 6, 2.5, [0] * 10, 11, 12, 13, 14, 15)
 FIGURES_SAID = {

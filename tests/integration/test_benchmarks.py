@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adapter.localkafka import LocalKafka
-from benchmarks import activations, cursors, dialogs, objects, peers, topics, verbs, web
+from benchmarks import activations, cursors, dialogs, latency, objects, peers, topics, verbs, web
 from benchmarks.peers import servers
 from benchmarks.peers.variants import Amount
 from benchmarks.results import is_met
@@ -55,6 +55,18 @@ def test_other_queue_managers_are_measured_beside_ours(kafka: LocalKafka) -> Non
     ]
     assert len(installed) >= 2
     assert all(row.runs for row in rows.values())
+
+
+def test_latencies_at_a_fixed_rate_are_measured_beside_another(kafka: LocalKafka) -> None:
+    artemis = [peer for peer in servers.PEERS if peer.name == "Artemis"]
+    amount = latency.Amount(
+        runs=1, modes=("ahead",), putters=2, shares=(50,), seconds=0.5, most_s=0.3, warm_up_s=0
+    )
+    rows = latency.measure(kafka.bootstrap_servers, amount, artemis)
+    assert all(row.runs for row in rows.values())
+    for system in ("mqk", "Artemis"):
+        p50, p99, most = (rows[f"{system.lower()}-ahead-50-{of}"] for of in ("p50", "p99", "max"))
+        assert 0 < p50.median <= p99.median <= most.median, system
 
 
 def test_a_queue_manager_that_is_not_installed_is_left_out(

@@ -20,7 +20,7 @@ from contextlib import ExitStack, contextmanager
 from msgspec import Struct
 
 import adapter
-from benchmarks.clients import Task, Work
+from benchmarks.clients import Task
 from benchmarks.peers import servers
 from benchmarks.peers.variants import JavaPrograms, installed, java_programs
 from benchmarks.results import Row, Rows, show
@@ -28,7 +28,6 @@ from benchmarks.stack import (
     HERE,
     Code,
     Done,
-    Program,
     compiled_here,
     queue_manager,
     run_clients,
@@ -58,8 +57,8 @@ class Amount(Struct, frozen=True):
     modes: tuple[str, ...] = tuple(MODES)
     putters: int = 8
     shares: tuple[int, ...] = (25, 50, 75)
-    seconds: float = 10.0
-    most_s: float = 4.0
+    seconds: float = 5.0
+    most_s: float = 3.0
     warm_up_s: float = 2.0
 
 

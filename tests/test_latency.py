@@ -1,6 +1,7 @@
 """What `make bench PARTS=latency` decides, without servers: when messages are due, what is late."""
 
 import time
+from itertools import pairwise
 
 import pytest
 
@@ -28,7 +29,7 @@ def test_every_message_that_was_due_in_a_pause_is_late() -> None:
 def test_putters_share_the_rate_and_are_due_in_turn() -> None:
     moments = [list(due_moments(paced(threads=4), number)) for number in range(4)]
     assert [len(own) for own in moments] == [5, 5, 5, 5]
-    assert all(late - soon == 40_000_000 for own in moments for soon, late in zip(own, own[1:]))
+    assert all(late - soon == 40_000_000 for own in moments for soon, late in pairwise(own))
 
 
 def test_without_a_rate_the_next_message_is_due_when_the_one_before_is_put() -> None:

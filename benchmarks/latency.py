@@ -4,9 +4,9 @@ The load is open: messages are due at fixed moments, and their latencies count f
 load, whose clients wait for an answer before they go on, puts nothing during a pause of the server,
 and so sees each pause once; here every message that was due in it is late.
 
-All servers are measured at the same rates: shares of what the slowest of them does. A program has a
-rate of its own, whatever the server could do; and each at shares of its own best would measure fast
-servers under a load that the others never saw.
+All servers are measured at the same rates: shares of what the slowest of them does, where messages
+are got in the same mode. A program has a rate of its own, whatever the server could do; and each at
+shares of its own best would measure fast servers under a load that the others never saw.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class Amount(Struct, frozen=True):
     """How much is measured.
 
     modes: how messages are got. putters: connections that put, each waiting for every put. shares:
-    of what the slowest does, in percent. most_s: for finding out what each does. warm_up_s: of
-    every server before, and of the Java clients each time.
+    of what the slowest does, in percent. before_s: how long every way is run before, because Java
+    compiles while it runs, the broker's too. most_s: for finding out what each does. warm_up_s: of
+    the Java clients each time.
     """
 
     runs: int = 3
@@ -58,6 +59,7 @@ class Amount(Struct, frozen=True):
     putters: int = 8
     shares: tuple[int, ...] = (25, 50, 75)
     seconds: float = 5.0
+    before_s: float = 8.0
     most_s: float = 3.0
     warm_up_s: float = 2.0
 
@@ -68,11 +70,13 @@ AMOUNT = Amount()
 class Way(Struct, frozen=True):
     """One way to put and get, on one server.
 
-    measure: at so many messages a second, or 0 for as many as it can, for so many seconds.
+    mode: how messages are got, of MODES. measure: at so many messages a second, or 0 for as many as
+    it can, for so many seconds.
     """
 
     key: str
     name: str
+    mode: str
     measure: Callable[[float, float], Done]
 
 
@@ -97,29 +101,36 @@ def measure(
         for way in ways:
             most = passed(way.measure(0, amount.most_s))
             rows[f"{way.key}-most"].note(most.rate, most.cpu_us)
-        slowest = min(rows[f"{way.key}-most"].median for way in ways)
-        sleeping = Way("sleep", "a thread that only sleeps", functools.partial(sleep, amount))
-        rows |= dict(rows_of([sleeping, *ways], amount))
+        ways = [*sleepers(amount), *ways]
+        rows |= dict(rows_of(ways, amount))
         for run in range(amount.runs):
             for share in amount.shares:
-                rate = slowest * share / 100
-                rows[f"rate-{share}"].runs.append(rate)
-                for way in [sleeping, *ways][:: -1 if run % 2 else 1]:
+                for way in ways[:: -1 if run % 2 else 1]:
+                    rate = slowest(rows, ways, way.mode) * share / 100
+                    rows[f"{way.mode}-rate-{share}"].runs[run:] = [rate]
                     note(rows, f"{way.key}-{share}", passed(way.measure(rate, amount.seconds)))
             show(rows, f"after run {run + 1} of {amount.runs}")
-    print(f"\n{table(rows, [sleeping, *ways], amount)}", file=sys.stderr, flush=True)
+    print(f"\n{table(rows, ways, amount)}", file=sys.stderr, flush=True)
     return rows
+
+
+def slowest(rows: Rows, ways: list[Way], mode: str) -> float:
+    """What the slowest does in a mode, in messages a second."""
+    found = [rows.get(f"{way.key}-most") for way in ways if way.mode == mode]
+    return min(row.median for row in found if row is not None)
 
 
 def rows_of(ways: list[Way], amount: Amount) -> Iterator[tuple[str, Row]]:
     """The figures of every way at each rate; ours beside Artemis at half."""
     keys = {way.key for way in ways}
     for share in amount.shares:
-        yield f"rate-{share}", Row(f"{share} % of what the slowest does", "msg/s")
+        for mode in amount.modes:
+            name = f"{MODES[mode]}: {share} % of what the slowest does"
+            yield f"{mode}-rate-{share}", Row(name, "msg/s")
         for way in ways:
             for of in OF_ALL:
                 row = Row(f"{way.name}: {share} %, {of}", "ms")
-                other = f"artemis-{way.key.rpartition('-')[2]}"
+                other = f"artemis-{way.mode}"
                 if share == 50 and of == "p99.9" and way.key.startswith("mqk"):
                     row.limit = LIMIT_MS
                     if other in keys:
@@ -157,9 +168,9 @@ def running(bootstrap: str, amount: Amount, peers: Sequence[servers.Peer]) -> It
         for peer in installed(peers):
             port = stack.enter_context(peer.running(fsync=False))
             ways += others(peer, port, programs, amount)
-        if amount.warm_up_s:  # Java compiles while it runs
+        if amount.before_s:
             for way in ways:
-                way.measure(0, amount.warm_up_s)
+                way.measure(0, amount.before_s)
         yield ways
 
 
@@ -185,6 +196,7 @@ def ours(address: str, amount: Amount, code: Code) -> list[Way]:
         Way(
             f"{system.replace(' ', '-')}-{mode}",
             f"{system}, {MODES[mode]}",
+            mode,
             functools.partial(measure_mode, mode),
         )
         for mode in amount.modes
@@ -203,6 +215,7 @@ def others(peer: servers.Peer, port: int, programs: JavaPrograms, amount: Amount
         Way(
             f"{peer.name.lower()}-{mode}",
             f"{peer.name}, {MODES[mode]}",
+            mode,
             functools.partial(measure_mode, mode),
         )
         for mode in amount.modes
@@ -210,26 +223,42 @@ def others(peer: servers.Peer, port: int, programs: JavaPrograms, amount: Amount
     ]
 
 
-def sleep(amount: Amount, rate: float, seconds: float) -> Done:
-    """As many threads as there are putters sleep until messages would be due."""
-    task = Task(
-        address="", kind="sleep", queue="", threads=amount.putters, seconds=seconds, rate=rate
-    )
-    return run_clients([task], CLIENTS)
+def sleepers(amount: Amount) -> list[Way]:
+    """As many threads as there are putters that only sleep until messages are due."""
+
+    def measure_sleep(rate: float, seconds: float) -> Done:
+        task = Task(
+            address="", kind="sleep", queue="", threads=amount.putters, seconds=seconds, rate=rate
+        )
+        return run_clients([task], CLIENTS)
+
+    name = "threads that only sleep"
+    return [Way(f"sleep-{mode}", name, mode, measure_sleep) for mode in amount.modes]
 
 
 def table(rows: Rows, ways: list[Way], amount: Amount) -> str:
-    """The medians as a table of Markdown."""
-    heads = [f"{share} %: {rows[f'rate-{share}'].median:,.0f} msg/s" for share in amount.shares]
-    lines = [
-        f"| ms: {', '.join(OF_ALL)} | as fast as it can | {' | '.join(heads)} |",
-        "|---|---|" + "---|" * len(heads),
-    ]
-    for way in ways:
-        most = rows.get(f"{way.key}-most")
-        cells = [f"{most.median:,.0f} msg/s" if most else ""]
-        for share in amount.shares:
-            found = [statistics.median(rows[f"{way.key}-{share}-{of}"].runs) for of in OF_ALL]
-            cells.append(" · ".join(f"{ms:.1f}" for ms in found))
-        lines.append(f"| {way.name} | {' | '.join(cells)} |")
+    """The medians as a table of Markdown for each mode."""
+    lines = []
+    for mode in amount.modes:
+        rates = [rows[f"{mode}-rate-{share}"].median for share in amount.shares]
+        heads = [
+            f"{share} %: {rate:,.0f} msg/s"
+            for share, rate in zip(amount.shares, rates, strict=True)
+        ]
+        lines += [
+            f"| {MODES[mode]}; ms: {', '.join(OF_ALL)} | as fast as it can | {' | '.join(heads)} |",
+            "|---|---|" + "---|" * len(heads),
+            *(line(rows, way, amount) for way in ways if way.mode == mode),
+            "",
+        ]
     return "\n".join(lines)
+
+
+def line(rows: Rows, way: Way, amount: Amount) -> str:
+    """One way's line of the table."""
+    most = rows.get(f"{way.key}-most")
+    cells = [f"{most.median:,.0f} msg/s" if most else ""]
+    for share in amount.shares:
+        found = [statistics.median(rows[f"{way.key}-{share}-{of}"].runs) for of in OF_ALL]
+        cells.append(" · ".join(f"{ms:.1f}" for ms in found))
+    return f"| {way.name} | {' | '.join(cells)} |"

@@ -60,7 +60,14 @@ def test_other_queue_managers_are_measured_beside_ours(kafka: LocalKafka) -> Non
 def test_latencies_at_a_fixed_rate_are_measured_beside_another(kafka: LocalKafka) -> None:
     artemis = [peer for peer in servers.PEERS if peer.name == "Artemis"]
     amount = latency.Amount(
-        runs=1, modes=("ahead",), putters=2, shares=(50,), seconds=0.5, most_s=0.3, warm_up_s=0
+        runs=1,
+        modes=("ahead",),
+        putters=2,
+        shares=(50,),
+        seconds=0.5,
+        before_s=0,
+        most_s=0.3,
+        warm_up_s=0,
     )
     rows = latency.measure(kafka.bootstrap_servers, amount, artemis)
     assert all(row.runs for row in rows.values())

@@ -52,7 +52,8 @@ class Amount(Struct, frozen=True):
     """How much is measured.
 
     clients: how many do round trips, and for how long. messages: put and then got by one client.
-    warm_up_s: of clients before they are measured; at most a second of those in Python.
+    warm_up_s: of clients before they are measured; at most a second of those in Python. With 0
+    nothing is run to warm up.
     """
 
     clients: tuple[int, ...] = tuple(CLIENTS)
@@ -111,9 +112,8 @@ def running(bootstrap: str, amount: Amount, *, fsync: bool) -> Iterator[list[Var
             port = stack.enter_context(peer.running(fsync=fsync))
             found += peer_variants(peer, java_clients(programs, peer.name.lower(), port, amount))
         # Java compiles while it runs; RabbitMQ's Erlang has been compiled before.
-        for variant in {
-            one.system: one for one in found[::-1] if one.system != "RabbitMQ"
-        }.values():
+        compiling = {one.system: one for one in found[::-1] if one.system != "RabbitMQ"}
+        for variant in compiling.values() if amount.warm_up_s else ():
             variant.round_trips(max(amount.clients), WARM_UP_RUN)
         yield found
 

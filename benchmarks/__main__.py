@@ -22,6 +22,7 @@ from benchmarks import (
     dialogs,
     instructions,
     lag,
+    latency,
     mqi,
     network,
     objects,
@@ -43,13 +44,15 @@ FSYNC = {"log.flush.interval.messages": "1"}
 class Part(Struct, frozen=True):
     """What is measured together, on brokers of its own.
 
-    settings: of the brokers. versions: of what else is measured. adds: whether runs can be added.
+    settings: of the brokers. low_pause: whether collections of garbage must not stop them.
+    versions: of what else is measured. adds: whether runs can be added.
     """
 
     measure: Callable[..., Rows]
     about: str
     brokers: int = 1
     settings: Mapping[str, str] = {}
+    low_pause: bool = False
     versions: Callable[[], Mapping[str, str]] = dict
     adds: bool = False
 
@@ -70,6 +73,12 @@ PARTS = {
         settings=FSYNC,
         versions=peers.versions,
         adds=True,
+    ),
+    "latency": Part(
+        latency.measure,
+        "put to get at a fixed rate, beside RabbitMQ and Artemis",
+        low_pause=True,
+        versions=peers.versions,
     ),
     "mqi": Part(mqi.measure, "round trips of ibmmq beside the SDK"),
     "triggers": Part(triggers.measure, "from a put to its trigger message"),
@@ -101,7 +110,8 @@ def run(name: str, against: Path | None, *, add: bool) -> list[str]:
         measure = functools.partial(measure, runs=1, earlier=name)
     began = time.monotonic()
     print(f"\n{name}: {part.about}", file=sys.stderr, flush=True)
-    with LocalKafka(brokers=part.brokers, settings=part.settings) as kafka:
+    brokers = LocalKafka(part.brokers, settings=part.settings, low_pause=part.low_pause)
+    with brokers as kafka:
         rows = measure(kafka.bootstrap_servers)
     if against is None and rows:
         save(name, rows, part.versions())

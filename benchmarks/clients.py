@@ -35,7 +35,8 @@ class Task(Struct, kw_only=True):
     kind: of the KINDS of the program. queues: how many queues the round trips take in turn, named
     by queue and a number; 0 for the one of that name. first: the number with which the first
     thread begins.
-    messages: for put and get; the others work for so many seconds.
+    messages: for put and get; the others work for so many seconds. rate: messages a second that
+    all threads put together; 0 for as many as they can.
     """
 
     address: str
@@ -48,13 +49,14 @@ class Task(Struct, kw_only=True):
     messages: int = 0
     unit_size: int = 100
     warm_up_s: float = WARM_UP_S
+    rate: float = 0.0
 
 
 class Work(Struct):
     """What they did: round trips or messages, in how many seconds; latencies of commits in ms.
 
     moments_s: on the clock that all processes of a machine share. warm_up: how many more round
-    trips were done before.
+    trips were done before. put_to_get_ms: of each message, from when its put was due.
     """
 
     count: int
@@ -62,6 +64,7 @@ class Work(Struct):
     put_commit_ms: list[float]
     moments_s: list[float] = []
     warm_up: int = 0
+    put_to_get_ms: list[float] = []
 
 
 Client = Callable[[Task, int, threading.Barrier, list[Work]], None]

@@ -19,6 +19,7 @@ ROLES = {
     "adapter.movers.process": "movers",
     "adapter.server": "queue manager",
     "peers.Load": "clients",
+    "peers.Paced": "clients",
     "kafka.Kafka": "broker",
     "artemis.core.server": "Artemis",
     "beam.smp": "RabbitMQ",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,7 +52,8 @@ class Amount(Struct, frozen=True):
     """How much is measured.
 
     clients: how many do round trips, and for how long. messages: put and then got by one client.
-    warm_up_s: of clients before they are measured; at most a second of those in Python.
+    warm_up_s: of clients before they are measured; at most a second of those in Python. With 0
+    nothing is run to warm up.
     """
 
     clients: tuple[int, ...] = tuple(CLIENTS)
@@ -106,19 +107,13 @@ def running(bootstrap: str, amount: Amount, *, fsync: bool) -> Iterator[list[Var
             address = stack.enter_context(queue_manager(bootstrap, "COMPILED", code=compiled))
             found += ours(address, amount, compiled)
         found += kafka(bootstrap, amount)
-        for peer in servers.PEERS:
-            try:
-                peer.version()
-            except servers.NotInstalledError as problem:
-                print(f"{peer.name}: {problem}", file=sys.stderr, flush=True)
-                continue
+        programs = stack.enter_context(java_programs())
+        for peer in installed(servers.PEERS):
             port = stack.enter_context(peer.running(fsync=fsync))
-            load = stack.enter_context(java_clients(peer.name.lower(), port, amount))
-            found += peer_variants(peer, load)
+            found += peer_variants(peer, java_clients(programs, peer.name.lower(), port, amount))
         # Java compiles while it runs; RabbitMQ's Erlang has been compiled before.
-        for variant in {
-            one.system: one for one in found[::-1] if one.system != "RabbitMQ"
-        }.values():
+        compiling = {one.system: one for one in found[::-1] if one.system != "RabbitMQ"}
+        for variant in compiling.values() if amount.warm_up_s else ():
             variant.round_trips(max(amount.clients), WARM_UP_RUN)
         yield found
 
@@ -220,6 +215,42 @@ def kafka(bootstrap: str, amount: Amount) -> list[Variant]:
     ]
 
 
+def installed(peers: Sequence[servers.Peer]) -> Iterator[servers.Peer]:
+    """Give the peers that this machine has; prints what the others lack."""
+    for peer in peers:
+        try:
+            peer.version()
+        except servers.NotInstalledError as problem:
+            print(f"{peer.name}: {problem}", file=sys.stderr, flush=True)
+        else:
+            yield peer
+
+
+JavaPrograms = Callable[..., Program]
+"""Makes a client process of a class, with its arguments."""
+
+
+@contextmanager
+def java_programs() -> Iterator[JavaPrograms]:
+    """Compile the Java clients of all peers; yields what makes a process of one of their classes.
+
+    Nothing is compiled where no peer is installed: then nothing is asked of it.
+    """
+    with TemporaryDirectory(prefix="clients-") as classes:
+
+        @functools.cache
+        def compiled() -> str:
+            libraries = f"{jars.resolve_jars(jars.say_nothing, servers.JARS)}/*"
+            sources = sorted(SOURCES.glob("*.java"))
+            subprocess.run(["javac", "-d", classes, "-cp", libraries, *sources], check=True)
+            return f"{classes}:{libraries}"
+
+        def program(main: str, *arguments: str) -> Program:
+            return Program([jars.find_java().path, "-cp", compiled(), main, *arguments])
+
+        yield program
+
+
 def peer_variants(peer: servers.Peer, load: Load) -> list[Variant]:
     """The Java clients of a peer: that ask for each message, and that are sent messages ahead."""
     return [
@@ -248,19 +279,13 @@ def _put_then_get(load: Load, mode: str, _run: int) -> raw.Rate:
     return done.rate, done.cpu_us
 
 
-@contextmanager
-def java_clients(peer: str, port: int, amount: Amount) -> Iterator[Load]:
-    """Compile the Java clients; yields what runs those of a peer in one process."""
-    libraries = f"{jars.resolve_jars(jars.say_nothing, servers.JARS)}/*"
-    with TemporaryDirectory(prefix="clients-") as classes:
-        sources = sorted(SOURCES.glob("*.java"))
-        subprocess.run(["javac", "-d", classes, "-cp", libraries, *sources], check=True)
+def java_clients(programs: JavaPrograms, peer: str, port: int, amount: Amount) -> Load:
+    """Return what runs the Java clients of a peer in one process."""
 
-        def load(kind: str, mode: str, clients: int) -> Done:
-            command = [jars.find_java().path, "-cp", f"{classes}:{libraries}", "peers.Load"]
-            command += [peer, str(port), kind, mode, kind.upper(), str(clients)]
-            command += [str(amount.warm_up_s), str(amount.seconds)]
-            command += [str(amount.few if mode == "asked" else amount.messages), str(UNIT)]
-            return run_programs([Program(command)])
+    def load(kind: str, mode: str, clients: int) -> Done:
+        arguments = [peer, str(port), kind, mode, kind.upper(), str(clients)]
+        arguments += [str(amount.warm_up_s), str(amount.seconds)]
+        arguments += [str(amount.few if mode == "asked" else amount.messages), str(UNIT)]
+        return run_programs([programs("peers.Load", *arguments)])
 
-        yield load
+    return load

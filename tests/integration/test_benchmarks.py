@@ -1,14 +1,25 @@
 """Benchmarks in short: that they run, and what must hold anywhere."""
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from adapter.localkafka import LocalKafka
-from benchmarks import activations, cursors, dialogs, objects, peers, topics, verbs, web
+from benchmarks import activations, cursors, dialogs, latency, objects, peers, topics, verbs, web
 from benchmarks.peers import servers
 from benchmarks.peers.variants import Amount
 from benchmarks.results import is_met
+
+
+@pytest.fixture(scope="module")
+def artemis() -> Iterator[servers.Peer]:
+    """One Artemis for all tests: it takes seconds to start."""
+    (peer,) = (one for one in servers.PEERS if one.name == "Artemis")
+    with peer.running(fsync=False) as port:
+        yield msgspec.structs.replace(peer, running=lambda **_options: nullcontext(port))
 
 
 def test_a_walk_over_a_long_queue_takes_no_more_memory(kafka: LocalKafka) -> None:
@@ -47,14 +58,38 @@ def test_a_web_service_is_measured(kafka: LocalKafka) -> None:
     assert all(row.runs for row in rows.values())
 
 
-def test_other_queue_managers_are_measured_beside_ours(kafka: LocalKafka) -> None:
-    amount = Amount(clients=(1,), seconds=0.1, messages=100, warm_up_s=0.1)
+def test_other_queue_managers_are_measured_beside_ours(
+    kafka: LocalKafka, artemis: servers.Peer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = [one for one in servers.PEERS if one.name != artemis.name]
+    monkeypatch.setattr(servers, "PEERS", [artemis, *others])
+    amount = Amount(clients=(1,), seconds=0.1, messages=100, warm_up_s=0)
     rows = peers.measure(kafka.bootstrap_servers, fsync=False, runs=1, amount=amount)
     installed = [
         name for name, version in peers.versions().items() if "apt-get install" not in version
     ]
     assert len(installed) >= 2
     assert all(row.runs for row in rows.values())
+
+
+def test_latencies_at_a_fixed_rate_are_measured_beside_another(
+    kafka: LocalKafka, artemis: servers.Peer
+) -> None:
+    amount = latency.Amount(
+        runs=1,
+        modes=("ahead",),
+        putters=2,
+        shares=(50,),
+        seconds=0.5,
+        before_s=0,
+        most_s=0.3,
+        warm_up_s=0,
+    )
+    rows = latency.measure(kafka.bootstrap_servers, amount, [artemis])
+    assert all(row.runs for row in rows.values())
+    for system in ("mqk", "Artemis"):
+        p50, p99, most = (rows[f"{system.lower()}-ahead-50-{of}"] for of in ("p50", "p99", "max"))
+        assert 0 < p50.median <= p99.median <= most.median, system
 
 
 def test_a_queue_manager_that_is_not_installed_is_left_out(

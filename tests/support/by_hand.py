@@ -96,8 +96,10 @@ class ByHand(Core):
         return inputs.Now(self.now_ms, self.elapsed_ms, self.loop.entry_n)
 
     def new_loop(self) -> OwnerLoop:
-        """Make the loop of a term."""
-        return OwnerLoop(self.qm, self.ledger, self.clock, self, self.soon, self.want_page)
+        """Make the loop of a term; it has several entries in flight, as with replicated brokers."""
+        loop = OwnerLoop(self.qm, self.ledger, self.clock, self, self.soon, self.want_page)
+        loop.appends.call_none_quick()
+        return loop
 
     def crash(self) -> None:
         """End without a word, and start again."""

@@ -56,6 +56,13 @@ def test_an_archive_of_classes_is_used_if_there_is_one(plan: BrokerPlan) -> None
     assert not any("Archive" in one for one in broker.run_command(bare, plan))
 
 
+def test_a_broker_has_one_collector_of_garbage(plan: BrokerPlan) -> None:
+    for collector in (broker.SERIAL, broker.CONCURRENT):
+        machine = broker.Machine("java", Path("/jars"), collector=collector)
+        command = broker.run_command(machine, plan)
+        assert [one for one in command if one.endswith("GC")] == [collector]
+
+
 def test_last_words_are_the_errors_if_there_are_any(plan: BrokerPlan) -> None:
     plan.log_file.write_text(
         "t WARN a: fine\nt ERROR b: bad\nCaused by: c\n\tat d\nt ERROR e: end\n"

@@ -11,29 +11,34 @@ import org.apache.activemq.artemis.api.core.client.ClientSession;
 import org.apache.activemq.artemis.api.core.client.ClientSessionFactory;
 import org.apache.activemq.artemis.api.core.client.ServerLocator;
 
-/** Artemis, by its own protocol: units are transactions, and a commit is waited for. */
+/**
+ * Artemis, by its own protocol: units are transactions, and a commit is waited for. Without
+ * transactions a send is waited for, and an acknowledgement is not.
+ */
 final class ArtemisClient implements Client {
+  private final boolean transacted;
   private final String queue;
   private final ServerLocator locator;
   private final ClientSessionFactory factory;
   private final ClientSession session;
   private final ClientProducer producer;
-  private final ClientConsumer consumer;
+  private ClientConsumer consumer;
+  private ClientMessage received;
 
   /** ahead: with the window of 1 MiB that is Artemis's default; else nothing is sent unasked. */
-  ArtemisClient(int port, String queue, boolean ahead) throws Exception {
+  ArtemisClient(int port, String queue, boolean ahead, boolean transacted) throws Exception {
     this.queue = queue;
+    this.transacted = transacted;
     locator = ActiveMQClient.createServerLocator("tcp://127.0.0.1:" + port);
     if (!ahead) {
       locator.setConsumerWindowSize(0);
     }
     // What a transaction sends needs no answers of its own: its commit has one.
-    locator.setBlockOnDurableSend(false);
+    locator.setBlockOnDurableSend(!transacted);
     factory = locator.createSessionFactory();
-    session = factory.createSession(false, false);
+    session = factory.createSession(!transacted, !transacted, 0);
     create();
     producer = session.createProducer(queue);
-    consumer = session.createConsumer(queue);
     session.start();
   }
 
@@ -48,30 +53,56 @@ final class ArtemisClient implements Client {
   @Override
   public void put(int messages) throws Exception {
     for (int i = 0; i < messages; i++) {
-      ClientMessage message = session.createMessage(true);
-      message.getBodyBuffer().writeBytes(BODY);
-      producer.send(message);
+      putOne(BODY);
     }
     session.commit();
+  }
+
+  @Override
+  public void putOne(byte[] body) throws Exception {
+    ClientMessage message = session.createMessage(true);
+    message.getBodyBuffer().writeBytes(body);
+    producer.send(message);
   }
 
   @Override
   public void get(int messages) throws Exception {
     for (int i = 0; i < messages; i++) {
-      ClientMessage message = consumer.receive(WITHIN_MS);
-      byte[] body = new byte[message.getBodySize()];
-      message.getBodyBuffer().readBytes(body);
-      if (body.length != BODY.length) {
-        throw new IllegalStateException("a body of " + body.length + " bytes");
+      if (receive(WITHIN_MS) == null) {
+        throw new IllegalStateException("no message came");
       }
-      message.acknowledge();
+      received.acknowledge();
     }
     session.commit();
   }
 
   @Override
+  public byte[] receive(int withinMs) throws Exception {
+    if (consumer == null) {
+      consumer = session.createConsumer(queue);
+    }
+    received = consumer.receive(withinMs);
+    if (received == null) {
+      return null;
+    }
+    byte[] body = new byte[received.getBodySize()];
+    received.getBodyBuffer().readBytes(body);
+    if (body.length != BODY.length) {
+      throw new IllegalStateException("a body of " + body.length + " bytes");
+    }
+    return body;
+  }
+
+  @Override
+  public void acknowledge() throws Exception {
+    received.acknowledge();
+    if (transacted) {
+      session.commit();
+    }
+  }
+
+  @Override
   public void delete() throws Exception {
-    consumer.close();
     session.deleteQueue(queue);
   }
 

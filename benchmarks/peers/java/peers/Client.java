@@ -11,6 +11,15 @@ interface Client extends AutoCloseable {
   /** Get and acknowledge so many messages as one unit, in the peer's sense of it. */
   void get(int messages) throws Exception;
 
+  /** Put one durable message, and wait until the peer has said that it keeps it. */
+  void putOne(byte[] body) throws Exception;
+
+  /** Get one message; null if none comes in time. */
+  byte[] receive(int withinMs) throws Exception;
+
+  /** Acknowledge what was received last. */
+  void acknowledge() throws Exception;
+
   /** Delete the queue, with what the clients of earlier measurements left on it. */
   void delete() throws Exception;
 

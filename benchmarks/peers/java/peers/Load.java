@@ -102,7 +102,7 @@ public final class Load {
   private Client connected() throws Exception {
     boolean ahead = !mode.equals("asked");
     if (peer.equals("artemis")) {
-      return new ArtemisClient(port, queue, ahead);
+      return new ArtemisClient(port, queue, ahead, true);
     }
     int units = AHEAD * (roundTrips ? 2 : unit);
     return new RabbitClient(port, queue, ahead ? units : 0, mode.equals("pipelined") ? units : 1);

@@ -19,10 +19,12 @@ final class RabbitClient implements Client {
   private final Connection connection;
   private final Channel channel;
   private final String queue;
-  private final boolean ahead;
   private final int unconfirmedMax;
   private final BlockingQueue<Delivery> delivered = new LinkedBlockingQueue<>();
+  private final int prefetch;
   private int unconfirmed;
+  private boolean consumes;
+  private long received;
 
   /** prefetch: 0 to ask for each message. unconfirmedMax: put returns while there are fewer. */
   RabbitClient(int port, String queue, int prefetch, int unconfirmedMax) throws Exception {
@@ -32,14 +34,10 @@ final class RabbitClient implements Client {
     connection = factory.newConnection();
     channel = connection.createChannel();
     this.queue = queue;
-    this.ahead = prefetch > 0;
+    this.prefetch = prefetch;
     this.unconfirmedMax = unconfirmedMax;
     channel.queueDeclare(queue, true, false, false, Map.of("x-queue-type", "quorum"));
     channel.confirmSelect();
-    if (ahead) {
-      channel.basicQos(prefetch);
-      channel.basicConsume(queue, false, (tag, one) -> delivered.add(one), tag -> {});
-    }
   }
 
   @Override
@@ -63,17 +61,43 @@ final class RabbitClient implements Client {
   public void get(int messages) throws Exception {
     long tag = 0;
     for (int i = 0; i < messages; i++) {
-      tag = ahead ? delivery() : response();
+      tag = prefetch > 0 ? delivery(WITHIN_MS).getEnvelope().getDeliveryTag() : response();
     }
     channel.basicAck(tag, true);
   }
 
-  private long delivery() throws Exception {
-    Delivery one = delivered.poll(WITHIN_MS, TimeUnit.MILLISECONDS);
-    if (one.getBody().length != BODY.length) {
+  @Override
+  public void putOne(byte[] body) throws Exception {
+    channel.basicPublish("", queue, MessageProperties.PERSISTENT_BASIC, body);
+    channel.waitForConfirmsOrDie(WITHIN_MS);
+  }
+
+  @Override
+  public byte[] receive(int withinMs) throws Exception {
+    Delivery one = delivery(withinMs);
+    if (one == null) {
+      return null;
+    }
+    received = one.getEnvelope().getDeliveryTag();
+    return one.getBody();
+  }
+
+  @Override
+  public void acknowledge() throws Exception {
+    channel.basicAck(received, false);
+  }
+
+  private Delivery delivery(int withinMs) throws Exception {
+    if (!consumes) {
+      consumes = true;
+      channel.basicQos(prefetch);
+      channel.basicConsume(queue, false, (tag, one) -> delivered.add(one), tag -> {});
+    }
+    Delivery one = delivered.poll(withinMs, TimeUnit.MILLISECONDS);
+    if (one != null && one.getBody().length != BODY.length) {
       throw new IllegalStateException("a body of " + one.getBody().length + " bytes");
     }
-    return one.getEnvelope().getDeliveryTag();
+    return one;
   }
 
   private long response() throws Exception {

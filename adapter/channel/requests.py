@@ -90,10 +90,10 @@ RequestResult = Result | Figures | Error | StartOver
 class UnitOnWire:
     """A unit as the connection sees it: begun with its first verb, gone with its TCP connection.
 
-    ahead: it is begun ahead.
+    ahead: it is begun ahead. is_dropped: no program can end it any more.
     """
 
-    __slots__ = ("ahead", "beginning", "epoch", "ident", "session")
+    __slots__ = ("ahead", "beginning", "epoch", "ident", "is_dropped", "session")
 
     def __init__(self, ident: bytes, session: SessionNumbers, ahead: bool = False) -> None:
         self.ident = ident
@@ -101,6 +101,7 @@ class UnitOnWire:
         self.ahead = ahead
         self.epoch = -1
         self.beginning: Pending | None = None
+        self.is_dropped = False
 
 
 class Pending:

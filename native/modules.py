@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CLIENT = (
+    "adapter/channel/arguments.py",
     "adapter/channel/books.py",
     "adapter/channel/channel.py",
     "adapter/channel/commits.py",
@@ -29,6 +30,11 @@ CLIENT = (
     "adapter/channel/state.py",
     "adapter/channel/unit.py",
     "adapter/channel/verbs.py",
+    "adapter/client/conversion.py",
+    "adapter/client/handles.py",
+    "adapter/client/prefetch.py",
+    "adapter/client/putting.py",
+    "adapter/client/unit.py",
     "adapter/core/contract/request.py",
     "adapter/core/contract/traits.py",
     "adapter/wire/codec.py",
@@ -100,6 +106,8 @@ SUBCLASSED = {
     "adapter/channel/commits.py": ("CommitsBooks",),
     "adapter/channel/link/tcp.py": ("TcpLink",),
     "adapter/channel/unit.py": ("UnitBooks", "AnyUnit"),
+    "adapter/client/prefetch.py": ("PrefetchBooks",),
+    "adapter/client/unit.py": ("ProducingUnit",),
     "adapter/core/model/store.py": ("Store",),
     "adapter/owner/clock.py": ("Clock",),
     "adapter/owner/loop.py": ("OwnerLoop",),

@@ -19,6 +19,7 @@ CLIENT = (
     "adapter/channel/commits.py",
     "adapter/channel/deferred.py",
     "adapter/channel/flag.py",
+    "adapter/channel/forking.py",
     "adapter/channel/interrupted.py",
     "adapter/channel/leading.py",
     "adapter/channel/link/tcp.py",

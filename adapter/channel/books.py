@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from adapter.channel.answers import problem_of
 from adapter.channel.conversation import Introduction
-from adapter.channel.deferred import DeferredPuts, joined
+from adapter.channel.deferred import DeferredPuts, join_puts
 from adapter.channel.dropped import warn_of_dropped
 from adapter.channel.link.port import NewLink
 from adapter.channel.requests import Handle, Pending, UnitOnWire, note_queue
@@ -103,7 +103,7 @@ class ChannelBooks:
         """Send a unit's requests in one frame, its deferred puts before them; do not wait."""
         puts = deferred.take_all()
         try:
-            self.submit([*joined(puts), *requests], unit)
+            self.submit([*join_puts(puts), *requests], unit)
         except Error:
             deferred.take_back(puts)  # nothing was sent
             raise

@@ -6,6 +6,7 @@ socket and no thread.
 
 from __future__ import annotations
 
+import struct
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -171,6 +172,8 @@ def note_queue(request: Pending) -> None:
 
 
 _encoder: Final = msgspec.msgpack.Encoder()
+_pack_length: Final = struct.Struct(">I").pack_into
+"""Of LENGTH_BYTES."""
 ENCODING_ERRORS: Final = (
     TypeError,
     ValueError,
@@ -191,7 +194,7 @@ def encode_into(buffer: bytearray, operations: Operations, seen: list[int]) -> N
         raise MessageTooLong(
             f"the request has {length} bytes, {FRAME_BYTES_MAX} is the most: send less at once"
         )
-    buffer[:LENGTH_BYTES] = length.to_bytes(LENGTH_BYTES, "big")
+    _pack_length(buffer, 0, length)
 
 
 def encode(content: MessageData) -> Raw:

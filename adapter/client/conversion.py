@@ -125,41 +125,46 @@ def shown(
 
     schemas: what its decode() uses; that is not a field, and not compared, copied or put.
     """
-    m = delivered.message
-    header, body = dead_letter.split(m.format, m.body)
-    of = m if header is None else header
+    values = structs.astuple(delivered.message)  # one call, where each attribute costs a look-up
+    body, message_id, correlation_id, group_id, group_seq, last_in_group = values[:6]
+    priority, persistence, expiry_ms, format_, message_type, report, feedback = values[6:13]
+    encoding, ccsid, reply_to, reply_to_queue_manager, user, application = values[13:19]
+    properties, put_time_ms, expires_at_ms, details, _, deliver_at_ms, destination = values[19:26]
+    header, body = dead_letter.split(format_, body)
+    if header is not None:
+        format_, encoding, ccsid = header.format, header.encoding, header.ccsid
     message = make(
         body=body,
-        message_id=m.message_id,
-        correlation_id=m.correlation_id,
-        group_id=m.group_id,
-        group_seq=m.group_seq,
-        last_in_group=m.last_in_group,
-        priority=m.priority,
-        persistent=m.persistence == 1,
-        expiry_s=m.expiry_ms / 1000 if m.expiry_ms > 0 else None,
-        deliver_at=time_of(m.deliver_at_ms),
-        reply_to=m.reply_to,
-        reply_to_queue_manager=m.reply_to_queue_manager,
-        format=of.format,
-        message_type=m.message_type,
-        report=m.report,
-        feedback=m.feedback,
-        encoding=of.encoding,
-        ccsid=of.ccsid,
-        properties=m.properties or {},
-        details=m.details,
+        message_id=message_id,
+        correlation_id=correlation_id,
+        group_id=group_id,
+        group_seq=group_seq,
+        last_in_group=last_in_group,
+        priority=priority,
+        persistent=persistence == 1,
+        expiry_s=expiry_ms / 1000 if expiry_ms > 0 else None,
+        deliver_at=time_of(deliver_at_ms),
+        reply_to=reply_to,
+        reply_to_queue_manager=reply_to_queue_manager,
+        format=format_,
+        message_type=message_type,
+        report=report,
+        feedback=feedback,
+        encoding=encoding,
+        ccsid=ccsid,
+        properties=properties or {},
+        details=details,
         dead_letter=header,
-        user=m.user,
-        application=m.application,
+        user=user,
+        application=application,
         backout_count=delivered.backout_count,
-        put_time_ms=m.put_time_ms,
-        expires_at_ms=m.expires_at_ms,
+        put_time_ms=put_time_ms,
+        expires_at_ms=expires_at_ms,
         unit_id=delivered.unit,
         unit_index=delivered.unit_index,
         unit_size=delivered.unit_size,
         place=(delivered.lane, delivered.seq, delivered.n),
-        destination=m.destination,
+        destination=destination,
     )
     if schemas is not None:
         message.__dict__["schemas"] = schemas

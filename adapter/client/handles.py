@@ -17,7 +17,12 @@ from adapter.core.contract import commands as c
 from adapter.errors import InvalidOption, NotOpen
 
 OpenFor = Literal["input", "input_exclusive", "output", "browse"]
-_MODES: Final = {"input": c.INPUT, "input_exclusive": c.EXCLUSIVE, "output": c.OUTPUT, "browse": c.BROWSE}
+_MODES: Final = {
+    "input": c.INPUT,
+    "input_exclusive": c.EXCLUSIVE,
+    "output": c.OUTPUT,
+    "browse": c.BROWSE,
+}
 _SELECTIVE: Final = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
 
 

@@ -53,7 +53,7 @@ def test_messages_that_follow_each_other_by_a_handle_are_one_put() -> None:
         message = MessageData(b"%d" % number)
         kept.keep(c.Put(handle, [message], b"u" * 24, c.DEFERRED, level), None)
         message.body = b"changed since"
-    requests = deferred.joined(kept.take_all())
+    requests = deferred.join_puts(kept.take_all())
     encoded = [msgspec.msgpack.encode(one.command) for one in requests]
     puts = [msgspec.msgpack.decode(one, type=c.Put) for one in encoded]
     assert [len(put.messages) for put in puts] == [2, 1, 1, 2]

@@ -14,7 +14,7 @@ the handle closed before the put is sent; whatever closes handles sends kept put
 What is kept is bounded: beyond that it is sent without a verb. One-way operations go out on the
 link in use or not at all: if that link is lost, the unit is gone with it anyway.
 
-Any thread may add puts to a unit: so they are join_puts only when they are taken out to be sent. This
+Any thread may add puts to a unit: so they are joined only when they are taken out to be sent. This
 module does not know what becomes of a put.
 """
 

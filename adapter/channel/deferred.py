@@ -36,6 +36,8 @@ KEPT_BYTES_MAX: Final = 256 * 1024
 """A longer frame saves nothing more, and the queue manager begins later with it."""
 KEPT_MAX: Final = 500
 """Puts: the same for small messages."""
+LONGEST: Final = FRAME_BYTES_MAX - 2 * KEPT_BYTES_MAX
+"""Beside it a frame has room for what is kept, and for the verb that it is sent with."""
 
 
 class KeptPut:
@@ -52,7 +54,9 @@ class KeptPut:
 class DeferredPuts:
     """The puts of one unit that have not been sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = LONGEST) -> None:
+        """longest: bytes of a message that a frame can carry, encoded."""
+        self._longest = longest
         self._kept: deque[KeptPut] = deque()
         self._bytes = 0
 
@@ -68,9 +72,9 @@ class DeferredPuts:
         (content,) = put.messages
         message = rq.encode(content)
         size = len(memoryview(message))
-        if size > FRAME_BYTES_MAX - 2 * KEPT_BYTES_MAX:
+        if size > self._longest:
             raise MessageTooLong(
-                f"the put has {size} bytes, {FRAME_BYTES_MAX} is the most: send less at once"
+                f"the put has {size} bytes, {self._longest} is the most: send less at once"
             )
         self._kept.append(KeptPut(put, message, owner))
         self._bytes += size

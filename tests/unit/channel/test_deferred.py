@@ -155,13 +155,10 @@ def test_what_is_kept_is_bounded(
 
 
 def test_what_cannot_be_sent_is_refused_by_the_put_and_spares_the_others(
-    server: Loopback,
-    qm: adapter.Connection,
-    queue: adapter.Queue,
-    monkeypatch: pytest.MonkeyPatch,
+    server: Loopback, qm: adapter.Connection, queue: adapter.Queue
 ) -> None:
-    monkeypatch.setattr(deferred, "FRAME_BYTES_MAX", 3 * deferred.KEPT_BYTES_MAX)
-    with qm.unit():
+    with qm.unit() as unit:
+        unit._deferred = deferred.DeferredPuts(longest=deferred.KEPT_BYTES_MAX)
         queue.put(b"1", wait=False)
         with pytest.raises(e.MessageTooLong, match="send less at once"):
             queue.put(bytes(2 * deferred.KEPT_BYTES_MAX), wait=False)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from mypy_extensions import mypyc_attr
 """
 """For the compiler alone: what is compiled does not import mypy_extensions."""
+COMMON = "-fcommon"
+"""Each file that mypyc makes declares the functions of other libraries, as one table."""
 
 
 def main() -> None:
@@ -101,6 +103,8 @@ def build(modules: Mapping[str, list[str]], optimize: str) -> None:
         debug_level="0",
         multi_file=True,
     )
+    for extension in extensions:
+        extension.extra_compile_args.append(COMMON)
     done = Distribution({"name": "mqk-compiled", "ext_modules": extensions})
     command = done.get_command_obj("build_ext")
     command.inplace = True

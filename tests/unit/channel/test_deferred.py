@@ -73,6 +73,19 @@ def test_a_unit_that_was_backed_out_unsent_is_not_begun_by_a_close(
     assert qm.statistics()["units"] == 0
 
 
+def test_a_unit_that_is_dropped_while_its_puts_are_sent_is_backed_out(
+    server: Loopback, qm: adapter.Connection, queue: adapter.Queue
+) -> None:
+    unit = qm.unit()
+    unit.begin()
+    queue.put(b"x", unit=unit, wait=False)
+    unit.on_wire.is_dropped = True  # by the garbage collector, which has found it not yet begun
+    queue.close()  # which sends it
+    assert qm.queue("Q").depth() == 0
+    assert server.count(c.Backout) == 1
+    unit.backout()
+
+
 def test_the_result_has_the_id_that_the_message_gets(
     qm: adapter.Connection, queue: adapter.Queue
 ) -> None:

@@ -16,9 +16,9 @@ IN_FOUR := --numprocesses=4 --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
 COMPILED := build/compiled
 IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py,$(wildcard tests/spec/test_*.py))
-COMPILED_ROOMS := format ledger wire
+COMPILED_ROOMS := aio channel client format ledger wire
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
-    $(addprefix tests/unit/,$(COMPILED_ROOMS)) tests/golden tests/scenarios $(IN_MEMORY_SPEC) tests/compiled
+    $(addprefix tests/unit/,$(COMPILED_ROOMS)) --ignore=tests/unit/client/test_prefetch_ends.py tests/golden tests/scenarios $(IN_MEMORY_SPEC) tests/compiled
 BY_FILE := --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 
 # What Python compiles is kept, whatever the environment says: else half of the time of a short run
@@ -79,7 +79,7 @@ mutants: $(STAMP) ## switch off each rule of core, one by one; exit 1 if no test
 compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if there is a C compiler
 	$(BIN)/python -m native $(if $(OPTIMIZE),--optimize $(OPTIMIZE))
 
-compiled-test: compiled ## transcripts, requirements, codecs and simulations on the compiled modules
+compiled-test: compiled ## transcripts, requirements, codecs, clients and simulations on the compiled modules
 	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(ON_COMPILED)
 	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 61-150
 

@@ -11,12 +11,13 @@ import re
 import shutil
 import sys
 import sysconfig
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mypyc.build import mypycify
 from setuptools import Distribution
 
-from native.modules import SUBCLASSED, compiled
+from native.modules import SUBCLASSED, groups
 from native.target import OPTIMIZE, PACKAGES, STAMP, TARGET, TOP, digest, made_of
 
 FUTURE = "from __future__ import annotations\n"
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from mypy_extensions import mypyc_attr
 """
 """For the compiler alone: what is compiled does not import mypy_extensions."""
+COMMON = "-fcommon"
+"""Each file that mypyc makes declares the functions of other libraries, as one table."""
 
 
 def main() -> None:
@@ -51,7 +54,7 @@ def main() -> None:
     print(f"Compiling the hot modules into {TARGET.relative_to(TOP)}: some minutes", flush=True)
     copy()
     os.chdir(TARGET)
-    build([str(path) for path in compiled(TARGET)], optimize)
+    build({name: list(map(str, paths)) for name, paths in groups(TARGET).items()}, optimize)
     STAMP.write_text(sources, encoding="ascii")
 
 
@@ -71,34 +74,37 @@ def copy() -> None:
     for name in PACKAGES:
         ignored = shutil.ignore_patterns("__pycache__", "*.so")
         shutil.copytree(TOP / name, TARGET / name, ignore=ignored)
-    for path, name in SUBCLASSED.items():
-        open_for_subclasses(TARGET / path, name)
+    for path, names in SUBCLASSED.items():
+        open_for_subclasses(TARGET / path, names)
 
 
-def open_for_subclasses(path: Path, name: str) -> None:
-    """Let classes that are not compiled inherit from a class, in the copy."""
-    text = path.read_text(encoding="utf-8")
-    found = re.search(rf"\nclass {name}[:(]", text)
-    assert found, f"{path} has no class {name}"
-    before, after = text[: found.start()].replace(FUTURE, MARK, 1), text[found.start() :]
-    mark = "\n@mypyc_attr(allow_interpreted_subclasses=True)"
-    path.write_text(before + mark + after, encoding="utf-8")
+def open_for_subclasses(path: Path, names: Iterable[str]) -> None:
+    """Let classes that are not compiled inherit from these classes, in the copy."""
+    text = path.read_text(encoding="utf-8").replace(FUTURE, MARK, 1)
+    for name in names:
+        found = re.search(rf"\nclass {name}[:(]", text)
+        assert found, f"{path} has no class {name}"
+        mark = "\n@mypyc_attr(allow_interpreted_subclasses=True)"
+        text = text[: found.start()] + mark + text[found.start() :]
+    path.write_text(text, encoding="utf-8")
 
 
-def build(modules: list[str], optimize: str) -> None:
-    """Compile in place, in the working directory."""
+def build(modules: Mapping[str, list[str]], optimize: str) -> None:
+    """Compile in place, in the working directory. modules: of each library."""
     extensions = mypycify(
         [
             "--follow-imports=silent",
             "--ignore-missing-imports",
             "--explicit-package-bases",
-            *modules,
+            *(path for paths in modules.values() for path in paths),
         ],
+        separate=[(paths, name) for name, paths in modules.items()],
         opt_level=optimize,
         debug_level="0",
         multi_file=True,
-        group_name="mqk",
     )
+    for extension in extensions:
+        extension.extra_compile_args.append(COMMON)
     done = Distribution({"name": "mqk-compiled", "ext_modules": extensions})
     command = done.get_command_obj("build_ext")
     command.inplace = True

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from packaging.utils import parse_wheel_filename
 
-LIBRARY = "mqk__mypyc"
-"""What mypyc makes of all modules; the file of each module only names its part of it."""
+from native.modules import GROUPS
+
+LIBRARIES = frozenset(f"{name}__mypyc" for name in GROUPS)
+"""What mypyc makes of the modules; the file of each module only names its part of one."""
 EXTENSION = ".so"
 LEFT_OVER = (".c", ".h", ".o", ".pyc")
 
@@ -67,7 +69,7 @@ def _wrong_files(found: Iterable[str], python: str, modules: Sequence[Path]) -> 
             yield f"{name} is left over from building"
         if name.endswith(EXTENSION):
             extensions.append(name)
-    wanted = {str(path.with_suffix("")) for path in modules} | ({LIBRARY} if modules else set())
+    wanted = {str(path.with_suffix("")) for path in modules} | (LIBRARIES if modules else set())
     compiled = {name.partition(".")[0] for name in extensions}
     yield from (f"{name} is not compiled" for name in sorted(wanted - compiled))
     yield from (f"{name} is compiled, and is no hot module" for name in sorted(compiled - wanted))

@@ -12,12 +12,39 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-HOT = (
+CLIENT = (
+    "adapter/channel/arguments.py",
+    "adapter/channel/books.py",
+    "adapter/channel/channel.py",
+    "adapter/channel/commits.py",
+    "adapter/channel/deferred.py",
+    "adapter/channel/flag.py",
+    "adapter/channel/forking.py",
+    "adapter/channel/interrupted.py",
+    "adapter/channel/leading.py",
+    "adapter/channel/link/tcp.py",
+    "adapter/channel/numbering.py",
+    "adapter/channel/outstanding.py",
+    "adapter/channel/receiving.py",
+    "adapter/channel/requests.py",
+    "adapter/channel/sending.py",
+    "adapter/channel/state.py",
+    "adapter/channel/unit.py",
+    "adapter/channel/verbs.py",
+    "adapter/client/conversion.py",
+    "adapter/client/handles.py",
+    "adapter/client/prefetch.py",
+    "adapter/client/putting.py",
+    "adapter/client/unit.py",
+    "adapter/core/contract/request.py",
+    "adapter/core/contract/traits.py",
+    "adapter/wire/codec.py",
+)
+"""What a client runs through, and the queue manager with it. It needs nothing of SERVER."""
+SERVER = (
     "adapter/core/contract/pages.py",
     "adapter/core/contract/ranges.py",
     "adapter/core/contract/replies.py",
-    "adapter/core/contract/request.py",
-    "adapter/core/contract/traits.py",
     "adapter/core/dispatch.py",
     "adapter/core/inputs.py",
     "adapter/core/model/*.py",
@@ -50,10 +77,11 @@ HOT = (
     "adapter/server/mqk/connection.py",
     "adapter/server/mqk/handler.py",
     "adapter/server/mqk/progress.py",
-    "adapter/wire/codec.py",
     "adapter/wire/session.py",
 )
-"""What a put, a get and a commit run through."""
+"""What else a put, a get and a commit run through in a queue manager."""
+GROUPS = {"mqk_client": CLIENT, "mqk": SERVER}
+"""Libraries. What the first one holds needs nothing of the second: a client loads it alone."""
 INTERPRETED = frozenset(
     {
         "adapter/core/model/destination.py",
@@ -74,19 +102,30 @@ C_WORDS = frozenset(
 )
 """With the underscore that mypyc puts before an attribute they are words of C."""
 SUBCLASSED = {
-    "adapter/core/model/store.py": "Store",
-    "adapter/owner/clock.py": "Clock",
-    "adapter/owner/loop.py": "OwnerLoop",
-    "adapter/server/connections.py": "ClientConnections",
+    "adapter/channel/books.py": ("ChannelBooks",),
+    "adapter/channel/channel.py": ("Channel",),
+    "adapter/channel/commits.py": ("CommitsBooks",),
+    "adapter/channel/link/tcp.py": ("TcpLink",),
+    "adapter/channel/unit.py": ("UnitBooks", "AnyUnit"),
+    "adapter/client/prefetch.py": ("PrefetchBooks",),
+    "adapter/client/unit.py": ("ProducingUnit",),
+    "adapter/core/model/store.py": ("Store",),
+    "adapter/owner/clock.py": ("Clock",),
+    "adapter/owner/loop.py": ("OwnerLoop",),
+    "adapter/server/connections.py": ("ClientConnections",),
 }
-"""Classes of which tests have subclasses: compiled, they must say that they may be subclassed."""
+"""Classes that have interpreted subclasses, some in tests: compiled, they must say so."""
 SURROGATES = re.compile("[\ud800-\udfff]")
 BUILT_IN = frozenset({"list", "dict", "set", "tuple", "bytes", "str", "int"})
 
 
 def hot(top: Path) -> list[Path]:
     """Return the hot modules, relative to the top, whether they can be compiled or not."""
-    found = (path for pattern in HOT for path in sorted(top.glob(pattern)))
+    return [path for patterns in GROUPS.values() for path in _found(top, patterns)]
+
+
+def _found(top: Path, patterns: tuple[str, ...]) -> list[Path]:
+    found = (path for pattern in patterns for path in sorted(top.glob(pattern)))
     return [path.relative_to(top) for path in found if path.name != "__init__.py"]
 
 
@@ -149,7 +188,15 @@ def _leaves(body: list[ast.stmt]) -> Iterator[str]:
 
 def compiled(top: Path) -> list[Path]:
     """Return the modules that are compiled."""
-    return [path for path in hot(top) if str(path) not in INTERPRETED]
+    return [path for paths in groups(top).values() for path in paths]
+
+
+def groups(top: Path) -> dict[str, list[Path]]:
+    """Return the modules that are compiled, by the name of their library."""
+    return {
+        name: [path for path in _found(top, patterns) if str(path) not in INTERPRETED]
+        for name, patterns in GROUPS.items()
+    }
 
 
 if __name__ == "__main__":

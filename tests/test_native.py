@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from native import modules, target, wheel
+from native.__main__ import FUTURE, open_for_subclasses
 
 TOP = Path(__file__).parents[1]
 
@@ -26,6 +27,33 @@ def test_what_is_compiled_is_there() -> None:
     compiled = modules.compiled(TOP)
     assert Path("adapter/core/dispatch.py") in compiled
     assert all((TOP / path).is_file() for path in compiled)
+
+
+def test_a_client_loads_none_of_the_queue_managers_modules() -> None:
+    groups = {
+        name: {".".join(path.with_suffix("").parts) for path in paths}
+        for name, paths in modules.groups(TOP).items()
+    }
+    program = "import sys, adapter.aio, adapter.client.connection; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": ""}, cwd=TOP, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    loaded = set(done.stdout.split())
+    assert not loaded & groups["mqk"]
+    assert groups["mqk_client"] <= loaded
+
+
+def test_classes_that_may_be_subclassed_say_so_to_the_compiler(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    text = f"{FUTURE}\nclass Base:\n    pass\n\n\nclass Middle(Base):\n    pass\n"
+    path.write_text(text, encoding="utf-8")
+    open_for_subclasses(path, ("Base", "Middle"))
+    written = path.read_text(encoding="utf-8")
+    mark = "@mypyc_attr(allow_interpreted_subclasses=True)\n"
+    assert f"{mark}class Base:" in written
+    assert f"{mark}class Middle(Base):" in written
+    assert written.count("import mypyc_attr") == 1
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,8 @@ from adapter.client.browse import (
     shared_command,
     unmark_command,
 )
-from adapter.client.message import Message, got, readable
+from adapter.client.conversion import shown
+from adapter.client.message import Message
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages
@@ -126,7 +127,8 @@ class TaskBrowse(ABC):
     def _show(self, delivered: Delivered) -> BrowsedMessage:
         """Return a message as the program is shown it."""
         this = partial(self._of.remover, place_of(delivered), delivered.message.message_id)
-        return readable(BrowsedMessage(remover=this, **got(delivered)), self._of.context.schemas)
+        make = partial(BrowsedMessage, remover=this)
+        return shown(make, delivered, self._of.context.schemas)
 
     async def _handle(self) -> Handle:
         for handle in self._opened.values():

@@ -97,8 +97,8 @@ class TaskChannel(ChannelBooks):
 
     def disown(self) -> None:
         """Close it in a forked child, without a word; see forking."""
-        self._mark_inherited()
         state = self._state
+        state.mark_inherited()
         link, state.link = state.link, None
         if link is not None:
             link.disown()

@@ -35,9 +35,10 @@ from adapter.channel.unit import NoUnit, unit_for
 from adapter.channel.verbs import put_apart
 from adapter.client.admin import Administration
 from adapter.client.connection import CONSUMER_TIMEOUT_S, Outcome, look_up_by, schemas_by
+from adapter.client.conversion import context_asked, outgoing
 from adapter.client.events import Event
 from adapter.client.handles import OpenFor
-from adapter.client.message import Message, PutFields, PutResult, context_asked, outgoing
+from adapter.client.message import Message, PutFields, PutResult
 from adapter.client.reconnecting import OnReconnect, as_on_reconnect
 from adapter.client.replies import address_reply
 from adapter.client.schemas import Schemas

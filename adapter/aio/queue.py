@@ -32,8 +32,9 @@ from adapter.channel.verbs import get_command, wanted_ids
 from adapter.client import admin
 from adapter.client.administered import AdministeredQueue
 from adapter.client.attributes import QueueSettings
+from adapter.client.conversion import context_asked, incoming, outgoing
 from adapter.client.handles import OpenFor, modes_of
-from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
+from adapter.client.message import Message, PutFields, PutResult
 from adapter.client.putting import check_wait, put_in_order, subject_of
 from adapter.client.replies import outgoing_request
 from adapter.client.retry import Retry, retries_of

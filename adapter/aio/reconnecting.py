@@ -7,7 +7,7 @@ import inspect
 from collections import deque
 from typing import Generic
 
-from adapter.channel.state import NewLink
+from adapter.channel.link.port import NewLink
 from adapter.client.reconnecting import (
     ConnectionT,
     OnReconnect,

@@ -15,7 +15,8 @@ from adapter.aio.handles import open_handle
 from adapter.aio.unit import perform
 from adapter.channel.requests import Handle
 from adapter.channel.verbs import put_request
-from adapter.client.message import Message, incoming
+from adapter.client.conversion import incoming
+from adapter.client.message import Message
 from adapter.client.replies import (
     MODEL,
     REQUEST,

@@ -82,9 +82,7 @@ class TaskUnit(UnitBooks):
         """Back it out without a wait: a task was cancelled in the midst of a verb of it."""
         if self._state is UnitState.ACTIVE:
             self._state = UnitState.CANCELLED
-            if self._deferred is not None:
-                self._deferred.clear()
-                self._channel.keeping.discard(self)
+            self._forget_deferred()
             self._channel.give_back([self._enlisted])
 
     def let_go(self) -> None:
@@ -92,6 +90,8 @@ class TaskUnit(UnitBooks):
         it, in the midst of anything and in any thread."""
         if self._state is UnitState.ACTIVE:
             self._state = UnitState.BACKED_OUT
+            self._enlisted.is_dropped = True
+            self._forget_deferred()
             self._channel.let_go_of([self._enlisted])
 
     async def perform(

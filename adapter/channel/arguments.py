@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import msgspec
@@ -33,11 +33,11 @@ from adapter.errors import (
 
 Identifier = bytes | str | UUID
 """What an id of a message is given as; shorter ones have zeros behind them."""
-DELAY_MAX_S = 99_999_999
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-CONNECTION_MAX = 2**63 - 1
-ORIGIN_LENGTH_MAX = 64
-PROPERTY_TYPES = (bool, int, float, str, bytes, type(None))
+DELAY_MAX_S: Final = 99_999_999
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+CONNECTION_MAX: Final = 2**63 - 1
+ORIGIN_LENGTH_MAX: Final = 64
+PROPERTY_TYPES: Final = (bool, int, float, str, bytes, type(None))
 
 
 def as_body(body: object) -> bytes:

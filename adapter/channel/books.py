@@ -9,19 +9,18 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any, Protocol, TypeVar
-from weakref import WeakSet
-
-import msgspec
+from typing import Any, TypeVar
 
 from adapter.channel.answers import problem_of
 from adapter.channel.conversation import Introduction
+from adapter.channel.deferred import DeferredPuts, join_puts
+from adapter.channel.dropped import warn_of_dropped
+from adapter.channel.link.port import NewLink
 from adapter.channel.requests import Handle, Pending, UnitOnWire, note_queue
-from adapter.channel.state import ChannelState, NewLink
+from adapter.channel.state import ChannelState
 from adapter.channel.timeouts import Timeouts
 from adapter.core.contract.results import ConsumerState, Done, Opened, Refused, Subscribed
 from adapter.errors import ConnectionClosed, Error
@@ -29,15 +28,12 @@ from adapter.errors import ConnectionClosed, Error
 ResultT = TypeVar("ResultT")
 
 
-class KeepingUnit(Protocol):
-    """A unit with deferred puts."""
+class ChannelBooks:
+    """Requests and answers of one client.
 
-    def submit(self, requests: list[Pending]) -> None:
-        """Send requests, and deferred puts before them."""
-
-
-class ChannelBooks(ABC):
-    """Requests and answers of one client."""
+    It is no ABC, because weak references to objects of a compiled class with a base that is not
+    compiled are not cleared when the object goes.
+    """
 
     def __init__(self, introduction: Introduction, timeouts: Timeouts) -> None:
         self._introduction = introduction
@@ -45,8 +41,8 @@ class ChannelBooks(ABC):
         self._outstanding = self._state.outstanding
         self._lock = self._state.lock
         self._closing = self._state.closing
-        self.keeping: WeakSet[KeepingUnit] = WeakSet()
-        """Units with deferred puts that have not been sent."""
+        self.keeping: dict[bytes, tuple[UnitOnWire, DeferredPuts]] = {}
+        """Deferred puts that have not been sent, and their unit, by its id."""
         self.entered: dict[bytes, str] = {}
         """Units in with statements, by the thread or task that entered each, for the hint that
         another one works outside them: is_hinted."""
@@ -90,16 +86,6 @@ class ChannelBooks(ABC):
         if self._state.is_inherited:
             raise ConnectionClosed(self._state.why_closed)
 
-    def _mark_inherited(self) -> None:
-        """Note that this is a forked child, in which nothing may be done with the connection."""
-        state = self._state
-        state.why_closed = (
-            f"this connection was made in process {state.process}, and this is process "
-            f"{os.getpid()}: connect after the fork"
-        )
-        state.is_inherited = True
-        self._closing.set()
-
     def on_link(self, call: Callable[[NewLink | None], None]) -> None:
         """Have this called with None when the link is lost, and with the one in its place.
 
@@ -111,11 +97,25 @@ class ChannelBooks(ABC):
     def submit(self, requests: list[Pending], unit: UnitOnWire | None = None) -> None:
         """Number requests and send them in one frame, in order; do not wait."""
 
+    def submit_behind(
+        self, deferred: DeferredPuts, requests: list[Pending], unit: UnitOnWire
+    ) -> None:
+        """Send a unit's requests in one frame, its deferred puts before them; do not wait."""
+        puts = deferred.take_all()
+        try:
+            self.submit([*join_puts(puts), *requests], unit)
+        except Error:
+            deferred.take_back(puts)  # nothing was sent
+            raise
+        self.keeping.pop(unit.ident, None)
+        if unit.is_dropped:  # meanwhile, when it had not begun
+            self.let_go_of([unit])
+
     def send_deferred(self) -> None:
         """Send every deferred put, because a handle is to be closed."""
-        for unit in list(self.keeping):
+        for unit, deferred in list(self.keeping.values()):
             with suppress(Error):  # the unit's commit will say it
-                unit.submit([])
+                self.submit_behind(deferred, [], unit)
 
     @abstractmethod
     def new_handle(self, queue: str, modes: int) -> Handle:
@@ -190,18 +190,17 @@ class ChannelBooks(ABC):
 
     def _warn_unclosed(self) -> None:
         """Say that the garbage collector takes a connection which was not closed."""
-        warnings.warn(
+        warn_of_dropped(
             f"the connection to queue manager {self.queue_manager} was dropped and not closed: "
             "close it, or use it in a with statement",
-            ResourceWarning,
-            stacklevel=3,  # where it was dropped
-            source=self,
+            self,
         )
 
     def _figures(self) -> dict[str, Any]:
         """Return the figures since it was made. bytes_received: over links that are closed."""
         outstanding, state = self._outstanding, self._state
-        return msgspec.structs.asdict(state.traffic) | {
+        return {
+            **state.traffic.figures(),
             "requests": outstanding.requests,
             "numbered": outstanding.session.issued,
             "unanswered": len(outstanding.pending),

@@ -56,19 +56,13 @@ class Channel(ChannelBooks):
             self._interruptions,
             self._read_for_room,
         )
-        disown_in_child(self)
+        disown_in_child(self._recovery)
         self._recovery.connect_first()
 
     def another(self) -> Channel:
         """Connect once more, to the same queue manager as the same user; raises as __init__."""
         self.check_process()
         return Channel(self._handshake.another(), self._state.timeouts)
-
-    def disown(self) -> None:
-        """Close it in a forked child, without a word; see forking."""
-        self._mark_inherited()
-        self._recovery.disown()
-        self._outstanding.give_up(self._state.why_closed, ConnectionClosed)
 
     @property
     def is_inside(self) -> bool:

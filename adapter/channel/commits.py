@@ -17,15 +17,13 @@ serves the tasks of adapter.aio too.
 from __future__ import annotations
 
 from collections import deque
-from typing import Protocol
-
-from msgspec import Struct
+from typing import Final, Protocol
 
 from adapter.channel.requests import Pending
 from adapter.errors import Error, InDoubt
 from adapter.errors.root import UnitFailure
 
-IN_FLIGHT_MAX = 8
+IN_FLIGHT_MAX: Final = 8
 """Commits of a connection without an answer: so many keep the queue manager busy."""
 
 
@@ -44,11 +42,14 @@ class CommittedUnit(Protocol):
         """Note the outcome, a thread waits for it; raise the error that it is."""
 
 
-class CommitInFlight(Struct, eq=False):
+class CommitInFlight:
     """A unit and its commit."""
 
-    unit: CommittedUnit
-    commit: Pending
+    __slots__ = ("commit", "unit")
+
+    def __init__(self, unit: CommittedUnit, commit: Pending) -> None:
+        self.unit = unit
+        self.commit = commit
 
 
 class CommitsBooks:

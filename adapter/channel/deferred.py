@@ -21,37 +21,42 @@ module does not know what becomes of a put.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import cast
+from typing import Final, cast
 
-from msgspec import Raw, Struct, structs
+from msgspec import Raw, structs
 
 from adapter.channel import requests as rq
 from adapter.channel.requests import Pending
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
-from adapter.errors import Error, MessageTooLong
+from adapter.errors import MessageTooLong
 from adapter.wire.frames import FRAME_BYTES_MAX
 
-KEPT_BYTES_MAX = 256 * 1024
+KEPT_BYTES_MAX: Final = 256 * 1024
 """A longer frame saves nothing more, and the queue manager begins later with it."""
-KEPT_MAX = 500
+KEPT_MAX: Final = 500
 """Puts: the same for small messages."""
+LONGEST: Final = FRAME_BYTES_MAX - 2 * KEPT_BYTES_MAX
+"""Beside it a frame has room for what is kept, and for the verb that it is sent with."""
 
 
-class KeptPut(Struct, eq=False):
+class KeptPut:
     """A put of one message, and that message as it was. owner: of the put's handle."""
 
-    put: c.Put
-    message: Raw
-    owner: object
+    __slots__ = ("message", "owner", "put")
+
+    def __init__(self, put: c.Put, message: Raw, owner: object) -> None:
+        self.put = put
+        self.message = message
+        self.owner = owner
 
 
 class DeferredPuts:
     """The puts of one unit that have not been sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = LONGEST) -> None:
+        """longest: bytes of a message that a frame can carry, encoded."""
+        self._longest = longest
         self._kept: deque[KeptPut] = deque()
         self._bytes = 0
 
@@ -67,26 +72,25 @@ class DeferredPuts:
         (content,) = put.messages
         message = rq.encode(content)
         size = len(memoryview(message))
-        if size > FRAME_BYTES_MAX - 2 * KEPT_BYTES_MAX:
+        if size > self._longest:
             raise MessageTooLong(
-                f"the put has {size} bytes, {FRAME_BYTES_MAX} is the most: send less at once"
+                f"the put has {size} bytes, {self._longest} is the most: send less at once"
             )
         self._kept.append(KeptPut(put, message, owner))
         self._bytes += size
         return self._bytes >= KEPT_BYTES_MAX or len(self._kept) >= KEPT_MAX
 
-    @contextmanager
-    def take_all(self) -> Iterator[list[Pending]]:
-        """Take out what is kept, to be sent; if that raises, nothing was sent, and it is kept."""
+    def take_all(self) -> list[KeptPut]:
+        """Take out what is kept, to be sent."""
         taken = []
         self._bytes = 0
         while self._kept:
             taken.append(self._kept.popleft())
-        try:
-            yield _join(taken)
-        except Error:
-            self._kept.extendleft(reversed(taken))
-            raise
+        return taken
+
+    def take_back(self, taken: list[KeptPut]) -> None:
+        """Keep again what could not be sent, before what has been added since."""
+        self._kept.extendleft(reversed(taken))
 
     def clear(self) -> None:
         """Forget what is kept: the unit has ended."""
@@ -94,7 +98,7 @@ class DeferredPuts:
         self._bytes = 0
 
 
-def _join(kept: list[KeptPut]) -> list[Pending]:
+def join_puts(kept: list[KeptPut]) -> list[Pending]:
     """Return the requests that put what is kept, in its order."""
     requests: list[Pending] = []
     key: tuple[int, int, int, int] | None = None

@@ -55,7 +55,7 @@ def try_lock(lock: RLock, timeout_s: float = 0.0) -> bool:
     """Acquire a lock within a time; False if not, or if the calling thread holds it already."""
     if lock._is_owned():  # type: ignore[attr-defined]  # as is_mine
         return False
-    return lock.acquire(timeout=timeout_s) if timeout_s > 0 else lock.acquire(blocking=False)
+    return lock.acquire(True, timeout_s) if timeout_s > 0 else lock.acquire(False)
 
 
 def disown_all() -> None:

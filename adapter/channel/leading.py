@@ -27,12 +27,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from adapter.channel.forking import new_lock, try_lock
 from adapter.channel.requests import Pending
 
-ATTEMPT_S = 0.05
+ATTEMPT_S: Final = 0.05
 """With a deadline, the lead is tried for this long at a time: another thread may bring answers."""
 
 ResultT = TypeVar("ResultT")

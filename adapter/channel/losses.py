@@ -16,8 +16,8 @@ import time
 
 from adapter.channel.conversation import Introduction
 from adapter.channel.handshake import BACK_OFF_MAX_S
-from adapter.channel.link.port import Link
-from adapter.channel.state import ChannelState, NewLink
+from adapter.channel.link.port import Link, NewLink
+from adapter.channel.state import ChannelState
 
 STEADY_S = BACK_OFF_MAX_S
 """So an address where each link ends at once is still tried with pauses that grow."""

@@ -9,16 +9,17 @@ from __future__ import annotations
 import itertools
 import os
 from collections import deque
+from typing import Final
 
 from adapter.core.contract.commands import SessionOpen, SessionResume
 
-SESSION_BYTES = 16
-UNANSWERED_MAX = 768
+SESSION_BYTES: Final = 16
+UNANSWERED_MAX: Final = 768
 """Durable commands without an answer. With the doubtful ones they are the 1,024 outcomes that the
 queue manager keeps for a session."""
-DOUBTFUL_MAX = 256
+DOUBTFUL_MAX: Final = 256
 """Commands given up whose outcomes the queue manager is asked to keep; the oldest go first."""
-OWN_UNIT = 1 << 63
+OWN_UNIT: Final = 1 << 63
 """Marks the number of the unit that a command outside any unit is by itself."""
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-
-from msgspec import Struct
+from typing import Final
 
 from adapter.channel import requests as rq
 from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
@@ -29,21 +28,31 @@ from adapter.errors import (
 from adapter.errors.refusals import refusal
 from adapter.wire.frames import AskServer
 
-RESEND_BYTES = 4 * 1024 * 1024
+RESEND_BYTES: Final = 4 * 1024 * 1024
 """What goes out again is cut into frames of about this size."""
 
 
-class RequestBatch(Struct):
+class RequestBatch:
     """Requests that have their numbers and wait to be encoded.
 
     last, number: the request number and the session number given out last.
     """
 
-    requests: list[Pending]
-    operations: Operations
-    last: int
-    number: int
-    opening: Pending | None
+    __slots__ = ("last", "number", "opening", "operations", "requests")
+
+    def __init__(
+        self,
+        requests: list[Pending],
+        operations: Operations,
+        last: int,
+        number: int,
+        opening: Pending | None,
+    ) -> None:
+        self.requests = requests
+        self.operations = operations
+        self.last = last
+        self.number = number
+        self.opening = opening
 
 
 class Outstanding:

@@ -7,6 +7,8 @@ made.
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.channel import requests as rq
 from adapter.channel.conversation import NOT_NOW, Rejected
 from adapter.channel.forking import try_lock
@@ -20,12 +22,12 @@ from adapter.errors.refusals import refusal
 from adapter.wire.codec import Payload, decode_server_frame
 from adapter.wire.frames import AnyReplies, AskServer, Goodbye, ProtocolError
 
-SILENT_LOOKS_MAX = 30
+SILENT_LOOKS_MAX: Final = 30
 """A thread that reads looks up so often while nothing comes, before it takes the link for lost."""
-UNACKNOWLEDGED_BYTES_MAX = 1024 * 1024
+UNACKNOWLEDGED_BYTES_MAX: Final = 1024 * 1024
 """What has arrived is acknowledged with the next request, but at once if it is more than this: the
 queue manager keeps it until then, and gives no more messages when it keeps too much."""
-RESENT_MAX = 5
+RESENT_MAX: Final = 5
 """A command that the queue manager refuses on connection after connection is not sent again."""
 
 

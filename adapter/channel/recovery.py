@@ -95,13 +95,17 @@ class Recovery:
         self._handshake.interrupt()
 
     def disown(self) -> None:
-        """Give back the links of the parent, in a forked child."""
+        """Close the channel in a forked child, without a word, and give back the links of the
+        parent; see forking.
+        """
         state = self._state
+        state.mark_inherited()
         link, state.link = state.link, None
         self._handshake.disown()
         for one in [*self._dead, *([link] if link else [])]:
             one.disown()
         self._dead.clear()
+        state.outstanding.give_up(state.why_closed, ConnectionClosed)
 
     def reconnect(self) -> None:
         """Connect again and send again; settle everything when the time for that is over."""

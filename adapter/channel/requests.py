@@ -6,6 +6,7 @@ socket and no thread.
 
 from __future__ import annotations
 
+import struct
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -90,10 +91,10 @@ RequestResult = Result | Figures | Error | StartOver
 class UnitOnWire:
     """A unit as the connection sees it: begun with its first verb, gone with its TCP connection.
 
-    ahead: it is begun ahead.
+    ahead: it is begun ahead. is_dropped: no program can end it any more.
     """
 
-    __slots__ = ("ahead", "beginning", "epoch", "ident", "session")
+    __slots__ = ("ahead", "beginning", "epoch", "ident", "is_dropped", "session")
 
     def __init__(self, ident: bytes, session: SessionNumbers, ahead: bool = False) -> None:
         self.ident = ident
@@ -101,6 +102,7 @@ class UnitOnWire:
         self.ahead = ahead
         self.epoch = -1
         self.beginning: Pending | None = None
+        self.is_dropped = False
 
 
 class Pending:
@@ -170,6 +172,8 @@ def note_queue(request: Pending) -> None:
 
 
 _encoder: Final = msgspec.msgpack.Encoder()
+_pack_length: Final = struct.Struct(">I").pack_into
+"""Of LENGTH_BYTES."""
 ENCODING_ERRORS: Final = (
     TypeError,
     ValueError,
@@ -190,7 +194,7 @@ def encode_into(buffer: bytearray, operations: Operations, seen: list[int]) -> N
         raise MessageTooLong(
             f"the request has {length} bytes, {FRAME_BYTES_MAX} is the most: send less at once"
         )
-    buffer[:LENGTH_BYTES] = length.to_bytes(LENGTH_BYTES, "big")
+    _pack_length(buffer, 0, length)
 
 
 def encode(content: MessageData) -> Raw:

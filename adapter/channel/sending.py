@@ -6,13 +6,15 @@ answers.
 
 from __future__ import annotations
 
+from typing import Final
+
 from adapter.channel import requests as rq
 from adapter.channel.link.port import Link, LinkLost, WhileFull
 from adapter.channel.requests import Operations, Pending, UnitOnWire
 from adapter.channel.state import ChannelState
 from adapter.errors import Error
 
-BUFFER_BYTES_MAX = 4 * 1024 * 1024
+BUFFER_BYTES_MAX: Final = 4 * 1024 * 1024
 """What a longer frame took is given back when it is sent."""
 
 

@@ -8,36 +8,37 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from msgspec import Struct
-
 from adapter.channel.flag import Flag
 from adapter.channel.forking import new_lock
-from adapter.channel.link.port import Link
+from adapter.channel.link.port import Link, NewLink
 from adapter.channel.outstanding import Outstanding
 from adapter.channel.timeouts import Timeouts
 from adapter.wire.frames import ONE_WAY_VERSION
 
 
-class Traffic(Struct):
-    """Figures of a channel since it was made. bytes_received: over links that are closed."""
+class Traffic:
+    """What a channel has sent and received. bytes_received: over links that are closed."""
 
-    frames_sent: int = 0
-    frames_received: int = 0
-    bytes_sent: int = 0
-    bytes_received: int = 0
-    reconnects: int = 0
-    resent: int = 0
+    __slots__ = (
+        *("bytes_received", "bytes_sent", "frames_received", "frames_sent", "reconnects"),
+        "resent",
+    )
 
+    def __init__(self) -> None:
+        self.frames_sent = self.frames_received = 0
+        self.bytes_sent = self.bytes_received = 0
+        self.reconnects = self.resent = 0
 
-class NewLink(Struct, frozen=True):
-    """A link in place of a lost one. address: of the queue manager. away_s: seconds since the
-    connection was lost. count: how many such links the connection has had. reason: why it was lost.
-    """
-
-    address: str
-    away_s: float
-    count: int
-    reason: str
+    def figures(self) -> dict[str, int]:
+        """Return them by name."""
+        return {
+            "frames_sent": self.frames_sent,
+            "frames_received": self.frames_received,
+            "bytes_sent": self.bytes_sent,
+            "bytes_received": self.bytes_received,
+            "reconnects": self.reconnects,
+            "resent": self.resent,
+        }
 
 
 class ChannelState:
@@ -63,6 +64,15 @@ class ChannelState:
         self.attempts = 0
         self.traffic = Traffic()
         self.on_link: Callable[[NewLink | None], None] = lambda _: None
+
+    def mark_inherited(self) -> None:
+        """Note that this is a forked child, in which nothing may be done with the connection."""
+        self.why_closed = (
+            f"this connection was made in process {self.process}, and this is process "
+            f"{os.getpid()}: connect after the fork"
+        )
+        self.is_inherited = True
+        self.closing.set()
 
     def put_in_place(self, link: Link, version: int) -> None:
         """Use a link from now on. version: what its other end speaks."""

@@ -7,18 +7,18 @@ module knows how a unit begins and ends; it does not know puts and gets.
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from enum import Enum
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar, overload
 
 from adapter.channel.books import ChannelBooks
 from adapter.channel.channel import Channel
 from adapter.channel.commits import CommitsInFlight
 from adapter.channel.deferred import DeferredPuts
+from adapter.channel.dropped import warn_of_dropped
 from adapter.channel.requests import Pending, UnitOnWire
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Done
@@ -71,11 +71,9 @@ _ambient: ContextVar[tuple[UnitBooks, ...]] = ContextVar("units", default=())
 class UnitBooks:
     """A unit of work as far as nothing is waited for: what it has asked, and where it stands."""
 
-    _state = UnitState.NEW
-    """Of the class, so that the garbage collector finds it where a unit could not be made."""
-
     def __init__(self, channel: ChannelBooks, *, ahead: bool = False) -> None:
         """ahead: the program is not shown what it gets, and a backout raises no count."""
+        self._state = UnitState.NEW  # first: the garbage collector looks at it, see __del__()
         self._channel = channel
         self._enlisted = channel.enlist(ahead=ahead)
         self._begun_by_hand = False
@@ -174,7 +172,7 @@ class UnitBooks:
         if self._deferred is None:
             self._deferred = DeferredPuts()
         if not self._deferred:
-            self._channel.keeping.add(self)
+            self._channel.keeping[self._enlisted.ident] = self._enlisted, self._deferred
         is_full = self._deferred.keep(put, owner)
         self._put_ids.append(message_id)
         if is_full:
@@ -182,19 +180,21 @@ class UnitBooks:
 
     def submit(self, requests: list[Pending]) -> None:
         """Send requests in this unit, behind its deferred puts; do not wait for their answers."""
-        if not self._deferred:
+        if self._deferred:
+            self._channel.submit_behind(self._deferred, requests, self._enlisted)
+        else:
             self._channel.submit(requests, self._enlisted)
-            return
-        with self._deferred.take_all() as puts:
-            self._channel.submit([*puts, *requests], self._enlisted)
-            self._channel.keeping.discard(self)
 
     def _end(self, state: UnitState) -> None:
         self._state = state
         self._channel.forget_unit(self._enlisted)
+        self._forget_deferred()
+
+    def _forget_deferred(self) -> None:
+        """Send no deferred puts any more."""
         if self._deferred is not None:
             self._deferred.clear()
-            self._channel.keeping.discard(self)
+            self._channel.keeping.pop(self._enlisted.ident, None)
 
     def belongs_to(self, channel: ChannelBooks) -> bool:
         """Whether it is a unit of this connection."""
@@ -246,29 +246,34 @@ class UnitBooks:
         """Have it backed out, and say so: the program has lost it. Takes no lock, because the
         garbage collector calls it at any moment, in any thread."""
         channel, unit = self._channel, self._enlisted
+        unit.is_dropped = True  # before it is looked at: see submit_behind()
         is_begun = channel.holds(unit)
-        if channel.is_closed or not (is_begun or self._deferred):
+        has_deferred = bool(self._deferred)
+        self._forget_deferred()
+        if channel.is_closed or not (is_begun or has_deferred):
             return  # there is nothing that a commit would have done
         if is_begun:
             channel.let_go_of([unit])
-        warnings.warn(
+        warn_of_dropped(
             f"unit {unit.ident.hex()} on queue manager {channel.queue_manager} was dropped without "
             "commit or backout, and is backed out: end it, or use it in a with statement",
-            ResourceWarning,
-            stacklevel=3,  # where it was dropped
-            source=self,
+            self,
         )
 
 
 class AnyUnit(UnitBooks):
     """A unit of work on one connection: everything put and got in it takes effect together."""
 
-    _channel: Channel
+    def __init__(self, channel: Channel, *, ahead: bool = False) -> None:
+        """ahead: see UnitBooks."""
+        super().__init__(channel, ahead=ahead)
+        self._blocking = channel
+        """The connection, as threads wait for its answers."""
 
     @property
     def channel(self) -> Channel:
         """The connection it is on."""
-        return self._channel
+        return self._blocking
 
     def commit(self, wait: bool = True) -> None:
         """Make everything in it take effect, durably.
@@ -280,15 +285,15 @@ class AnyUnit(UnitBooks):
         with wait=False was refused: the unit is backed out then.
         """
         self.check_open()
-        self._channel.check_process()
-        commits = self._channel.commits
+        self._blocking.check_process()
+        commits = self._blocking.commits
         if commits:
             commits.check()
         if not self.has_operations:  # no verb: there is nothing to commit
             self._end(UnitState.COMMITTED)
         elif wait:
             request = self._send_commit(UnitState.IN_DOUBT)  # so it is, until there is an answer
-            self._channel.await_all([request])
+            self._blocking.await_all([request])
             self._settle(request, UnitState.ACTIVE)
         else:
             self.commit_among(commits)
@@ -300,7 +305,7 @@ class AnyUnit(UnitBooks):
 
     def settle(self, commit: Pending) -> None:
         """Wait for the outcome of a commit in flight, and note it; raise the error that it is."""
-        self._channel.await_all([commit])
+        self._blocking.await_all([commit])
         super().settle(commit)
 
     def backout(self) -> None:
@@ -313,8 +318,8 @@ class AnyUnit(UnitBooks):
         if request is None:
             return
         try:
-            self._channel.ask([request], self._enlisted)
-            self._channel.result(request, Done, self._enlisted)
+            self._blocking.ask([request], self._enlisted)
+            self._blocking.result(request, Done, self._enlisted)
         except BackedOut:
             return  # it was gone with a lost connection, which is the same
 
@@ -329,12 +334,13 @@ class AnyUnit(UnitBooks):
         """Ask requests in this unit; return the answer of one. See perform()."""
         try:
             self.submit(requests)
-            return _answer(self._channel, self._enlisted, requests, request, kind, after, waiting)
+            return _answer(self._blocking, self._enlisted, requests, request, kind, after, waiting)
         except BackedOut:
             self._end(UnitState.LOST)
             raise
 
-    __enter__ = UnitBooks._enter
+    def __enter__(self) -> Self:
+        return self._enter()
 
     def _leave(self, error: BaseException | None) -> None:
         """Leave the with statement: commit, or back out because of an exception."""
@@ -413,7 +419,11 @@ def _hint_outside(channel: ChannelBooks) -> None:
     )
 
 
-def unit_for(channel: ChannelBooks, unit: UnitT | NoUnit | None) -> UnitT | None:
+@overload
+def unit_for(channel: ChannelBooks, unit: None) -> Any: ...
+@overload
+def unit_for(channel: ChannelBooks, unit: UnitT | NoUnit | None) -> UnitT | None: ...
+def unit_for(channel: ChannelBooks, unit: object) -> object:
     """Return the open unit that an operation belongs to: the one named, else the one around it."""
     if unit is None:
         around = _of(channel)
@@ -422,7 +432,7 @@ def unit_for(channel: ChannelBooks, unit: UnitT | NoUnit | None) -> UnitT | None
                 _hint_outside(channel)
         elif around._state is not UnitState.ACTIVE:
             around.check_open()
-        return around  # type: ignore[return-value]  # a channel's units are of one kind
+        return around  # a channel's units are of one kind
     if unit is NO_UNIT:
         return None
     if not isinstance(unit, UnitBooks):

@@ -9,7 +9,8 @@ from typing import Any
 
 from adapter.channel.unit import UnitBooks
 from adapter.channel.verbs import put_apart
-from adapter.client.message import Message, context_asked, outgoing
+from adapter.client.conversion import context_asked, outgoing
+from adapter.client.message import Message
 from adapter.client.unit_steps import Exchange, UnitSteps
 from adapter.core.contract.results import PutDone
 

@@ -14,8 +14,9 @@ from adapter.channel.requests import Handle, Pending, StartOver
 from adapter.channel.unit import AnyUnit, NoUnit
 from adapter.channel.verbs import close_handles, open_handle
 from adapter.client.context import Context
+from adapter.client.conversion import shown
 from adapter.client.handles import QueueHandles
-from adapter.client.message import Message, got, readable
+from adapter.client.message import Message
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages
@@ -65,8 +66,7 @@ class Browsing(Struct, frozen=True):
         """Return a message as the program is shown it."""
         place = (delivered.lane, delivered.seq, delivered.n)
         this = partial(self.remover, place, delivered.message.message_id)
-        shown = BrowsedMessage(remover=this, **got(delivered))
-        return readable(shown, self.context.schemas)
+        return shown(partial(BrowsedMessage, remover=this), delivered, self.context.schemas)
 
 
 class BrowsePlace:

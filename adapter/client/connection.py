@@ -30,10 +30,11 @@ from adapter.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.client.admin import Administration
 from adapter.client.consumer import Consumer
 from adapter.client.context import Context
+from adapter.client.conversion import context_asked, incoming, outgoing
 from adapter.client.events import Event, read_events
 from adapter.client.handles import OpenFor
 from adapter.client.kafka_topic import ProducingConnection
-from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
+from adapter.client.message import Message, PutFields, PutResult
 from adapter.client.queue import Queue
 from adapter.client.reconnecting import OnReconnect, ReconnectCalls, as_on_reconnect
 from adapter.client.replies import ReplyQueue, address_reply

@@ -5,8 +5,7 @@ This module does not know what is put or got by a handle.
 
 from __future__ import annotations
 
-import weakref
-from typing import Literal, get_args
+from typing import ClassVar, Final, Literal, get_args
 
 from adapter.channel.channel import Channel
 from adapter.channel.flag import Flag
@@ -18,8 +17,13 @@ from adapter.core.contract import commands as c
 from adapter.errors import InvalidOption, NotOpen
 
 OpenFor = Literal["input", "input_exclusive", "output", "browse"]
-_MODES = {"input": c.INPUT, "input_exclusive": c.EXCLUSIVE, "output": c.OUTPUT, "browse": c.BROWSE}
-_SELECTIVE = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
+_MODES: Final = {
+    "input": c.INPUT,
+    "input_exclusive": c.EXCLUSIVE,
+    "output": c.OUTPUT,
+    "browse": c.BROWSE,
+}
+_SELECTIVE: Final = (c.INPUT, c.EXCLUSIVE, c.BROWSE)
 
 
 def modes_of(open_for: OpenFor, name: str) -> int:
@@ -34,7 +38,7 @@ def modes_of(open_for: OpenFor, name: str) -> int:
 class QueueHandles:
     """One handle for each way of opening a queue. Every method may be called from any thread."""
 
-    _closed = "queue {name} is closed: open it again with queue()"
+    _closed: ClassVar[str] = "queue {name} is closed: open it again with queue()"
 
     def __init__(self, channel: Channel, selection: str) -> None:
         """selection: of the handles that messages are got or browsed by."""
@@ -45,7 +49,9 @@ class QueueHandles:
         self._selection = selection
         self._open: dict[int, Handle] = {}
         self._output = c.OUTPUT
-        weakref.finalize(self, channel.let_go, self._open).atexit = False
+
+    def __del__(self) -> None:
+        self._channel.let_go(self._open)
 
     def check_open(self, name: str) -> None:
         """Refuse to go on with a queue object that has been closed, or is a parent process's."""
@@ -126,7 +132,7 @@ class QueueHandles:
 class TopicHandles(QueueHandles):
     """The handle of the queue whose messages are written to a topic, by the topic's name."""
 
-    _closed = TOPIC_CLOSED
+    _closed: ClassVar[str] = TOPIC_CLOSED
 
     def __init__(self, channel: Channel) -> None:
         super().__init__(channel, "")

@@ -1,34 +1,27 @@
-"""The public message, and what becomes of it on its way out and in.
-
-It knows core's message, which the wire carries, and no verb.
-"""
+"""The public message, as programs put it and get it. This module knows no verb."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from adapter.channel import arguments as a
 from adapter.channel.arguments import EPOCH
 from adapter.client.schemas import Schemas
-from adapter.core.contract import commands as c
-from adapter.core.contract import message as core
 from adapter.core.contract.details import Details
-from adapter.core.contract.message import NO_ID, Delivered, Property
-from adapter.core.mq_layouts import dead_letter
+from adapter.core.contract.message import NO_ID, Property
 from adapter.core.mq_layouts.dead_letter import DeadLetter
-from adapter.errors import InvalidOption, InvalidType
+from adapter.errors import InvalidOption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from adapter.registry.values import SchemaName
 
-__all__ = ["DeadLetter", "Message", "PutFields", "PutResult", "got", "incoming", "outgoing"]
+__all__ = ["DeadLetter", "Message", "PutFields", "PutResult"]
 
 
 if TYPE_CHECKING:
@@ -119,12 +112,12 @@ class Message(_Body, kw_only=True, dict=True):
     @property
     def put_time(self) -> datetime | None:
         """When it was put, in UTC; None if it was not yet."""
-        return _time(self.put_time_ms)
+        return time_of(self.put_time_ms)
 
     @property
     def expires_at(self) -> datetime | None:
         """When it expires, in UTC; None if it does not, or was not yet put."""
-        return _time(self.expires_at_ms)
+        return time_of(self.expires_at_ms)
 
     @property
     def first_in_unit(self) -> bool:
@@ -155,10 +148,8 @@ class Message(_Body, kw_only=True, dict=True):
         )
 
 
-AnyMessage = TypeVar("AnyMessage", bound=Message)
-
-
-def _time(milliseconds: int) -> datetime | None:
+def time_of(milliseconds: int) -> datetime | None:
+    """Return a time in UTC; None for 0, which is no time."""
     return EPOCH + timedelta(milliseconds=milliseconds) if milliseconds else None
 
 
@@ -206,145 +197,3 @@ class PutFields(TypedDict, total=False):
     details: Details | None
     user: str
     application: str
-
-
-# Public field -> (field of core's message, check and conversion).
-_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "message_id": ("message_id", lambda v: a.as_identifier("message_id", v)),
-    "correlation_id": ("correlation_id", lambda v: a.as_identifier("correlation_id", v)),
-    "group_id": ("group_id", lambda v: a.as_identifier("group_id", v)),
-    "group_seq": ("group_seq", lambda v: a.as_whole("group_seq", v, 1, 999_999_999)),
-    "last_in_group": ("last_in_group", lambda v: a.as_flag("last_in_group", v)),
-    "priority": ("priority", a.as_priority),
-    "persistent": ("persistence", a.as_persistence),
-    "expiry_s": ("expiry_ms", a.as_expiry_ms),
-    "deliver_after": ("delay_ms", a.as_delay_ms),
-    "deliver_at": ("deliver_at_ms", a.as_time_ms),
-    "reply_to": ("reply_to", lambda v: a.as_text("reply_to", v)),
-    "reply_to_queue_manager": (
-        "reply_to_queue_manager",
-        lambda v: a.as_text("reply_to_queue_manager", v),
-    ),
-    "format": ("format", lambda v: a.as_text("format", v)),
-    "message_type": ("message_type", lambda v: a.as_whole("message_type", v)),
-    "report": ("report", lambda v: a.as_whole("report", v)),
-    "feedback": ("feedback", lambda v: a.as_whole("feedback", v)),
-    "encoding": ("encoding", lambda v: a.as_whole("encoding", v)),
-    "ccsid": ("ccsid", lambda v: a.as_whole("ccsid", v)),
-    "properties": ("properties", a.as_properties),
-    "details": ("details", a.as_details),
-}
-# What a put only says of itself: a message that is put again is put by this program.
-_ORIGIN: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "user": ("user", lambda v: a.as_text("user", v, a.ORIGIN_LENGTH_MAX)),
-    "application": ("application", lambda v: a.as_text("application", v, a.ORIGIN_LENGTH_MAX)),
-}
-
-
-_OF_CONTEXT = frozenset({"user", "application", "details"})
-
-
-def context_asked(fields: Mapping[str, Any]) -> int:
-    """Return which context a put says itself, in core's options; else it is the connection's."""
-    if _OF_CONTEXT.isdisjoint(fields):
-        return 0
-    asked = c.SET_IDENTITY if "user" in fields else 0
-    if "application" in fields:
-        asked |= c.SET_ORIGIN
-    details = fields.get("details")
-    if isinstance(details, Details):
-        if details.accounting_token or details.identity_data:
-            asked |= c.SET_IDENTITY
-        if details.appl_type or details.origin_data or details.put_date_time:
-            asked |= c.SET_ORIGIN
-    return asked
-
-
-def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> core.MessageData:
-    """Make what is sent of what the caller gave; a clear error for what cannot be sent.
-
-    application: the program's name, said if the put says where the message comes from.
-    """
-    message = core.MessageData(body=a.as_body(body.body if isinstance(body, Message) else body))
-    if context_asked(fields) & c.SET_ORIGIN:
-        message.application = application
-    if isinstance(body, Message):
-        for name, (field, check) in _FIELDS.items():
-            setattr(message, field, check(getattr(body, name)))
-    header = body.dead_letter if isinstance(body, Message) else None
-    for name, value in fields.items():
-        if name == "dead_letter":
-            header = a.as_dead_letter(value)
-            continue
-        entry = _FIELDS.get(name) or _ORIGIN.get(name)
-        if entry is None:
-            taken = ", ".join([*_FIELDS, *_ORIGIN, "dead_letter"])
-            raise InvalidType(f"put() takes no argument {name!r}; it takes {taken}")
-        field, check = entry
-        setattr(message, field, check(value))
-    if fields.get("deliver_after") is not None and fields.get("deliver_at") is not None:
-        raise InvalidOption("give deliver_after or deliver_at, and not both")
-    return message if header is None else _with_header(message, header)
-
-
-def _with_header(message: core.MessageData, header: DeadLetter) -> core.MessageData:
-    """Put a dead-letter header before the body, and let it say what the body is."""
-    header = structs.replace(
-        header, encoding=message.encoding, ccsid=message.ccsid, format=message.format
-    )
-    message.body = dead_letter.to_dlh(header) + message.body
-    message.format = dead_letter.FORMAT
-    message.encoding, message.ccsid = dead_letter.ENCODING, dead_letter.CCSID
-    return message
-
-
-def incoming(delivered: Delivered, schemas: Schemas | None = None) -> Message:
-    """Make a public message of what a reply carries. schemas: for its decode()."""
-    return readable(Message(**got(delivered)), schemas)
-
-
-def readable(message: AnyMessage, schemas: Schemas | None) -> AnyMessage:
-    """Let a message know what decodes it; that is not a field, and not compared, copied or put."""
-    if schemas is not None:
-        message.__dict__["schemas"] = schemas
-    return message
-
-
-def got(delivered: Delivered) -> dict[str, Any]:
-    """Return the fields of a public message of what a reply carries."""
-    m = delivered.message
-    header, body = dead_letter.split(m.format, m.body)
-    of = m if header is None else header
-    return {
-        "body": body,
-        "message_id": m.message_id,
-        "correlation_id": m.correlation_id,
-        "group_id": m.group_id,
-        "group_seq": m.group_seq,
-        "last_in_group": m.last_in_group,
-        "priority": m.priority,
-        "persistent": m.persistence == 1,
-        "expiry_s": m.expiry_ms / 1000 if m.expiry_ms > 0 else None,
-        "deliver_at": _time(m.deliver_at_ms),
-        "reply_to": m.reply_to,
-        "reply_to_queue_manager": m.reply_to_queue_manager,
-        "format": of.format,
-        "message_type": m.message_type,
-        "report": m.report,
-        "feedback": m.feedback,
-        "encoding": of.encoding,
-        "ccsid": of.ccsid,
-        "properties": m.properties or {},
-        "details": m.details,
-        "dead_letter": header,
-        "user": m.user,
-        "application": m.application,
-        "backout_count": delivered.backout_count,
-        "put_time_ms": m.put_time_ms,
-        "expires_at_ms": m.expires_at_ms,
-        "unit_id": delivered.unit,
-        "unit_index": delivered.unit_index,
-        "unit_size": delivered.unit_size,
-        "place": (delivered.lane, delivered.seq, delivered.n),
-        "destination": m.destination,
-    }

@@ -33,9 +33,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Generic, TypeVar
-
-from msgspec import Struct
+from typing import Final, Generic, TypeVar
 
 from adapter.channel import requests as rq
 from adapter.channel.books import ChannelBooks
@@ -48,26 +46,29 @@ from adapter.core.contract.message import Delivered
 from adapter.core.contract.results import Messages
 from adapter.errors import BackedOut, ConnectionBroken, Error
 
-AHEAD_BYTES_MAX = 1024 * 1024
+AHEAD_BYTES_MAX: Final = 1024 * 1024
 """Bodies of units ahead, estimated by the largest unit of late: no program waits for more."""
-PATIENCE_MAX = 64
+PATIENCE_MAX: Final = 64
 """Steps between two attempts to get more than one unit ahead of a short queue: 2 % of its gets."""
-DECAY = 7 / 8
+DECAY: Final = 7 / 8
 """By this the estimate of a unit's bytes shrinks with each smaller unit."""
 
 BooksT = TypeVar("BooksT", bound=UnitBooks)
 UnitT = TypeVar("UnitT", bound=AnyUnit)
 
 
-class UnitAhead(Struct, Generic[BooksT], eq=False):
+class UnitAhead(Generic[BooksT]):
     """A unit whose get has been sent. is_probe: the get does not wait. is_ahead: the unit is to be
     touched before its messages are shown.
     """
 
-    unit: BooksT
-    get: Pending
-    is_probe: bool
-    is_ahead: bool
+    __slots__ = ("get", "is_ahead", "is_probe", "unit")
+
+    def __init__(self, unit: BooksT, get: Pending, is_probe: bool, is_ahead: bool) -> None:
+        self.unit = unit
+        self.get = get
+        self.is_probe = is_probe
+        self.is_ahead = is_ahead
 
 
 class PrefetchBooks(Generic[BooksT]):
@@ -262,7 +263,18 @@ class PrefetchBooks(Generic[BooksT]):
 class Prefetch(PrefetchBooks[UnitT]):
     """The units ahead of one loop of a thread."""
 
-    _channel: Channel
+    def __init__(
+        self,
+        channel: Channel,
+        make: Callable[[], UnitT],
+        handle: Callable[[], Handle],
+        size: int,
+        most: int,
+    ) -> None:
+        """See PrefetchBooks."""
+        super().__init__(channel, make, handle, size, most)
+        self._blocking = channel
+        """The connection, as threads wait for its answers."""
 
     def take(
         self, wait_ms: int, until_s: float, is_over: Callable[[], bool]
@@ -278,7 +290,7 @@ class Prefetch(PrefetchBooks[UnitT]):
             head = oldest or self._ask(left_ms(wait_ms, until_s))
             if head is None:
                 continue
-            self._channel.await_all([head.get])
+            self._blocking.await_all([head.get])
             found = self._judge(head, oldest is None, is_over, wait_ms)
             if found is not None:
                 return (head.unit, found) if found else None
@@ -288,12 +300,12 @@ class Prefetch(PrefetchBooks[UnitT]):
         """Back out every unit ahead and wait for it, so that the next get finds every message in
         its place."""
         units = [unit.on_wire for unit in self._take_all()]
-        backouts = [Pending(c.Backout(unit.ident)) for unit in units if self._channel.holds(unit)]
+        backouts = [Pending(c.Backout(unit.ident)) for unit in units if self._blocking.holds(unit)]
         for unit in units:
-            self._channel.forget_unit(unit)
+            self._blocking.forget_unit(unit)
         with suppress(ConnectionBroken):  # they are gone with the connection
             if backouts:
-                self._channel.ask(backouts)
+                self._blocking.ask(backouts)
 
 
 def left_ms(wait_ms: int, until_s: float) -> int:

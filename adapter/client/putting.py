@@ -36,7 +36,7 @@ def put_by(
     owner: object,
     message: MessageData,
     inside: AnyUnit | None,
-    wait: bool,
+    wait: object,
     channel: Channel,
     options: int = 0,
 ) -> PutResult:

@@ -23,8 +23,9 @@ from adapter.client.administered import AdministeredQueue
 from adapter.client.attributes import QueueSettings
 from adapter.client.browse import BrowsedMessage, Browsing, choose
 from adapter.client.context import Context
+from adapter.client.conversion import context_asked, incoming, outgoing
 from adapter.client.handles import OpenFor, QueueHandles, modes_of
-from adapter.client.message import Message, PutFields, PutResult, context_asked, incoming, outgoing
+from adapter.client.message import Message, PutFields, PutResult
 from adapter.client.put_many import put_in_units, put_inside
 from adapter.client.putting import check_wait, put_by, put_in_order, subject_of
 from adapter.client.replies import ReplyQueue, outgoing_request

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from adapter.channel.calls_in_turn import CallsInTurn
-from adapter.channel.state import NewLink
+from adapter.channel.link.port import NewLink
 from adapter.errors import ConnectionClosed, InvalidType
 
 log = logging.getLogger("adapter.client")

@@ -16,7 +16,8 @@ from adapter.channel.requests import Handle
 from adapter.channel.unit import perform, unit_for
 from adapter.channel.verbs import get_apart, get_request, open_handle, put_request
 from adapter.client.context import Context
-from adapter.client.message import Message, PutFields, incoming, outgoing
+from adapter.client.conversion import incoming, outgoing
+from adapter.client.message import Message, PutFields
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.results import Messages, PutDone

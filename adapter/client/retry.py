@@ -32,7 +32,8 @@ from adapter.channel.requests import Handle
 from adapter.channel.unit import UnitBooks
 from adapter.channel.verbs import dead_letter_answer, dead_letter_question, get_request
 from adapter.client.aside import put_aside
-from adapter.client.message import Message, incoming
+from adapter.client.conversion import incoming
+from adapter.client.message import Message
 from adapter.client.unit_steps import (
     Exchange,
     UnitEnd,

@@ -5,9 +5,9 @@ This module does not know what a record becomes.
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Unpack
 
-from adapter.channel import unit as channel_unit
 from adapter.channel.unit import AnyUnit
 from adapter.client.context import Context
 from adapter.client.kafka_topic import produce
@@ -35,7 +35,7 @@ class ProducingUnit(AnyUnit):
         return produce(self._context, topic, value, key, self, wait, fields)
 
 
-class Unit(ProducingUnit, channel_unit.Unit):
+class Unit(ProducingUnit):
     """A unit as qm.unit() returns it.
 
     As a context manager, entering begins it, leaving normally commits, any exception backs out;
@@ -45,3 +45,11 @@ class Unit(ProducingUnit, channel_unit.Unit):
     def __init__(self, context: Context) -> None:
         self._context = context
         super().__init__(context.channel)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._leave(error)

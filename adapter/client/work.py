@@ -22,7 +22,8 @@ from adapter.channel.requests import Handle, Pending
 from adapter.channel.unit import GONE, AnyUnit, UnitBooks, UnitState
 from adapter.channel.verbs import get_request
 from adapter.client.context import Context
-from adapter.client.message import Message, incoming
+from adapter.client.conversion import incoming
+from adapter.client.message import Message
 from adapter.client.poison import move_poison
 from adapter.client.prefetch import Prefetch, left_ms
 from adapter.client.retry import Retries

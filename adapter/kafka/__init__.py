@@ -17,7 +17,8 @@ from __future__ import annotations
 import confluent_kafka
 
 from adapter.channel.arguments import as_name
-from adapter.client.message import Message, incoming, outgoing
+from adapter.client.conversion import incoming, outgoing
+from adapter.client.message import Message
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.message import MessageData as Content
 from adapter.errors import InvalidOption, InvalidType, InvalidValue

@@ -11,7 +11,7 @@ from functools import partial
 from adapter import mq_constants as mq
 from adapter.channel.calls_in_turn import CallsInTurn
 from adapter.channel.channel import Channel
-from adapter.channel.state import NewLink
+from adapter.channel.link.port import NewLink
 
 
 class ConnectionEvents:

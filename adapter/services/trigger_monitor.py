@@ -18,7 +18,7 @@ from datetime import timedelta
 
 from adapter import errors
 from adapter.channel.arguments import as_whole
-from adapter.channel.unit import NO_UNIT, Unit
+from adapter.channel.unit import NO_UNIT, AnyUnit
 from adapter.client.connection import Connection
 from adapter.client.message import Message
 from adapter.services.dead_letter_header import dead_letter_queue, with_header
@@ -234,7 +234,7 @@ class TriggerMonitor:
                     return
             self._stopping.wait(self._pause_s)
 
-    def _bury(self, message: Message, feedback: int, problem: str, unit: Unit | None) -> None:
+    def _bury(self, message: Message, feedback: int, problem: str, unit: AnyUnit | None) -> None:
         """Put a trigger message on the dead-letter queue. Raises ConnectionBroken and BackedOut;
         if the queue does not take it, the log has to do.
         """

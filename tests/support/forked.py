@@ -19,7 +19,7 @@ import ibmmq
 
 import adapter
 from adapter import msmq, servicebroker
-from adapter.channel.unit import Unit
+from adapter.client.unit import Unit
 
 CHILDREN = 4
 _kept: dict[str, Any] = {}  # what a pool's functions find in their process

@@ -51,6 +51,17 @@ class LinkTimings(Struct, frozen=True, kw_only=True):
 TIMINGS = LinkTimings()
 
 
+class NewLink(Struct, frozen=True):
+    """A link in place of a lost one. address: of the queue manager. away_s: seconds since the
+    connection was lost. count: how many such links the connection has had. reason: why it was lost.
+    """
+
+    address: str
+    away_s: float
+    count: int
+    reason: str
+
+
 class Link(Protocol):
     """One connection to a queue manager. One thread receives, one at a time sends."""
 

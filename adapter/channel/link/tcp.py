@@ -15,7 +15,7 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from adapter import addresses
 from adapter.channel.addresses import Address
@@ -23,8 +23,8 @@ from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, LinkTim
 from adapter.wire.codec import FrameBuffer, Payload
 from adapter.wire.frames import ProtocolError
 
-RECEIVE_BYTES = 65_536
-KEEPALIVE_S = 10
+RECEIVE_BYTES: Final = 65_536
+KEEPALIVE_S: Final = 10
 """A peer that vanished is noticed after 10 + 3 * 5 s of silence, even if nothing is sent."""
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import pytest
 
@@ -325,26 +326,28 @@ def followed_or_leading(qm: adapter.Connection) -> None:
 class InterruptedLink:
     """A link as it is, but for one receive, which a thread does not survive."""
 
-    def __init__(self, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, qm: adapter.Connection) -> None:
         self.interrupt = threading.Event()
-        link = qm._channel._state.link
-        assert link is not None
-        self._receive = link.receive
-        monkeypatch.setattr(link, "receive", self.receive)
+        self._link = qm._channel._state.link
+        qm._channel._state.link = cast("Any", self)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._link, name)
 
     def receive(self) -> list[Payload] | None:
         if self.interrupt.is_set():
             self.interrupt.clear()
             raise KeyboardInterrupt
-        return self._receive()
+        assert self._link is not None
+        return self._link.receive()
 
 
 def test_an_interrupted_wait_takes_no_message_for_nobody(
-    qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    qm: adapter.Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
     queue = qm.queue("Q")
     assert queue.get() is None
-    InterruptedLink(qm, monkeypatch).interrupt.set()
+    InterruptedLink(qm).interrupt.set()
     with pytest.raises(KeyboardInterrupt):
         queue.get(timeout=None)
     queue.put(b"x")
@@ -357,11 +360,11 @@ def test_an_interrupted_wait_takes_no_message_for_nobody(
 
 
 def test_an_interrupted_leader_leaves_the_lead_to_others(
-    server: Loopback, deaf: adapter.Connection, threads: Threads, monkeypatch: pytest.MonkeyPatch
+    server: Loopback, deaf: adapter.Connection, threads: Threads
 ) -> None:
     queue = deaf.queue("Q", open_for="input")
     arrivals = Arrivals(server, c.Get)
-    link = InterruptedLink(deaf, monkeypatch)
+    link = InterruptedLink(deaf)
     threads.start(lambda: queue.get(timeout=None))
     arrivals.wait_for(1)
     threads.start(lambda: queue.get(timeout=None))

@@ -53,8 +53,8 @@ def test_messages_that_follow_each_other_by_a_handle_are_one_put() -> None:
         message = MessageData(b"%d" % number)
         kept.keep(c.Put(handle, [message], b"u" * 24, c.DEFERRED, level), None)
         message.body = b"changed since"
-    with kept.take_all() as requests:
-        encoded = [msgspec.msgpack.encode(one.command) for one in requests]
+    requests = deferred.join_puts(kept.take_all())
+    encoded = [msgspec.msgpack.encode(one.command) for one in requests]
     puts = [msgspec.msgpack.decode(one, type=c.Put) for one in encoded]
     assert [len(put.messages) for put in puts] == [2, 1, 1, 2]
     found = [(put.handle, put.level, one.body) for put in puts for one in put.messages]
@@ -71,6 +71,19 @@ def test_a_unit_that_was_backed_out_unsent_is_not_begun_by_a_close(
     unit.backout()
     queue.close()
     assert qm.statistics()["units"] == 0
+
+
+def test_a_unit_that_is_dropped_while_its_puts_are_sent_is_backed_out(
+    server: Loopback, qm: adapter.Connection, queue: adapter.Queue
+) -> None:
+    unit = qm.unit()
+    unit.begin()
+    queue.put(b"x", unit=unit, wait=False)
+    unit.on_wire.is_dropped = True  # by the garbage collector, which has found it not yet begun
+    queue.close()  # which sends it
+    assert qm.queue("Q").depth() == 0
+    assert server.count(c.Backout) == 1
+    unit.backout()
 
 
 def test_the_result_has_the_id_that_the_message_gets(
@@ -155,13 +168,10 @@ def test_what_is_kept_is_bounded(
 
 
 def test_what_cannot_be_sent_is_refused_by_the_put_and_spares_the_others(
-    server: Loopback,
-    qm: adapter.Connection,
-    queue: adapter.Queue,
-    monkeypatch: pytest.MonkeyPatch,
+    server: Loopback, qm: adapter.Connection, queue: adapter.Queue
 ) -> None:
-    monkeypatch.setattr(deferred, "FRAME_BYTES_MAX", 3 * deferred.KEPT_BYTES_MAX)
-    with qm.unit():
+    with qm.unit() as unit:
+        unit._deferred = deferred.DeferredPuts(longest=deferred.KEPT_BYTES_MAX)
         queue.put(b"1", wait=False)
         with pytest.raises(e.MessageTooLong, match="send less at once"):
             queue.put(bytes(2 * deferred.KEPT_BYTES_MAX), wait=False)

@@ -182,7 +182,8 @@ def test_topics_that_cannot_be_written(
     unit = qm.unit()
     unit.begin()
     qm.put("Q", b"stays", unit=unit)
-    with pytest.raises(error):
+    # A wrong type is refused before produce() runs where it is compiled.
+    with pytest.raises(TypeError if error is e.InvalidType else error):
         unit.produce(topic, b"1")
     unit.commit()  # the unit is as it was
     assert qm.queue("Q").depth() == 1

@@ -4,7 +4,7 @@ import pytest
 
 import adapter
 from adapter.cli.messages import as_json
-from adapter.client.message import outgoing
+from adapter.client.conversion import outgoing
 from adapter.core.mq_layouts.dead_letter import from_dlh
 from adapter.errors import InvalidOption, InvalidType
 

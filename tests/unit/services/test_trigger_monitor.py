@@ -11,7 +11,7 @@ import pytest
 
 import adapter
 import adapter.testing
-from adapter.channel.unit import Unit
+from adapter.client.unit import Unit
 from adapter.errors import ConnectionClosed, InDoubt, InvalidOption, QueueNotFound
 from adapter.mqi import TriggerMessage
 from adapter.services.trigger_monitor import TriggerMonitor

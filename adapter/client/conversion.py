@@ -1,0 +1,171 @@
+"""What becomes of a message on its way out and in: of the public one, and of the wire's.
+
+This module knows no verb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from msgspec import structs
+
+from adapter.channel import arguments as a
+from adapter.client.message import Message, time_of
+from adapter.client.schemas import Schemas
+from adapter.core.contract import commands as c
+from adapter.core.contract import message as core
+from adapter.core.contract.details import Details
+from adapter.core.contract.message import Delivered
+from adapter.core.mq_layouts import dead_letter
+from adapter.core.mq_layouts.dead_letter import DeadLetter
+from adapter.errors import InvalidOption, InvalidType
+
+AnyMessage = TypeVar("AnyMessage", bound=Message)
+
+# Public field -> (field of core's message, check and conversion).
+_FIELDS: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "message_id": ("message_id", lambda v: a.as_identifier("message_id", v)),
+    "correlation_id": ("correlation_id", lambda v: a.as_identifier("correlation_id", v)),
+    "group_id": ("group_id", lambda v: a.as_identifier("group_id", v)),
+    "group_seq": ("group_seq", lambda v: a.as_whole("group_seq", v, 1, 999_999_999)),
+    "last_in_group": ("last_in_group", lambda v: a.as_flag("last_in_group", v)),
+    "priority": ("priority", a.as_priority),
+    "persistent": ("persistence", a.as_persistence),
+    "expiry_s": ("expiry_ms", a.as_expiry_ms),
+    "deliver_after": ("delay_ms", a.as_delay_ms),
+    "deliver_at": ("deliver_at_ms", a.as_time_ms),
+    "reply_to": ("reply_to", lambda v: a.as_text("reply_to", v)),
+    "reply_to_queue_manager": (
+        "reply_to_queue_manager",
+        lambda v: a.as_text("reply_to_queue_manager", v),
+    ),
+    "format": ("format", lambda v: a.as_text("format", v)),
+    "message_type": ("message_type", lambda v: a.as_whole("message_type", v)),
+    "report": ("report", lambda v: a.as_whole("report", v)),
+    "feedback": ("feedback", lambda v: a.as_whole("feedback", v)),
+    "encoding": ("encoding", lambda v: a.as_whole("encoding", v)),
+    "ccsid": ("ccsid", lambda v: a.as_whole("ccsid", v)),
+    "properties": ("properties", a.as_properties),
+    "details": ("details", a.as_details),
+}
+# What a put only says of itself: a message that is put again is put by this program.
+_ORIGIN: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "user": ("user", lambda v: a.as_text("user", v, a.ORIGIN_LENGTH_MAX)),
+    "application": ("application", lambda v: a.as_text("application", v, a.ORIGIN_LENGTH_MAX)),
+}
+
+
+_OF_CONTEXT: Final = frozenset({"user", "application", "details"})
+
+
+def context_asked(fields: Mapping[str, Any]) -> int:
+    """Return which context a put says itself, in core's options; else it is the connection's."""
+    if _OF_CONTEXT.isdisjoint(fields):
+        return 0
+    asked = c.SET_IDENTITY if "user" in fields else 0
+    if "application" in fields:
+        asked |= c.SET_ORIGIN
+    details = fields.get("details")
+    if isinstance(details, Details):
+        if details.accounting_token or details.identity_data:
+            asked |= c.SET_IDENTITY
+        if details.appl_type or details.origin_data or details.put_date_time:
+            asked |= c.SET_ORIGIN
+    return asked
+
+
+def outgoing(body: object, fields: Mapping[str, Any], application: str = "") -> core.MessageData:
+    """Make what is sent of what the caller gave; a clear error for what cannot be sent.
+
+    application: the program's name, said if the put says where the message comes from.
+    """
+    message = core.MessageData(body=a.as_body(body.body if isinstance(body, Message) else body))
+    if context_asked(fields) & c.SET_ORIGIN:
+        message.application = application
+    if isinstance(body, Message):
+        for name, (field, check) in _FIELDS.items():
+            setattr(message, field, check(getattr(body, name)))
+    header = body.dead_letter if isinstance(body, Message) else None
+    for name, value in fields.items():
+        if name == "dead_letter":
+            header = a.as_dead_letter(value)
+            continue
+        entry = _FIELDS.get(name) or _ORIGIN.get(name)
+        if entry is None:
+            taken = ", ".join([*_FIELDS, *_ORIGIN, "dead_letter"])
+            raise InvalidType(f"put() takes no argument {name!r}; it takes {taken}")
+        field, check = entry
+        setattr(message, field, check(value))
+    if fields.get("deliver_after") is not None and fields.get("deliver_at") is not None:
+        raise InvalidOption("give deliver_after or deliver_at, and not both")
+    return message if header is None else _with_header(message, header)
+
+
+def _with_header(message: core.MessageData, header: DeadLetter) -> core.MessageData:
+    """Put a dead-letter header before the body, and let it say what the body is."""
+    header = structs.replace(
+        header, encoding=message.encoding, ccsid=message.ccsid, format=message.format
+    )
+    message.body = dead_letter.to_dlh(header) + message.body
+    message.format = dead_letter.FORMAT
+    message.encoding, message.ccsid = dead_letter.ENCODING, dead_letter.CCSID
+    return message
+
+
+def incoming(delivered: Delivered, schemas: Schemas | None = None) -> Message:
+    """Make a public message of what a reply carries. schemas: for its decode()."""
+    return shown(Message, delivered, schemas)
+
+
+def shown(
+    make: Callable[..., AnyMessage], delivered: Delivered, schemas: Schemas | None
+) -> AnyMessage:
+    """Make a public message of what a reply carries. make: the class, or what calls it.
+
+    schemas: what its decode() uses; that is not a field, and not compared, copied or put.
+    """
+    values = structs.astuple(delivered.message)  # one call, where each attribute costs a look-up
+    body, message_id, correlation_id, group_id, group_seq, last_in_group = values[:6]
+    priority, persistence, expiry_ms, format_, message_type, report, feedback = values[6:13]
+    encoding, ccsid, reply_to, reply_to_queue_manager, user, application = values[13:19]
+    properties, put_time_ms, expires_at_ms, details, _, deliver_at_ms, destination = values[19:26]
+    header, body = dead_letter.split(format_, body)
+    if header is not None:
+        format_, encoding, ccsid = header.format, header.encoding, header.ccsid
+    message = make(
+        body=body,
+        message_id=message_id,
+        correlation_id=correlation_id,
+        group_id=group_id,
+        group_seq=group_seq,
+        last_in_group=last_in_group,
+        priority=priority,
+        persistent=persistence == 1,
+        expiry_s=expiry_ms / 1000 if expiry_ms > 0 else None,
+        deliver_at=time_of(deliver_at_ms),
+        reply_to=reply_to,
+        reply_to_queue_manager=reply_to_queue_manager,
+        format=format_,
+        message_type=message_type,
+        report=report,
+        feedback=feedback,
+        encoding=encoding,
+        ccsid=ccsid,
+        properties=properties or {},
+        details=details,
+        dead_letter=header,
+        user=user,
+        application=application,
+        backout_count=delivered.backout_count,
+        put_time_ms=put_time_ms,
+        expires_at_ms=expires_at_ms,
+        unit_id=delivered.unit,
+        unit_index=delivered.unit_index,
+        unit_size=delivered.unit_size,
+        place=(delivered.lane, delivered.seq, delivered.n),
+        destination=destination,
+    )
+    if schemas is not None:
+        message.__dict__["schemas"] = schemas
+    return message

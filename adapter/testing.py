@@ -431,11 +431,11 @@ def queue_manager(
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.contract.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
-    the configuration, credentials_file, unix_path (its listen_unix), bounds (a
-    server.bounds.ConnectionBounds), housekeeping (an owner.storage.HousekeepingBounds), registry
-    (of the schemas of feeds in memory, as schema_registry() makes it), and
-    attributes of the queue manager (trigger_interval_ms, ...). Raises adapter.errors.StartError if
-    the ledger cannot be had.
+    the configuration, credentials_file, authorities (True: they are checked), unix_path (its
+    listen_unix), bounds (a server.bounds.ConnectionBounds), housekeeping (an
+    owner.storage.HousekeepingBounds), registry (of the schemas of feeds in memory, as
+    schema_registry() makes it), and attributes of the queue manager (trigger_interval_ms, ...).
+    Raises adapter.errors.StartError if the ledger cannot be had.
     """
     with _running(name, clock, bootstrap_servers, settings, None, MemoryTopics()) as manager:
         yield manager
@@ -513,6 +513,7 @@ def _running(
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
     attributes = {name: settings.pop(name) for name in OF_QUEUE_MANAGER & settings.keys()}
     users = settings.pop("credentials_file", "")
+    authorities = settings.pop("authorities", False)
     unix_path = settings.pop("unix_path", "")
     tls = settings.pop("tls", TlsSettings())
     bounds = settings.pop("bounds", BOUNDS)
@@ -532,6 +533,7 @@ def _running(
             limits=Limits(**settings),
             attributes=attributes,
             credentials_file=str(users),
+            authorities=authorities,
             unix_path=str(unix_path),
             tls=tls,
             bounds=bounds,

@@ -64,6 +64,9 @@ COMMANDS = {
         "adapter.cli.registry:registry", "Avro schemas: serve, list, show, check, register, diff."
     ),
     "user": LazyCommand("adapter.cli.users:user", "Users and their passwords: add, remove, list."),
+    "auth": LazyCommand(
+        "adapter.cli.auth:auth", "Authorities: grant, revoke, list, explain who may do what."
+    ),
     "install-pymqi": LazyCommand(
         "adapter.cli.install_pymqi:install_pymqi", "Install pymqi without IBM's client."
     ),

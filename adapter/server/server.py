@@ -78,6 +78,7 @@ class Server:
         self._commands = CommandService()
         users = Path(settings.credentials_file) if settings.credentials_file else None
         credentials = Credentials(users) if users is not None else None
+        self._checks_authorities = settings.authorities
         self._has_users = credentials is not None
         audit = AuditTrail()
         self.connections = self.connections_type(
@@ -85,7 +86,10 @@ class Server:
         )
         tls = ServerTls(settings.tls) if settings.tls.host else None
         self.admission = Admission(
-            credentials, settings.bounds.passwords, tls.user_of if tls is not None else None
+            credentials,
+            settings.bounds.passwords,
+            tls.user_of if tls is not None else None,
+            admits_operators=settings.authorities,
         )
         self.accept = MqkHandler(
             self.connections, self.admission, audit, clock, self, self._kafka
@@ -95,6 +99,7 @@ class Server:
             limits=settings.limits,
             heartbeat_s=settings.heartbeat_ms / 1000,
             attributes=settings.attributes,
+            checks_authorities=settings.authorities,
         )
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(
@@ -251,6 +256,7 @@ class Server:
             address=self.address,
             process={"id": os.getpid(), "machine": processes.machine().hex()},
             kafka=self._kafka,
+            authorities_checked=self._checks_authorities,
             mover_restarts=self.mover_watch.restarts,
             movers=self.mover_watch.figures(),
             movers_hold=self.movers_hold,

@@ -87,6 +87,11 @@ class Owner:
         self.replay_s = 0.0
 
     @property
+    def checks_authorities(self) -> bool:
+        """Whether clients may do only what authority records grant."""
+        return self._settings.checks_authorities
+
+    @property
     def running(self) -> bool:
         """Whether requests are served, be it only those of units in flight."""
         return self.lifecycle.serves

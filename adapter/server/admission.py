@@ -10,8 +10,8 @@ this names, unless it gives a password.
 
 Without a password, a client at the Unix-domain socket is the account that the operating system
 names, whatever user it says it is; root and the account of the queue manager may name any user.
-Where authorities are checked these two are let in without a password in any case: else nobody could
-grant the first authority.
+Where authorities are checked these two are let in without a password in any case: else no client
+could grant the first authority.
 """
 
 from __future__ import annotations

@@ -46,6 +46,17 @@ answers."""
 log = structlog.get_logger("mqk.server")
 
 
+def _admission(
+    settings: ServerSettings, credentials: Credentials | None, tls: ServerTls | None
+) -> Admission:
+    return Admission(
+        credentials,
+        settings.bounds.passwords,
+        tls.user_of if tls is not None else None,
+        admits_operators=settings.authorities,
+    )
+
+
 class Server:
     """One queue manager that clients can connect to."""
 
@@ -78,19 +89,13 @@ class Server:
         self._commands = CommandService()
         users = Path(settings.credentials_file) if settings.credentials_file else None
         credentials = Credentials(users) if users is not None else None
-        self._checks_authorities = settings.authorities
         self._has_users = credentials is not None
         audit = AuditTrail()
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
         tls = ServerTls(settings.tls) if settings.tls.host else None
-        self.admission = Admission(
-            credentials,
-            settings.bounds.passwords,
-            tls.user_of if tls is not None else None,
-            admits_operators=settings.authorities,
-        )
+        self.admission = _admission(settings, credentials, tls)
         self.accept = MqkHandler(
             self.connections, self.admission, audit, clock, self, self._kafka
         ).accept
@@ -256,7 +261,7 @@ class Server:
             address=self.address,
             process={"id": os.getpid(), "machine": processes.machine().hex()},
             kafka=self._kafka,
-            authorities_checked=self._checks_authorities,
+            authorities_checked=self.owner.checks_authorities,
             mover_restarts=self.mover_watch.restarts,
             movers=self.mover_watch.figures(),
             movers_hold=self.movers_hold,

@@ -182,7 +182,9 @@ TRAITS: Final[dict[type, Trait]] = {
     ),
     c.AskLowest: _question(BY_HANDLE),
     c.AskExports: _question(rights.each(a.QUEUE, "", a.DISPLAY | a.INQUIRE | a.PUT)),
-    c.SeekFeed: _administrative("seek feed", Right(Need.OBJECT, a.CONTROL, "feed", "feed")),
+    c.SeekFeed: _administrative(
+        "seek feed", Right(Need.OBJECT, a.CONTROL, "feed", "feed"), "{feed}"
+    ),
     ac.SetAuthority: _administrative(
         "set authority of {object_type}", rights.on_queue_manager(a.CHANGE), "{profile}"
     ),

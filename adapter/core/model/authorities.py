@@ -93,7 +93,7 @@ class Authorities:
         self._kept: dict[tuple[str, tuple[str, ...], str, str], int] = {}
 
     def set(self, record: AuthorityRecord) -> None:
-        """Take a record, in the place of one that there was."""
+        """Take a record, in the place of the one of the same profile and entity."""
         entity = record.entity, record.is_group
         profiles = self._of.setdefault(entity, {}).setdefault(record.object_type, _Profiles())
         if self.get(record.profile, record.object_type, *entity) is None:
@@ -104,7 +104,7 @@ class Authorities:
         self._kept.clear()
 
     def get(self, profile: str, object_type: str, entity: str, is_group: bool) -> int | None:
-        """Return the bits of a record; None if there is none."""
+        """Return the bits of a record; None if it does not exist."""
         profiles = self._of.get((entity, is_group), {}).get(object_type)
         if profiles is None:
             return None
@@ -113,7 +113,7 @@ class Authorities:
         return next((one.bits for one in profiles.generic if one.profile == profile), None)
 
     def remove(self, profile: str, object_type: str, entity: str, is_group: bool) -> None:
-        """Forget a record, if there is one."""
+        """Forget a record; one that does not exist is none to forget."""
         if self.get(profile, object_type, entity, is_group) is None:
             return
         self.count -= 1

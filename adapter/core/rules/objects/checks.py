@@ -309,21 +309,21 @@ def _grant(qm: QueueManager, asker: Asker, command: Any, decision: Decision) -> 
     decision.records += granted
 
 
-def _made(_: QueueManager, command: c.Open, result: Any) -> tuple[str, str] | None:
+def _dynamic_queue(_: QueueManager, command: c.Open, result: Any) -> tuple[str, str] | None:
     is_made = isinstance(result, results.Opened) and result.is_made
     return (a.QUEUE, result.queue) if is_made else None
 
 
-def _defined(_: QueueManager, command: c.DefineObject, _result: Any) -> tuple[str, str] | None:
+def _new_object(_: QueueManager, command: c.DefineObject, _result: Any) -> tuple[str, str] | None:
     if command.kind == SUBSCRIPTION:
         return None
     return type_of(command.kind), command.name
 
 
 CREATED: Final[dict[type, faces.Created]] = {
-    c.Open: _made,
+    c.Open: _dynamic_queue,
     c.DefineQueue: lambda _, command, _result: (a.QUEUE, command.name),
-    c.DefineObject: _defined,
+    c.DefineObject: _new_object,
     **faces.CREATED,
 }
 """What a command creates that its principal may do everything with."""

@@ -40,7 +40,7 @@ def _msmq_name(qm: QueueManager, name: format_names.FormatName) -> str:
     return name.base if computers.is_here(qm, name) else name.text
 
 
-def _named(qm: QueueManager, text: str, computer: str) -> str:
+def _name_of(qm: QueueManager, text: str, computer: str) -> str:
     return _msmq_name(qm, queues.parse_name(qm, text, computer))
 
 
@@ -55,15 +55,15 @@ def _open(qm: QueueManager, asker: Asker, command: m.MsmqOpen) -> None:
 
 
 def _create(qm: QueueManager, asker: Asker, command: m.MsmqCreate) -> None:
-    asker.require(a.QUEUE, _named(qm, command.path, command.computer), a.CREATE)
+    asker.require(a.QUEUE, _name_of(qm, command.path, command.computer), a.CREATE)
 
 
 def _alter(qm: QueueManager, asker: Asker, command: m.MsmqAlter) -> None:
-    asker.require(a.QUEUE, _named(qm, command.name, command.computer), a.CHANGE)
+    asker.require(a.QUEUE, _name_of(qm, command.name, command.computer), a.CHANGE)
 
 
 def _delete(qm: QueueManager, asker: Asker, command: m.MsmqDelete) -> None:
-    asker.require(a.QUEUE, _named(qm, command.name, command.computer), a.DELETE)
+    asker.require(a.QUEUE, _name_of(qm, command.name, command.computer), a.DELETE)
 
 
 def _inquire(qm: QueueManager, asker: Asker, command: m.MsmqInquire) -> None:
@@ -71,7 +71,7 @@ def _inquire(qm: QueueManager, asker: Asker, command: m.MsmqInquire) -> None:
     if "*" in command.name:
         asker.require(a.QUEUE_MANAGER, qm.name, a.DISPLAY)
         return
-    name = _named(qm, command.name, command.computer)
+    name = _name_of(qm, command.name, command.computer)
     if not asker.may_any(a.QUEUE, name, a.INQUIRE | a.DISPLAY):
         raise asker.refusal(a.QUEUE, name, a.INQUIRE | a.DISPLAY)
 
@@ -155,6 +155,6 @@ RULES: Final[dict[type, Callable[[QueueManager, Asker, Any], None]]] = {
     b.BrokerEnd: _on_conversation,
 }
 CREATED: Final[dict[type, Created]] = {
-    m.MsmqCreate: lambda qm, command, _: (a.QUEUE, _named(qm, command.path, command.computer)),
+    m.MsmqCreate: lambda qm, command, _: (a.QUEUE, _name_of(qm, command.path, command.computer)),
     b.BrokerCreate: lambda _, command, _result: broker_object(command.kind, command.name),
 }

@@ -165,7 +165,7 @@ TRAITS: Final[dict[type, Trait]] = {
     c.InquireObjects: _question(rights.each()),
     c.AskConnections: _question(rights.on_queue_manager(a.DISPLAY)),
     c.EndConnection: Trait(
-        rights.on_queue_manager(a.CHANGE), audit=Audit("end connection", "{connection}")
+        rights.on_queue_manager(a.CONTROL), audit=Audit("end connection", "{connection}")
     ),
     c.OpenTopic: _opening(BY_RULE),
     c.Subscribe: Trait(BY_RULE, is_new_work=True, opens=True),

@@ -158,10 +158,16 @@ class Authorities:
             return kept
         bits = union(self.deciding(principal, object_type, name))
         if object_type != QUEUE_MANAGER:  # who may create objects of a type at all
-            bits |= CREATE & union(self.deciding(principal, object_type, CLASS))
+            bits |= CREATE & self._of_class(principal, object_type)
         if len(self._kept) >= KEPT_MAX:
             self._kept.clear()
         self._kept[key] = bits
+        return bits
+
+    def _of_class(self, principal: Principal, object_type: str) -> int:
+        bits = 0
+        for entity in entities_of(principal):
+            bits |= self.get(CLASS, object_type, *entity) or 0
         return bits
 
 

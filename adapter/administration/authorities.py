@@ -13,10 +13,12 @@ from adapter.client.connection import Connection
 from adapter.core.attributes.unsupported import choice, table, text
 from adapter.core.contract.authorities import (
     APPLICABLE,
+    QUEUE_MANAGER,
     AuthorityRecord,
     words_of,
 )
 from adapter.core.contract.authority_commands import Selection
+from adapter.errors import NotAuthorized
 
 _NUMBERED_FROM_0 = (
     *("NONE", "ALTUSR", "BROWSE", "CHG", "CLR", "CONNECT", "CRT", "DLT", "DSP"),
@@ -93,6 +95,20 @@ def missing(verb: str, given: Given) -> str | None:
     if verb == "SET" and "AUTHADD" not in given and "AUTHRMV" not in given:
         return "AUTHADD or AUTHRMV"
     return None
+
+
+NOT_CHECKED: Final = (
+    "authorities are not checked; every client that may connect may use and administer every "
+    "object, until the queue manager is started with the setting authorities = yes"
+)
+
+
+def are_checked(qm: Connection) -> bool:
+    """Whether records count; who may not ask is the proof that they do."""
+    try:
+        return qm.authorities(object_type=QUEUE_MANAGER).are_checked
+    except NotAuthorized:
+        return True
 
 
 def change(qm: Connection, verb: str, given: Given) -> str:

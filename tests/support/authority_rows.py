@@ -87,6 +87,12 @@ def conversing(client: Client) -> None:
     user(client)
 
 
+def consuming(client: Client) -> None:
+    """Open a durable consumer."""
+    operator(client)
+    client.do(c.OpenConsumer(6, BASE, "R", 1000))
+
+
 UNIT = b"\0" * 24
 SEES = ("dsp", "inq")
 
@@ -198,7 +204,7 @@ ROWS: dict[type, list[Row]] = {
             c.AskConsumers(BASE),
             (queue(*SEES),),
             any_of=True,
-            prepare=lambda client: _consumer(client),
+            prepare=consuming,
         )
     ],
     c.DeleteConsumer: [Row(c.DeleteConsumer(BASE, "GONE"), (queue("chg"),))],
@@ -260,11 +266,6 @@ ROWS: dict[type, list[Row]] = {
 }
 SILENT = (c.AskExports,)
 """Their answer leaves out what may not be seen, and nothing is refused."""
-
-
-def _consumer(client: Client) -> None:
-    operator(client)
-    client.do(c.OpenConsumer(6, BASE, "R", 1000))
 
 
 WITHOUT = {

@@ -62,7 +62,6 @@ class ByHand(Core):
         self.storage = storage
         self.clock = ClockOf(self)
         self.held = False
-        self.denials: list[Denial] = []
         self.doubts: list[str] = []
         self.sent: list[tuple[int, list[Reply]]] = []
         self.void = Collected()

@@ -58,7 +58,7 @@ class Core:
         self.answers: dict[tuple[int, int], Result] = {}
         self._terms = 0
         self.closed: dict[int, Refused] = {}
-        self.denied: list[Denial] = []
+        self.denials: list[Denial] = []
         """Which authorities clients lacked."""
         self.qm = self._new()
 
@@ -178,7 +178,7 @@ class Core:
             self.entry_n += 1
             self._copy(logged)
         self.closed |= effects.closed
-        self.denied += effects.denied
+        self.denials += effects.denied
         for reply in effects.replies:
             key = (reply.connection, reply.request)
             assert key not in self.answers, f"request {key} was answered twice"

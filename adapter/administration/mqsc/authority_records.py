@@ -27,7 +27,10 @@ def change(qm: Connection, statement: Statement) -> Iterator[str]:
     profile = authorities.change(qm, statement.verb, given)
     number, done = (SET_DONE, "set") if statement.verb == "SET" else (DELETE_DONE, "deleted")
     of = f"authority record {profile}".rstrip()
-    yield answers.message(number, "I", f"{of} {done}.")
+    if authorities.are_checked(qm):
+        yield answers.message(number, "I", f"{of} {done}.")
+    else:
+        yield answers.message(number, "W", f"{of} {done}; {authorities.NOT_CHECKED}.")
 
 
 def display(qm: Connection, statement: Statement) -> Iterator[str]:

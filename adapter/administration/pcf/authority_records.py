@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import structlog
+
 from adapter.administration import authorities
 from adapter.administration.pcf.arguments import Arguments
 from adapter.administration.pcf.structures import Integer, Integers, Parameter, PcfError, String
@@ -32,6 +34,7 @@ MISSING = {
     "AUTHADD or AUTHRMV": 3172,  # MQRCCF_AUTH_VALUE_MISSING
 }
 """Why a command lacks a parameter."""
+log = structlog.get_logger("mqk.commands")
 TYPES = {number: word.lower() for word, number in authorities.OBJECT_TYPES.items()}
 
 
@@ -41,7 +44,9 @@ def _change(verb: str) -> Callable[[Connection, Arguments], Replies]:
         lacking = authorities.missing(verb, values)
         if lacking:
             raise PcfError(MISSING[lacking], f"{verb} AUTHREC needs {lacking}")
-        authorities.change(qm, verb, values)
+        profile = authorities.change(qm, verb, values)
+        if not authorities.are_checked(qm):
+            log.warning(authorities.NOT_CHECKED, profile=profile)
         return [[]]
 
     return do

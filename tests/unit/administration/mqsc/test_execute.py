@@ -544,7 +544,7 @@ def test_rights_are_displayed_as_absent(qm: adapter.Connection) -> None:
     (answer,) = told(qm, "DIS CHLAUTH(*) MATCH(RUNCHECK)")
     assert answer.startswith("AMQ8147E: no channel authentication record exists: every channel")
     (answer,) = told(qm, "DIS AUTHREC")
-    assert answer.startswith("AMQ8147E: no authority record exists: authorities are not checked")
+    assert answer.startswith("AMQ8147E: no authority record fits")
 
 
 def test_totals_are_reset(qm: adapter.Connection) -> None:

@@ -76,13 +76,13 @@ def probe(client: Client, row: Row, records: Records) -> bool:
         row.prepare(client)
     set_records(client.core, *records)
     user(client)
-    client.core.denied.clear()
+    client.core.denials.clear()
     denied = is_denied(client, row.command)
     if type(row.command) in SILENT:
         answer = client.answer(client._requests)
         assert isinstance(answer, Exported)
         return not answer.exports
-    assert denied == bool(client.core.denied), "a refusal is noted for the log, and no other"
+    assert denied == bool(client.core.denials), "a refusal is noted for the log, and no other"
     handle = getattr(row.command, "handle", 1)
     if not row.prepare and isinstance(handle, int):
         client.send(c.Close(handle))
@@ -115,7 +115,7 @@ def test_the_matrix(row: Row, state: str) -> None:
         denied = probe(client, row, records)
         assert denied is not expected, (word, state, records)
         if denied and not row.any_of and type(row.command) not in SILENT:
-            (one,) = client.core.denied
+            (one,) = client.core.denials
             assert one.missing & WORDS[word]
             assert one.user == "ada"
         _again(client)

@@ -14,6 +14,7 @@ process. This module knows how things are wired; it knows no rule of queues.
 from __future__ import annotations
 
 import asyncio
+import getpass
 import secrets
 import socket
 import threading
@@ -32,6 +33,7 @@ from adapter.client.connection import Connection, connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import key_of
 from adapter.errors import StartError
@@ -163,16 +165,19 @@ class TestQueueManager:
     def connect(self, **options: Any) -> Connection:
         """Connect with the SDK, within this process; the options are those of adapter.connect.
 
-        adapter.connect(manager.address) connects over TCP.
+        adapter.connect(manager.address) connects over TCP. Where authorities are checked, a
+        connection that gives no password is an operator's, who may do everything.
         """
-        return connect_in_process(self._loop, self._accept, **options)
+        accept = partial(self._accept, is_client="password" in options)
+        return connect_in_process(self._loop, accept, **options)
 
     async def connect_aio(self, **options: Any) -> aio.Connection:
         """Connect with adapter.aio, within this process; the options are those of connect().
 
         The event loop may be any but the queue manager's own.
         """
-        return await connect_task(self._loop, self._accept, **options)
+        accept = partial(self._accept, is_client="password" in options)
+        return await connect_task(self._loop, accept, **options)
 
     def connect_msmq(self, computer: str | None = None) -> Host:
         """Connect as a program of MSMQ, within this process. computer: see msmq.connect()."""
@@ -259,9 +264,11 @@ class TestQueueManager:
         self._address = await server.start(*self._address)
         return server
 
-    def _accept(self) -> asyncio.Protocol:
+    def _accept(self, *, is_client: bool = False) -> asyncio.Protocol:
         if self._server is None:
             raise ConnectionRefusedError
+        if self._settings.authorities and not is_client:
+            return self._server.accept(Principal(getpass.getuser(), Proof.OPERATOR))
         return self._server.accept()
 
     def _tick(self) -> None:

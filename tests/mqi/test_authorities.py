@@ -1,6 +1,7 @@
 """Programs of a queue manager that checks authorities: what they are told, and what they may."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import ibmmq
 import pytest
@@ -79,8 +80,7 @@ def test_each_option_of_an_open_needs_its_own(connect: Connect) -> None:
     assert queue.get() == b"x"
     queue.close()
     for options in (CMQC.MQOO_SET, CMQC.MQOO_OUTPUT | CMQC.MQOO_SET):
-        both = refused(lambda options=options: ibmmq.Queue(app, "ORDERS.IN", options))
-        assert both == CMQC.MQRC_NOT_AUTHORIZED
+        assert refused(partial(ibmmq.Queue, app, "ORDERS.IN", options)) == CMQC.MQRC_NOT_AUTHORIZED
 
 
 def test_the_name_that_is_opened_counts(connect: Connect) -> None:
@@ -96,7 +96,7 @@ def test_a_context_is_a_right_of_its_own(connect: Connect) -> None:
     app = connect("app")
     for option in (CMQC.MQOO_SET_IDENTITY_CONTEXT, CMQC.MQOO_SET_ALL_CONTEXT):
         of = CMQC.MQOO_OUTPUT | option
-        assert refused(lambda of=of: ibmmq.Queue(app, "ORDERS.IN", of)) == CMQC.MQRC_NOT_AUTHORIZED
+        assert refused(partial(ibmmq.Queue, app, "ORDERS.IN", of)) == CMQC.MQRC_NOT_AUTHORIZED
 
 
 def test_an_alternate_user_opens_by_its_authorities(connect: Connect) -> None:

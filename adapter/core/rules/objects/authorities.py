@@ -14,7 +14,7 @@ from adapter.core.contract.parties import Principal
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import AuthorityDeleted, AuthoritySet, Record
 from adapter.core.contract.results import AuthorityExplained, AuthorityRecords
-from adapter.core.model.authorities import name_of, pattern_of
+from adapter.core.model.authorities import is_generic, name_of, pattern_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.primitives.decision import Decision, done
 
@@ -76,11 +76,11 @@ def _found(qm: QueueManager, command: ac.InquireAuthorities) -> Iterator[a.Autho
     profile, object_type = command.profile, command.object_type
     if object_type:
         _check_type(object_type, profile)
-        profile = name_of(object_type, profile) if profile else ""
     for one in qm.authorities.every():
         if object_type not in ("", one.object_type):
             continue
-        if profile and not _fits(one, profile, command.of):
+        name = a.SELF if one.object_type == a.QUEUE_MANAGER and profile == qm.name else profile
+        if profile and not _fits(one, name, command.of):
             continue
         is_own = (one.entity, one.is_group) == (command.entity, command.is_group)
         is_everyone = command.of == "members" and one.is_group and one.entity == a.EVERYONE
@@ -88,11 +88,11 @@ def _found(qm: QueueManager, command: ac.InquireAuthorities) -> Iterator[a.Autho
             yield one
 
 
-def _fits(one: a.AuthorityRecord, profile: str, of: str) -> bool:
-    if of == "records":
-        return one.profile == profile
-    name = name_of(one.object_type, profile)
-    return one.profile == name or bool(pattern_of(one.profile).fullmatch(name))
+def _fits(one: a.AuthorityRecord, name: str, of: str) -> bool:
+    """Whether a record is of this profile, or its profile means an object of this name."""
+    if one.profile == name or of == "records" or is_generic(name):
+        return one.profile == name
+    return bool(pattern_of(one.profile).fullmatch(name))
 
 
 def _profile(qm: QueueManager, object_type: str, profile: str) -> str:

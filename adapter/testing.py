@@ -14,7 +14,6 @@ process. This module knows how things are wired; it knows no rule of queues.
 from __future__ import annotations
 
 import asyncio
-import getpass
 import secrets
 import socket
 import threading
@@ -165,10 +164,9 @@ class TestQueueManager:
     def connect(self, **options: Any) -> Connection:
         """Connect with the SDK, within this process; the options are those of adapter.connect.
 
-        adapter.connect(manager.address) connects over TCP. Where authorities are checked, a
-        connection that gives no password is an operator's, who may do everything.
+        adapter.connect(manager.address) connects over TCP. Without a password it is an operator's.
         """
-        accept = partial(self._accept, is_client="password" in options)
+        accept = partial(self._accept, "password" in options)
         return connect_in_process(self._loop, accept, **options)
 
     async def connect_aio(self, **options: Any) -> aio.Connection:
@@ -176,7 +174,7 @@ class TestQueueManager:
 
         The event loop may be any but the queue manager's own.
         """
-        accept = partial(self._accept, is_client="password" in options)
+        accept = partial(self._accept, "password" in options)
         return await connect_task(self._loop, accept, **options)
 
     def connect_msmq(self, computer: str | None = None) -> Host:
@@ -264,12 +262,11 @@ class TestQueueManager:
         self._address = await server.start(*self._address)
         return server
 
-    def _accept(self, *, is_client: bool = False) -> asyncio.Protocol:
+    def _accept(self, is_client: bool = False) -> asyncio.Protocol:
         if self._server is None:
             raise ConnectionRefusedError
-        if self._settings.authorities and not is_client:
-            return self._server.accept(Principal(getpass.getuser(), Proof.OPERATOR))
-        return self._server.accept()
+        is_operator = self._settings.authorities and not is_client
+        return self._server.accept(Principal("", Proof.OPERATOR) if is_operator else None)
 
     def _tick(self) -> None:
         self._run(_call(self._running().owner.tick))
@@ -520,7 +517,6 @@ def _running(
         settings["unit_messages"] = settings.pop("max_uncommitted_messages")
     attributes = {name: settings.pop(name) for name in OF_QUEUE_MANAGER & settings.keys()}
     users = settings.pop("credentials_file", "")
-    authorities = settings.pop("authorities", False)
     unix_path = settings.pop("unix_path", "")
     tls = settings.pop("tls", TlsSettings())
     bounds = settings.pop("bounds", BOUNDS)
@@ -537,10 +533,10 @@ def _running(
         ServerSettings(
             queue_manager=name,
             kafka=KafkaSettings(bootstrap_servers=bootstrap_servers or ""),
+            authorities=settings.pop("authorities", False),
             limits=Limits(**settings),
             attributes=attributes,
             credentials_file=str(users),
-            authorities=authorities,
             unix_path=str(unix_path),
             tls=tls,
             bounds=bounds,
@@ -562,13 +558,7 @@ def _running(
 
 OF_QUEUE_MANAGER = {name for name, row in KINDS[QUEUE_MANAGER].items() if not row.attribute.fixed}
 
-Parts = tuple[
-    Callable[[], Ledger],
-    Movers,
-    Callable[[], Storage | None],
-    NetworkLink,
-    TopicLinks,
-]
+Parts = tuple[Callable[[], Ledger], Movers, Callable[[], Storage | None], NetworkLink, TopicLinks]
 
 
 def schema_registry() -> TopicRegistry:

@@ -113,7 +113,7 @@ class Authorities:
         return next((one.bits for one in profiles.generic if one.profile == profile), None)
 
     def remove(self, profile: str, object_type: str, entity: str, is_group: bool) -> None:
-        """Forget a record; one that does not exist is none to forget."""
+        """Forget a record; nothing, if it does not exist."""
         if self.get(profile, object_type, entity, is_group) is None:
             return
         self.count -= 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,8 @@ def test_what_is_granted_outlives_the_queue_manager(
 ) -> None:
     users = tmp_path / "users"
     credentials.write(users, {"ann": credentials.hash_password("secret")})
-    ann = {"user": "ann", "password": "secret", "reconnect_timeout_s": 0.0}
-    settings = {"credentials_file": users, "authorities": True, "snapshot_entries": 5}
+    ann: dict[str, Any] = {"user": "ann", "password": "secret", "reconnect_timeout_s": 0.0}
+    settings: dict[str, Any] = {"credentials_file": users, "authorities": True, "snapshot_entries": 5}
     servers = kafka.bootstrap_servers
     with testing.queue_manager(unique_name("QM"), bootstrap_servers=servers, **settings) as one:
         with pytest.raises(NotAuthorized):

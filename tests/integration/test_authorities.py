@@ -19,7 +19,11 @@ def test_what_is_granted_outlives_the_queue_manager(
     users = tmp_path / "users"
     credentials.write(users, {"ann": credentials.hash_password("secret")})
     ann: dict[str, Any] = {"user": "ann", "password": "secret", "reconnect_timeout_s": 0.0}
-    settings: dict[str, Any] = {"credentials_file": users, "authorities": True, "snapshot_entries": 5}
+    settings: dict[str, Any] = {
+        "credentials_file": users,
+        "authorities": True,
+        "snapshot_entries": 5,
+    }
     servers = kafka.bootstrap_servers
     with testing.queue_manager(unique_name("QM"), bootstrap_servers=servers, **settings) as one:
         with pytest.raises(NotAuthorized):

@@ -148,7 +148,7 @@ def _option(kind: Kind, verb: str, parameter: StatementParameter, result: Given)
 
 
 DELETIONS = {
-    "AUTHREC": ("YES", "NO"),
+    "AUTHREC": ("YES",),  # authority records with the name of an object go with it
     "CHLTABLE": ("QMGRTBL", "CLNTTAB"),
     "IGNSTATE": ("NO", "YES"),
 }

@@ -289,7 +289,10 @@ class Commands:
         kind = _kind_given(family, given) or self._kind_of(family, name)
         purge = bool(given.whole(PURGE, 0))
         types = (row.attribute.number for row in kind.always)
-        given.drop(REMOVE_AUTHORITIES, CHANNEL_TABLE, *types)
+        if not given.whole(REMOVE_AUTHORITIES, 1):
+            text = "authority records with the name of an object go with it"
+            raise PcfError(VALUE_ERROR, text, REMOVE_AUTHORITIES)
+        given.drop(CHANNEL_TABLE, *types)
         given.finish()
         objects.delete(self._qm, kind, name, purge)
         return [[]]

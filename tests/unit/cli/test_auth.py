@@ -146,3 +146,24 @@ def test_where_nothing_is_checked_that_is_said(at: Mqk) -> None:
     said = at("auth", "revoke", "Q2", "--user", "ann")
     assert said.status == 1
     assert "has an authority record" in said.err
+
+
+def test_a_program_needs_no_more_than_its_role(
+    operator: Mqk, checking: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator("auth", "grant", "--role", "app-put", "ORDERS", "--user", "ann")
+    operator("auth", "grant", "--role", "app-get", "ORDERS", "--user", "bob")
+    monkeypatch.setenv("MQK_QMGR", checking.address)
+    for user in ("ann", "bob"):
+        monkeypatch.setenv("MQK_USER", user)
+        monkeypatch.setenv("MQK_PASSWORD", user)
+        said = operator("put", "ORDERS", "a")
+        assert said.status == (0 if user == "ann" else 1), said.err
+        said = operator("queue", "show", "ORDERS")
+        assert said.status == 0, said.err
+        said = operator("browse", "ORDERS")
+        assert said.status == (0 if user == "bob" else 1), said.err
+    assert "no authority for ORDERS" in operator("put", "ORDERS", "a").err
+    assert operator("get", "ORDERS").out == "a\n"
+    said = operator("qmgr", "status", "QM1")
+    assert "Traceback" not in said.err

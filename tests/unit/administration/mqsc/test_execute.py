@@ -504,6 +504,7 @@ def test_deleting_what_is_not_there_may_be_no_error(qm: adapter.Connection) -> N
     assert told(qm, "DELETE QL(GONE) IGNSTATE(YES)")[0].startswith("AMQ8007I")
     assert told(qm, "DELETE QL(GONE) IGNSTATE(NO)")[0].startswith("AMQ8147E")
     told(qm, "DEFINE QL(GONE)")
+    assert told(qm, "DELETE QL(GONE) AUTHREC(NO)")[0].startswith("AMQ8405E")
     assert told(qm, "DELETE QL(GONE) AUTHREC(YES) TYPE(QLOCAL)")[0].startswith("AMQ8007I")
 
 

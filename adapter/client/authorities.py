@@ -108,8 +108,9 @@ class AuthorityAdministration:
         profile: the name of an object, or one with wildcards: ? is one character, * any number of
         them between two dots, ** any number of parts between dots. Of a user and of a group the
         most specific profile counts. object_type: "queue", "qmgr", "topic", ... add, remove: words
-        of IBM MQ, such as "put", "get", "browse", "all"; to add "none" takes all others away. Who has
-        no record of the profile has one then. Raises InvalidOption, InvalidAttribute, InvalidName.
+        of IBM MQ, such as "put", "get", "browse", "all"; to add "none" takes all others away. Who
+        has no record of the profile has one then. Raises InvalidOption, InvalidAttribute,
+        InvalidName.
         """
         added, removed = list(add), list(remove)
         if any(str(word).lower() == "none" for word in added):

@@ -5,6 +5,7 @@ A client is nobody until it is said who it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from adapter.core import inputs
@@ -49,15 +50,17 @@ def _names(call: Call) -> tuple[list[str], list[str]]:
     return ([users] if users else []), ([groups] if groups else [])
 
 
-def grant(_: World, __: Person, call: Call) -> c.Command:
+def grant(_: World, person: Person, call: Call) -> c.Command:
     """Grant: PROFILE WORD ... [user=NAME] [group=NAME] [type=TYPE]."""
+    del person  # who asks is whose connection it is
     profile, *words = call.words
     object_type = call.options.pop("type", "queue")
     return ac.SetAuthority(profile, object_type, *_names(call), bits_of(object_type, words))
 
 
-def revoke(_: World, __: Person, call: Call) -> c.Command:
+def revoke(_: World, person: Person, call: Call) -> c.Command:
     """Take away: PROFILE [WORD ...] [user=NAME] [group=NAME] [type=TYPE]; without words, delete."""
+    del person  # who asks is whose connection it is
     profile, *words = call.words
     object_type = call.options.pop("type", "queue")
     names = _names(call)
@@ -66,5 +69,5 @@ def revoke(_: World, __: Person, call: Call) -> c.Command:
     return ac.SetAuthority(profile, object_type, *names, 0, bits_of(object_type, words))
 
 
-COMMANDS = {"grant": grant, "revoke": revoke}
+COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {"grant": grant, "revoke": revoke}
 MANAGE = {"check_authorities": check, "is_user": be_user}

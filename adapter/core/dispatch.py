@@ -22,7 +22,7 @@ from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
-from adapter.core.contract.traits import is_durable
+from adapter.core.contract.traits import is_durable, trait_of
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import QueueManager
@@ -409,7 +409,7 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
     try:
         if qm.quiescing:
             quiesce.check(qm, request)
-        if not qm.authorities.are_checked:
+        if not qm.authorities.are_checked or not trait_of(command).asks_right:
             return DECIDE[type(command)](qm, request, command)
         checks.check(qm, request)
         decision = DECIDE[type(command)](qm, request, command)

@@ -72,7 +72,8 @@ class Audit:
 class Trait:
     """What one command is.
 
-    right: what a principal needs to give it. in_unit: it belongs to the unit that it names, if it
+    right: what a principal needs to give it. asks_right: that is asked for with the command itself,
+    and was not at the connect or the open. in_unit: it belongs to the unit that it names, if it
     names one, and is gone with that.
     is_question: it changes nothing that outlives the connection.
     is_new_work: a queue manager that quiesces refuses it; what is durable outside units is new work
@@ -82,8 +83,8 @@ class Trait:
     """
 
     __slots__ = (
-        *("audit", "content", "durable", "has_cursor", "in_unit", "is_new_work", "is_question"),
-        *("may_be_one_way", "moves", "opens", "right"),
+        *("asks_right", "audit", "content", "durable", "has_cursor", "in_unit", "is_new_work"),
+        *("is_question", "may_be_one_way", "moves", "opens", "right"),
     )
 
     def __init__(
@@ -102,6 +103,7 @@ class Trait:
         audit: Audit | None = None,
     ) -> None:
         self.right: Final = right
+        self.asks_right: Final = right.need not in (Need.CONNECTED, Need.HANDLE)
         self.durable: Final = durable
         self.moves: Final = moves
         self.in_unit: Final = in_unit

@@ -45,10 +45,11 @@ WILDCARDS: Final = frozenset("*?[")
 
 
 def check(qm: QueueManager, request: c.Request) -> None:
-    """Refuse a command that its principal has no authority for (MQRC_NOT_AUTHORIZED)."""
+    """Refuse a command that its principal has no authority for (MQRC_NOT_AUTHORIZED).
+
+    Of a command whose trait says that it asks for a right.
+    """
     right = trait_of(request.command).right
-    if right.need is Need.HANDLE or right.need is Need.CONNECTED:
-        return
     asker = asker_of(qm, request)
     if asker.principal.is_privileged:
         return

@@ -167,6 +167,13 @@ SETTINGS: Mapping[str, Setting] = {
             example='"/etc/mqk/users"',
         ),
         Setting(
+            key="authorities", kind=Literal["no", "yes"], default="no",
+            meaning="yes: clients may do only what authority records grant their users and groups "
+            "(`mqk auth`). A client counts as a user only if it has proved that by a certificate, "
+            "a password or the Unix-domain socket; root and the account of the queue manager, at "
+            "that socket, may do everything. no: every client may do everything.",
+        ),
+        Setting(
             key="remote_clients", kind=Literal["no", "with_password"], default="no",
             meaning="with_password: listen may be an address that other machines reach. Their "
             "clients must give a valid password, whatever CHCKCLNT is, so credentials_file must "

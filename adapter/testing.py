@@ -32,6 +32,7 @@ from adapter.client.connection import Connection, connect_in_process
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.replies import Reply
 from adapter.core.model.broker_queue import key_of
 from adapter.errors import StartError
@@ -163,16 +164,18 @@ class TestQueueManager:
     def connect(self, **options: Any) -> Connection:
         """Connect with the SDK, within this process; the options are those of adapter.connect.
 
-        adapter.connect(manager.address) connects over TCP.
+        adapter.connect(manager.address) connects over TCP. Without a password it is an operator's.
         """
-        return connect_in_process(self._loop, self._accept, **options)
+        accept = partial(self._accept, "password" in options)
+        return connect_in_process(self._loop, accept, **options)
 
     async def connect_aio(self, **options: Any) -> aio.Connection:
         """Connect with adapter.aio, within this process; the options are those of connect().
 
         The event loop may be any but the queue manager's own.
         """
-        return await connect_task(self._loop, self._accept, **options)
+        accept = partial(self._accept, "password" in options)
+        return await connect_task(self._loop, accept, **options)
 
     def connect_msmq(self, computer: str | None = None) -> Host:
         """Connect as a program of MSMQ, within this process. computer: see msmq.connect()."""
@@ -259,10 +262,11 @@ class TestQueueManager:
         self._address = await server.start(*self._address)
         return server
 
-    def _accept(self) -> asyncio.Protocol:
+    def _accept(self, is_client: bool = False) -> asyncio.Protocol:
         if self._server is None:
             raise ConnectionRefusedError
-        return self._server.accept()
+        is_operator = self._settings.authorities and not is_client
+        return self._server.accept(Principal("", Proof.OPERATOR) if is_operator else None)
 
     def _tick(self) -> None:
         self._run(_call(self._running().owner.tick))
@@ -431,11 +435,11 @@ def queue_manager(
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.contract.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
-    the configuration, credentials_file, unix_path (its listen_unix), bounds (a
-    server.bounds.ConnectionBounds), housekeeping (an owner.storage.HousekeepingBounds), registry
-    (of the schemas of feeds in memory, as schema_registry() makes it), and
-    attributes of the queue manager (trigger_interval_ms, ...). Raises adapter.errors.StartError if
-    the ledger cannot be had.
+    the configuration, credentials_file, authorities (True: they are checked), unix_path (its
+    listen_unix), bounds (a server.bounds.ConnectionBounds), housekeeping (an
+    owner.storage.HousekeepingBounds), registry (of the schemas of feeds in memory, as
+    schema_registry() makes it), and attributes of the queue manager (trigger_interval_ms, ...).
+    Raises adapter.errors.StartError if the ledger cannot be had.
     """
     with _running(name, clock, bootstrap_servers, settings, None, MemoryTopics()) as manager:
         yield manager
@@ -529,6 +533,7 @@ def _running(
         ServerSettings(
             queue_manager=name,
             kafka=KafkaSettings(bootstrap_servers=bootstrap_servers or ""),
+            authorities=settings.pop("authorities", False),
             limits=Limits(**settings),
             attributes=attributes,
             credentials_file=str(users),
@@ -553,13 +558,7 @@ def _running(
 
 OF_QUEUE_MANAGER = {name for name, row in KINDS[QUEUE_MANAGER].items() if not row.attribute.fixed}
 
-Parts = tuple[
-    Callable[[], Ledger],
-    Movers,
-    Callable[[], Storage | None],
-    NetworkLink,
-    TopicLinks,
-]
+Parts = tuple[Callable[[], Ledger], Movers, Callable[[], Storage | None], NetworkLink, TopicLinks]
 
 
 def schema_registry() -> TopicRegistry:

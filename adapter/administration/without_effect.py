@@ -18,32 +18,6 @@ from adapter.core.attributes.unsupported import choice, table, text, whole
 
 YES = {"NO": 0, "YES": 1}
 NAMES_MAX = 256
-_NUMBERED_FROM_0 = (
-    *("NONE", "ALTUSR", "BROWSE", "CHG", "CLR", "CONNECT", "CRT", "DLT", "DSP"),
-    *("GET", "INQ", "PUT"),
-    *("PASSALL", "PASSID", "SET", "SETALL", "SETID", "CTRL", "CTRLX", "PUB", "SUB", "RESUME"),
-    "SYSTEM",
-)
-AUTHORITIES = {word: number for number, word in enumerate(_NUMBERED_FROM_0)} | {
-    "ALL": -1,
-    "ALLADM": -2,
-    "ALLMQI": -3,
-}
-"""MQAUTH_* by MQSC's word."""
-OBJECT_TYPES = {
-    "QUEUE": 1,
-    "NAMELIST": 2,
-    "PROCESS": 3,
-    "QMGR": 5,
-    "CHANNEL": 6,
-    "AUTHINFO": 7,
-    "TOPIC": 8,
-    "COMMINFO": 9,
-    "LISTENER": 11,
-    "SERVICE": 12,
-    "CLNTCONN": 1014,
-    "RQMNAME": 1017,
-}
 LISTS = frozenset(
     {"GROUP", "PRINCIPAL", "AUTHADD", "AUTHRMV", "AUTHLIST", "ADDRLIST", "USERLIST", "SSLPEER"}
 )
@@ -93,15 +67,6 @@ NEEDED_BY_TYPE = {
     "QMGRMAP": "QMNAME",
 }
 """What a channel authentication record of each type must name."""
-AUTHORITY = table(
-    text("PROFILE", 3067, "which objects"),
-    choice("OBJTYPE", 1016, "their type", OBJECT_TYPES),
-    text("GROUP", 3066, "whose rights", 1024),
-    text("PRINCIPAL", 3065, "whose rights", 1024),
-    choice("AUTHADD", 1116, "rights that are given", AUTHORITIES),
-    choice("AUTHRMV", 1117, "rights that are taken", AUTHORITIES),
-    text("SERVCOMP", 3069, "the service that keeps them"),
-)
 LISTENER = table(
     choice(
         "TRPTYPE", 1501, "the transport", {"TCP": 2, "LU62": 1, "NETBIOS": 3, "SPX": 4, "UDP": 6}
@@ -116,13 +81,6 @@ LISTENER = table(
     AttributeRow("NOREPLACE", bool, False, Attribute("NOREPLACE", 0, "change none that exists")),
 )
 IGNORE_STATE = table(choice("IGNSTATE", 1423, "whether it succeeds if it is done already", YES))
-SECURITY = table(
-    choice("TYPE", 1106, "of what", {"AUTHSERV": 1, "SSL": 2, "CLASSES": 3, "CONNAUTH": 4})
-)
-
-NO_RIGHTS = (
-    "authorities are not checked; every client that may connect may use and administer every object"
-)
 NO_RULES = "every channel name is accepted; CHCKCLNT decides which clients must give a password"
 LISTENS = "the queue manager listens at the address in its configuration (setting listen)"
 
@@ -142,9 +100,6 @@ class Accepted(Struct, frozen=True):
 
 ACCEPTED = {
     ("SET", "CHLAUTH"): Accepted("channel authentication record", 8877, NO_RULES, CHANNEL_RULE),
-    ("SET", "AUTHREC"): Accepted("authority record", 8862, NO_RIGHTS, AUTHORITY),
-    ("DELETE", "AUTHREC"): Accepted("authority record", 8863, NO_RIGHTS, AUTHORITY),
-    ("REFRESH", "SECURITY"): Accepted("refresh of security", 8560, NO_RIGHTS, SECURITY),
     ("DEFINE", "LISTENER"): Accepted("listener", 8626, LISTENS, LISTENER),
     ("ALTER", "LISTENER"): Accepted("listener", 8624, LISTENS, LISTENER),
     ("DELETE", "LISTENER"): Accepted("listener", 8627, LISTENS, IGNORE_STATE),
@@ -199,7 +154,6 @@ MOVER = {
 """What becomes of their definitions."""
 NONE_EXIST = {
     ("DISPLAY", "CHLAUTH"): ("channel authentication record", NO_RULES),
-    ("DISPLAY", "AUTHREC"): ("authority record", NO_RIGHTS),
     ("DISPLAY", "SVSTATUS"): ("service status", UNAVAILABLE["SERVICE"]),
 }
 """Inquiries that find nothing, and what holds instead."""
@@ -253,21 +207,9 @@ def is_noted(row: AttributeRow, value: Any) -> bool:
     return True
 
 
-def missing(verb: str, kind: str, given: Mapping[str, Iterable[Any]]) -> str | None:
+def missing(kind: str, given: Mapping[str, Iterable[Any]]) -> str | None:
     """Say which parameter a command lacks; None if it has what it needs."""
-    if kind == "CHLAUTH":
-        return _missing_of_rule(given)
-    if kind != "AUTHREC":
-        return None
-    if "OBJTYPE" not in given:
-        return "OBJTYPE"
-    if "PROFILE" not in given and list(given["OBJTYPE"]) != ["QMGR"]:
-        return "PROFILE"
-    if "GROUP" not in given and "PRINCIPAL" not in given:
-        return "GROUP or PRINCIPAL"
-    if verb == "SET" and "AUTHADD" not in given and "AUTHRMV" not in given:
-        return "AUTHADD or AUTHRMV"
-    return None
+    return _missing_of_rule(given) if kind == "CHLAUTH" else None
 
 
 def _missing_of_rule(given: Mapping[str, Iterable[Any]]) -> str | None:

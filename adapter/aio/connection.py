@@ -34,6 +34,7 @@ from adapter.channel.tls import Tls, context_by
 from adapter.channel.unit import NoUnit, unit_for
 from adapter.channel.verbs import put_apart
 from adapter.client.admin import Administration
+from adapter.client.authorities import AuthorityAdministration
 from adapter.client.connection import CONSUMER_TIMEOUT_S, Outcome, look_up_by, schemas_by
 from adapter.client.conversion import context_asked, outgoing
 from adapter.client.events import Event
@@ -131,7 +132,9 @@ async def _connect_by(
     return Connection(TaskContext(channel, handshake.application, schemas), own, on_reconnect)
 
 
-class Connection(TaskFace, Administration, ProducingTaskConnection, TaskClosing):
+class Connection(
+    TaskFace, Administration, AuthorityAdministration, ProducingTaskConnection, TaskClosing
+):
     """A connection to a queue manager, shared by the tasks of one event loop.
 
     Leaving it as a context closes it. In another event loop or thread it raises WrongEventLoop.

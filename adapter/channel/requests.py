@@ -43,12 +43,13 @@ class Handle:
     queue is another name for it, or the model that it was made from.
     selection: what gets and browses under it are given. opening: what opens it, if it is not a
     queue's name. opened_with: the number of the handle whose opening opens this one too, or 0.
-    queue_manager: the queue's, if it is not the one of the connection.
+    queue_manager: the queue's, if it is not the one of the connection. alternate_user: by whose
+    authorities it is opened, if that is not the user of the connection.
     """
 
     __slots__ = (
         *("is_open", "leads_to", "modes", "number", "opened_with", "opening", "queue"),
-        *("queue_manager", "refused", "selection"),
+        *("alternate_user", "queue_manager", "refused", "selection"),
     )
 
     def __init__(
@@ -70,6 +71,7 @@ class Handle:
         self.opening = opening
         self.opened_with = opened_with
         self.queue_manager = ""
+        self.alternate_user = ""
 
 
 class Wake(Protocol):
@@ -162,6 +164,7 @@ def open_request(handle: Handle, when_lost: int = AGAIN) -> Pending:
     """Make the request that opens a handle."""
     queue = Open(handle.number, handle.queue, handle.modes, "", handle.selection)
     queue.queue_manager = handle.queue_manager
+    queue.alternate_user = handle.alternate_user
     return Pending(handle.opening or queue, when_lost, handle=handle)
 
 

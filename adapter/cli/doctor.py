@@ -217,6 +217,11 @@ def queue_manager(address: str) -> Iterator[DoctorCheck]:
         return
     runs = compiled.text(figures.get("compiled_modules", 0))
     yield DoctorCheck("ok", "queue manager", f"{name} at {address}, {runs}")
+    if figures.get("authorities_checked"):
+        yield DoctorCheck("ok", "authorities", "checked: `mqk auth list` shows what is granted")
+    else:
+        text = "not checked: every client that may connect may do everything (setting authorities)"
+        yield DoctorCheck("note", "authorities", text)
     yield from troubles(figures)
 
 

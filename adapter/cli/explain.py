@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from adapter.cli.output import number
 from adapter.core.contract import records as r
+from adapter.core.contract.authorities import words_of
 from adapter.format import entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.envelope import OWNER_CHANGED, Envelope
@@ -190,6 +191,10 @@ def ranges(numbers: list[int]) -> str:
     return ", ".join("-".join(map(str, run)) for run in runs)
 
 
+def _entity(record: r.AuthoritySet | r.AuthorityDeleted) -> str:
+    return f"{'group' if record.is_group else 'user'} {record.entity}"
+
+
 def _offsets(positions: list[int]) -> str:
     """Say up to where partitions were read."""
     pairs = zip(positions[::2], positions[1::2], strict=True)
@@ -289,6 +294,13 @@ _WORDS: dict[type, str | Callable[[Any], str]] = {
     r.FeedSet: lambda record: (
         f"feed {record.feed} has read {_offsets(record.positions) or 'nothing'}"
         f"{', and begins at ' + record.begin if record.begin else ''}"
+    ),
+    r.AuthoritySet: lambda record: (
+        f"{_entity(record)} has {' '.join(words_of(record.bits)) or 'no authority'} on "
+        f"{record.object_type} {record.profile}"
+    ),
+    r.AuthorityDeleted: lambda record: (
+        f"authority record of {_entity(record)} on {record.object_type} {record.profile} deleted"
     ),
     r.PositionsRestored: lambda record: (
         f"snapshot: from where {len(record.positions)} topics of arrivals are read next"

@@ -28,6 +28,7 @@ from adapter.channel.tls import Tls, context_by
 from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
 from adapter.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.client.admin import Administration
+from adapter.client.authorities import AuthorityAdministration
 from adapter.client.consumer import Consumer
 from adapter.client.context import Context
 from adapter.client.conversion import context_asked, incoming, outgoing
@@ -169,7 +170,7 @@ def schemas_by(
     return made, made
 
 
-class Connection(ThreadFace, Administration, ProducingConnection, Closing):
+class Connection(ThreadFace, Administration, AuthorityAdministration, ProducingConnection, Closing):
     """A connection to a queue manager, shared by threads. Leaving it as a context closes it."""
 
     _channel: Channel

@@ -19,6 +19,8 @@ REMEDIES: dict[Reason, str] = {
     Reason.MESSAGE_TOO_LONG: "raise --max-message-length of the queue (mqk queue alter), or put "
     "a shorter message",
     Reason.NOT_AUTHORIZED: "set MQK_USER and MQK_PASSWORD; `mqk user list` shows the users",
+    Reason.AUTHORITY_MISSING: "an administrator may grant it with `mqk auth grant`; the "
+    "queue manager's log says what is missing",
     Reason.PRIORITY_ERROR: "use 0 to 9",
     Reason.EXPIRY_ERROR: "use a positive number of seconds",
     Reason.MISSING_REPLY_TO: "name a queue with --reply-to",

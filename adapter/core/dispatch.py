@@ -11,15 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
+from adapter.core.contract.authorities import CONNECT, Denial
 from adapter.core.contract.message import first_n
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
-from adapter.core.contract.traits import is_durable
+from adapter.core.contract.traits import is_durable, trait_of
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import QueueManager
@@ -36,8 +39,8 @@ from adapter.core.rules.consumers import timeouts as consumer_timeouts
 from adapter.core.rules.drive import arrivals, feeds, restore, serving, tick, trigger
 from adapter.core.rules.messages import backout, deferred, delays, pages, report
 from adapter.core.rules.msmq import delivery as msmq_delivery
-from adapter.core.rules.objects import closing, quiesce, session, statistics, system
-from adapter.core.rules.primitives import lifetime, naming, parking, waiting
+from adapter.core.rules.objects import checks, closing, quiesce, session, statistics, system
+from adapter.core.rules.primitives import access, lifetime, naming, parking, waiting
 from adapter.core.rules.primitives.decision import Decision, refused
 from adapter.core.tables import APPLY, DECIDE
 
@@ -48,11 +51,12 @@ class Effects:
     barrier: an entry must be written even if there is no logged record. closed: connections that
     have ended by it, and what they are told. removed: what undoes records that prove void, by their
     index in records. pages_wanted: each is to be answered by a PageLoaded or PageMissing.
-    paged_out: how many messages left memory.
+    paged_out: how many messages left memory. denied: which authorities clients lacked.
     """
 
     __slots__ = (
-        *("barrier", "closed", "paged_out", "pages_wanted", "records", "removed", "replies"),
+        *("barrier", "closed", "denied", "paged_out", "pages_wanted", "records", "removed"),
+        "replies",
     )
 
     def __init__(self) -> None:
@@ -62,6 +66,7 @@ class Effects:
         self.closed: dict[int, Refused] = {}
         self.removed: dict[int, Removed] = {}
         self.pages_wanted: Sequence[PageNeeded] = ()
+        self.denied: Sequence[Denial] = ()
         self.paged_out = 0
 
 
@@ -80,6 +85,8 @@ def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
     if wanted:
         effects.pages_wanted = tuple(wanted.values())
         wanted.clear()
+    if qm.step.denied:
+        effects.denied, qm.step.denied = qm.step.denied, []
     return effects
 
 
@@ -87,10 +94,20 @@ def _connect(qm: QueueManager, _: Effects, given: inputs.Connected, _now_ms: int
     qm.connections[given.connection] = ConnectionState(given.connection)
 
 
-def _introduce(qm: QueueManager, _: Effects, given: inputs.Introduced, _now_ms: int) -> None:
+def _introduce(qm: QueueManager, effects: Effects, given: inputs.Introduced, now_ms: int) -> None:
+    """Know who a connection is; end it, if its principal may not connect."""
     known = qm.connections.get(given.connection)
-    if known is not None:
-        known.party = given.party
+    if known is None:
+        return
+    known.party = given.party
+    if qm.authorities.are_checked:
+        principal = access.known_user(qm, given.party.principal)
+        known.party = replace(given.party, principal=principal)
+        denied = checks.lacks(qm, given.connection, "Connect", CONNECT)
+        if denied is not None:
+            qm.step.denied.append(denied)
+            effects.closed[given.connection] = Refused(Reason.AUTHORITY_MISSING, qm.name)
+            _disconnect(qm, effects, inputs.Disconnected(given.connection), now_ms)
 
 
 def _disconnect(
@@ -262,6 +279,7 @@ def _park_queues(
 
 def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured, now_ms: int) -> None:
     """Take the settings, and define what every queue manager has."""
+    qm.authorities.are_checked = given.checks_authorities
     _apply(qm, effects, system.configure(qm, given.settings, now_ms))
 
 
@@ -299,6 +317,14 @@ def _stop(qm: QueueManager, effects: Effects, _: inputs.Stopped, now_ms: int) ->
 def idle_connections(qm: QueueManager) -> list[int]:
     """Return the connections that have no unit in flight, or only such that hold nothing."""
     return [n for n, connection in qm.connections.items() if not quiesce.is_busy(connection)]
+
+
+def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> Denial | None:
+    """Say which of these authorities on the queue manager itself a connection does not have.
+
+    command: what it asks for of the process that runs the queue manager.
+    """
+    return checks.lacks(qm, connection, command, bits) if qm.authorities.are_checked else None
 
 
 def _acknowledge(
@@ -383,7 +409,12 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
     try:
         if qm.quiescing:
             quiesce.check(qm, request)
-        return DECIDE[type(command)](qm, request, command)
+        if not qm.authorities.are_checked or not trait_of(command).asks_right:
+            return DECIDE[type(command)](qm, request, command)
+        checks.check(qm, request)
+        decision = DECIDE[type(command)](qm, request, command)
+        checks.finish(qm, request, decision)
+        return decision
     except Refusal as refusal:
         return Decision([], refused(refusal), qm.entry_n)
     except PageNeeded as needed:

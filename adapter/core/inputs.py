@@ -111,9 +111,13 @@ class NamesForgotten(Struct):
 
 
 class Configured(Struct):
-    """The queue manager was given its settings."""
+    """The queue manager was given its settings.
+
+    checks_authorities: whether authority records count; without it every client may do everything.
+    """
 
     settings: dict[str, Any]
+    checks_authorities: bool = False
 
 
 class Quiesced(Struct):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
@@ -34,7 +35,14 @@ from adapter.core.rules.msmq import receive as msmq_receive
 from adapter.core.rules.msmq import remove as msmq_remove
 from adapter.core.rules.msmq import send as msmq_send
 from adapter.core.rules.network import opening
-from adapter.core.rules.objects import closing, connections, definitions, queues, session
+from adapter.core.rules.objects import (
+    authorities,
+    closing,
+    connections,
+    definitions,
+    queues,
+    session,
+)
 from adapter.core.rules.objects import exports as export_objects
 from adapter.core.rules.objects import feeds as feed_objects
 from adapter.core.rules.primitives.decision import Decision
@@ -88,6 +96,10 @@ DECIDE: Final[dict[type, Rule]] = {
     c.AskLowest: arrivals.decide_lowest,
     c.SeekFeed: feed_objects.decide_seek,
     c.AskExports: export_objects.decide_ask,
+    ac.SetAuthority: authorities.decide_set,
+    ac.DeleteAuthority: authorities.decide_delete,
+    ac.InquireAuthorities: authorities.decide_inquire,
+    ac.ExplainAuthority: authorities.decide_explain,
     m.MsmqOpen: msmq_open.decide_open,
     m.MsmqSend: msmq_send.decide_send,
     m.MsmqReceive: msmq_receive.decide_receive,
@@ -149,6 +161,8 @@ APPLY: Final[dict[type, Callable[[QueueManager, Any], Removed | None]]] = {
     r.PositionsRestored: arrivals.apply_positions_restored,
     r.FeedMoved: feeds.apply_feed_moved,
     r.FeedSet: feed_objects.apply_feed_set,
+    r.AuthoritySet: authorities.apply_authority_set,
+    r.AuthorityDeleted: authorities.apply_authority_deleted,
     r.ConversationSet: broker_state.apply_conversation_set,
     r.ConversationGone: broker_state.apply_conversation_gone,
     r.RowsRestored: broker_state.apply_conversation_rows,

@@ -13,6 +13,11 @@ from adapter.errors.root import Error, raised_for
     "authentication failed for user {name}",
     "check the user and the password",
 )
+@raised_for(
+    Reason.AUTHORITY_MISSING,
+    "no authority for {name}",
+    "let an administrator grant it; the queue manager's log says what is missing",
+)
 class NotAuthorized(Error):
     """The user is not authorized to do this."""
 

@@ -355,6 +355,8 @@ _READ: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {
         r.ArrivalsRestored,
         r.FeedMoved,
         r.FeedSet,
+        r.AuthoritySet,
+        r.AuthorityDeleted,
     )
 } | {
     "OutcomeRestored": _read_outcome_restored,

@@ -66,6 +66,7 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     handle = session.channel.new_handle(name, modes | context.modes_of(options))
     handle.selection = pointers.charv(fields, "SelectionString", mq.MQRC_SELECTION_STRING_ERROR)
     handle.queue_manager = unpadded(fields["ObjectQMgrName"])
+    handle.alternate_user = alternate_user(fields, options, mq.MQOO_ALTERNATE_USER_AUTHORITY)
     request = open_request(handle)
     if isinstance(request.command, c.Open):
         request.command.dynamic_name = unpadded(fields["DynamicQName"])
@@ -93,10 +94,15 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     return opened
 
 
-def topic_handle(session: MqiSession, fields: dict[str, Any], modes: int) -> Handle:
+def alternate_user(fields: dict[str, Any], options: int, option: int) -> str:
+    """Return the user that an MQOD or MQSD names, if options say that it counts."""
+    return unpadded(fields["AlternateUserId"]) if options & option else ""
+
+
+def topic_handle(session: MqiSession, fields: dict[str, Any], modes: int, user: str) -> Handle:
     """Draw a handle for the topic that an MQOD says, by an object, a string or both.
 
-    modes: which context puts may write.
+    modes: which context puts may write. user: by whose authorities, if not by the session's.
     """
     name, text = unpadded(fields["ObjectName"]), ""
     if fields["Version"] >= mq.MQOD_VERSION_4:
@@ -104,7 +110,7 @@ def topic_handle(session: MqiSession, fields: dict[str, Any], modes: int) -> Han
         if fields["SelectionStringLength"]:
             raise MqiFailure(mq.MQRC_SELECTION_STRING_ERROR)
     handle = session.channel.new_handle(text, c.OUTPUT)
-    handle.opening = c.OpenTopic(handle.number, text, name, modes)
+    handle.opening = c.OpenTopic(handle.number, text, name, modes, user)
     return handle
 
 
@@ -112,7 +118,8 @@ def _topic(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     """Open a topic: nothing can be done by it but publish."""
     if options & ACCESS & ~mq.MQOO_OUTPUT:
         raise MqiFailure(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
-    handle = topic_handle(session, fields, context.modes_of(options))
+    user = alternate_user(fields, options, mq.MQOO_ALTERNATE_USER_AUTHORITY)
+    handle = topic_handle(session, fields, context.modes_of(options), user)
     topic = _opened(session, open_request(handle), handle).queue
     _tell_topic(session, fields, topic)
     return session.add(TOPIC, unpadded(fields["ObjectName"]), options, handle, topic)

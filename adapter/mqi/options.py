@@ -49,7 +49,7 @@ class OptionTable:
             raise MqiFailure(next(o.refused for o in self._refused if options & o.bits))
 
 
-NO_ACCESS_CONTROL = "accepted, without effect: there is no access control yet"
+OF_TOPIC = "accepted, without effect: authorities on the topic decide who may resume it"
 HINT = "taken; a hint that changes nothing here"
 UNSUPPORTED = mq.MQRC_FUNCTION_NOT_SUPPORTED
 
@@ -102,7 +102,7 @@ OPEN = OptionTable(
         Option("MQOO_PASS_ALL_CONTEXT"),
         Option("MQOO_SET_IDENTITY_CONTEXT"),
         Option("MQOO_SET_ALL_CONTEXT"),
-        Option("MQOO_ALTERNATE_USER_AUTHORITY", note=NO_ACCESS_CONTROL),
+        Option("MQOO_ALTERNATE_USER_AUTHORITY"),
         Option("MQOO_FAIL_IF_QUIESCING"),
         Option("MQOO_BIND_ON_OPEN", note="there are no clusters"),
         Option("MQOO_BIND_NOT_FIXED", note="there are no clusters"),
@@ -143,7 +143,7 @@ PUT = OptionTable(
         Option("MQPMO_SET_ALL_CONTEXT"),
         Option("MQPMO_NEW_MSG_ID"),
         Option("MQPMO_NEW_CORREL_ID"),
-        Option("MQPMO_ALTERNATE_USER_AUTHORITY", note=NO_ACCESS_CONTROL),
+        Option("MQPMO_ALTERNATE_USER_AUTHORITY"),
         Option("MQPMO_FAIL_IF_QUIESCING"),
         Option("MQPMO_LOGICAL_ORDER"),
         Option("MQPMO_ASYNC_RESPONSE"),
@@ -181,9 +181,9 @@ SUBSCRIBE = OptionTable(
         Option("MQSO_WILDCARD_CHAR", UNSUPPORTED),
         Option("MQSO_GROUP_SUB", UNSUPPORTED),
         Option("MQSO_SET_IDENTITY_CONTEXT", UNSUPPORTED),
-        Option("MQSO_ANY_USERID", note=NO_ACCESS_CONTROL),
-        Option("MQSO_FIXED_USERID", note=NO_ACCESS_CONTROL),
-        Option("MQSO_ALTERNATE_USER_AUTHORITY", note=NO_ACCESS_CONTROL),
+        Option("MQSO_ANY_USERID", note=OF_TOPIC),
+        Option("MQSO_FIXED_USERID", note=OF_TOPIC),
+        Option("MQSO_ALTERNATE_USER_AUTHORITY"),
         Option("MQSO_SCOPE_QMGR", note="there is one queue manager"),
         Option("MQSO_FAIL_IF_QUIESCING"),
         Option("MQSO_NO_MULTICAST"),

@@ -18,7 +18,7 @@ from adapter.mqi import context, md_extension, structs
 from adapter.mqi import options as permitted
 from adapter.mqi.descriptor import message_of, tell_put
 from adapter.mqi.message_handles import MessageHandles
-from adapter.mqi.opening import topic_handle
+from adapter.mqi.opening import alternate_user, topic_handle
 from adapter.mqi.reasons import REASON_CODES, MqiFailure
 from adapter.mqi.rfh2 import properties_of
 from adapter.mqi.session import TOPIC, MqiSession
@@ -92,8 +92,9 @@ def put1(
     message = _message(session, handles, fields, options, body)
     new = session.channel.new_handle
     modes = context.options_of(options["Options"]) & c.CONTEXT_MODES
-    handle = topic_handle(session, where, modes) if is_topic else new(name, c.OUTPUT | modes)
-    handle.queue_manager = other
+    user = alternate_user(where, options["Options"], mq.MQPMO_ALTERNATE_USER_AUTHORITY)
+    handle = topic_handle(session, where, modes, user) if is_topic else new(name, c.OUTPUT | modes)
+    handle.queue_manager, handle.alternate_user = other, user
 
     def put_in(unit: Unit | None) -> tuple[PutDone, Pending]:
         request = put_request(handle, [message], unit)

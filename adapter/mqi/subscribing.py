@@ -110,6 +110,7 @@ def _command_of(fields: dict[str, Any], number: int, queue: Object | None) -> c.
         number,
         name=pointers.charv(fields, "SubName", mq.MQRC_SUB_NAME_ERROR),
         options=sum(ours for option, ours in OPTIONS.items() if asked & option),
+        alternate_user=opening.alternate_user(fields, asked, mq.MQSO_ALTERNATE_USER_AUTHORITY),
     )
     if not asked & (mq.MQSO_CREATE | mq.MQSO_ALTER):
         return wanted

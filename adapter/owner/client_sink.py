@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
+from adapter.core.contract.authorities import Denial
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
 
@@ -16,6 +18,9 @@ class ClientSink(Protocol):
 
     def close(self, connection: int, reason: Refused | None) -> None:
         """End one connection."""
+
+    def denied(self, denials: Sequence[Denial]) -> None:
+        """Note for the log which authorities clients lacked."""
 
     def close_all(self, reason: Refused) -> None:
         """End every connection; none of them is reported to the owner again."""

@@ -5,7 +5,9 @@ It only reads. This module must not know connections, nor what the answers are u
 
 from __future__ import annotations
 
+from adapter.core import dispatch
 from adapter.core.attributes.objects import AliasAttributes, AuthInfoAttributes
+from adapter.core.contract.authorities import Denial
 from adapter.core.model.manager import QueueManager
 
 
@@ -26,6 +28,13 @@ class Inquiries:
         """The queue that an alias of this name leads to; "" if it is not an alias."""
         alias = None if self._qm is None else self._qm.objects.get(("alias", name))
         return alias.target if isinstance(alias, AliasAttributes) else ""
+
+    def lacks(self, connection: int, command: str, bits: int) -> Denial | None:
+        """Which of these authorities on the queue manager itself a connection does not have."""
+        qm = self._qm
+        if qm is None or connection not in qm.connections:
+            return None
+        return dispatch.lacks(qm, connection, command, bits)
 
     def queue_of(self, connection: int, handle: int) -> str:
         """The name of the queue that a connection has open under a handle; "" if it has none."""

@@ -179,6 +179,8 @@ class OwnerLoop:
                 self._ready.setdefault(reply.connection, []).append(reply)
             else:
                 self._promises.add(after, reply)
+        if effects.denied:
+            self._clients.denied(effects.denied)
         for connection, told in effects.closed.items():
             self._ready.pop(connection, None)
             self._clients.close(connection, told)

@@ -87,6 +87,11 @@ class Owner:
         self.replay_s = 0.0
 
     @property
+    def checks_authorities(self) -> bool:
+        """Whether clients may do only what authority records grant."""
+        return self._settings.checks_authorities
+
+    @property
     def running(self) -> bool:
         """Whether requests are served, be it only those of units in flight."""
         return self.lifecycle.serves
@@ -275,7 +280,7 @@ class Owner:
         if old is not None:
             old.carry_over(replayed)
         self._term = term = OwnerTerm(self._parts, owner_id, replayed)
-        term.begin(self._settings.attributes)
+        term.begin(self._settings.attributes, self._settings.checks_authorities)
         self._taken_over_s = self._calls.now_s()
         self.replay_s = self._taken_over_s - began_s
         self.lifecycle.to(OwnerState.RUNNING)

@@ -22,13 +22,14 @@ DRAIN_S = 2.5
 
 class OwnerSettings(Struct, frozen=True, kw_only=True):
     """attributes: those that the queue manager is given whenever it takes over. drain_s: see
-    DRAIN_S.
+    DRAIN_S. checks_authorities: whether authority records count.
     """
 
     limits: Limits | None = None
     heartbeat_s: float = HEARTBEAT_S
     attributes: Mapping[str, Any] = {}
     drain_s: float = DRAIN_S
+    checks_authorities: bool = False
 
 
 class TermParts(Struct, kw_only=True):

@@ -72,9 +72,9 @@ class OwnerTerm:
             self._paging = Paging(storage.pages, loop.page, loop.page_missing, broke)
             self.housekeeping = Housekeeping(storage, parts.ledger, loop, replayed, broke)
 
-    def begin(self, attributes: Mapping[str, Any]) -> None:
-        """Give the queue manager its attributes, and begin to keep memory and ledger small."""
-        self.loop.take(inputs.Configured(dict(attributes)))
+    def begin(self, attributes: Mapping[str, Any], checks_authorities: bool = False) -> None:
+        """Give the queue manager its settings, and begin to keep memory and ledger small."""
+        self.loop.take(inputs.Configured(dict(attributes), checks_authorities))
         if self.housekeeping is not None:
             self._sweep_later()
 

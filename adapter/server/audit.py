@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from adapter.core.attributes.objects import QUEUE_MANAGER
+from adapter.core.contract.authorities import Denial, words_of
 from adapter.core.contract.parties import Party, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
@@ -82,6 +83,23 @@ def by(connection: int, party: Party | None) -> dict[str, Any]:
         "user": who.user, "proof": who.principal.proof.value, "application": who.application,
         "address": who.address, "connection": connection,
     }  # fmt: skip
+
+
+def note_denied(denial: Denial, party: Party | None) -> None:
+    """Write which authority was missing: the client hears the reason and the name alone.
+
+    acting_as: the user whose authority it is, if that is another one than the client's.
+    """
+    more = {"acting_as": denial.user} if party is not None and party.user != denial.user else {}
+    log.warning(
+        "not authorized",
+        command=denial.command,
+        object=denial.name,
+        object_type=denial.object_type,
+        missing=" ".join(words_of(denial.missing)),
+        **by(denial.connection, party),
+        **more,
+    )
 
 
 def level_of(party: Party) -> int:

@@ -8,19 +8,20 @@ This module knows neither the protocol of a client nor how one is admitted.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
 import structlog
 
+from adapter.core.contract.authorities import Denial
 from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
-from adapter.server.audit import AuditTrail, by, level_of
+from adapter.server.audit import AuditTrail, by, level_of, note_denied
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.clients import ServedClient
 from adapter.server.frame_budget import FrameBudget
@@ -99,6 +100,8 @@ class ClientConnections:
             client.party = party
             self._admitted[client.number] = client
             self._owner.term.connect(client.number, party)
+            if client.number not in self._admitted:  # it has no authority to connect
+                return Refused(Reason.AUTHORITY_MISSING, self.queue_manager)
             log.log(level_of(party), "client connected", **by(client.number, party))
         return refused
 
@@ -166,6 +169,12 @@ class ClientConnections:
         client = self._admitted.pop(connection, None)
         if client is not None:
             client.goodbye(reason or Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE))
+
+    def denied(self, denials: Sequence[Denial]) -> None:
+        """Write to the log which authorities clients lacked."""
+        for one in denials:
+            client = self._admitted.get(one.connection)
+            note_denied(one, client.party if client is not None else None)
 
     def cut(self, connection: int) -> None:
         """Break one connection without a word."""

@@ -28,7 +28,7 @@ class ServerFigures(Struct, kw_only=True):
     now, and why; it keeps no client waiting. commands: of the command server, once it was needed.
     network: of what reaches other queue managers. topics: of feeds and exports.
     compiled_modules: 0 in pure Python. process: "id", and "machine", its mark in hexadecimal (""
-    where the system does not tell).
+    where the system does not tell). authorities_checked: clients may do only what is granted.
     """
 
     queue_manager: str
@@ -41,6 +41,7 @@ class ServerFigures(Struct, kw_only=True):
     address: str
     process: dict[str, int | str]
     kafka: str
+    authorities_checked: bool
     mover_restarts: int
     movers: dict[str, dict[str, int]]
     movers_hold: str

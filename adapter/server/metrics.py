@@ -103,6 +103,9 @@ FIGURES: Mapping[str, MetricRow] = {
     "compiled_modules": _gauge(
         "mqk_compiled_modules", "Modules that run as machine code; 0 in pure Python."
     ),
+    "authorities_checked": _gauge(
+        "mqk_authorities_checked", "1: clients may do only what is granted; 0: everything."
+    ),
     "mover_restarts": _counter(
         "mqk_mover_restarts_total", "How often the movers were started again."
     ),

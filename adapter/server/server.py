@@ -47,6 +47,17 @@ answers."""
 log = structlog.get_logger("mqk.server")
 
 
+def _admission(
+    settings: ServerSettings, credentials: Credentials | None, tls: ServerTls | None
+) -> Admission:
+    return Admission(
+        credentials,
+        settings.bounds.passwords,
+        tls.user_of if tls is not None else None,
+        admits_operators=settings.authorities,
+    )
+
+
 class Server:
     """One queue manager that clients can connect to."""
 
@@ -85,9 +96,7 @@ class Server:
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
         tls = ServerTls(settings.tls) if settings.tls.host else None
-        self.admission = Admission(
-            credentials, settings.bounds.passwords, tls.user_of if tls is not None else None
-        )
+        self.admission = _admission(settings, credentials, tls)
         self.accept = MqkHandler(
             self.connections, self.admission, audit, clock, self, self._kafka
         ).accept
@@ -96,6 +105,7 @@ class Server:
             limits=settings.limits,
             heartbeat_s=settings.heartbeat_ms / 1000,
             attributes=settings.attributes,
+            checks_authorities=settings.authorities,
         )
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(
@@ -257,6 +267,7 @@ class Server:
             address=self.address,
             process={"id": os.getpid(), "machine": processes.machine().hex()},
             kafka=self._kafka,
+            authorities_checked=self.owner.checks_authorities,
             mover_restarts=self.mover_watch.restarts,
             movers=self.mover_watch.figures(),
             movers_hold=self.movers_hold,

@@ -31,7 +31,8 @@ class ServerSettings(Struct, kw_only=True):
     registry, registry_topic: schema_registry and schema_topic of the configuration.
     remote_clients: host may be one that other machines reach. bounds: of clients' connections; no
     configuration sets them.
-    network: other queue managers of the same Kafka are reached.
+    network: other queue managers of the same Kafka are reached. authorities: authority records are
+    checked.
     """
 
     queue_manager: str
@@ -50,6 +51,7 @@ class ServerSettings(Struct, kw_only=True):
     heartbeat_ms: int = round(HEARTBEAT_S * 1000)
     take_over: bool = False
     credentials_file: str = ""
+    authorities: bool = False
     registry: str = NO_REGISTRY
     registry_topic: str = SCHEMAS
     registry_host: str = ""

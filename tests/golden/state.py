@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from adapter.core.contract.message import Stored
 from adapter.core.contract.results import PutDone
@@ -36,6 +37,8 @@ def state(qm: QueueManager) -> dict[str, Any]:
             name: {"begin": one.begin, "topic_id": one.topic_id, "offsets": one.offsets}
             for name, one in sorted(qm.feeds.by_name.items())
         }
+    if qm.authorities.count:
+        found["authorities"] = sorted(map(list, map(astuple, qm.authorities.every())))
     return found
 
 

@@ -7,6 +7,7 @@ the next one beside it when records are new.
 from typing import Any
 
 from adapter.core import inputs
+from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
@@ -35,6 +36,7 @@ def tell() -> list[bytes]:
     _arrivals(core)
     _conversations(client)
     _feeds(core, client)
+    _authorities(client)
     return core.entries
 
 
@@ -212,6 +214,14 @@ def _feeds(core: Core, client: Client) -> None:
     publishing = {"topic": "shop.news", "topic_string": "shop/news"}
     client.do(c.DefineObject("feed", "NEWS", publishing))
     client.do(c.AlterObject("feed", "NEWS", {"priority_header": "urgency", "expiry": 10}))
+
+
+def _authorities(client: Client) -> None:
+    orders = ac.SetAuthority("ORDERS.**", "queue", ["ada", "bob"], ["everyone"], 0x1E)
+    client.do(orders)
+    client.do(ac.SetAuthority("ORDERS.SECRET", "queue", ["ada"]))
+    client.do(ac.SetAuthority("", "qmgr", ["ada"], [], 0x1))
+    client.do(ac.DeleteAuthority("ORDERS.**", "queue", ["bob"]))
 
 
 def records() -> list[Raw]:

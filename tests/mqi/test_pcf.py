@@ -155,7 +155,10 @@ def test_what_is_not_supported_says_so(pcf: ibmmq.PCFExecute) -> None:
         assert reason_of(refused) == reason
 
 
-def test_authorities_are_accepted_without_effect(pcf: ibmmq.PCFExecute) -> None:
+ENTITY_IS_GROUP = 2  # MQZAET_GROUP
+
+
+def test_authority_records_are_set_and_shown(pcf: ibmmq.PCFExecute) -> None:
     authority = {
         CMQCFC.MQCACF_AUTH_PROFILE_NAME: b"DEV.**",
         CMQCFC.MQIACF_OBJECT_TYPE: CMQC.MQOT_Q,
@@ -166,6 +169,29 @@ def test_authorities_are_accepted_without_effect(pcf: ibmmq.PCFExecute) -> None:
     assert reason_of(refused) == CMQCFC.MQRCCF_ENTITY_NAME_MISSING
     authority |= {CMQCFC.MQCACF_GROUP_ENTITY_NAMES: [b"mqclient"]}
     assert pcf.MQCMD_SET_AUTH_REC(authority) == []
+    (found,) = pcf.MQCMD_INQUIRE_AUTH_RECS(
+        {
+            CMQCFC.MQIACF_AUTH_OPTIONS: CMQCFC.MQAUTHOPT_NAME_ALL_MATCHING,
+            CMQCFC.MQCACF_AUTH_PROFILE_NAME: b"DEV.QUEUE.1",
+            CMQCFC.MQIACF_OBJECT_TYPE: CMQC.MQOT_Q,
+        }
+    )
+    assert found[CMQCFC.MQCACF_AUTH_PROFILE_NAME].strip() == b"DEV.**"
+    assert found[CMQCFC.MQCACF_ENTITY_NAME].strip() == b"mqclient"
+    assert found[CMQCFC.MQIACF_ENTITY_TYPE] == ENTITY_IS_GROUP
+    assert sorted(found[CMQCFC.MQIACF_AUTHORIZATION_LIST]) == sorted(
+        [CMQCFC.MQAUTH_OUTPUT, CMQCFC.MQAUTH_INPUT]
+    )
+    (entity,) = pcf.MQCMD_INQUIRE_ENTITY_AUTH(
+        {
+            CMQCFC.MQIACF_AUTH_OPTIONS: CMQCFC.MQAUTHOPT_ENTITY_SET,
+            CMQCFC.MQIACF_OBJECT_TYPE: CMQC.MQOT_Q,
+            CMQCFC.MQIACF_ENTITY_TYPE: ENTITY_IS_GROUP,
+            CMQCFC.MQCACF_ENTITY_NAME: b"mqclient",
+            CMQCFC.MQCACF_OBJECT_NAME: b"DEV.QUEUE.1",
+        }
+    )
+    assert len(entity[CMQCFC.MQIACF_AUTHORIZATION_LIST]) == 2
     with pytest.raises(ibmmq.MQMIError) as refused:
         pcf.MQCMD_SET_AUTH_REC(authority | {CMQCFC.MQIACF_OBJECT_TYPE: 77})
     assert reason_of(refused) == CMQCFC.MQRCCF_ATTR_VALUE_ERROR
@@ -176,6 +202,11 @@ def test_authorities_are_accepted_without_effect(pcf: ibmmq.PCFExecute) -> None:
         CMQCFC.MQIACF_ACTION: CMQCFC.MQACT_REPLACE,
     }
     assert pcf.MQCMD_SET_CHLAUTH_REC(rule) == []
+    del authority[CMQCFC.MQIACF_AUTH_ADD_AUTHS]
+    assert pcf.MQCMD_DELETE_AUTH_REC(authority) == []
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_DELETE_AUTH_REC(authority)
+    assert reason_of(refused) == CMQC.MQRC_UNKNOWN_OBJECT_NAME
     assert pcf.MQCMD_REFRESH_SECURITY() == []
 
 

@@ -36,7 +36,7 @@ from adapter.core.contract.results import (
 )
 from adapter.core.contract.traits import is_durable, is_one_way
 from adapter.core.mq_layouts import dead_letter, trigger_message
-from tests.scenarios import broker, exports, feeds, msmq, topics
+from tests.scenarios import authorities, broker, exports, feeds, msmq, topics
 from tests.scenarios.arrivals import InboundTopic
 from tests.scenarios.beyond import (
     FLAGS,
@@ -575,7 +575,7 @@ COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
     "alt": World._alter_object,
     "del": World._delete_object,
     "dis": World._display_objects,
-    **(topics.COMMANDS | msmq.COMMANDS | broker.COMMANDS),
+    **(topics.COMMANDS | msmq.COMMANDS | broker.COMMANDS | authorities.COMMANDS),
     "seek": feeds.seek,
     "open_topic": exports.open_topic,
 }
@@ -592,5 +592,5 @@ MANAGE: dict[str, Callable[[World, Call], list[str]]] = {
     "numbers": World._numbers,
     "arrive": World._arrive,
     "garbage": World._arrive,
-    **feeds.MANAGE,
+    **(feeds.MANAGE | authorities.MANAGE),
 }

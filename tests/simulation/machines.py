@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
 EXAMPLES = 100
 STEPS = 30
-MACHINES = ("hosts", "cursors", "conservation", "dialogs", "activation", "feeds", "exports")
+MACHINES = (
+    "hosts",
+    "cursors",
+    "conservation",
+    "dialogs",
+    "activation",
+    "feeds",
+    "exports",
+    "authorities",
+)
 """Each is the only machine of a module of its own."""
 
 

@@ -5,13 +5,14 @@ carry over. With ``held=False`` (the start) everything is settled after each req
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.authorities import Denial
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.replies import Reply
@@ -183,6 +184,10 @@ class ByHand(Core):
 
     def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
         raise AssertionError(f"nothing leaves memory here: {needed}")
+
+    def denied(self, denials: Sequence[Denial]) -> None:
+        """Keep what was refused."""
+        self.denials += denials
 
     def close(self, connection: int, reason: Refused | None) -> None:
         """Keep which connection was closed."""

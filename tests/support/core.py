@@ -12,6 +12,7 @@ import msgspec
 
 from adapter.core import dispatch, inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.authorities import Denial
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.pages import Paged, PageNeeded
@@ -57,6 +58,8 @@ class Core:
         self.answers: dict[tuple[int, int], Result] = {}
         self._terms = 0
         self.closed: dict[int, Refused] = {}
+        self.denials: list[Denial] = []
+        """Which authorities clients lacked."""
         self.qm = self._new()
 
     def _new(self) -> QueueManager:
@@ -175,6 +178,7 @@ class Core:
             self.entry_n += 1
             self._copy(logged)
         self.closed |= effects.closed
+        self.denials += effects.denied
         for reply in effects.replies:
             key = (reply.connection, reply.request)
             assert key not in self.answers, f"request {key} was answered twice"

@@ -20,7 +20,10 @@ from adapter.core.contract.records import (
 )
 from adapter.core.model.manager import QueueManager
 
-KEYS = ("name", "queue", "lane", "session", "number", "consumer", "handle", "feed")
+KEYS = (
+    *("name", "queue", "lane", "session", "number", "consumer", "handle", "feed"),
+    *("profile", "object_type", "entity", "is_group"),
+)
 """The fields that say what a record of a snapshot is about."""
 
 

@@ -177,6 +177,12 @@ def none_exist(noun: str, why: str) -> str:
     return message(FAILURES[2085], "E", f"{sentence} [MQRC_UNKNOWN_OBJECT_NAME, 2085].")
 
 
+def nothing_fits(noun: str) -> str:
+    """Report that a question has an empty answer."""
+    sentence = f"no {noun} fits: leave out a parameter, or define one"
+    return message(FAILURES[2085], "E", f"{sentence} [MQRC_UNKNOWN_OBJECT_NAME, 2085].")
+
+
 def not_found(kind: Kind, name: str, condition: bool, guess: str = "") -> str:
     """Report that an object does not exist. condition: none meets it; guess: similar names."""
     missing = "meets the condition" if condition else "exists"
@@ -193,10 +199,11 @@ def shown(found: FoundObject, wanted: frozenset[str]) -> list[str]:
     rows.sort(key=lambda row: (row not in kind.always, row.attribute.keyword))
     cells += [shown_value(row, found.value(row)) for row in rows]
     heading = message(number_of("DISPLAY", kind), "I", f"{kind.noun} details:")
-    return [heading, *_columns(cells)]
+    return [heading, *columns(cells)]
 
 
-def _columns(cells: list[str]) -> list[str]:
+def columns(cells: list[str]) -> list[str]:
+    """Write cells in two columns; long ones have a line of their own."""
     lines, line = [], ""
     for cell in cells:
         if line and len(line) < COLUMN and len(cell) < COLUMN:

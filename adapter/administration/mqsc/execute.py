@@ -11,9 +11,9 @@ from difflib import get_close_matches
 
 from adapter.administration import objects, senders, without_effect
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
-from adapter.administration.mqsc import answers, meaning
+from adapter.administration.mqsc import answers, authority_records, meaning
 from adapter.administration.mqsc.statement import GUESSES_MAX, Statement, parse
-from adapter.administration.mqsc.text import NotMqscError, ScriptLine, lines_of, quote
+from adapter.administration.mqsc.text import NotMqscError, RefusedError, ScriptLine, lines_of, quote
 from adapter.administration.status import reset_totals
 from adapter.administration.status_kinds import (
     CONNECTION,
@@ -127,14 +127,6 @@ def _read(line: ScriptLine) -> tuple[Statement | None, list[str]]:
         return None, answers.not_mqsc(problem.text, problem.near)
 
 
-class RefusedError(Exception):
-    """A command failed. line: the answer that reports it."""
-
-    def __init__(self, line: str) -> None:
-        super().__init__(line)
-        self.line = line
-
-
 def command(qm: Connection, statement: Statement) -> Iterator[str]:
     """Do one command; yield the lines of its answer.
 
@@ -151,10 +143,10 @@ def command(qm: Connection, statement: Statement) -> Iterator[str]:
         raise RefusedError(answers.none_exist(noun, held))
     if (verb, word) in without_effect.ACCEPTED:
         yield from _accept(statement)
-    elif verb == "DISPLAY":
-        yield from display(qm, statement)
     elif (verb, word) in OTHER:
         yield from OTHER[verb, word](qm, statement)
+    elif verb == "DISPLAY":
+        yield from display(qm, statement)
     else:
         kind = SHOWN.get(word)
         if kind is None or (verb, _family(kind)) not in answers.NUMBERS or verb not in WITH_KIND:
@@ -191,16 +183,11 @@ def _family(kind: Kind) -> str:
 def _accept(statement: Statement) -> Iterator[str]:
     """Check a command that has no effect here, and say so."""
     found = without_effect.ACCEPTED[statement.verb, statement.kind]
-    given = meaning.check_without_effect(found.rows, statement)
-    if (statement.verb, statement.kind) == ("REFRESH", "SECURITY") and given.get("TYPE") == [
-        "CONNAUTH"
-    ]:
-        yield answers.message(found.number, "I", "security is up to date: changes apply at once.")
-        return
-    lacking = without_effect.missing(statement.verb, statement.kind, given)
+    given = meaning.check_parameters(found.rows, statement)
+    lacking = without_effect.missing(statement.kind, given)
     if lacking:
         raise NotMqscError(f"{statement.verb} {statement.kind} needs {lacking}", statement.kind)
-    yield answers.acceptance_of(found, statement.name or " ".join(given.get("PROFILE", [])))
+    yield answers.acceptance_of(found, statement.name)
 
 
 def _define(qm: Connection, kind: Kind, statement: Statement) -> Iterator[str]:
@@ -286,7 +273,7 @@ def _reset_totals(qm: Connection, statement: Statement) -> Iterator[str]:
 def _start_channel(qm: Connection, statement: Statement) -> Iterator[str]:
     """START CHANNEL: of a sender; channels for clients need no start."""
     kind = SHOWN["CHANNEL"]
-    meaning.check_without_effect(without_effect.IGNORE_STATE, statement)
+    meaning.check_parameters(without_effect.IGNORE_STATE, statement)
     if senders.switch(qm, statement.name, stopped=False):
         yield answers.message(8018, "I", f"channel {statement.name} is started: it sends.")
         return
@@ -297,7 +284,7 @@ def _start_channel(qm: Connection, statement: Statement) -> Iterator[str]:
 
 def _stop_channel(qm: Connection, statement: Statement) -> Iterator[str]:
     """STOP CHANNEL: of a sender, until it is started."""
-    meaning.check_without_effect(without_effect.STOPPING, statement)
+    meaning.check_parameters(without_effect.STOPPING, statement)
     if not senders.switch(qm, statement.name, stopped=True):
         raise RefusedError(answers.unavailable("STOP CHANNEL", without_effect.NOT_STOPPED))
     yield answers.message(8019, "I", f"channel {statement.name} is stopped until START CHANNEL.")
@@ -388,6 +375,7 @@ OTHER: dict[tuple[str, str], Callable[[Connection, Statement], Iterator[str]]] =
     ("RESET", "QSTATS"): _reset_totals,
     ("START", "CHANNEL"): _start_channel,
     ("STOP", "CHANNEL"): _stop_channel,
+    **authority_records.COMMANDS,
 }
 WITH_KIND: dict[str, Callable[[Connection, Kind, Statement], Iterator[str]]] = {
     "DEFINE": _define,

@@ -148,7 +148,7 @@ def _option(kind: Kind, verb: str, parameter: StatementParameter, result: Given)
 
 
 DELETIONS = {
-    "AUTHREC": ("YES", "NO"),
+    "AUTHREC": ("YES",),  # authority records with the name of an object go with it
     "CHLTABLE": ("QMGRTBL", "CLNTTAB"),
     "IGNSTATE": ("NO", "YES"),
 }
@@ -248,8 +248,8 @@ def _alone(parameter: StatementParameter) -> None:
         raise NotMqscError(f"{parameter.keyword} takes no value", parameter.keyword)
 
 
-def check_without_effect(rows: Table, statement: Statement) -> dict[str, list[str]]:
-    """Check the parameters of a command that has no effect here, by their rows."""
+def check_parameters(rows: Table, statement: Statement) -> dict[str, list[str]]:
+    """Return the parameters of a command that has no kind of its own, checked by their rows."""
     known = {row.attribute.keyword: row.attribute.keyword for row in rows.values()}
     result = {}
     for parameter in statement.parameters:

@@ -27,6 +27,14 @@ class NotMqscError(Exception):
         self.near = near
 
 
+class RefusedError(Exception):
+    """A command failed. line: the answer that reports it."""
+
+    def __init__(self, line: str) -> None:
+        super().__init__(line)
+        self.line = line
+
+
 class ScriptLine(Struct, frozen=True):
     """One command as it was written, on one line. problem: why it is invalid, or nothing."""
 

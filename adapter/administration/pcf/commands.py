@@ -15,6 +15,7 @@ from msgspec import Struct
 from adapter.administration import objects, senders
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
 from adapter.administration.mqsc.execute import Script
+from adapter.administration.pcf import authority_records
 from adapter.administration.pcf.arguments import TOO_FEW, Arguments, reply_of
 from adapter.administration.pcf.structures import (
     Bytes,
@@ -74,7 +75,6 @@ STATUS_NOT_FOUND = 4091
 NO_SUBSCRIPTION = 2428  # MQRC_NO_SUBSCRIPTION
 SUBSCRIPTION_ID = 7016  # MQBACF_SUB_ID
 NOTHING_THERE = {
-    87: 2085,  # INQUIRE_AUTH_RECS
     153: 2085,  # INQUIRE_SERVICE
     154: 3252,  # INQUIRE_SERVICE_STATUS: MQRCCF_SERV_STATUS_NOT_FOUND
     204: 3338,  # INQUIRE_CHLAUTH_RECS: MQRCCF_CHLAUTH_NOT_FOUND
@@ -82,9 +82,6 @@ NOTHING_THERE = {
 """Inquiries that find nothing, because such objects do not exist here: command and reason."""
 ACCEPTED_COMMANDS = {
     31: ("START", "LISTENER"),
-    78: ("REFRESH", "SECURITY"),
-    89: ("DELETE", "AUTHREC"),
-    90: ("SET", "AUTHREC"),
     93: ("ALTER", "LISTENER"),
     95: ("DEFINE", "LISTENER"),
     96: ("DELETE", "LISTENER"),
@@ -95,10 +92,6 @@ ACCEPTED_COMMANDS = {
 LISTENER_NAME, CHANNEL_NAME = 3554, 3501
 NAMED = {"LISTENER": LISTENER_NAME, "CHLAUTH": CHANNEL_NAME}
 MISSING = {
-    "OBJTYPE": 3173,  # MQRCCF_OBJECT_TYPE_MISSING
-    "PROFILE": 3347,  # MQRCCF_PROFILE_NAME_MISSING
-    "GROUP or PRINCIPAL": 3169,  # MQRCCF_ENTITY_NAME_MISSING
-    "AUTHADD or AUTHRMV": 3172,  # MQRCCF_AUTH_VALUE_MISSING
     "TYPE": 3326,  # MQRCCF_CHLAUTH_TYPE_ERROR
 }
 """Why a command lacks a parameter; 3019 for the others."""
@@ -198,6 +191,7 @@ ASKS = frozenset(
         ),
         *NOTHING_THERE,
         *STATUSES,
+        *authority_records.ASKS,
     }
 )
 """Commands that change nothing."""
@@ -223,6 +217,8 @@ class Commands:
             START_CHANNEL: partial(_start_channel, self._qm),
             STOP_CHANNEL: partial(_stop_channel, self._qm),
         }
+        for number, command in authority_records.COMMANDS.items():
+            self._table[number] = partial(command, self._qm)
         for family in (*FAMILIES, SUBSCRIPTIONS):
             self._table |= self._of_family(family)
         for number, status in STATUSES.items():
@@ -293,7 +289,10 @@ class Commands:
         kind = _kind_given(family, given) or self._kind_of(family, name)
         purge = bool(given.whole(PURGE, 0))
         types = (row.attribute.number for row in kind.always)
-        given.drop(REMOVE_AUTHORITIES, CHANNEL_TABLE, *types)
+        if not given.whole(REMOVE_AUTHORITIES, 1):
+            text = "authority records with the name of an object go with it"
+            raise PcfError(VALUE_ERROR, text, REMOVE_AUTHORITIES)
+        given.drop(CHANNEL_TABLE, *types)
         given.finish()
         objects.delete(self._qm, kind, name, purge)
         return [[]]
@@ -512,13 +511,11 @@ def _accept(verb: str, kind: str, given: Arguments) -> Replies:
     found = ACCEPTED[verb, kind]
     name = given.text(NAMED[kind], "") if kind in NAMED else ""
     values = given.check(found.rows)
-    lacking = missing(verb, kind, values)
+    lacking = missing(kind, values)
     if lacking:
         text = f"{verb} {kind} needs {lacking}"
         raise PcfError(MISSING.get(lacking, TOO_FEW), text)
-    name = name or " ".join(values.get("PROFILE", []))
-    if values.get("TYPE") != ["CONNAUTH"]:
-        log.warning(f"{found.noun} accepted without effect", name=name, why=found.why)
+    log.warning(f"{found.noun} accepted without effect", name=name, why=found.why)
     return [[]]
 
 

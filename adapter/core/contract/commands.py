@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from adapter.core.contract import broker, msmq
+from adapter.core.contract import authority_commands, broker, msmq
 from adapter.core.contract.bounds import ELEMENTS_MAX, LANES_MAX, MESSAGES_MAX, Attributes
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.request import Request as Request  # noqa: PLC0414 -- of this contract
@@ -111,7 +111,8 @@ class Open(Struct, array_like=True, tag=3):
     empty: this one, or as the name says. A queue of another one is opened for output only, or for
     inquiries by its local name: puts go to a transmission queue. kafka_topic: instead of a queue's
     name, for output: the queue whose messages are written to this topic; it is made if there is
-    none, and Opened says its name.
+    none, and Opened says its name. alternate_user: by whose authorities it is opened
+    (MQOO_ALTERNATE_USER_AUTHORITY); "": those of the client.
     """
 
     handle: int
@@ -121,6 +122,7 @@ class Open(Struct, array_like=True, tag=3):
     selection: str = ""
     queue_manager: str = ""
     kafka_topic: str = ""
+    alternate_user: str = ""
 
 
 class Close(Struct, array_like=True, tag=4):
@@ -358,13 +360,14 @@ class OpenTopic(Struct, array_like=True, tag=25):
 
     Its topic string is that of the topic object, a '/' and the one given, or one of them alone; by
     a topic object, Opened says it. A put may have the options RETAIN and WARN_NO_SUBSCRIBERS.
-    modes: which context puts may write.
+    modes: which context puts may write. alternate_user: see Open.
     """
 
     handle: int
     topic_string: str = ""
     topic_object: str = ""
     modes: int = 0
+    alternate_user: str = ""
 
 
 class Subscribe(Struct, array_like=True, tag=26):
@@ -375,7 +378,7 @@ class Subscribe(Struct, array_like=True, tag=26):
     queue_handle: if not 0, the destination is opened by it, for input. correlation_id: of the
     copies, if options say so; empty: each publication's own. level: see Put; what is retained is
     given up to level 1. selection: which publications it gets, see Open; "": all. priority: of the
-    copies, 0 to 9, AS_PUBLISHED, or AS_QUEUE_SAYS.
+    copies, 0 to 9, AS_PUBLISHED, or AS_QUEUE_SAYS. alternate_user: see Open.
     """
 
     handle: int
@@ -390,6 +393,7 @@ class Subscribe(Struct, array_like=True, tag=26):
     level: int = 1
     selection: str = ""
     priority: int = AS_PUBLISHED
+    alternate_user: str = ""
 
 
 class CloseSubscription(Struct, array_like=True, tag=27):
@@ -548,6 +552,10 @@ Command = (
     | AskLowest
     | SeekFeed
     | AskExports
+    | authority_commands.SetAuthority
+    | authority_commands.DeleteAuthority
+    | authority_commands.InquireAuthorities
+    | authority_commands.ExplainAuthority
     | msmq.MsmqOpen
     | msmq.MsmqSend
     | msmq.MsmqReceive

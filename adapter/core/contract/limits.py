@@ -37,6 +37,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     """Each has a consumer and threads of its own."""
     exports: int = 1_000
     """Each has two producers and a topic of its own while it has messages."""
+    authority_records: int = 100_000
+    """Some hundred bytes each, and a record in every snapshot; beside those of new objects."""
     retained_bytes: int = 64 * 1024 * 1024
     """Bodies of retained publications: they stay in memory, and a subscription may ask for all."""
     sessions: int = 100_000

@@ -32,16 +32,23 @@ class Proof(Enum):
 class Principal(Struct, frozen=True):
     """Who a client is, as the queue manager knows it. user: "" if it names none.
 
-    Only the server makes one: what a client says of itself becomes its user if there is no proof.
+    groups: of the user, as the operating system says. Only the server makes one: what a client says
+    of itself becomes its user if there is no proof.
     """
 
     user: str = ""
     proof: Proof = Proof.NONE
+    groups: tuple[str, ...] = ()
 
     @property
     def is_authenticated(self) -> bool:
         """Whether there is more than the word of a client."""
         return self.proof not in (Proof.NONE, Proof.CONTEXT)
+
+    @property
+    def is_privileged(self) -> bool:
+        """Whether it may do everything: an operator here, or a part of the queue manager."""
+        return self.proof in (Proof.OPERATOR, Proof.OWN)
 
 
 NOBODY: Final = Principal()

@@ -130,6 +130,7 @@ class Reason(IntEnum):
     NOT_OPEN_FOR_SET_ALL = 116
     CONTEXT_HANDLE_ERROR = 117
     CONTEXT_NOT_AVAILABLE = 118
+    AUTHORITY_MISSING = 119
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

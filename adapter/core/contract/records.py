@@ -520,6 +520,30 @@ class FeedSet(Struct):
     logged: bool = True
 
 
+class AuthoritySet(Struct):
+    """An entity has these authorities on what a profile means, or (of a snapshot) it had them.
+
+    bits: MQZAO_*, see contract.authorities. is_group: the entity is a group, and not a user.
+    """
+
+    profile: str
+    object_type: str
+    entity: str
+    is_group: bool
+    bits: int
+    logged: bool = True
+
+
+class AuthorityDeleted(Struct):
+    """An entity has no authorities of its own any more on what a profile means."""
+
+    profile: str
+    object_type: str
+    entity: str
+    is_group: bool
+    logged: bool = True
+
+
 Record = (
     UnitCommitted
     | BackoutCounted
@@ -562,4 +586,6 @@ Record = (
     | ReceiveNoted
     | FeedMoved
     | FeedSet
+    | AuthoritySet
+    | AuthorityDeleted
 )

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from adapter.core.contract.arrivals import Lowest
+from adapter.core.contract.authorities import AuthorityRecord
 from adapter.core.contract.commands import AS_PUBLISHED
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.parties import Proof
@@ -348,6 +349,27 @@ class Exported(Struct, array_like=True, tag=17):
     exports: list[ExportPlaces]
 
 
+class AuthorityRecords(Struct, array_like=True, tag=18):
+    """Authority records, by profile, type and entity. are_checked: whether they count: a setting of
+    the queue manager.
+    """
+
+    records: list[AuthorityRecord]
+    are_checked: bool
+
+
+class AuthorityExplained(Struct, array_like=True, tag=19):
+    """What a user may do with an object. bits: of all records that count together.
+
+    records: those that count, one at most of the user and of each group. are_checked: see
+    AuthorityRecords.
+    """
+
+    bits: int
+    records: list[AuthorityRecord]
+    are_checked: bool
+
+
 class ComputerFound(Struct, array_like=True, tag=40, gc=False):
     """Where the queues of a computer of MSMQ are read.
 
@@ -382,5 +404,7 @@ Result = (
     | Consumers
     | LowestPlaces
     | Exported
+    | AuthorityRecords
+    | AuthorityExplained
     | ComputerFound
 )

@@ -9,9 +9,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final
 
+from adapter.core.contract import authorities as a
+from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract import rights
+from adapter.core.contract.rights import BY_HANDLE, BY_RULE, CONNECTED, Need, Right
 
 
 class Durable(Enum):
@@ -68,7 +72,9 @@ class Audit:
 class Trait:
     """What one command is.
 
-    in_unit: it belongs to the unit that it names, if it names one, and is gone with that.
+    right: what a principal needs to give it. asks_right: that is asked for with the command itself,
+    and was not at the connect or the open. in_unit: it belongs to the unit that it names, if it
+    names one, and is gone with that.
     is_question: it changes nothing that outlives the connection.
     is_new_work: a queue manager that quiesces refuses it; what is durable outside units is new work
     there in any case. opens: it opens or closes the handle that it names. has_cursor: it uses the
@@ -77,12 +83,13 @@ class Trait:
     """
 
     __slots__ = (
-        *("audit", "content", "durable", "has_cursor", "in_unit", "is_new_work", "is_question"),
-        *("may_be_one_way", "moves", "opens"),
+        *("asks_right", "audit", "content", "durable", "has_cursor", "in_unit", "is_new_work"),
+        *("is_question", "may_be_one_way", "moves", "opens", "right"),
     )
 
     def __init__(
         self,
+        right: Right,
         durable: Durable = NEVER,
         moves: Direction = Direction.NOWHERE,
         *,
@@ -95,6 +102,8 @@ class Trait:
         content: Content = Content.NONE,
         audit: Audit | None = None,
     ) -> None:
+        self.right: Final = right
+        self.asks_right: Final = right.need not in (Need.CONNECTED, Need.HANDLE)
         self.durable: Final = durable
         self.moves: Final = moves
         self.in_unit: Final = in_unit
@@ -107,82 +116,114 @@ class Trait:
         self.audit: Final = audit
 
 
-def _administrative(command: str, of: str = "{name}") -> Trait:
-    return Trait(ALWAYS, is_new_work=True, audit=Audit(command, of))
+def _administrative(command: str, right: Right, of: str = "{name}") -> Trait:
+    return Trait(right, ALWAYS, is_new_work=True, audit=Audit(command, of))
 
 
-PLAIN: Final = Trait()
-QUESTION: Final = Trait(is_question=True)
-OPENING: Final = Trait(opens=True)
-ON_CONVERSATION: Final = Trait(in_unit=True)
+def _question(right: Right) -> Trait:
+    return Trait(right, is_question=True)
+
+
+def _opening(right: Right) -> Trait:
+    return Trait(right, opens=True)
+
+
+def _creation(object_type: str = "", of: str = "name") -> Right:
+    return Right(Need.CREATION, a.CREATE, object_type, of)
+
+
+PLAIN: Final = Trait(CONNECTED)
+ON_CONVERSATION: Final = Trait(BY_RULE, in_unit=True)
+EACH_QUEUE: Final = rights.each(a.QUEUE)
 
 TRAITS: Final[dict[type, Trait]] = {
     c.SessionOpen: PLAIN,
     c.SessionResume: PLAIN,
-    c.Open: OPENING,
-    c.Close: OPENING,
-    c.Put: Trait(OUTSIDE_UNITS, PUT, in_unit=True, may_be_one_way=True, content=Content.MESSAGES),
-    c.Get: Trait(OUTSIDE_UNITS, GET, in_unit=True),
-    c.Browse: Trait(is_question=True, is_new_work=True, has_cursor=True),
-    c.Begin: Trait(is_new_work=True, may_be_one_way=True),
-    c.Touch: Trait(may_be_one_way=True),
-    c.Commit: Trait(ALWAYS),
-    c.Backout: Trait(ALWAYS),
-    c.AskOutcome: QUESTION,
-    c.DefineQueue: _administrative("define queue"),
-    c.AlterQueue: _administrative("alter queue"),
-    c.DeleteQueue: _administrative("delete queue"),
-    c.PurgeQueue: _administrative("purge queue"),
-    c.SetAttributes: _administrative("set attributes of queue", "{queue_of}"),
-    c.DefineObject: _administrative("define {kind}"),
-    c.AlterObject: _administrative("alter {kind}"),
-    c.DeleteObject: _administrative("delete {kind}"),
-    c.Inquire: QUESTION,
-    c.AskStatus: QUESTION,
-    c.InquireObjects: QUESTION,
-    c.AskConnections: QUESTION,
-    c.EndConnection: Trait(audit=Audit("end connection", "{connection}")),
-    c.OpenTopic: OPENING,
-    c.Subscribe: Trait(is_new_work=True, opens=True),
-    c.CloseSubscription: OPENING,
-    c.SubscriptionRequest: Trait(ALWAYS, is_new_work=True),
-    c.ClearRetained: _administrative("clear topic", "{topic_string}"),
-    c.OpenConsumer: OPENING,
-    c.ClaimBatch: Trait(is_new_work=True),
-    c.ReadBatches: QUESTION,
-    c.ConsumeBatches: PLAIN,
-    c.AskConsumers: QUESTION,
-    c.DeleteConsumer: _administrative("delete consumer", "{queue}/{consumer}"),
-    c.AskLowest: QUESTION,
-    c.AskExports: QUESTION,
-    c.SeekFeed: _administrative("seek feed", "{feed}"),
-    m.MsmqOpen: OPENING,
-    m.MsmqSend: Trait(OUTSIDE_UNITS, PUT, in_unit=True, content=Content.MESSAGE),
-    m.MsmqReceive: Trait(OUTSIDE_UNITS, GET, in_unit=True, has_cursor=True),
-    m.MsmqCursor: Trait(has_cursor=True),
-    m.MsmqMove: Trait(OUTSIDE_UNITS, PUT, in_unit=True),
-    m.MsmqReject: Trait(in_unit=True),
-    m.MsmqCreate: _administrative("create MSMQ queue", "{path}"),
-    m.MsmqAlter: _administrative("alter MSMQ queue"),
-    m.MsmqDelete: _administrative("delete MSMQ queue"),
-    m.MsmqPurge: _administrative("purge MSMQ queue", "{queue_of}"),
-    m.MsmqInquire: QUESTION,
-    m.MsmqLocate: QUESTION,
-    b.BrokerCreate: _administrative("create Service Broker {kind}"),
-    b.BrokerAlter: _administrative("alter Service Broker {kind}"),
-    b.BrokerDrop: _administrative("drop Service Broker {kind}"),
-    b.BrokerInquire: QUESTION,
-    b.BrokerBrowse: QUESTION,
+    c.Open: _opening(BY_RULE),
+    c.Close: _opening(BY_RULE),
+    c.Put: Trait(
+        *(BY_HANDLE, OUTSIDE_UNITS, PUT),
+        in_unit=True,
+        may_be_one_way=True,
+        content=Content.MESSAGES,
+    ),
+    c.Get: Trait(BY_HANDLE, OUTSIDE_UNITS, GET, in_unit=True),
+    c.Browse: Trait(BY_HANDLE, is_question=True, is_new_work=True, has_cursor=True),
+    c.Begin: Trait(CONNECTED, is_new_work=True, may_be_one_way=True),
+    c.Touch: Trait(CONNECTED, may_be_one_way=True),
+    c.Commit: Trait(CONNECTED, ALWAYS),
+    c.Backout: Trait(CONNECTED, ALWAYS),
+    c.AskOutcome: _question(CONNECTED),
+    c.DefineQueue: _administrative("define queue", _creation(a.QUEUE)),
+    c.AlterQueue: _administrative("alter queue", rights.on_queue(a.CHANGE)),
+    c.DeleteQueue: _administrative("delete queue", rights.on_queue(a.DELETE)),
+    c.PurgeQueue: _administrative("purge queue", rights.on_queue(a.CLEAR)),
+    c.SetAttributes: _administrative("set attributes of queue", BY_HANDLE, "{queue_of}"),
+    c.DefineObject: _administrative("define {kind}", BY_RULE),
+    c.AlterObject: _administrative("alter {kind}", BY_RULE),
+    c.DeleteObject: _administrative("delete {kind}", BY_RULE),
+    c.Inquire: _question(EACH_QUEUE),
+    c.AskStatus: _question(EACH_QUEUE),
+    c.InquireObjects: _question(rights.each()),
+    c.AskConnections: _question(rights.on_queue_manager(a.DISPLAY)),
+    c.EndConnection: Trait(
+        rights.on_queue_manager(a.CONTROL), audit=Audit("end connection", "{connection}")
+    ),
+    c.OpenTopic: _opening(BY_RULE),
+    c.Subscribe: Trait(BY_RULE, is_new_work=True, opens=True),
+    c.CloseSubscription: _opening(BY_HANDLE),
+    c.SubscriptionRequest: Trait(BY_HANDLE, ALWAYS, is_new_work=True),
+    c.ClearRetained: _administrative("clear topic", BY_RULE, "{topic_string}"),
+    c.OpenConsumer: _opening(rights.on_queue(a.GET, "queue")),
+    c.ClaimBatch: Trait(BY_HANDLE, is_new_work=True),
+    c.ReadBatches: _question(BY_HANDLE),
+    c.ConsumeBatches: Trait(BY_HANDLE),
+    c.AskConsumers: _question(EACH_QUEUE),
+    c.DeleteConsumer: _administrative(
+        "delete consumer", rights.on_queue(a.CHANGE, "queue"), "{queue}/{consumer}"
+    ),
+    c.AskLowest: _question(BY_HANDLE),
+    c.AskExports: _question(rights.each(a.QUEUE, "", a.DISPLAY | a.INQUIRE | a.PUT)),
+    c.SeekFeed: _administrative(
+        "seek feed", Right(Need.OBJECT, a.CONTROL, "feed", "feed"), "{feed}"
+    ),
+    ac.SetAuthority: _administrative(
+        "set authority of {object_type}", rights.on_queue_manager(a.CHANGE), "{profile}"
+    ),
+    ac.DeleteAuthority: _administrative(
+        "delete authority of {object_type}", rights.on_queue_manager(a.CHANGE), "{profile}"
+    ),
+    ac.InquireAuthorities: _question(rights.on_queue_manager(a.DISPLAY)),
+    ac.ExplainAuthority: _question(rights.on_queue_manager(a.DISPLAY)),
+    m.MsmqOpen: _opening(BY_RULE),
+    m.MsmqSend: Trait(BY_HANDLE, OUTSIDE_UNITS, PUT, in_unit=True, content=Content.MESSAGE),
+    m.MsmqReceive: Trait(BY_HANDLE, OUTSIDE_UNITS, GET, in_unit=True, has_cursor=True),
+    m.MsmqCursor: Trait(BY_HANDLE, has_cursor=True),
+    m.MsmqMove: Trait(BY_HANDLE, OUTSIDE_UNITS, PUT, in_unit=True),
+    m.MsmqReject: Trait(BY_HANDLE, in_unit=True),
+    m.MsmqCreate: _administrative("create MSMQ queue", BY_RULE, "{path}"),
+    m.MsmqAlter: _administrative("alter MSMQ queue", BY_RULE),
+    m.MsmqDelete: _administrative("delete MSMQ queue", BY_RULE),
+    m.MsmqPurge: _administrative("purge MSMQ queue", BY_HANDLE, "{queue_of}"),
+    m.MsmqInquire: _question(BY_RULE),
+    m.MsmqLocate: _question(CONNECTED),
+    b.BrokerCreate: _administrative("create Service Broker {kind}", BY_RULE),
+    b.BrokerAlter: _administrative("alter Service Broker {kind}", BY_RULE),
+    b.BrokerDrop: _administrative("drop Service Broker {kind}", BY_RULE),
+    b.BrokerInquire: _question(BY_RULE),
+    b.BrokerBrowse: _question(BY_RULE),
     b.BrokerBegin: ON_CONVERSATION,
-    b.BrokerSend: Trait(in_unit=True, content=Content.BODY),
+    b.BrokerSend: Trait(BY_RULE, in_unit=True, content=Content.BODY),
     b.BrokerReceive: ON_CONVERSATION,
     b.BrokerGetGroup: ON_CONVERSATION,
     b.BrokerMove: ON_CONVERSATION,
     b.BrokerTimer: ON_CONVERSATION,
     b.BrokerEnd: ON_CONVERSATION,
-    b.BrokerSave: ON_CONVERSATION,
-    b.BrokerRollbackTo: ON_CONVERSATION,
-    b.BrokerAwaitEvent: Trait(is_question=True, is_new_work=True),
+    b.BrokerSave: Trait(CONNECTED, in_unit=True),
+    b.BrokerRollbackTo: Trait(CONNECTED, in_unit=True),
+    b.BrokerAwaitEvent: Trait(
+        rights.on_queue_manager(a.DISPLAY), is_question=True, is_new_work=True
+    ),
 }
 
 

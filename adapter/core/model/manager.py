@@ -19,6 +19,7 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.records import ConsumedRestored, Taken
 from adapter.core.model.arrivals import Arrivals
+from adapter.core.model.authorities import Authorities
 from adapter.core.model.broker_events import BrokerEvents
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.connection import ConnectionState
@@ -84,6 +85,7 @@ class HardState:
         """Those of the objects that are exports, by name."""
         self.conversations = Conversations()
         self.references = References()
+        self.authorities = Authorities()
 
     def usual_attributes(self) -> QueueManagerAttributes:
         """Return what its attributes are before they are altered."""

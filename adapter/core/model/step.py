@@ -10,6 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from adapter.core.contract.authorities import Denial
     from adapter.core.contract.pages import PageNeeded
     from adapter.core.model.broker_events import BrokerDue
     from adapter.core.model.moves import MoveDue
@@ -26,6 +27,7 @@ class Step:
     __slots__ = (
         "broker_due",
         "deleted",
+        "denied",
         "made",
         "missing",
         "moves_due",
@@ -52,6 +54,8 @@ class Step:
         """Queue, lane and seq of a message that has just proved not to be on its topic."""
         self.deleted: list[LocalQueue] = []
         """Queues that were deleted while requests waited for pages of them."""
+        self.denied: list[Denial] = []
+        """Which authorities connections lacked, for the log."""
         self.made: dict[str, LocalQueue] = {}
         """New queues that a handle has open already, by name, until a record makes them known."""
         self.subscribed: dict[str, SubscriptionState] = {}

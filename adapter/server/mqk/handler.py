@@ -9,6 +9,7 @@ from __future__ import annotations
 import structlog
 
 from adapter import addresses
+from adapter.core.contract.authorities import CONTROL, DISPLAY
 from adapter.core.contract.commands import OUTPUT, Command, Open, Request
 from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Party, Principal
 from adapter.core.contract.reasons import Reason
@@ -131,6 +132,9 @@ class MqkHandler:
         """Answer what is no matter of core."""
         if isinstance(command, Refused):
             client.answer((request, command))
+        elif self._is_denied(client, command):
+            name = self._connections.queue_manager
+            client.answer((request, Refused(Reason.AUTHORITY_MISSING, name)))
         elif isinstance(command, frames.Stop):
             client.answer((request, Done()))
             who = by(client.number, client.party)
@@ -138,6 +142,18 @@ class MqkHandler:
             self._control.tell_to_stop(command.immediate)
         elif isinstance(command, frames.AskServer):
             client.answer((request, frames.Figures(self._control.figures().by_name())))
+
+    def _is_denied(self, client: ClientConnection, command: Asked) -> bool:
+        """Whether a client has no authority for what it asks of the server: STOP is control, and
+        figures are display, of the queue manager.
+        """
+        term = self._connections.term
+        bits = CONTROL if isinstance(command, frames.Stop) else DISPLAY
+        name = type(command).__name__
+        denied = None if term is None else term.inquiries.lacks(client.number, name, bits)
+        if denied is not None:
+            self._connections.denied([denied])
+        return denied is not None
 
     def _look_at_open(self, term: OwnerTerm, name: str) -> None:
         if COMMAND_QUEUE in (name, term.inquiries.alias_target(name)):

@@ -117,6 +117,15 @@ RECORDS: list[tuple[r.Record, str]] = [
         r.FeedMoved("F", "t", [0, 7, 3, 9]),
         "feed F has read partition 0 up to offset 7, partition 3 up to offset 9",
     ),
+    (
+        r.AuthoritySet("ORDERS.**", "queue", "ada", False, 0x18),
+        "user ada has inq put on queue ORDERS.**",
+    ),
+    (r.AuthoritySet("Q", "queue", "g", True, 0), "group g has no authority on queue Q"),
+    (
+        r.AuthorityDeleted("SELF", "qmgr", "g", True),
+        "authority record of group g on qmgr SELF deleted",
+    ),
     (r.FeedSet("F", "LATEST", "", []), "feed F has read nothing, and begins at LATEST"),
     (r.FeedSet("F", "", "t", [0, 7]), "feed F has read partition 0 up to offset 7"),
     (

@@ -2,12 +2,13 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.authorities import Denial
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.replies import Reply
@@ -336,6 +337,9 @@ class Front:
         """Hear nothing."""
 
     def close(self, connection: int, reason: Refused | None) -> None:
+        """Hear nothing."""
+
+    def denied(self, denials: Sequence[Denial]) -> None:
         """Hear nothing."""
 
     def close_all(self, reason: Refused) -> None:

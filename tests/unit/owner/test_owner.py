@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 import pytest
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.authorities import Denial
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
@@ -36,6 +37,9 @@ class Front:
 
     def close(self, connection: int, reason: Refused | None) -> None:
         self.closed.append((connection, reason.reason if reason else 0))
+
+    def denied(self, denials: Sequence[Denial]) -> None:
+        raise AssertionError("authorities are not checked")
 
     def close_all(self, reason: Refused) -> None:
         self.closed.append((0, reason.reason))

@@ -1,6 +1,7 @@
 """Who is let in: with a right password, or where none is demanded."""
 
 import contextlib
+import grp
 import logging
 import os
 import pwd
@@ -122,7 +123,9 @@ def test_the_system_proves_who_is_at_the_socket_whatever_the_client_says() -> No
     account = pwd.getpwall()[-1]
     for said in ("", "ada"):
         found = admission.principal_of(said, at_the_socket(account.pw_uid))
-        assert found == Principal(account.pw_name, Proof.PEER)
+        groups = found.groups
+        assert found == Principal(account.pw_name, Proof.PEER, groups)
+        assert grp.getgrgid(account.pw_gid).gr_name in groups
         assert found.is_authenticated
     unnamed = max(one.pw_uid for one in pwd.getpwall() if one.pw_uid < 2**31) + 1
     assert admission.principal_of("ada", at_the_socket(unnamed)).user == f"uid:{unnamed}"

@@ -47,6 +47,7 @@ class FakeServer:
             address="127.0.0.1:1414",
             process={"id": 7, "machine": ""},
             kafka="",
+            authorities_checked=False,
             mover_restarts=0,
             movers={},
             movers_hold="",

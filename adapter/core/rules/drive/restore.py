@@ -29,6 +29,7 @@ from adapter.core.rules.consumers import batches
 from adapter.core.rules.drive import arrivals, feeds
 from adapter.core.rules.messages import delays
 from adapter.core.rules.messages.unit import stored_as
+from adapter.core.rules.objects import authorities
 
 SPANS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
@@ -56,6 +57,7 @@ def snapshot(qm: QueueManager) -> Iterator[r.Record]:
     yield from broker_state.describe(qm)
     yield from arrivals.describe(qm)
     yield from feeds.describe(qm)
+    yield from authorities.describe(qm)
     for session in qm.sessions.values():
         yield from _session(session)
 

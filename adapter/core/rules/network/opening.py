@@ -11,7 +11,7 @@ from adapter.core.model.handles import QueueHandle, TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.network import resolve, topic_strings
-from adapter.core.rules.primitives import access, matching, staging, trigger_events
+from adapter.core.rules.primitives import matching, staging, trigger_events
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
 ACCESS = c.INPUT | c.EXCLUSIVE | c.OUTPUT | c.BROWSE | c.INQUIRE | c.SET | c.CO_OP
@@ -29,7 +29,6 @@ def decide_open(qm: QueueManager, request: c.Request, command: c.Open) -> Decisi
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, f"modes {command.modes}")
     if command.modes & c.CO_OP and not command.modes & c.BROWSE:
         raise Refusal(Reason.OPTIONS_ERROR, command.queue, "CO_OP goes with BROWSE")
-    access.check_context(connection.party.principal, command.queue, command.modes)
     check_numbers(qm, connection, command.queue, command.handle)
     found = resolve.find(qm, command)
     queue = found.queue
@@ -62,7 +61,6 @@ def _open_topic(
         text = f"it stands for topic {alias.target}, which is opened for output"
         raise Refusal(Reason.ALIAS_BASE_TYPE_ERROR, name, text)
     topic = topic_strings.full_string(qm, alias.target, "")
-    access.check_context(connection.party.principal, topic, command.modes)
     connection.handles[command.handle] = TopicHandle(command.handle, topic, command.modes, alias)
     return Decision([], Opened(topic, is_topic=True), qm.entry_n)
 

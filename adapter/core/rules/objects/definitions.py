@@ -19,6 +19,7 @@ from adapter.core.attributes.objects import (
 )
 from adapter.core.attributes.table import Dated, without_dates
 from adapter.core.contract import commands as c
+from adapter.core.contract.authorities import SERVICE, TYPE_OF_KIND
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectAltered, ObjectDefined, ObjectDeleted
 from adapter.core.contract.results import ObjectDescription, Objects
@@ -166,3 +167,7 @@ def apply_object_deleted(qm: QueueManager, record: ObjectDeleted) -> None:
         del qm.exports[record.name]
     topics.note_gone(qm, record.kind, record.name)
     qm.references.remove(record.name, qm.objects.pop((record.kind, record.name)))
+    if record.kind != SUBSCRIPTION:
+        kind = record.kind.removeprefix(broker.PREFIX)
+        object_type = SERVICE if kind != record.kind else TYPE_OF_KIND.get(kind, kind)
+        qm.authorities.forget(object_type, record.name)

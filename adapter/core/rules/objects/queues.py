@@ -9,6 +9,7 @@ from adapter.core.attributes.table import without_dates
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract import results
+from adapter.core.contract.authorities import QUEUE
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
@@ -199,6 +200,7 @@ def apply_queue_deleted(qm: QueueManager, record: r.QueueDeleted) -> Removed:
     delays.clear(qm, queue)
     qm.names_no_initiation(queue)
     qm.note_usage(queue)
+    qm.authorities.forget(QUEUE, record.name)
     return [(queue.name, stored) for stored in queue.stored.values() if stored.place[2]]
 
 

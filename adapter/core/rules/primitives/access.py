@@ -1,24 +1,77 @@
-"""Access: what a principal may do. There are no rights yet: every client may do everything.
+"""Access: whether a principal may do something with an object, as the authority records say.
 
-This is where a right will be asked for, by the principal that the server has set; a rule that needs
-one calls this module before anything changes. To set the context of a message is a right beside
-that to put, and so is to put a message with a header on a transmission queue, whose context is that
-of the header (MQZAO_SET_ALL_CONTEXT on MQ).
+Without the setting every client may do everything, and so may privileged principals: operators of
+this machine, and parts of the queue manager itself. A refusal tells a client the reason and the
+name alone; what was missing is noted for the log.
+
+A client that has not proved who it is has no user then: it has the authorities of the group
+everyone, and no others. This module does not know which command needs what.
 """
 
 from __future__ import annotations
 
-from adapter.core.contract.commands import CONTEXT_MODES
-from adapter.core.contract.parties import Principal
+from adapter.core.contract.authorities import QUEUE_MANAGER, Denial
+from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.model.authorities import name_of
+from adapter.core.model.manager import QueueManager
 
 
-def check_context(principal: Principal, name: str, modes: int) -> None:
-    """Refuse to open what the principal may not put to with such a context."""
-    if modes & CONTEXT_MODES and not may_write_context(principal, name, modes):
-        raise Refusal(Reason.NOT_AUTHORIZED, name)
+class Asker:
+    """Who asks, in which connection, and for which command."""
+
+    __slots__ = ("_qm", "command", "connection", "principal")
+
+    def __init__(
+        self, qm: QueueManager, connection: int, principal: Principal, command: str
+    ) -> None:
+        self._qm = qm
+        self.connection = connection
+        self.principal = principal
+        self.command = command
+
+    def instead(self, user: str) -> Asker:
+        """Return the same for an alternate user, which has no groups but everyone."""
+        return Asker(self._qm, self.connection, Principal(user, Proof.CONTEXT), self.command)
+
+    def may(self, object_type: str, name: str, bits: int) -> bool:
+        """Whether it has all of these authorities on an object."""
+        return not self.missing(object_type, name, bits)
+
+    def may_any(self, object_type: str, name: str, bits: int) -> bool:
+        """Whether it has any of these authorities on an object."""
+        return self.missing(object_type, name, bits) != bits
+
+    def missing(self, object_type: str, name: str, bits: int) -> int:
+        """Return which of these authorities it does not have."""
+        if self.principal.is_privileged:
+            return 0
+        checked = name_of(object_type, name)
+        return bits & ~self._qm.authorities.bits(self.principal, object_type, checked)
+
+    def require(self, object_type: str, name: str, bits: int) -> None:
+        """Refuse if it does not have all of these authorities on an object (MQRC_NOT_AUTHORIZED).
+
+        object_type QUEUE_MANAGER: the queue manager itself, whatever the name is.
+        """
+        missing = self.missing(object_type, name, bits)
+        if missing:
+            raise self.refusal(object_type, name, missing)
+
+    def refusal(self, object_type: str, name: str, missing: int) -> Refusal:
+        """Note what is missing, and return what the client is told."""
+        shown = self._qm.name if object_type == QUEUE_MANAGER else name
+        denied = Denial(
+            self.connection, self.principal.user, self.command, object_type, shown, missing
+        )
+        self._qm.step.denied.append(denied)
+        return Refusal(Reason.AUTHORITY_MISSING, shown)
 
 
-def may_write_context(principal: Principal, name: str, modes: int) -> bool:
-    """Whether a principal may have the contexts of these modes written for what it puts there."""
-    return True
+def known_user(qm: QueueManager, principal: Principal) -> Principal:
+    """Return who a client counts as: what it says of itself without proof is nothing, if
+    authorities are checked.
+    """
+    if qm.authorities.are_checked and principal.proof is Proof.NONE:
+        return Principal()
+    return principal

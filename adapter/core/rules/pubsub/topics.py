@@ -26,7 +26,6 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.selector import parse
 from adapter.core.model.topics import SubscriptionState
 from adapter.core.rules.network import opening, topic_strings
-from adapter.core.rules.primitives import access
 from adapter.core.rules.primitives.decision import Decision, connection_of
 
 TOPIC = "topic"
@@ -52,7 +51,6 @@ def decide_open_topic(qm: QueueManager, request: Request, command: OpenTopic) ->
     if command.modes & ~CONTEXT_MODES:
         raise Refusal(Reason.OPTIONS_ERROR, command.topic_string, f"modes {command.modes}")
     topic = topic_strings.full_string(qm, command.topic_object, command.topic_string)
-    access.check_context(connection.party.principal, topic, command.modes)
     modes = OUTPUT | command.modes
     connection.handles[command.handle] = TopicHandle(command.handle, topic, modes)
     opened = Opened(topic, is_topic=True) if command.topic_object else Done()
@@ -63,7 +61,7 @@ def effective(qm: QueueManager, topic: str) -> EffectiveAttributes:
     """Say what holds at a topic string: of each attribute what the nearest object says of it."""
     found = EffectiveAttributes()
     open_names = {*INHERITED, "def_priority"}
-    for name in _objects_above(qm, topic):
+    for name in objects_above(qm, topic):
         attributes = qm.objects[TOPIC, name]
         for one in sorted(open_names):
             value: Any = getattr(attributes, one)
@@ -79,7 +77,7 @@ def destination(topic: str, attributes: EffectiveAttributes) -> TopicDestination
     return TopicDestination(topic, TopicDefaults(attributes.def_priority, persistence))
 
 
-def _objects_above(qm: QueueManager, topic: str) -> list[str]:
+def objects_above(qm: QueueManager, topic: str) -> list[str]:
     """Return the names of the topic objects at and above a topic string, the nearest first."""
     objects = qm.topics.objects
     found = []

@@ -504,6 +504,7 @@ def test_deleting_what_is_not_there_may_be_no_error(qm: adapter.Connection) -> N
     assert told(qm, "DELETE QL(GONE) IGNSTATE(YES)")[0].startswith("AMQ8007I")
     assert told(qm, "DELETE QL(GONE) IGNSTATE(NO)")[0].startswith("AMQ8147E")
     told(qm, "DEFINE QL(GONE)")
+    assert told(qm, "DELETE QL(GONE) AUTHREC(NO)")[0].startswith("AMQ8405E")
     assert told(qm, "DELETE QL(GONE) AUTHREC(YES) TYPE(QLOCAL)")[0].startswith("AMQ8007I")
 
 
@@ -544,7 +545,7 @@ def test_rights_are_displayed_as_absent(qm: adapter.Connection) -> None:
     (answer,) = told(qm, "DIS CHLAUTH(*) MATCH(RUNCHECK)")
     assert answer.startswith("AMQ8147E: no channel authentication record exists: every channel")
     (answer,) = told(qm, "DIS AUTHREC")
-    assert answer.startswith("AMQ8147E: no authority record exists: authorities are not checked")
+    assert answer.startswith("AMQ8147E: no authority record fits")
 
 
 def test_totals_are_reset(qm: adapter.Connection) -> None:

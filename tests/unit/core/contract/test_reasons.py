@@ -114,6 +114,11 @@ def full(client: Client) -> Client:
     return client
 
 
+def with_authorities(client: Client) -> Client:
+    client.core.qm.authorities.are_checked = True
+    return client
+
+
 def as_it_is(client: Client) -> Client:
     return client
 
@@ -312,6 +317,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
         with_mode(c.INPUT | c.OUTPUT | c.SAVE_CONTEXT | c.PASS_CONTEXT),
         setting(c.PASS_CONTEXT, 1),
     ),
+    Reason.AUTHORITY_MISSING: (with_authorities, c.DefineQueue("SECOND")),
     Reason.PRIORITY_ERROR: (as_it_is, put(priority=-2)),
     Reason.PERSISTENCE_ERROR: (as_it_is, put(persistence=2)),
     Reason.EXPIRY_ERROR: (as_it_is, put(expiry_ms=0)),

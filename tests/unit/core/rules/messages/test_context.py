@@ -13,7 +13,6 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import PutDone
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.context import context_of
-from adapter.core.rules.primitives import access
 from tests.support.core import Client, client_on
 
 TOKEN = b"T" * 32
@@ -144,20 +143,3 @@ def test_the_origin_of_what_waits_to_be_sent_is_the_queue_manager() -> None:
     message.transmission = Transmission("Q", "QM2")
     found = context_of(message, "QM1")
     assert (found.user, found.application, found.appl_type) == ("mallory", "QM1", 7)
-
-
-def test_this_is_where_a_right_will_be_asked_for(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[Principal, str, int]] = []
-    monkeypatch.setattr(access, "may_write_context", lambda *one: asked.append(one))
-    for command in (
-        c.Open(2, "Q", c.OUTPUT | c.SET_IDENTITY),
-        c.OpenTopic(2, "a", modes=c.PASS_CONTEXT),
-    ):
-        assert client.refused(command) is Reason.NOT_AUTHORIZED
-    assert asked == [
-        (Principal("ada", Proof.PASSWORD), "Q", c.OUTPUT | c.SET_IDENTITY),
-        (Principal("ada", Proof.PASSWORD), "a", c.PASS_CONTEXT),
-    ]
-    client.do(c.Open(3, "Q", c.OUTPUT))

@@ -1,0 +1,345 @@
+"""Which authority a command needs, on which object: asked for before the command is decided.
+
+The trait of a command says it where a field names the object; the others have a rule here. What a
+handle allows is asked for when it is opened, on the name that is opened and not on what that leads
+to: so an alias may be granted without its queue. Verbs by a handle ask for nothing more.
+
+Who creates an object has every authority on it by a record of its own; so does who makes a dynamic
+queue, whose model had to be granted. This module does not know how records are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from adapter.core.attributes.objects import SUBSCRIPTION, AliasAttributes, SubscriptionAttributes
+from adapter.core.contract import authorities as a
+from adapter.core.contract import commands as c
+from adapter.core.contract import msmq as m
+from adapter.core.contract import results
+from adapter.core.contract.records import AuthoritySet
+from adapter.core.contract.rights import Need, Right
+from adapter.core.contract.traits import trait_of
+from adapter.core.model.handles import QueueHandle
+from adapter.core.model.manager import QueueManager
+from adapter.core.rules.network import exports, topic_strings
+from adapter.core.rules.objects import checks_of_faces as faces
+from adapter.core.rules.primitives import naming
+from adapter.core.rules.primitives.access import Asker
+from adapter.core.rules.primitives.decision import Decision, connection_of
+from adapter.core.rules.pubsub.topics import objects_above
+
+Rule = Callable[[QueueManager, Asker, Any], None]
+
+MODES: Final = (
+    (c.INPUT | c.EXCLUSIVE, a.GET),
+    (c.OUTPUT, a.PUT),
+    (c.BROWSE, a.BROWSE),
+    (c.INQUIRE, a.INQUIRE),
+    (c.SET, a.SET),
+    (c.SAVE_CONTEXT, a.GET),
+)
+"""What each option of an open needs; those of contexts: see bits_of_modes."""
+WILDCARDS: Final = frozenset("*?[")
+
+
+def check(qm: QueueManager, request: c.Request) -> None:
+    """Refuse a command that its principal has no authority for (MQRC_NOT_AUTHORIZED).
+
+    Of a command whose trait says that it asks for a right.
+    """
+    right = trait_of(request.command).right
+    asker = asker_of(qm, request)
+    if asker.principal.is_privileged:
+        return
+    command = request.command
+    rule = RULES.get(type(command))
+    if rule is not None:
+        rule(qm, asker, command)
+    if right.need is Need.OBJECT:
+        name = getattr(command, right.of) if right.of else qm.name
+        asker.require(right.object_type, name, right.bits)
+    elif right.need is Need.CREATION:
+        _create(qm, asker, right.object_type, getattr(command, right.of), command.replace)
+
+
+def asker_of(qm: QueueManager, request: c.Request) -> Asker:
+    """Return who gives a command."""
+    principal = connection_of(qm, request).party.principal
+    return Asker(qm, request.connection, principal, type(request.command).__name__)
+
+
+def finish(qm: QueueManager, request: c.Request, decision: Decision) -> None:
+    """Leave out of an answer what its principal may not see, and grant it what it has created."""
+    right = trait_of(request.command).right
+    asker = asker_of(qm, request)
+    if asker.principal.is_privileged:
+        return
+    if right.need is Need.EACH:
+        _show(qm, asker, right, request.command, decision)
+    elif decision.records:
+        _grant(qm, asker, request.command, decision)
+
+
+def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> a.Denial | None:
+    """Say which authorities on the queue manager itself the principal of a connection lacks."""
+    principal = qm.connections[connection].party.principal
+    missing = Asker(qm, connection, principal, command).missing(a.QUEUE_MANAGER, qm.name, bits)
+    if not missing:
+        return None
+    return a.Denial(connection, principal.user, command, a.QUEUE_MANAGER, qm.name, missing)
+
+
+def bits_of_modes(modes: int) -> int:
+    """Return what the options of an open need together."""
+    bits = 0
+    for mode, bit in MODES:
+        if modes & mode:
+            bits |= bit
+    if modes & c.PASS_CONTEXT:
+        bits |= a.PASS_ALL if modes & c.PASS_ORIGIN else a.PASS_IDENTITY
+    if modes & c.SET_CONTEXT:
+        bits |= a.SET_ALL if modes & c.SET_ORIGIN else a.SET_IDENTITY
+    return bits
+
+
+# Objects.
+
+
+def _create(qm: QueueManager, asker: Asker, object_type: str, name: str, replace: bool) -> None:
+    """To create an object; to replace one that exists is to change it."""
+    there = naming.kind_of(qm, name) if object_type == a.QUEUE else (object_type, name)
+    exists = there is not None and (object_type == a.QUEUE or there in qm.objects)
+    asker.require(object_type, name, a.CHANGE if exists and replace else a.CREATE)
+
+
+def type_of(kind: str) -> str:
+    """Return the type of objects of a kind; of one that does not exist its own word."""
+    return a.TYPE_OF_KIND.get(kind, kind)
+
+
+def _define(qm: QueueManager, asker: Asker, command: c.DefineObject) -> None:
+    if command.kind == SUBSCRIPTION:
+        given = SubscriptionAttributes
+        topic_object = str(command.attributes.get("topic_object", given().topic_object))
+        topic = str(command.attributes.get("topic_string", ""))
+        known = qm.topics.named.get(command.name)
+        whole = known.topic if known else topic_strings.full_string(qm, topic_object, topic)
+        _require_topic(qm, asker, whole, a.SUBSCRIBE)
+        _require_destination(asker, str(command.attributes.get("destination", "")))
+        return
+    _create(qm, asker, type_of(command.kind), command.name, command.replace)
+
+
+def _change(qm: QueueManager, asker: Asker, command: c.AlterObject) -> None:
+    if command.kind == SUBSCRIPTION:
+        _require_subscription(qm, asker, command.name)
+        _require_destination(asker, str(command.attributes.get("destination", "")))
+    else:
+        asker.require(type_of(command.kind), command.name, a.CHANGE)
+
+
+def _delete(qm: QueueManager, asker: Asker, command: c.DeleteObject) -> None:
+    if command.kind == SUBSCRIPTION:
+        _require_subscription(qm, asker, command.name)
+    else:
+        asker.require(type_of(command.kind), command.name, a.DELETE)
+
+
+def _status(qm: QueueManager, asker: Asker, command: c.AskStatus) -> None:
+    """To reset figures is to change what all others see."""
+    if command.reset:
+        for queue in naming.fitting_queues(qm, command.pattern, command.system):
+            asker.require(a.QUEUE, queue.name, a.CHANGE)
+
+
+# Queues.
+
+
+def _open(qm: QueueManager, asker: Asker, command: c.Open) -> None:
+    asker = _acting(qm, asker, command.alternate_user)
+    bits, name = bits_of_modes(command.modes), command.queue
+    contexts = bits & (a.SET_IDENTITY | a.SET_ALL)
+    if command.kafka_topic:
+        name = exports.name_of(command.kafka_topic)
+        if name not in qm.exports:
+            asker.require("export", name, a.CREATE)
+    elif command.queue_manager not in ("", qm.name):
+        name = command.queue_manager
+    elif command.modes & c.OUTPUT and name in qm.transmission_queues:
+        bits |= a.SET_ALL  # its messages have the context of their header
+    asker.require(a.QUEUE, name, bits)
+    if contexts:
+        asker.require(a.QUEUE_MANAGER, qm.name, contexts)
+    alias = qm.objects.get(("alias", name))
+    if isinstance(alias, AliasAttributes) and command.modes & c.OUTPUT:
+        _require_published(qm, asker, alias)
+
+
+def _require_published(qm: QueueManager, asker: Asker, alias: AliasAttributes) -> None:
+    """What is put to the alias of a topic is published: that is a right on the topic."""
+    if alias.target_type == "TOPIC" and ("topic", alias.target) in qm.objects:
+        topic = topic_strings.full_string(qm, alias.target, "")
+        _require_topic(qm, asker, topic, a.PUBLISH)
+
+
+def _close(qm: QueueManager, asker: Asker, command: c.Close) -> None:
+    """To delete a dynamic queue at its close; who made it may."""
+    handle = qm.connections[asker.connection].handles.get(command.handle)
+    if command.delete and isinstance(handle, QueueHandle):
+        asker.require(a.QUEUE, handle.queue.name, a.DELETE)
+
+
+def _acting(qm: QueueManager, asker: Asker, alternate_user: str) -> Asker:
+    """Return by whose authorities something is opened (MQOO_ALTERNATE_USER_AUTHORITY)."""
+    if not alternate_user:
+        return asker
+    asker.require(a.QUEUE_MANAGER, qm.name, a.ALTERNATE_USER)
+    return asker.instead(alternate_user)
+
+
+# Topics.
+
+
+def _open_topic(qm: QueueManager, asker: Asker, command: c.OpenTopic) -> None:
+    asker = _acting(qm, asker, command.alternate_user)
+    topic = topic_strings.full_string(qm, command.topic_object, command.topic_string)
+    _require_topic(qm, asker, topic, a.PUBLISH | bits_of_modes(command.modes))
+
+
+def _subscribe(qm: QueueManager, asker: Asker, command: c.Subscribe) -> None:
+    asker = _acting(qm, asker, command.alternate_user)
+    known = qm.topics.named.get(command.name) if command.name else None
+    resumes = known is not None and not command.options & c.ALTER
+    if known is None and not command.options & c.CREATE:
+        return  # there is none: that is what the client is told
+    topic = (
+        known.topic
+        if known is not None
+        else topic_strings.full_string(qm, command.topic_object, command.topic_string)
+    )
+    _require_topic(qm, asker, topic, a.RESUME if resumes else a.SUBSCRIBE)
+    if not command.options & c.MANAGED:
+        _require_destination(asker, command.destination)
+        if command.queue_handle and command.destination:
+            asker.require(a.QUEUE, command.destination, a.GET)
+
+
+def _require_destination(asker: Asker, destination: str) -> None:
+    """Who subscribes puts to the queue of the subscription."""
+    if destination:
+        asker.require(a.QUEUE, destination, a.PUT)
+
+
+def _require_subscription(qm: QueueManager, asker: Asker, name: str) -> None:
+    known = qm.topics.named.get(name)
+    if known is not None:
+        _require_topic(qm, asker, known.topic, a.SUBSCRIBE)
+
+
+def _clear_topic(qm: QueueManager, asker: Asker, command: c.ClearRetained) -> None:
+    _require_topic(qm, asker, command.topic_string, a.CLEAR)
+
+
+def _require_topic(qm: QueueManager, asker: Asker, topic: str, bits: int) -> None:
+    """Of a topic string what its topic object grants counts, and what those above it grant."""
+    missing = _missing_of_topic(qm, asker, topic, bits)
+    if missing:
+        raise asker.refusal(a.TOPIC, topic, missing)
+
+
+def _missing_of_topic(qm: QueueManager, asker: Asker, topic: str, bits: int) -> int:
+    for name in objects_above(qm, topic):
+        bits = asker.missing(a.TOPIC, name, bits)
+    return bits
+
+
+# Answers, and what is created.
+
+
+def _show(qm: QueueManager, asker: Asker, right: Right, command: Any, decision: Decision) -> None:
+    """Keep what the principal may see; refuse what it named alone."""
+    result: Any = decision.result
+    field, key = SHOWN.get(type(result), ("", None))
+    if key is None:
+        return
+    every = getattr(result, field)
+    kept = [one for one in every if _may_see(qm, asker, one, key(one), right.bits)]
+    name = getattr(command, right.of) if right.of else ""
+    if every and not kept and name and not WILDCARDS & set(name):
+        raise asker.refusal(*key(every[0]), right.bits)
+    setattr(result, field, kept)
+
+
+def _may_see(qm: QueueManager, asker: Asker, one: Any, of: tuple[str, str], bits: int) -> bool:
+    if getattr(one, "kind", "") == SUBSCRIPTION:
+        bits |= a.SUBSCRIBE | a.RESUME
+        return _missing_of_topic(qm, asker, one.attributes["topic_string"], bits) != bits
+    return asker.may_any(*of, bits)
+
+
+def _of_object(one: results.ObjectDescription) -> tuple[str, str]:
+    return type_of(one.kind), one.name
+
+
+SHOWN: Final[dict[type, tuple[str, Callable[[Any], tuple[str, str]]]]] = {
+    results.Descriptions: ("queues", lambda one: (a.QUEUE, one.name)),
+    results.Statuses: ("queues", lambda one: (a.QUEUE, one.name)),
+    results.Objects: ("objects", _of_object),
+    results.Consumers: ("consumers", lambda one: (a.QUEUE, one.queue)),
+    results.Exported: ("exports", lambda one: (a.QUEUE, one.queue)),
+}
+"""By answer: the field with what is shown, and which object each is of."""
+
+
+def _grant(qm: QueueManager, asker: Asker, command: Any, decision: Decision) -> None:
+    """Let who has created an object do everything with it."""
+    created = CREATED.get(type(command))
+    found = created(qm, command, decision.result) if created is not None else None
+    user = asker.principal.user
+    if found is None or not user:
+        return
+    object_type, name = found
+    logged = all(record.logged for record in decision.records)
+    bits = a.APPLICABLE[object_type]
+    granted = [AuthoritySet(name, object_type, user, False, bits, logged=logged)]
+    if isinstance(command, m.MsmqCreate):  # as MSMQ says it of new queues
+        everyone = a.PUT | a.INQUIRE | a.DISPLAY
+        granted.append(AuthoritySet(name, object_type, a.EVERYONE, True, everyone))
+    decision.records += granted
+
+
+def _dynamic_queue(_: QueueManager, command: c.Open, result: Any) -> tuple[str, str] | None:
+    is_made = isinstance(result, results.Opened) and result.is_made
+    return (a.QUEUE, result.queue) if is_made else None
+
+
+def _new_object(_: QueueManager, command: c.DefineObject, _result: Any) -> tuple[str, str] | None:
+    if command.kind == SUBSCRIPTION:
+        return None
+    return type_of(command.kind), command.name
+
+
+CREATED: Final[dict[type, faces.Created]] = {
+    c.Open: _dynamic_queue,
+    c.DefineQueue: lambda _, command, _result: (a.QUEUE, command.name),
+    c.DefineObject: _new_object,
+    **faces.CREATED,
+}
+"""What a command creates that its principal may do everything with."""
+
+
+RULES: Final[dict[type, Rule]] = {
+    c.Open: _open,
+    c.Close: _close,
+    c.AskStatus: _status,
+    c.DefineObject: _define,
+    c.AlterObject: _change,
+    c.DeleteObject: _delete,
+    c.OpenTopic: _open_topic,
+    c.Subscribe: _subscribe,
+    c.ClearRetained: _clear_topic,
+    **faces.RULES,
+}
+"""Of commands whose trait does not say it all."""

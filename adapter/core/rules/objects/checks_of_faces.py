@@ -1,0 +1,160 @@
+"""Which authority the commands of MSMQ and Service Broker need, in the bits of MQ.
+
+A queue of MSMQ is known by its key, a subqueue and a journal by that of their queue; the rights of
+MSMQ are MQ's: peek is browse, receive is get, write is put. Of Service Broker, SEND is put on the
+service, RECEIVE is get on the queue, and a conversation belongs to the queue of its side. The
+objects of its catalog but queues are of the type service. This module does not know how records are
+kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from adapter.core.attributes import broker as kinds
+from adapter.core.contract import authorities as a
+from adapter.core.contract import broker as b
+from adapter.core.contract import format_names
+from adapter.core.contract import msmq as m
+from adapter.core.model.broker_queue import key_of
+from adapter.core.model.manager import QueueManager
+from adapter.core.rules.broker import catalog
+from adapter.core.rules.msmq import computers, queues
+from adapter.core.rules.primitives.access import Asker
+
+Created = Callable[[QueueManager, Any, Any], tuple[str, str] | None]
+"""The type and name of what a command, with its answer, has created."""
+
+ACCESS: Final = (
+    (m.RECEIVE_ACCESS | m.MOVE_ACCESS, a.GET),
+    (m.SEND_ACCESS, a.PUT),
+    (m.PEEK_ACCESS, a.BROWSE),
+)
+
+
+def _msmq_name(qm: QueueManager, name: format_names.FormatName) -> str:
+    """Return the name by which a queue is checked; of another computer it is its format name."""
+    if name.of_mq and queues.of_mq(qm, name) is not None:
+        return name.of_mq
+    return name.base if computers.is_here(qm, name) else name.text
+
+
+def _name_of(qm: QueueManager, text: str, computer: str) -> str:
+    return _msmq_name(qm, queues.parse_name(qm, text, computer))
+
+
+def _open(qm: QueueManager, asker: Asker, command: m.MsmqOpen) -> None:
+    bits = 0
+    for access, bit in ACCESS:
+        if command.access & access:
+            bits |= bit
+    computer = command.computer or computers.computer_of(qm)
+    for name in format_names.parse_all(command.name, computer):
+        asker.require(a.QUEUE, _msmq_name(qm, name), bits)
+
+
+def _create(qm: QueueManager, asker: Asker, command: m.MsmqCreate) -> None:
+    asker.require(a.QUEUE, _name_of(qm, command.path, command.computer), a.CREATE)
+
+
+def _alter(qm: QueueManager, asker: Asker, command: m.MsmqAlter) -> None:
+    asker.require(a.QUEUE, _name_of(qm, command.name, command.computer), a.CHANGE)
+
+
+def _delete(qm: QueueManager, asker: Asker, command: m.MsmqDelete) -> None:
+    asker.require(a.QUEUE, _name_of(qm, command.name, command.computer), a.DELETE)
+
+
+def _inquire(qm: QueueManager, asker: Asker, command: m.MsmqInquire) -> None:
+    """A pattern shows all queues: that is for who may look at the queue manager."""
+    if "*" in command.name:
+        asker.require(a.QUEUE_MANAGER, qm.name, a.DISPLAY)
+        return
+    name = _name_of(qm, command.name, command.computer)
+    if not asker.may_any(a.QUEUE, name, a.INQUIRE | a.DISPLAY):
+        raise asker.refusal(a.QUEUE, name, a.INQUIRE | a.DISPLAY)
+
+
+def broker_object(kind: str, name: str) -> tuple[str, str]:
+    """Return the type and name by which an object of the catalog is checked."""
+    return (a.QUEUE, key_of(name)) if kind == kinds.QUEUE else (a.SERVICE, name)
+
+
+def _of_catalog(bits: int) -> Callable[[QueueManager, Asker, Any], None]:
+    def check(_: QueueManager, asker: Asker, command: Any) -> None:
+        asker.require(*broker_object(command.kind, command.name), bits)
+
+    return check
+
+
+def _look(qm: QueueManager, asker: Asker, command: b.BrokerInquire) -> None:
+    """One object of the catalog may be seen by who may see it; all else by who may look at all."""
+    bits = a.DISPLAY | a.INQUIRE
+    if command.name and command.kind in kinds.TABLES:
+        of = broker_object(command.kind, command.name)
+        if asker.may_any(*of, bits):
+            return
+        raise asker.refusal(*of, bits)
+    asker.require(a.QUEUE_MANAGER, qm.name, a.DISPLAY)
+
+
+def _browse(_: QueueManager, asker: Asker, command: b.BrokerBrowse) -> None:
+    asker.require(a.QUEUE, key_of(command.queue), a.BROWSE)
+
+
+def _receive(_: QueueManager, asker: Asker, command: b.BrokerReceive | b.BrokerGetGroup) -> None:
+    asker.require(a.QUEUE, key_of(command.queue), a.GET)
+
+
+def _begin(qm: QueueManager, asker: Asker, command: b.BrokerBegin) -> None:
+    """SEND on the far service, and RECEIVE on the queue of the own one."""
+    service = catalog.service(qm, command.from_service)
+    asker.require(a.QUEUE, key_of(service.queue), a.GET)
+    asker.require(a.SERVICE, command.to_service, a.PUT)
+
+
+def _send(qm: QueueManager, asker: Asker, command: b.BrokerSend) -> None:
+    for handle in command.handles:
+        _of_conversation(qm, asker, command.unit, handle)
+
+
+def _on_conversation(
+    qm: QueueManager, asker: Asker, command: b.BrokerMove | b.BrokerTimer | b.BrokerEnd
+) -> None:
+    _of_conversation(qm, asker, command.unit, command.handle)
+
+
+def _of_conversation(qm: QueueManager, asker: Asker, ident: bytes, handle: bytes) -> None:
+    """Only who may receive the answers of a conversation may go on with it."""
+    unit = qm.connections[asker.connection].units.get(ident)
+    states = unit.broker.states if unit is not None and unit.broker is not None else {}
+    endpoint = qm.conversations.endpoints.get(handle)
+    state = states.get(handle) or (endpoint.state if endpoint is not None else None)
+    if state is not None:
+        asker.require(a.QUEUE, state.queue, a.GET)
+
+
+RULES: Final[dict[type, Callable[[QueueManager, Asker, Any], None]]] = {
+    m.MsmqOpen: _open,
+    m.MsmqCreate: _create,
+    m.MsmqAlter: _alter,
+    m.MsmqDelete: _delete,
+    m.MsmqInquire: _inquire,
+    b.BrokerCreate: _of_catalog(a.CREATE),
+    b.BrokerAlter: _of_catalog(a.CHANGE),
+    b.BrokerDrop: _of_catalog(a.DELETE),
+    b.BrokerInquire: _look,
+    b.BrokerBrowse: _browse,
+    b.BrokerBegin: _begin,
+    b.BrokerSend: _send,
+    b.BrokerReceive: _receive,
+    b.BrokerGetGroup: _receive,
+    b.BrokerMove: _on_conversation,
+    b.BrokerTimer: _on_conversation,
+    b.BrokerEnd: _on_conversation,
+}
+CREATED: Final[dict[type, Created]] = {
+    m.MsmqCreate: lambda qm, command, _: (a.QUEUE, _name_of(qm, command.path, command.computer)),
+    b.BrokerCreate: lambda _, command, _result: broker_object(command.kind, command.name),
+}

@@ -13,6 +13,7 @@ from adapter.core.contract.bounds import ELEMENTS_MAX
 
 Names = Annotated[list[str], Meta(max_length=ELEMENTS_MAX)]
 Selection = Literal["records", "matching", "members"]
+"""What of InquireAuthorities may be."""
 
 
 class SetAuthority(Struct, array_like=True, tag=51):
@@ -51,7 +52,7 @@ class InquireAuthorities(Struct, array_like=True, tag=53):
     object_type: str = ""
     entity: str = ""
     is_group: bool = False
-    of: Selection = "records"
+    of: str = "records"
 
 
 class ExplainAuthority(Struct, array_like=True, tag=54):

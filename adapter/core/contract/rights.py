@@ -29,7 +29,7 @@ class Need(Enum):
     """Before the command, by a rule of its own: core.rules.objects.checks."""
 
 
-class Right:
+class NeededRight:
     """bits: all of them are needed; of EACH any of them is enough. object_type: "" if the command's
     field kind says it. of: the field with the object's name; "": the queue manager itself.
     """
@@ -43,21 +43,23 @@ class Right:
         self.of: Final = of
 
 
-CONNECTED: Final = Right(Need.CONNECTED)
-BY_HANDLE: Final = Right(Need.HANDLE)
-BY_RULE: Final = Right(Need.RULE)
+CONNECTED: Final = NeededRight(Need.CONNECTED)
+BY_HANDLE: Final = NeededRight(Need.HANDLE)
+BY_RULE: Final = NeededRight(Need.RULE)
 
 
-def on_queue(bits: int, of: str = "name") -> Right:
+def on_queue(bits: int, of: str = "name") -> NeededRight:
     """Return a right on the queue that a field names."""
-    return Right(Need.OBJECT, bits, a.QUEUE, of)
+    return NeededRight(Need.OBJECT, bits, a.QUEUE, of)
 
 
-def on_queue_manager(bits: int) -> Right:
+def on_queue_manager(bits: int) -> NeededRight:
     """Return a right on the queue manager itself."""
-    return Right(Need.OBJECT, bits, a.QUEUE_MANAGER)
+    return NeededRight(Need.OBJECT, bits, a.QUEUE_MANAGER)
 
 
-def each(object_type: str = "", of: str = "pattern", bits: int = a.DISPLAY | a.INQUIRE) -> Right:
+def each(
+    object_type: str = "", of: str = "pattern", bits: int = a.DISPLAY | a.INQUIRE
+) -> NeededRight:
     """Return a right on each object of an answer. of: the field that names or means them."""
-    return Right(Need.EACH, bits, object_type, of)
+    return NeededRight(Need.EACH, bits, object_type, of)

@@ -15,7 +15,7 @@ from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract import rights
-from adapter.core.contract.rights import BY_HANDLE, BY_RULE, CONNECTED, Need, Right
+from adapter.core.contract.rights import BY_HANDLE, BY_RULE, CONNECTED, Need, NeededRight
 
 
 class Durable(Enum):
@@ -89,7 +89,7 @@ class Trait:
 
     def __init__(
         self,
-        right: Right,
+        right: NeededRight,
         durable: Durable = NEVER,
         moves: Direction = Direction.NOWHERE,
         *,
@@ -116,20 +116,20 @@ class Trait:
         self.audit: Final = audit
 
 
-def _administrative(command: str, right: Right, of: str = "{name}") -> Trait:
+def _administrative(command: str, right: NeededRight, of: str = "{name}") -> Trait:
     return Trait(right, ALWAYS, is_new_work=True, audit=Audit(command, of))
 
 
-def _question(right: Right) -> Trait:
+def _question(right: NeededRight) -> Trait:
     return Trait(right, is_question=True)
 
 
-def _opening(right: Right) -> Trait:
+def _opening(right: NeededRight) -> Trait:
     return Trait(right, opens=True)
 
 
-def _creation(object_type: str = "", of: str = "name") -> Right:
-    return Right(Need.CREATION, a.CREATE, object_type, of)
+def _creation(object_type: str = "", of: str = "name") -> NeededRight:
+    return NeededRight(Need.CREATION, a.CREATE, object_type, of)
 
 
 PLAIN: Final = Trait(CONNECTED)
@@ -185,7 +185,7 @@ TRAITS: Final[dict[type, Trait]] = {
     c.AskLowest: _question(BY_HANDLE),
     c.AskExports: _question(rights.each(a.QUEUE, "", a.DISPLAY | a.INQUIRE | a.PUT)),
     c.SeekFeed: _administrative(
-        "seek feed", Right(Need.OBJECT, a.CONTROL, "feed", "feed"), "{feed}"
+        "seek feed", NeededRight(Need.OBJECT, a.CONTROL, "feed", "feed"), "{feed}"
     ),
     ac.SetAuthority: _administrative(
         "set authority of {object_type}", rights.on_queue_manager(a.CHANGE), "{profile}"

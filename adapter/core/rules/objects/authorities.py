@@ -6,6 +6,7 @@ This module does not know what an authority is needed for.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 from adapter.core.contract import authorities as a
 from adapter.core.contract import authority_commands as ac
@@ -56,6 +57,10 @@ def decide_delete(qm: QueueManager, request: Request, command: ac.DeleteAuthorit
 
 def decide_inquire(qm: QueueManager, request: Request, command: ac.InquireAuthorities) -> Decision:
     """DISPLAY AUTHREC: the records that fit, in order."""
+    if command.of not in get_args(ac.Selection):
+        known = ", ".join(get_args(ac.Selection))
+        text = f"{command.of!r} is no selection of authority records: use {known}"
+        raise Refusal(Reason.OPTIONS_ERROR, command.profile, text)
     found = list(_found(qm, command))
     found.sort(key=lambda one: (one.profile, one.object_type, one.is_group, one.entity))
     return Decision([], AuthorityRecords(found, qm.authorities.are_checked), qm.entry_n)

@@ -19,7 +19,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract import results
 from adapter.core.contract.records import AuthoritySet
-from adapter.core.contract.rights import Need, Right
+from adapter.core.contract.rights import Need, NeededRight
 from adapter.core.contract.traits import trait_of
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
@@ -258,7 +258,9 @@ def _missing_of_topic(qm: QueueManager, asker: Asker, topic: str, bits: int) -> 
 # Answers, and what is created.
 
 
-def _show(qm: QueueManager, asker: Asker, right: Right, command: Any, decision: Decision) -> None:
+def _show(
+    qm: QueueManager, asker: Asker, right: NeededRight, command: Any, decision: Decision
+) -> None:
     """Keep what the principal may see; refuse what it named alone."""
     result: Any = decision.result
     field, key = SHOWN.get(type(result), ("", None))

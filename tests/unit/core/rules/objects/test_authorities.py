@@ -58,6 +58,7 @@ def test_what_is_no_record() -> None:
         (ac.SetAuthority("OTHER", "qmgr", ["ann"], [], CONNECT), Reason.NAME_ERROR),
         (ac.ExplainAuthority("ann", "fish", "A"), Reason.OBJECT_TYPE_ERROR),
         (ac.InquireAuthorities("A", "fish"), Reason.OBJECT_TYPE_ERROR),
+        (ac.InquireAuthorities("A", of="all"), Reason.OPTIONS_ERROR),
     ):
         assert client.refused(command) is reason, command
 

@@ -25,7 +25,7 @@ SPARK_GROUP = "mqk-spark"
 """Of the source `mq`. Spark's own Kafka source needs no right on its groups."""
 
 
-class Right(Struct, frozen=True):
+class NeededOperation(Struct, frozen=True):
     """One operation, and what fails without it."""
 
     operation: str
@@ -38,7 +38,7 @@ class AclEntry(Struct, frozen=True):
     resource: str
     name: str
     is_prefix: bool
-    rights: tuple[Right, ...]
+    rights: tuple[NeededOperation, ...]
 
     @property
     def operations(self) -> tuple[str, ...]:
@@ -65,8 +65,8 @@ class AclNeeds(Struct, frozen=True, kw_only=True):
     groups: tuple[str, ...] = ()
 
 
-def _right(operation: str, purpose: str) -> Right:
-    return Right(operation, purpose)
+def _right(operation: str, purpose: str) -> NeededOperation:
+    return NeededOperation(operation, purpose)
 
 
 OWN_TOPICS = (

@@ -502,8 +502,11 @@ class Consumer:
         return partition.first, partition.stable
 
     def assign(self, places: Sequence[Any]) -> None:
-        """Go to a place."""
+        """Go to a place. That its topic is gone is said when it is read."""
         self._topic, self._number = places[0].topic, places[0].partition
+        self._records = iter(())
+        if self._topic not in self._kafka.topics:
+            return
         partition = self._kafka.topics[self._topic][self._number]
         read = partition.everything if self._reads_all else partition.committed
         self._records = read(places[0].offset)
@@ -512,6 +515,9 @@ class Consumer:
         """Return the next record, or that the log has ended."""
         for offset, record in self._records:
             return Shown(self._topic, self._number, offset, record)
+        if self._topic not in self._kafka.topics:
+            gone = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+            return Shown(self._topic, self._number, -1001, Record(), gone)
         partition = self._kafka.topics[self._topic][self._number]
         end = len(partition.records) if self._reads_all else partition.stable
         eof = KafkaError(KafkaError._PARTITION_EOF)

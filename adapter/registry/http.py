@@ -1,4 +1,4 @@
-"""The schema registry API over HTTP, on loopback: until there is access control, no other machine.
+"""The schema registry API over HTTP. Without TLS it is on loopback: for no other machine.
 
 Any user of this machine may read and change it; a web page that one of them reads may not.
 
@@ -134,8 +134,8 @@ def check_loopback(host: str) -> None:
         raise StartError(f"{host!r} is not an address of this machine: {error}") from error
     if not is_local:
         raise StartError(
-            f"{host!r} is reachable from other machines; until there is access control the schema "
-            "registry listens on loopback only, such as 127.0.0.1"
+            f"{host!r} is reachable from other machines: without TLS the schema registry listens "
+            "on loopback only, such as 127.0.0.1; a queue manager's has TLS with http_tls"
         )
 
 

@@ -153,7 +153,7 @@ def find(qm: Connection, given: Given) -> list[AuthorityRecord]:
 
 
 def words_shown(object_type: str, bits: int) -> list[str]:
-    """Return the words of a record as MQ shows them: NONE if there are none."""
+    """Return the words of a record as MQ shows them; NONE of a record without authorities."""
     return [one.upper() for one in words_of(bits & APPLICABLE[object_type])] or ["NONE"]
 
 

@@ -82,7 +82,7 @@ def _names(
 def _check_name(name: str) -> None:
     if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
         raise click.BadParameter(
-            f"{name!r} is no name: use 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
+            f"{name!r} is not a valid name: use 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
         )
 
 

@@ -16,11 +16,11 @@ from adapter.client.authorities import ROLES
 from adapter.command import options
 from adapter.core.contract.authorities import (
     APPLICABLE,
-    GROUPS_OF_WORDS,
     QUEUE,
     QUEUE_MANAGER,
     WORDS,
     AuthorityRecord,
+    bits_of,
     words_of,
 )
 
@@ -75,46 +75,29 @@ def changing(command: Command) -> Command:
 
 @auth.command()
 @changing
-def grant(
-    profile: str,
-    authorities: tuple[str, ...],
-    users: tuple[str, ...],
-    groups: tuple[str, ...],
-    object_type: str,
-    role: str | None,
-    qmgr: str,
-    as_json: bool,
-) -> None:
+def grant(**given: Any) -> None:
     """Grant authorities on OBJECT: a name, or a profile such as 'ORDERS.**'.
 
     AUTHORITY: put, get, browse, inq, set, connect, dsp, crt, chg, dlt, clr, ctrl, all, none and the
     other words of IBM MQ. Of each user and group the most specific profile counts, so that granting
     `none` on ORDERS.SECRET takes back what ORDERS.** grants. OBJECT of --type qmgr is SELF.
     """
-    _change(profile, authorities, users, groups, object_type, role, qmgr, as_json, revoke=False)
+    _change(**given, revoke=False)
 
 
 @auth.command()
 @changing
-def revoke(
-    profile: str,
-    authorities: tuple[str, ...],
-    users: tuple[str, ...],
-    groups: tuple[str, ...],
-    object_type: str,
-    role: str | None,
-    qmgr: str,
-    as_json: bool,
-) -> None:
+def revoke(**given: Any) -> None:
     """Take authorities on OBJECT away; without AUTHORITY, delete the record itself.
 
     What a program has open stays open. A record that grants nothing stays, and hides less specific
     profiles; a deleted one does not.
     """
-    _change(profile, authorities, users, groups, object_type, role, qmgr, as_json, revoke=True)
+    _change(**given, revoke=True)
 
 
 def _change(
+    *,
     profile: str,
     authorities: tuple[str, ...],
     users: tuple[str, ...],
@@ -123,7 +106,6 @@ def _change(
     role: str | None,
     qmgr: str,
     as_json: bool,
-    *,
     revoke: bool,
 ) -> None:
     if not users and not groups:
@@ -134,10 +116,10 @@ def _change(
         raise click.UsageError("name an object or a profile, or give --role")
     if role is None and not authorities and not revoke:
         raise click.UsageError("name at least one authority, such as put")
-    unknown = [word for word in authorities if word.lower() not in WORDS | GROUPS_OF_WORDS]
-    if unknown:
-        known = ", ".join((*WORDS, *GROUPS_OF_WORDS))
-        raise click.UsageError(f"unknown authority {unknown[0]!r}: use {known}")
+    try:
+        bits_of(object_type, list(authorities))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
     who: dict[str, Any] = {"users": users, "groups": groups}
     with connect(qmgr, APPLICATION) as qm:
         if role is not None:

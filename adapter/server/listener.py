@@ -116,7 +116,8 @@ class Listener:
         """accept: makes the protocol of a new connection. broke: hears of what must not fail and
         did. remote_clients: listen also where other machines could connect; admission asks these
         for a password. unix_path: of a Unix-domain socket to listen at too, AUTO, or ""
-        for none. tls, tls_address: listen with TLS too, and where.
+        for none. tls: what is used where the queue manager listens with TLS. tls_address: where
+        clients do; no host for nowhere.
         """
         self._connections = connections
         self._accept = accept
@@ -127,7 +128,9 @@ class Listener:
         """Where it listens too, once it listens; "" for nowhere."""
         self._unix_mode = unix_mode
         self._servers: list[asyncio.Server] = []
-        self._tls = TlsListener(tls, accept, broke) if tls is not None else None
+        self.tls = tls
+        """Of this queue manager, wherever it listens with TLS."""
+        self._tls = TlsListener(tls, accept, broke) if tls and tls_address[0] else None
         self.tls_address = tls_address
         """Where it listens with TLS; port 0 for any free port until it listens."""
 

@@ -39,7 +39,7 @@ from adapter.server.own_schemas import OwnSchemas
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
-from adapter.server.tls import ServerTls, TlsSettings
+from adapter.server.tls import TlsSettings
 from adapter.setting_rows import WITH_PASSWORD
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ async def _monitor(
 ) -> str:
     """Open what is served over HTTP, if anything is to be; return where it is monitored, or ""."""
     if settings.registry_port and registry.embedded is not None:
-        for_users = partial(_for_users, settings, server) if settings.http_tls else None
+        for_users = partial(_for_users, server) if settings.http_tls else None
         await serve_registry(settings, registry.embedded, ends, for_users)
     if not settings.http_port:
         return ""
@@ -257,7 +257,7 @@ async def _monitor(
 
     monitor = Monitor(server, None if settings.registry_port else registry.embedded)
     ends.push_async_callback(monitor.stop)
-    listener_of = partial(_https, settings, server) if settings.http_tls else None
+    listener_of = partial(_https, server) if settings.http_tls else None
     try:
         return await monitor.start(settings.http_port, settings.http_host, listener_of)
     except OSError as error:
@@ -294,19 +294,19 @@ async def serve_registry(
         raise StartError(text, settings.queue_manager) from error
 
 
-def _https(settings: ServerSettings, server: Server, application: web.Application) -> HttpsListener:
+def _https(server: Server, application: web.Application) -> HttpsListener:
     from adapter.server.https import HttpsListener  # noqa: PLC0415 -- as above
 
-    return HttpsListener(application, ServerTls(settings.tls), server.owner.broke)
+    tls = server.listener.tls
+    assert tls is not None, "http_tls is set"
+    return HttpsListener(application, tls, server.owner.broke)
 
 
-def _for_users(
-    settings: ServerSettings, server: Server, application: web.Application
-) -> HttpsListener:
+def _for_users(server: Server, application: web.Application) -> HttpsListener:
     from adapter.server.https import HttpUsers  # noqa: PLC0415 -- as above
 
     application.middlewares.append(HttpUsers(server.name, server.admission).check)
-    return _https(settings, server, application)
+    return _https(server, application)
 
 
 def _no_port(address: str, error: OSError, remedy: str) -> str:

@@ -95,7 +95,7 @@ class Server:
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
-        tls = ServerTls(settings.tls) if settings.tls.host else None
+        tls = ServerTls(settings.tls) if settings.tls.host or settings.http_tls else None
         self.admission = _admission(settings, credentials, tls)
         self.accept = MqkHandler(
             self.connections, self.admission, audit, clock, self, self._kafka

@@ -38,7 +38,8 @@ from adapter.server.own_schemas import ON_TOPIC
 from adapter.topics.admin import TopicAdmin, TopicSettings, progress_spec
 from spark_jobs import ranges
 from spark_jobs.topics import choose
-from tests.support.acl_site import NEEDS, USERS, WITHIN_S, AclSite, GrantedRight, rights
+from tests.docs.acls import EXAMPLE
+from tests.support.acl_site import USERS, WITHIN_S, AclSite, GrantedRight, rights
 from tests.support.backlog import until
 from tests.support.export_site import ExportedTopic
 from tests.support.feed_site import OthersTopic
@@ -96,7 +97,7 @@ class Cluster:
     def register(self, role: str) -> None:
         """Register a schema that is not there yet."""
         self._registered += 1
-        registry = registry_topic.on_kafka(self.servers, NEEDS.schema_topic, self.options(role))
+        registry = registry_topic.on_kafka(self.servers, EXAMPLE.schema_topic, self.options(role))
         try:
             registry.register(f"subject {self._registered}", '"string"')
         finally:
@@ -437,7 +438,7 @@ def read_ranges(cluster: Cluster, role: str) -> None:
 
 def read_as_member(cluster: Cluster, role: str) -> None:
     """Read a queue's topic as a member of a consumer group."""
-    (group,) = NEEDS.groups
+    (group,) = EXAMPLE.groups
     settings: dict[str, Any] = {
         "group.id": group,
         "auto.offset.reset": "earliest",

@@ -220,7 +220,7 @@ def test_a_registry_with_tls_is_for_users_of_the_queue_manager(
             registry_host="127.0.0.1",
             registry_port=port,
             http_tls=True,
-            tls=authority.server(),
+            tls=authority.server(client_ca=str(authority.path), host=""),
             credentials_file=str(tmp_path / "users"),
             log=LogSettings(format="text"),
         )
@@ -230,6 +230,10 @@ def test_a_registry_with_tls_is_for_users_of_the_queue_manager(
         with SchemaRegistryClient(where | {"basic.auth.user.info": "ann:right"}) as client:
             number = client.register_schema("orders-value", Schema(ORDER, "AVRO"))
             assert json.loads(client.get_schema(number).schema_str or "") == json.loads(ORDER)
+        certificate, key = authority.issue("app", "app.test", common_name="app")
+        shown = {"ssl.certificate.location": str(certificate), "ssl.key.location": str(key)}
+        with SchemaRegistryClient(where | shown) as certified:
+            assert "orders-value" in certified.get_subjects()
         for wrong in ({}, {"basic.auth.user.info": "ann:wrong"}):
             with (
                 SchemaRegistryClient(where | wrong) as stranger,

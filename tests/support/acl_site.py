@@ -19,19 +19,10 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 from msgspec import Struct
 
 from adapter.acls import formats, table
-from adapter.acls.table import AclNeeds
+from tests.docs.acls import EXAMPLE
 from tests.support.backlog import until
 
 WITHIN_S = 20.0
-NEEDS = AclNeeds(
-    queue_manager="QM1",
-    schema_topic="_schemas",
-    peers=("QM2",),
-    feed_topics=("orders",),
-    export_topics=("results",),
-    queues=("ORDERS",),
-    groups=("readers",),
-)
 USERS = {
     "queue-manager": "qm1",
     "network-peer": "qm2",
@@ -61,7 +52,7 @@ def rights() -> dict[GrantedRight, AclBinding]:
     """Return all rights of all roles, as `mqk acl list --format json` prints them."""
     found = {}
     for role, user in USERS.items():
-        for entry in table.entries(role, NEEDS):
+        for entry in table.entries(role, EXAMPLE):
             lines = formats.json_lines([entry], f"User:{user}")
             for operation, line in zip(entry.operations, lines, strict=True):
                 right = GrantedRight(role, entry.resource, entry.name, operation)

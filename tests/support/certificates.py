@@ -40,12 +40,8 @@ class Authority:
     def server(self, *names: str, expired: bool = False, **settings: str) -> TlsSettings:
         """Settings of a queue manager that listens with a certificate for these names."""
         certificate, key = self.issue("server", *(names or ("127.0.0.1",)), expired=expired)
-        return TlsSettings(
-            host="127.0.0.1",
-            certificate=str(certificate),
-            key=str(key),
-            **settings,  # type: ignore[arg-type]
-        )
+        files = {"certificate": str(certificate), "key": str(key)}
+        return TlsSettings(**{"host": "127.0.0.1"} | files | settings)  # type: ignore[arg-type]
 
     def client(self, common_name: str | None = None, *names: str) -> ssl.SSLContext:
         """The context of a client that trusts this authority; it shows a certificate of it."""

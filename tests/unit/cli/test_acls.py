@@ -89,8 +89,8 @@ def test_a_strimzi_user_has_its_rights(mqk: Mqk) -> None:
     [
         (("--principal", "qm1"), "'qm1' is not TYPE:NAME, such as User:qm1"),
         (("--principal", "User:a\nb"), "is not TYPE:NAME"),
-        (("--name", "a b"), "'a b' is no name: use 1 to 48 of A-Z"),
-        (("--peer", "x-y"), "'x-y' is no name"),
+        (("--name", "a b"), "'a b' is not a valid name: use 1 to 48 of A-Z"),
+        (("--peer", "x-y"), "'x-y' is not a valid name"),
         (("--feed-topic", "a b"), "'a b' is not a topic of Kafka"),
         (("--group", "a\tb", "--role", "reader"), "is not a consumer group"),
         (("--role", "reader"), "role reader needs --queue QUEUE and --group GROUP"),

@@ -19,12 +19,13 @@ from adapter.core.contract.commands import Request
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.ledger.port import Deposed, Ledger, RefusedByKafka
+from adapter.ledger.port import Deposed, Ledger, OwnedByAnother, RefusedByKafka
 from adapter.owner import liveness
 from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
 from adapter.owner.figures import OwnerFigures
+from adapter.owner.following import Follower
 from adapter.owner.lifecycle import Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
@@ -32,7 +33,7 @@ from adapter.owner.recovery import OwnerRecovery
 from adapter.owner.replay import Replayed
 from adapter.owner.stall import Stall, not_written
 from adapter.owner.storage import Storage
-from adapter.owner.taking_over import GIVE_UP_S, TakeOvers
+from adapter.owner.taking_over import GIVE_UP_S, Succession, TakeOvers
 from adapter.owner.term import OwnerTerm
 
 QUIESCE_S: Final = 4.0
@@ -153,6 +154,35 @@ class Owner:
             raise
         self._beat()
 
+    async def follow(self, follower: Follower) -> bool:
+        """Follow the ledger as a standby until this process owns it; False if it was given up.
+
+        Raises StoppedForGood, LedgerUnavailable, LedgerMismatch or LedgerUnreadableError.
+        """
+        self.lifecycle.to(OwnerState.FOLLOWING)
+        try:
+            while (vacancy := await self.taking.follow(follower)) is not None:
+                log.warning("owner replaced", queue_manager=self.name, reason=vacancy.why)
+                if await self._succeed(Succession(vacancy.owner, follower.take())):
+                    self._beat()
+                    return True
+        except Exception as error:
+            self.failure = str(error)
+            self.lifecycle.to(OwnerState.FAILED)
+            raise
+        return False
+
+    async def _succeed(self, succession: Succession) -> bool:
+        """Take the ledger over from one owner; False if another process was faster."""
+        self.lifecycle.to(OwnerState.TAKING_OVER)
+        try:
+            await self._take_over(None, succession)
+        except OwnedByAnother as rival:
+            log.info("another standby was faster", queue_manager=self.name, reason=str(rival))
+            self.lifecycle.to(OwnerState.FOLLOWING)
+            return False
+        return True
+
     async def quiesce(self, grace_s: float = QUIESCE_S) -> None:
         """Take no new work, and give units in flight some time to end; stop() comes next."""
         if self.lifecycle.state is not OwnerState.RUNNING:
@@ -165,15 +195,18 @@ class Owner:
         """Wait for nothing any more while stopping."""
         self._moves.hurry()
 
-    async def stop(self) -> None:
-        """Take no more requests, wait for what is on its way, close the ledger."""
+    async def stop(self, *, for_good: bool = False) -> None:
+        """Take no more requests, wait for what is on its way, close the ledger.
+
+        for_good: an operator stops the queue manager, so that no standby takes over.
+        """
         self._recovery.cancel()
         was_running = self.running
         self._cut_off = self.is_cut_off
         self.lifecycle.to(OwnerState.STOPPING)
         if was_running:
             deadline_s = self._calls.now_s() + self._settings.drain_s
-            await self.term.drain(self._settings.drain_s)
+            await self.term.drain(self._settings.drain_s, for_good=for_good)
             self._cut_off = not self.loop.idle and (self._cut_off or not self._moves.hurried)
             refused = await self.term.write_last(deadline_s - self._calls.now_s())
             if refused:
@@ -270,11 +303,11 @@ class Owner:
 
     # Terms.
 
-    async def _take_over(self, old: OwnerTerm | None) -> None:
+    async def _take_over(self, old: OwnerTerm | None, succession: Succession | None = None) -> None:
         began_s = self._calls.now_s()
         owner_id = liveness.new_owner_id()
         number = self._terms + 1
-        replayed = await self._replay(number, owner_id, old)
+        replayed = await self._replay(number, owner_id, old, succession)
         self._terms = number
         self._stall.unavailable = ""
         if old is not None:
@@ -292,12 +325,15 @@ class Owner:
             seconds=round(self.replay_s, 3),
         )
 
-    async def _replay(self, term: int, owner_id: bytes, old: OwnerTerm | None) -> Replayed:
+    async def _replay(
+        self, term: int, owner_id: bytes, old: OwnerTerm | None, succession: Succession | None
+    ) -> Replayed:
         """Become the owner and read what the ledger holds; see TakeOvers."""
         ledger = self._parts.ledger
         ledger.on_durable = partial(self._from_ledger, self._durable, term)
         ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
-        return await self.taking.replay(owner_id, old.qm.tally if old is not None else None)
+        tally = old.qm.tally if old is not None else None
+        return await self.taking.replay(owner_id, tally, succession)
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""

@@ -29,6 +29,7 @@ from adapter.errors import StartError
 from adapter.format import names
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
+from adapter.owner.following import StoppedForGood
 from adapter.owner.liveness import OwnedElsewhereError
 from adapter.owner.replay import LedgerUnreadableError
 from adapter.registry.topic import TopicRegistry
@@ -71,12 +72,16 @@ FLAGS = ("depth_trigger_disables", "every_triggers_on_backout")
 
 
 class Ready(Struct):
-    """The line that is printed when the server serves. http: where it is monitored, or ""."""
+    """The line that is printed when the server serves, or stands by.
+
+    http: where it is monitored, or "".
+    """
 
     queue_manager: str
     host: str
     port: int
     http: str = ""
+    standby: bool = False
 
 
 def settings_of(config: Config) -> ServerSettings:
@@ -186,9 +191,22 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 loop.add_signal_handler(number, server.tell_to_stop)
             server.undone_besides = lambda: registry.undone
             http = await _monitor(settings, server, registry, ends)
-            host, port = await server.start(
-                settings.host, settings.port, take_over=settings.take_over
-            )
+            if settings.standby:
+                host, port = await server.listen(settings.host, settings.port)
+                _show(Ready(name, host, port, http, standby=True), settings, server, out)
+                heartbeat_s = settings.heartbeat_ms / 1000
+                follower = wired.follower(wired.ledger(), storage, settings.limits, heartbeat_s)
+                if not await server.stand_by(follower):
+                    await stop(server, 0.0)
+                    return
+            else:
+                host, port = await server.start(
+                    settings.host, settings.port, take_over=settings.take_over
+                )
+                _show(Ready(name, host, port, http), settings, server, out)
+        except StoppedForGood as stopped:
+            log.info("ends", queue_manager=name, reason=str(stopped))
+            return
         except START_ERRORS as error:
             if server is not None and server.stopping.is_set():
                 leave(str(error))
@@ -197,20 +215,6 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             address = f"{settings.host}:{settings.port}"
             raise StartError(_no_port(address, error, "--listen"), name) from error
         registry.start()
-        ready = Ready(name, host, port, http)
-        log.info(
-            "started",
-            queue_manager=name,
-            version=metadata.version("mqk"),
-            core=compiled.text(compiled.count()),
-            address=addresses.written(host, port),
-            unix=server.listener.unix_path,
-            http=http,
-            ledger=names.ledger_topic(name),
-            kafka=settings.kafka.bootstrap_servers,
-        )
-        out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
-        out.flush()
         supervisor = Supervisor()
         supervisor.serves(f"queue manager {name} at {addresses.written(host, port)}")
         failure = await server.run()
@@ -219,6 +223,23 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
     failure = failure or server.failure
     if failure:
         raise StartError(failure, name)
+
+
+def _show(ready: Ready, settings: ServerSettings, server: Server, out: TextIO) -> None:
+    """Say in the log and on standard output that clients can connect."""
+    log.info(
+        "stands by" if ready.standby else "started",
+        queue_manager=ready.queue_manager,
+        version=metadata.version("mqk"),
+        core=compiled.text(compiled.count()),
+        address=addresses.written(ready.host, ready.port),
+        unix=server.listener.unix_path,
+        http=ready.http,
+        ledger=names.ledger_topic(ready.queue_manager),
+        kafka=settings.kafka.bootstrap_servers,
+    )
+    out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
+    out.flush()
 
 
 async def stop(server: Server, quiesce_s: float) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import metadata
 from pathlib import Path
@@ -22,6 +22,7 @@ from adapter.ledger.port import Ledger
 from adapter.network.directory import Directory
 from adapter.owner import processes
 from adapter.owner.clock import Clock
+from adapter.owner.following import Follower
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
 from adapter.owner.parts import OwnerSettings
@@ -81,6 +82,8 @@ class Server:
         self._movers = movers
         self.mover_watch = MoverWatch(movers, self._report_parked)
         self._immediate = False
+        self._for_good = False
+        self._follower: Follower | None = None
         self._watch: asyncio.Task[None] | None = None
         self._address = ("", 0)
         self._kafka = settings.kafka.bootstrap_servers
@@ -128,16 +131,44 @@ class Server:
 
         take_over: also from another owner that is alive.
         """
-        try:
-            address = await self.listener.listen(host, port)
+        address = await self.listen(host, port)
+        with self._closed_if_it_fails():
             await self.owner.start(take_over=take_over)
+        await self._serve()
+        return address
+
+    async def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Open the port; returns the address in use. Clients are told that nothing is served."""
+        with self._closed_if_it_fails():
+            self._address = await self.listener.listen(host, port)
+        return self._address
+
+    async def stand_by(self, follower: Follower) -> bool:
+        """Follow the ledger, take it over when its owner is gone, and serve.
+
+        Returns False if it was told to stop before. Raises what Owner.follow raises.
+        """
+        self._follower = follower
+        if self.stopping.is_set():
+            follower.give_up()
+        with self._closed_if_it_fails():
+            took_over = await self.owner.follow(follower)
+        if took_over:
+            await self._serve()
+        return took_over
+
+    @contextlib.contextmanager
+    def _closed_if_it_fails(self) -> Iterator[None]:
+        try:
+            yield
         except BaseException:
             self.listener.abandon()
             self.admission.close()
             raise
+
+    async def _serve(self) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
-        self._address = address
         self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
         accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
@@ -148,7 +179,6 @@ class Server:
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
         if COMMAND_QUEUE in waiting:
             self.need_commands()
-        return address
 
     def _warn_of_clients_without_password(self) -> None:
         check = self.owner.term.inquiries.password_check
@@ -172,13 +202,19 @@ class Server:
             task.cancel()
         return self.owner.failure
 
-    def tell_to_stop(self, immediate: bool = False) -> None:
-        """Let run() return, so that stop() follows. Told twice: stop without waiting."""
+    def tell_to_stop(self, immediate: bool = False, for_good: bool = False) -> None:
+        """Let run() return, so that stop() follows. Told twice: stop without waiting.
+
+        for_good: no standby is to take over.
+        """
         if self.stopping.is_set():
             self.owner.hurry()
         if self._watch is None:  # it is starting
             asyncio.get_running_loop().call_later(START_GRACE_S, self._give_up_start)
         self._immediate = self._immediate or immediate
+        self._for_good = self._for_good or for_good
+        if self._follower is not None:
+            self._follower.give_up()
         self.stopping.set()
 
     def _give_up_start(self) -> None:
@@ -205,7 +241,7 @@ class Server:
             await self._topics.stop()
         if quiesce_s and not self._immediate and without_kafka is None:
             await self.owner.quiesce(quiesce_s)
-        await self.owner.stop()
+        await self.owner.stop(for_good=self._for_good)
         self.admission.close()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
         await (without_kafka or run(None, self._movers.stop))

@@ -91,7 +91,8 @@ class Follower:
         self._replay: Replay | None = None
         self._heard_s = 0.0
         self._heard_ms = -1
-        """When the owner wrote last, as far as is known: by this process's clock, and by Kafka's."""
+        """When the owner wrote last, as far as is known: by the clock of Kafka, and before that
+        by this process's."""
         self._renewed_at = (0, 0)
         """Entries and bytes when a newer snapshot was looked for last."""
         self._owner = b""

@@ -16,7 +16,6 @@ This module serves nothing and writes nothing. It runs in a thread of its own.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 import structlog
@@ -34,7 +33,7 @@ from adapter.ledger.port import (
     Position,
 )
 from adapter.ledger.snapshots import Snapshot, SnapshotLog
-from adapter.owner import liveness
+from adapter.owner import clock, liveness
 from adapter.owner.replay import Replay
 from adapter.owner.storage import SNAPSHOT_BYTES, SNAPSHOT_ENTRIES
 
@@ -77,8 +76,10 @@ class Follower:
         limits: Limits | None,
         heartbeat_s: float,
         bounds: FollowBounds | None = None,
+        now_s: Callable[[], float] = clock.now_s,
     ) -> None:
         """ledger: is asked, and not written. heartbeat_s: how often the owner writes at least."""
+        self._now_s = now_s
         self._name = name
         self._ledger = ledger
         self._make_reader = make_reader
@@ -96,9 +97,15 @@ class Follower:
         self._renewed_at = (0, 0)
         """Entries and bytes when a newer snapshot was looked for last."""
         self._owner = b""
+        self._announced = ""
         self._process = liveness.OwnerProcess(b"")
         self.behind = 0
         """How many records of the ledger it has not read yet, as last heard of."""
+
+    @property
+    def owner_text(self) -> str:
+        """Say for people who owns the queue manager."""
+        return self._announced or f"owner {self._owner.hex()}" if self._owner else "nobody yet"
 
     def give_up(self) -> None:
         """Let follow() return None soon. From any thread."""
@@ -125,7 +132,7 @@ class Follower:
 
     def _vacant_at_first(self) -> Vacancy | None:
         """Say whether nobody owns the ledger when the standby starts."""
-        self._heard_s = time.monotonic()
+        self._heard_s = self._now_s()
         sign = self._asked()
         if sign is None:
             return None if self._given_up.is_set() else Vacancy(b"", "nobody owns its ledger")
@@ -154,7 +161,7 @@ class Follower:
     def _look(self, entries: list[Entry]) -> Vacancy | None:
         """Say whether the owner is to be replaced."""
         if entries:
-            self._heard_s = time.monotonic()
+            self._heard_s = self._now_s()
             self._heard_ms = entries[-1].time_ms
             self._notice(entries[-1].owner)
             self._renew()
@@ -162,7 +169,7 @@ class Follower:
             return self._confirmed("it was stopped") if stopped else None
         if self._process.has_ended():
             return self._confirmed("its process has ended")
-        silent_s = time.monotonic() - self._heard_s
+        silent_s = self._now_s() - self._heard_s
         if silent_s >= self._silence_s:
             return self._confirmed(f"it has written nothing for {silent_s:.1f} s", silent=True)
         return None
@@ -179,8 +186,10 @@ class Follower:
         self._notice(sign.owner)
         self._heard_ms = sign.time_ms
         if is_news:
-            self._heard_s = time.monotonic()
+            self._heard_s = self._now_s()
             return None
+        if silent and self._now_s() - self._heard_s < self._silence_s:
+            return None  # Kafka was away: the owner could not write
         if liveness.is_stopped_for_good(sign.payload):
             raise StoppedForGood(f"queue manager {self._name} was stopped, and its standby with it")
         return Vacancy(sign.owner, why)
@@ -197,8 +206,15 @@ class Follower:
     def _notice(self, owner: bytes) -> None:
         if owner != self._owner:
             self._owner = owner
+            self._announced = self._asked_name(owner)
             self._process = liveness.OwnerProcess(owner)
-            self._heard_s = time.monotonic()
+            self._heard_s = self._now_s()
+
+    def _asked_name(self, owner: bytes) -> str:
+        try:
+            return self._ledger.announcement_of(owner)
+        except LedgerUnavailable:
+            return ""
 
     def _wait_for_kafka(self, error: LedgerUnavailable) -> None:
         """Kafka does not answer: the owner's silence says nothing."""
@@ -207,7 +223,7 @@ class Follower:
         repetitions.warn(log, "ledger not followed", queue_manager=self._name, reason=str(error))
         self._close_reader()
         self._given_up.wait(RETRY_S)
-        self._heard_s = time.monotonic()
+        self._heard_s = self._now_s()
 
     # What is followed.
 

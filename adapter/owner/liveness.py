@@ -40,9 +40,10 @@ def new_owner_id(proc: Path = PROC) -> bytes:
     return os.urandom(RANDOM_BYTES) + place + processes.process(os.getpid(), proc)
 
 
-def announcement(name: str) -> str:
-    """Say who owns the ledger, for people."""
-    return f"{name} (process {os.getpid()} on {socket.gethostname()})"
+def announcement(name: str, address: str = "") -> str:
+    """Say who owns the ledger, for people. address: where clients reach it."""
+    at = f" at {address}" if address else ""
+    return f"{name} (process {os.getpid()} on {socket.gethostname()}){at}"
 
 
 def check_free(

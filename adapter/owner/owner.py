@@ -79,6 +79,7 @@ class Owner:
         self.taking = TakeOvers(name, self._parts, self._settings)
         self._term: OwnerTerm | None = None
         self._terms = 0
+        self._follower: Follower | None = None
         self._cut_off = False  # a stop could not write what it had to
         self._heartbeat: asyncio.TimerHandle | None = None
         self._recovery = OwnerRecovery(
@@ -103,6 +104,11 @@ class Owner:
         return self.lifecycle.state in (OwnerState.STOPPING, OwnerState.STOPPED)
 
     @property
+    def is_standby(self) -> bool:
+        """Whether another process owns the queue manager, and this one follows it."""
+        return self.lifecycle.state is OwnerState.FOLLOWING
+
+    @property
     def quiescing(self) -> bool:
         """Whether only units in flight are served."""
         return self.lifecycle.state is OwnerState.QUIESCING
@@ -120,7 +126,9 @@ class Owner:
     @property
     def why_not(self) -> str:
         """Say why requests are not served."""
-        return self.failure or self.trouble or why_not(self.lifecycle.state)
+        follower = self._follower if self.is_standby else None
+        text = f"it follows {follower.owner_text}" if follower is not None else ""
+        return self.failure or self.trouble or text or why_not(self.lifecycle.state)
 
     @property
     def is_cut_off(self) -> bool:
@@ -160,6 +168,7 @@ class Owner:
         Raises StoppedForGood, LedgerUnavailable, LedgerMismatch or LedgerUnreadableError.
         """
         self.lifecycle.to(OwnerState.FOLLOWING)
+        self._follower = follower
         try:
             while (vacancy := await self.taking.follow(follower)) is not None:
                 log.warning("owner replaced", queue_manager=self.name, reason=vacancy.why)

@@ -23,15 +23,14 @@ from adapter.core.rules.messages.unit import unit_number
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger import port
-from adapter.ledger.envelope import OWNER_BYTES
 from adapter.ledger.snapshots import Snapshot, covers
 from adapter.owner.promises import Collected
 from adapter.owner.storage import Storage
 from adapter.topics.port import PageReader, PagesUnavailableError
 from adapter.xml_validation import XmlBodies
 
-NOBODY = bytes(OWNER_BYTES)
-"""The owner of a core that no term has begun with."""
+NOBODY = bytes(16)
+"""The owner of a core with which no term has begun."""
 UNFIT = (UnreadableError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
 """What reading or applying an entry raises that was written by another release, or by a bug."""
 

@@ -40,6 +40,8 @@ class TakeOvers:
         self._name = name
         self._parts = parts
         self._settings = settings
+        self.address = ""
+        """Where clients reach this process, for people."""
         self._given_up = asyncio.Event()
         self._replaying: asyncio.Future[Replayed] | None = None
 
@@ -58,7 +60,7 @@ class TakeOvers:
         ledger with what others know of it. succession: whom alone to replace, otherwise.
         """
         ledger, storage = self._parts.ledger, self._parts.storage
-        who, limits = liveness.announcement(self._name), self._settings.limits
+        who, limits = liveness.announcement(self._name, self.address), self._settings.limits
         of = self._name, owner_id, who, ledger, limits, storage
         again = tally is not None
         work = partial(

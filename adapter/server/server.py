@@ -59,6 +59,15 @@ def _admission(
     )
 
 
+def _owned(settings: ServerSettings) -> OwnerSettings:
+    return OwnerSettings(
+        limits=settings.limits,
+        heartbeat_s=settings.heartbeat_ms / 1000,
+        attributes=settings.attributes,
+        checks_authorities=settings.authorities,
+    )
+
+
 class Server:
     """One queue manager that clients can connect to."""
 
@@ -98,18 +107,14 @@ class Server:
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
+        self.connections.is_standby = lambda: self.owner.is_standby
         tls = ServerTls(settings.tls) if settings.tls.host or settings.http_tls else None
         self.admission = _admission(settings, credentials, tls)
         self.accept = MqkHandler(
             self.connections, self.admission, audit, clock, self, self._kafka
         ).accept
         """Makes the server's end of a connection; on the event loop's thread."""
-        owned = OwnerSettings(
-            limits=settings.limits,
-            heartbeat_s=settings.heartbeat_ms / 1000,
-            attributes=settings.attributes,
-            checks_authorities=settings.authorities,
-        )
+        owned = _owned(settings)
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(
             self.connections,
@@ -141,6 +146,7 @@ class Server:
         """Open the port; returns the address in use. Clients are told that nothing is served."""
         with self._closed_if_it_fails():
             self._address = await self.listener.listen(host, port)
+        self.owner.taking.address = self.address
         return self._address
 
     async def stand_by(self, follower: Follower) -> bool:

@@ -75,10 +75,14 @@ class Follower:
         snapshots: SnapshotLog,
         limits: Limits | None,
         heartbeat_s: float,
+        on_following: Callable[[], None],
         bounds: FollowBounds | None = None,
         now_s: Callable[[], float] = clock.now_s,
     ) -> None:
-        """ledger: is asked, and not written. heartbeat_s: how often the owner writes at least."""
+        """ledger: is asked, and not written. heartbeat_s: how often the owner writes at least.
+        on_following: is called in the thread of follow(), whenever it begins to follow an owner.
+        """
+        self._on_following = on_following
         self._now_s = now_s
         self._name = name
         self._ledger = ledger
@@ -105,7 +109,7 @@ class Follower:
     @property
     def owner_text(self) -> str:
         """Say for people who owns the queue manager."""
-        return self._announced or f"owner {self._owner.hex()}" if self._owner else "nobody yet"
+        return self._announced or f"owner {self._owner.hex()}" if self._owner else "its ledger"
 
     def give_up(self) -> None:
         """Let follow() return None soon. From any thread."""
@@ -131,14 +135,15 @@ class Follower:
         return vacancy
 
     def _vacant_at_first(self) -> Vacancy | None:
-        """Say whether nobody owns the ledger when the standby starts."""
+        """Say whether the ledger has no owner when the standby starts."""
         self._heard_s = self._now_s()
         sign = self._asked()
         if sign is None:
-            return None if self._given_up.is_set() else Vacancy(b"", "nobody owns its ledger")
+            return None if self._given_up.is_set() else Vacancy(b"", "its ledger has no owner")
         self._notice(sign.owner)
         if liveness.has_stopped(sign.payload):
             return Vacancy(sign.owner, "its last owner was stopped")
+        self._on_following()
         return None
 
     def _step(self) -> Vacancy | None:
@@ -241,7 +246,7 @@ class Follower:
         entries, size = self._renewed_at
         if replay.entries - entries < bounds.entries and replay.bytes - size < bounds.bytes:
             return
-        self._renewed_at = replay.entries, replay.bytes  # if there is none: as much later again
+        self._renewed_at = replay.entries, replay.bytes  # without one: as much later again
         self._begin_again()
 
     def _begin_again(self) -> bool:

@@ -5,6 +5,7 @@ It knows how the parts are put together on a cluster; it knows no queue and no m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from msgspec import Struct
@@ -92,11 +93,23 @@ class Wired:
         )
 
     def follower(
-        self, ledger: Ledger, storage: Storage, limits: Limits, heartbeat_s: float
+        self,
+        ledger: Ledger,
+        storage: Storage,
+        limits: Limits,
+        heartbeat_s: float,
+        on_following: Callable[[], None],
     ) -> Follower:
-        """Make what follows the ledger while another process owns it."""
-        make_reader = partial(KafkaLedgerReader, self._ledger_settings())
-        return Follower(self._name, ledger, make_reader, storage.snapshots, limits, heartbeat_s)
+        """Make what follows the ledger while another process owns it; see there."""
+        return Follower(
+            self._name,
+            ledger,
+            partial(KafkaLedgerReader, self._ledger_settings()),
+            storage.snapshots,
+            limits,
+            heartbeat_s,
+            on_following,
+        )
 
     def storage(
         self,

@@ -193,9 +193,14 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             http = await _monitor(settings, server, registry, ends)
             if settings.standby:
                 host, port = await server.listen(settings.host, settings.port)
-                _show(Ready(name, host, port, http, standby=True), settings, server, out)
-                heartbeat_s = settings.heartbeat_ms / 1000
-                follower = wired.follower(wired.ledger(), storage, settings.limits, heartbeat_s)
+                ready = Ready(name, host, port, http, standby=True)
+                follower = wired.follower(
+                    wired.ledger(),
+                    storage,
+                    settings.limits,
+                    settings.heartbeat_ms / 1000,
+                    partial(_show, ready, settings, server, out),
+                )
                 if not await server.stand_by(follower):
                     await stop(server, 0.0)
                     return
@@ -203,7 +208,6 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 host, port = await server.start(
                     settings.host, settings.port, take_over=settings.take_over
                 )
-                _show(Ready(name, host, port, http), settings, server, out)
         except StoppedForGood as stopped:
             log.info("ends", queue_manager=name, reason=str(stopped))
             return
@@ -214,6 +218,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
         except OSError as error:
             address = f"{settings.host}:{settings.port}"
             raise StartError(_no_port(address, error, "--listen"), name) from error
+        _show(Ready(name, host, port, http), settings, server, out)
         registry.start()
         supervisor = Supervisor()
         supervisor.serves(f"queue manager {name} at {addresses.written(host, port)}")

@@ -201,10 +201,10 @@ def test_of_three_standbys_one_takes_over(
         owner.start()
         for one in standbys:
             one.start()
-        owner.kill()
-        addresses = ",".join(one.address for one in standbys)
+        addresses = ",".join(one.address for one in (*standbys, owner))
         with adapter.connect(addresses, reconnect_timeout_s=WAIT_S) as qm:
             qm.define_queue("Q")
+            owner.kill()
             qm.queue("Q").put(b"a")
             took_over = [one for one in standbys if "ledger taken over" in one.said()]
             assert len(took_over) == 1

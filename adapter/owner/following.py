@@ -75,7 +75,7 @@ class Follower:
         snapshots: SnapshotLog,
         limits: Limits | None,
         heartbeat_s: float,
-        on_following: Callable[[], None],
+        on_following: Callable[[], object],
         bounds: FollowBounds | None = None,
         now_s: Callable[[], float] = clock.now_s,
     ) -> None:
@@ -250,7 +250,7 @@ class Follower:
         self._begin_again()
 
     def _begin_again(self) -> bool:
-        """Begin again with a newer snapshot than what has been read; False if there is none."""
+        """Begin again with a newer snapshot than what has been read; else False."""
         newest = self._snapshots.newest()
         replay = self._replay
         if newest is None or (replay is not None and not _is_newer(newest, replay.snapshot)):

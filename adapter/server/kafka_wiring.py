@@ -98,7 +98,7 @@ class Wired:
         storage: Storage,
         limits: Limits,
         heartbeat_s: float,
-        on_following: Callable[[], None],
+        on_following: Callable[[], object],
     ) -> Follower:
         """Make what follows the ledger while another process owns it; see there."""
         return Follower(

@@ -32,6 +32,7 @@ from adapter.owner.clock import SystemClock
 from adapter.owner.following import StoppedForGood
 from adapter.owner.liveness import OwnedElsewhereError
 from adapter.owner.replay import LedgerUnreadableError
+from adapter.owner.storage import Storage
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
@@ -168,6 +169,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
     loop = asyncio.get_running_loop()
     name = settings.queue_manager
     server: Server | None = None
+    supervisor = Supervisor()
     async with AsyncExitStack() as ends:
         try:
             wired = await loop.run_in_executor(
@@ -191,23 +193,10 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 loop.add_signal_handler(number, server.tell_to_stop)
             server.undone_besides = lambda: registry.undone
             http = await _monitor(settings, server, registry, ends)
-            if settings.standby:
-                host, port = await server.listen(settings.host, settings.port)
-                ready = Ready(name, host, port, http, standby=True)
-                follower = wired.follower(
-                    wired.ledger(),
-                    storage,
-                    settings.limits,
-                    settings.heartbeat_ms / 1000,
-                    partial(_show, ready, settings, server, out),
-                )
-                if not await server.stand_by(follower):
-                    await stop(server, 0.0)
-                    return
-            else:
-                host, port = await server.start(
-                    settings.host, settings.port, take_over=settings.take_over
-                )
+            show = partial(_show, settings, server, supervisor, http, out)
+            if not await _begin(settings, server, wired, storage, show):
+                await stop(server, 0.0)
+                return
         except StoppedForGood as stopped:
             log.info("ends", queue_manager=name, reason=str(stopped))
             return
@@ -218,10 +207,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
         except OSError as error:
             address = f"{settings.host}:{settings.port}"
             raise StartError(_no_port(address, error, "--listen"), name) from error
-        _show(Ready(name, host, port, http), settings, server, out)
         registry.start()
-        supervisor = Supervisor()
-        supervisor.serves(f"queue manager {name} at {addresses.written(host, port)}")
         failure = await server.run()
         supervisor.stops()
         await stop(server, settings.quiesce_ms / 1000)
@@ -230,21 +216,61 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
         raise StartError(failure, name)
 
 
-def _show(ready: Ready, settings: ServerSettings, server: Server, out: TextIO) -> None:
-    """Say in the log and on standard output that clients can connect."""
+async def _begin(
+    settings: ServerSettings,
+    server: Server,
+    wired: kafka_wiring.Wired,
+    storage: Storage,
+    show: Callable[[bool], None],
+) -> bool:
+    """Serve, or stand by until it serves; False if it was told to stop before.
+
+    show: is called when it stands by (True), and when it serves (False).
+    """
+    if settings.standby:
+        await server.listen(settings.host, settings.port)
+        loop = asyncio.get_running_loop()
+        follower = wired.follower(
+            wired.ledger(),
+            storage,
+            settings.limits,
+            settings.heartbeat_ms / 1000,
+            partial(loop.call_soon_threadsafe, show, True),
+        )
+        if not await server.stand_by(follower):
+            return False
+    else:
+        await server.start(settings.host, settings.port, take_over=settings.take_over)
+    show(False)
+    return True
+
+
+def _show(
+    settings: ServerSettings,
+    server: Server,
+    supervisor: Supervisor,
+    http: str,
+    out: TextIO,
+    standby: bool,
+) -> None:
+    """Say in the log, on standard output and to the service manager that clients can connect."""
+    name, (host, port) = settings.queue_manager, server.bound
     log.info(
-        "stands by" if ready.standby else "started",
-        queue_manager=ready.queue_manager,
+        "stands by" if standby else "started",
+        queue_manager=name,
         version=metadata.version("mqk"),
         core=compiled.text(compiled.count()),
-        address=addresses.written(ready.host, ready.port),
+        address=server.address,
         unix=server.listener.unix_path,
-        http=ready.http,
-        ledger=names.ledger_topic(ready.queue_manager),
+        http=http,
+        ledger=names.ledger_topic(name),
         kafka=settings.kafka.bootstrap_servers,
     )
+    ready = Ready(name, host, port, http, standby)
     out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
     out.flush()
+    does = "a standby of " if standby else ""
+    supervisor.serves(f"{does}queue manager {name} at {server.address}")
 
 
 async def stop(server: Server, quiesce_s: float) -> None:

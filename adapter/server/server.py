@@ -94,7 +94,8 @@ class Server:
         self._for_good = False
         self._follower: Follower | None = None
         self._watch: asyncio.Task[None] | None = None
-        self._address = ("", 0)
+        self.bound = ("", 0)
+        """The host and port that clients connect to, once it listens."""
         self._kafka = settings.kafka.bootstrap_servers
         # Read from disk: not each time figures are asked.
         self._release = metadata.version("mqk"), compiled.count()
@@ -145,9 +146,9 @@ class Server:
     async def listen(self, host: str, port: int) -> tuple[str, int]:
         """Open the port; returns the address in use. Clients are told that nothing is served."""
         with self._closed_if_it_fails():
-            self._address = await self.listener.listen(host, port)
+            self.bound = await self.listener.listen(host, port)
         self.owner.taking.address = self.address
-        return self._address
+        return self.bound
 
     async def stand_by(self, follower: Follower) -> bool:
         """Follow the ledger, take it over when its owner is gone, and serve.
@@ -270,7 +271,7 @@ class Server:
     @property
     def address(self) -> str:
         """Where clients connect: HOST:PORT."""
-        host, port = self._address
+        host, port = self.bound
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     @property

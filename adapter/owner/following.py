@@ -64,7 +64,7 @@ class StoppedForGood(Exception):  # noqa: N818 -- it says what has happened
     """An operator has stopped the queue manager: a standby ends too."""
 
 
-class Follower:
+class LedgerFollower:
     """Follows the ledger of one queue manager; follow() runs in one thread."""
 
     def __init__(
@@ -137,7 +137,7 @@ class Follower:
     def _vacant_at_first(self) -> Vacancy | None:
         """Say whether the ledger has no owner when the standby starts."""
         self._heard_s = self._now_s()
-        sign = self._asked()
+        sign = self._ask()
         if sign is None:
             return None if self._given_up.is_set() else Vacancy(b"", "its ledger has no owner")
         self._notice(sign.owner)
@@ -148,7 +148,7 @@ class Follower:
 
     def _step(self) -> Vacancy | None:
         try:
-            replay, reader = self._begun()
+            replay, reader = self._begin()
             entries = reader.read(READ_S)
         except LedgerMismatch:
             if not self._begin_again():
@@ -171,20 +171,20 @@ class Follower:
             self._notice(entries[-1].owner)
             self._renew()
             stopped = liveness.has_stopped(entries[-1].payload)
-            return self._confirmed("it was stopped") if stopped else None
+            return self._confirm("it was stopped") if stopped else None
         if self._process.has_ended():
-            return self._confirmed("its process has ended")
+            return self._confirm("its process has ended")
         silent_s = self._now_s() - self._heard_s
         if silent_s >= self._silence_s:
-            return self._confirmed(f"it has written nothing for {silent_s:.1f} s", silent=True)
+            return self._confirm(f"it has written nothing for {silent_s:.1f} s", silent=True)
         return None
 
-    def _confirmed(self, why: str, *, silent: bool = False) -> Vacancy | None:
+    def _confirm(self, why: str, *, silent: bool = False) -> Vacancy | None:
         """Ask the ledger itself whether this owner is still in force, and what it wrote last.
 
         silent: that is all there is against it, so what it wrote last must not be news.
         """
-        sign = self._asked()
+        sign = self._ask()
         if sign is None:
             return None
         is_news = sign.owner != self._owner or (silent and sign.time_ms != self._heard_ms)
@@ -199,7 +199,7 @@ class Follower:
             raise StoppedForGood(f"queue manager {self._name} was stopped, and its standby with it")
         return Vacancy(sign.owner, why)
 
-    def _asked(self) -> LastRecord | None:
+    def _ask(self) -> LastRecord | None:
         """Ask for the last record of the owner in force, for as long as it takes."""
         while not self._given_up.is_set():
             try:
@@ -211,11 +211,11 @@ class Follower:
     def _notice(self, owner: bytes) -> None:
         if owner != self._owner:
             self._owner = owner
-            self._announced = self._asked_name(owner)
+            self._announced = self._ask_name(owner)
             self._process = liveness.OwnerProcess(owner)
             self._heard_s = self._now_s()
 
-    def _asked_name(self, owner: bytes) -> str:
+    def _ask_name(self, owner: bytes) -> str:
         try:
             return self._ledger.announcement_of(owner)
         except LedgerUnavailable:
@@ -232,7 +232,7 @@ class Follower:
 
     # What is followed.
 
-    def _begun(self) -> tuple[Replay, LedgerReader]:
+    def _begin(self) -> tuple[Replay, LedgerReader]:
         if self._replay is None:
             self._replay = Replay(self._name, self._limits, self._snapshots.newest())
         if self._reader is None:

@@ -19,19 +19,20 @@ from adapter.core.contract.commands import Request
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.ledger.port import Deposed, Ledger, OwnedByAnother, RefusedByKafka
+from adapter.ledger.port import Deposed, Ledger, RefusedByKafka
 from adapter.owner import liveness
 from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
 from adapter.owner.figures import OwnerFigures
-from adapter.owner.following import Follower
+from adapter.owner.following import LedgerFollower
 from adapter.owner.lifecycle import Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.recovery import OwnerRecovery
 from adapter.owner.replay import Replayed
 from adapter.owner.stall import Stall, not_written
+from adapter.owner.standby import OwnerStandby
 from adapter.owner.storage import Storage
 from adapter.owner.taking_over import GIVE_UP_S, Succession, TakeOvers
 from adapter.owner.term import OwnerTerm
@@ -79,12 +80,12 @@ class Owner:
         self.taking = TakeOvers(name, self._parts, self._settings)
         self._term: OwnerTerm | None = None
         self._terms = 0
-        self._follower: Follower | None = None
         self._cut_off = False  # a stop could not write what it had to
         self._heartbeat: asyncio.TimerHandle | None = None
         self._recovery = OwnerRecovery(
             name, self.lifecycle, self._stall, self._calls, self._take_over, self._fail
         )
+        self.standby = OwnerStandby(name, self.lifecycle, self.taking, self._take_over)
         self._taken_over_s = 0.0
         self.replay_s = 0.0
 
@@ -104,11 +105,6 @@ class Owner:
         return self.lifecycle.state in (OwnerState.STOPPING, OwnerState.STOPPED)
 
     @property
-    def is_standby(self) -> bool:
-        """Whether another process owns the queue manager, and this one follows it."""
-        return self.lifecycle.state is OwnerState.FOLLOWING
-
-    @property
     def quiescing(self) -> bool:
         """Whether only units in flight are served."""
         return self.lifecycle.state is OwnerState.QUIESCING
@@ -126,9 +122,7 @@ class Owner:
     @property
     def why_not(self) -> str:
         """Say why requests are not served."""
-        follower = self._follower if self.is_standby else None
-        text = f"it follows {follower.owner_text}" if follower is not None else ""
-        return self.failure or self.trouble or text or why_not(self.lifecycle.state)
+        return self.failure or self.trouble or self.standby.text or why_not(self.lifecycle.state)
 
     @property
     def is_cut_off(self) -> bool:
@@ -162,35 +156,20 @@ class Owner:
             raise
         self._beat()
 
-    async def follow(self, follower: Follower) -> bool:
+    async def follow(self, follower: LedgerFollower) -> bool:
         """Follow the ledger as a standby until this process owns it; False if it was given up.
 
         Raises StoppedForGood, LedgerUnavailable, LedgerMismatch or LedgerUnreadableError.
         """
-        self.lifecycle.to(OwnerState.FOLLOWING)
-        self._follower = follower
         try:
-            while (vacancy := await self.taking.follow(follower)) is not None:
-                log.warning("owner replaced", queue_manager=self.name, reason=vacancy.why)
-                if await self._succeed(Succession(vacancy.owner, follower.take())):
-                    self._beat()
-                    return True
+            took_over = await self.standby.follow(follower)
         except Exception as error:
             self.failure = str(error)
             self.lifecycle.to(OwnerState.FAILED)
             raise
-        return False
-
-    async def _succeed(self, succession: Succession) -> bool:
-        """Take the ledger over from one owner; False if another process was faster."""
-        self.lifecycle.to(OwnerState.TAKING_OVER)
-        try:
-            await self._take_over(None, succession)
-        except OwnedByAnother as rival:
-            log.info("another standby was faster", queue_manager=self.name, reason=str(rival))
-            self.lifecycle.to(OwnerState.FOLLOWING)
-            return False
-        return True
+        if took_over:
+            self._beat()
+        return took_over
 
     async def quiesce(self, grace_s: float = QUIESCE_S) -> None:
         """Take no new work, and give units in flight some time to end; stop() comes next."""

@@ -16,7 +16,7 @@ from adapter import watched
 from adapter.core.model.tally import Tally
 from adapter.ledger.port import LedgerUnavailable
 from adapter.owner import liveness
-from adapter.owner.following import Follower, Vacancy
+from adapter.owner.following import LedgerFollower, Vacancy
 from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.replay import Replay, Replayed, take_over
 
@@ -75,7 +75,7 @@ class TakeOvers:
         self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
         return await self._wait_for(self._replaying)
 
-    async def follow(self, follower: Follower) -> Vacancy | None:
+    async def follow(self, follower: LedgerFollower) -> Vacancy | None:
         """Follow the ledger in another thread until its owner is to be replaced."""
         loop = asyncio.get_running_loop()
         return await self._wait_for(loop.run_in_executor(None, follower.follow))

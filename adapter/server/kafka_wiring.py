@@ -28,7 +28,7 @@ from adapter.movers.recorded import check_ledger_is_there, read_recorded
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.network.kafka import KafkaTransport
-from adapter.owner.following import Follower
+from adapter.owner.following import LedgerFollower
 from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.server.movers import Movers, copy_status
 from adapter.server.network import NetworkLink
@@ -99,9 +99,9 @@ class Wired:
         limits: Limits,
         heartbeat_s: float,
         on_following: Callable[[], object],
-    ) -> Follower:
+    ) -> LedgerFollower:
         """Make what follows the ledger while another process owns it; see there."""
-        return Follower(
+        return LedgerFollower(
             self._name,
             ledger,
             partial(KafkaLedgerReader, self._ledger_settings()),

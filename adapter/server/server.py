@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 import structlog
+from msgspec import Struct
 
 from adapter import compiled, logs, watched
 from adapter.core.contract.parked import ParkedQueue
@@ -22,7 +23,7 @@ from adapter.ledger.port import Ledger
 from adapter.network.directory import Directory
 from adapter.owner import processes
 from adapter.owner.clock import Clock
-from adapter.owner.following import Follower
+from adapter.owner.following import LedgerFollower
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
 from adapter.owner.parts import OwnerSettings
@@ -48,6 +49,13 @@ answers."""
 log = structlog.get_logger("mqk.server")
 
 
+class Ending(Struct):
+    """How the server was told to stop. for_good: no standby is to take over."""
+
+    immediate: bool = False
+    for_good: bool = False
+
+
 def _admission(
     settings: ServerSettings, credentials: Credentials | None, tls: ServerTls | None
 ) -> Admission:
@@ -59,7 +67,7 @@ def _admission(
     )
 
 
-def _owned(settings: ServerSettings) -> OwnerSettings:
+def _owner_settings(settings: ServerSettings) -> OwnerSettings:
     return OwnerSettings(
         limits=settings.limits,
         heartbeat_s=settings.heartbeat_ms / 1000,
@@ -90,9 +98,7 @@ class Server:
         self.stopping = asyncio.Event()
         self._movers = movers
         self.mover_watch = MoverWatch(movers, self._report_parked)
-        self._immediate = False
-        self._for_good = False
-        self._follower: Follower | None = None
+        self._ending = Ending()
         self._watch: asyncio.Task[None] | None = None
         self.bound = ("", 0)
         """The host and port that clients connect to, once it listens."""
@@ -108,14 +114,14 @@ class Server:
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
-        self.connections.is_standby = lambda: self.owner.is_standby
+        self.connections.is_standby = lambda: self.owner.standby.follows
         tls = ServerTls(settings.tls) if settings.tls.host or settings.http_tls else None
         self.admission = _admission(settings, credentials, tls)
         self.accept = MqkHandler(
             self.connections, self.admission, audit, clock, self, self._kafka
         ).accept
         """Makes the server's end of a connection; on the event loop's thread."""
-        owned = _owned(settings)
+        owned = _owner_settings(settings)
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(
             self.connections,
@@ -150,14 +156,11 @@ class Server:
         self.owner.taking.address = self.address
         return self.bound
 
-    async def stand_by(self, follower: Follower) -> bool:
+    async def stand_by(self, follower: LedgerFollower) -> bool:
         """Follow the ledger, take it over when its owner is gone, and serve.
 
         Returns False if it was told to stop before. Raises what Owner.follow raises.
         """
-        self._follower = follower
-        if self.stopping.is_set():
-            follower.give_up()
         with self._closed_if_it_fails():
             took_over = await self.owner.follow(follower)
         if took_over:
@@ -218,10 +221,9 @@ class Server:
             self.owner.hurry()
         if self._watch is None:  # it is starting
             asyncio.get_running_loop().call_later(START_GRACE_S, self._give_up_start)
-        self._immediate = self._immediate or immediate
-        self._for_good = self._for_good or for_good
-        if self._follower is not None:
-            self._follower.give_up()
+        self._ending.immediate |= immediate
+        self._ending.for_good |= for_good
+        self.owner.standby.give_up()
         self.stopping.set()
 
     def _give_up_start(self) -> None:
@@ -234,7 +236,7 @@ class Server:
         quiesce_s: how long units in flight are given to end; none if told to stop immediately.
         """
         text = "the queue manager is stopping"
-        log.info("stopping", queue_manager=self.name, immediate=self._immediate)
+        log.info("stopping", queue_manager=self.name, immediate=self._ending.immediate)
         run = asyncio.get_running_loop().run_in_executor
         without_kafka = run(None, self._movers.stop) if self.owner.is_cut_off else None
         if self._watch is not None:
@@ -246,9 +248,9 @@ class Server:
             await self._network.stop()
         if self._topics is not None:
             await self._topics.stop()
-        if quiesce_s and not self._immediate and without_kafka is None:
+        if quiesce_s and not self._ending.immediate and without_kafka is None:
             await self.owner.quiesce(quiesce_s)
-        await self.owner.stop(for_good=self._for_good)
+        await self.owner.stop(for_good=self._ending.for_good)
         self.admission.close()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
         await (without_kafka or run(None, self._movers.stop))

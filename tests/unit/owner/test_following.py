@@ -14,7 +14,7 @@ from adapter.ledger.port import LedgerReader, LedgerUnavailable, Position
 from adapter.ledger.snapshots import MemorySnapshots
 from adapter.owner import liveness, processes
 from adapter.owner.clock import SystemClock
-from adapter.owner.following import FollowBounds, Follower, StoppedForGood, Vacancy
+from adapter.owner.following import FollowBounds, LedgerFollower, StoppedForGood, Vacancy
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
 from adapter.owner.snapshots import SnapshotCut, publish
@@ -47,7 +47,7 @@ class Standby:
         self.readers: list[Position | None] = []
         self.followed: list[str] = []
         """Whom it has begun to follow."""
-        self.follower = Follower(
+        self.follower = LedgerFollower(
             "QM1",
             MemoryLedger(log),
             self.reader,
@@ -177,7 +177,7 @@ def test_it_takes_over_what_the_owner_knew() -> None:
         standby = Standby(log)
         owner = Owner("QM1", MemoryLedger(log), SystemClock(), Front())
         following = asyncio.create_task(owner.follow(standby.follower))
-        await until(lambda: owner.is_standby and standby.follower.behind == 0)
+        await until(lambda: bool(standby.followed and standby.readers))
         assert not owner.running
         assert "it follows QM1 (process" in owner.why_not
         await first.owner.stop()
@@ -204,11 +204,11 @@ def test_of_five_standbys_one_takes_over_and_the_others_follow_it() -> None:
             asyncio.create_task(owner.follow(standby.follower))
             for owner, standby in zip(owners, standbys, strict=True)
         ]
-        await until(lambda: all(owner.is_standby for owner in owners))
+        await until(lambda: all(owner.standby.follows for owner in owners))
         await until(lambda: all(standby.readers for standby in standbys))
         await first.owner.stop()
         await until(lambda: any(owner.running for owner in owners))
-        await until(lambda: sum(owner.is_standby for owner in owners) == 4)
+        await until(lambda: sum(owner.standby.follows for owner in owners) == 4)
         states = sorted(owner.lifecycle.state.value for owner in owners)
         assert states == ["running", *["standby"] * 4]
         for standby in standbys:

@@ -25,7 +25,6 @@ from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
 from adapter.owner.figures import OwnerFigures
-from adapter.owner.following import LedgerFollower
 from adapter.owner.lifecycle import Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
@@ -85,7 +84,7 @@ class Owner:
         self._recovery = OwnerRecovery(
             name, self.lifecycle, self._stall, self._calls, self._take_over, self._fail
         )
-        self.standby = OwnerStandby(name, self.lifecycle, self.taking, self._take_over)
+        self.standby = OwnerStandby(name, self.lifecycle, self.taking, self._take_over, self._beat)
         self._taken_over_s = 0.0
         self.replay_s = 0.0
 
@@ -156,21 +155,6 @@ class Owner:
             raise
         self._beat()
 
-    async def follow(self, follower: LedgerFollower) -> bool:
-        """Follow the ledger as a standby until this process owns it; False if it was given up.
-
-        Raises StoppedForGood, LedgerUnavailable, LedgerMismatch or LedgerUnreadableError.
-        """
-        try:
-            took_over = await self.standby.follow(follower)
-        except Exception as error:
-            self.failure = str(error)
-            self.lifecycle.to(OwnerState.FAILED)
-            raise
-        if took_over:
-            self._beat()
-        return took_over
-
     async def quiesce(self, grace_s: float = QUIESCE_S) -> None:
         """Take no new work, and give units in flight some time to end; stop() comes next."""
         if self.lifecycle.state is not OwnerState.RUNNING:
@@ -184,9 +168,8 @@ class Owner:
         self._moves.hurry()
 
     async def stop(self, *, for_good: bool = False) -> None:
-        """Take no more requests, wait for what is on its way, close the ledger.
-
-        for_good: an operator stops the queue manager, so that no standby takes over.
+        """Take no more requests, wait for what is on its way, close the ledger. for_good: see
+        inputs.Stopped.
         """
         self._recovery.cancel()
         was_running = self.running
@@ -295,7 +278,11 @@ class Owner:
         began_s = self._calls.now_s()
         owner_id = liveness.new_owner_id()
         number = self._terms + 1
-        replayed = await self._replay(number, owner_id, old, succession)
+        ledger = self._parts.ledger
+        ledger.on_durable = partial(self._from_ledger, self._durable, number)
+        ledger.on_doubt = partial(self._from_ledger, self._doubt, number)
+        tally = old.qm.tally if old is not None else None
+        replayed = await self.taking.replay(owner_id, tally, succession)
         self._terms = number
         self._stall.unavailable = ""
         if old is not None:
@@ -312,16 +299,6 @@ class Owner:
             queues=len(term.qm.queues),
             seconds=round(self.replay_s, 3),
         )
-
-    async def _replay(
-        self, term: int, owner_id: bytes, old: OwnerTerm | None, succession: Succession | None
-    ) -> Replayed:
-        """Become the owner and read what the ledger holds; see TakeOvers."""
-        ledger = self._parts.ledger
-        ledger.on_durable = partial(self._from_ledger, self._durable, term)
-        ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
-        tally = old.qm.tally if old is not None else None
-        return await self.taking.replay(owner_id, tally, succession)
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""

@@ -23,7 +23,7 @@ log = structlog.get_logger("mqk.owner")
 class OwnerStandby:
     """The standby that one owner is at first. All methods are called on its thread.
 
-    take_over begins the first term.
+    take_over begins the first term, and beat shows from then on that the owner lives.
     """
 
     def __init__(
@@ -32,11 +32,13 @@ class OwnerStandby:
         lifecycle: Lifecycle,
         taking: TakeOvers,
         take_over: Callable[[OwnerTerm | None, Succession | None], Awaitable[None]],
+        beat: Callable[[], None],
     ) -> None:
         self._name = name
         self._lifecycle = lifecycle
         self._taking = taking
         self._take_over = take_over
+        self._beat = beat
         self._follower: LedgerFollower | None = None
         self._given_up = False
 
@@ -58,11 +60,24 @@ class OwnerStandby:
             self._follower.give_up()
 
     async def follow(self, follower: LedgerFollower) -> bool:
-        """Follow until this process owns the ledger; False if that was given up."""
+        """Follow until this process owns the ledger; False if that was given up.
+
+        Raises StoppedForGood, LedgerUnavailable, LedgerMismatch or LedgerUnreadableError.
+        """
         self._follower = follower
         if self._given_up:
             return False
         self._lifecycle.to(OwnerState.FOLLOWING)
+        try:
+            took_over = await self._follow(follower)
+        except BaseException:
+            self._lifecycle.to(OwnerState.FAILED)
+            raise
+        if took_over:
+            self._beat()
+        return took_over
+
+    async def _follow(self, follower: LedgerFollower) -> bool:
         while (vacancy := await self._taking.follow(follower)) is not None:
             log.warning("owner replaced", queue_manager=self._name, reason=vacancy.why)
             self._lifecycle.to(OwnerState.TAKING_OVER)

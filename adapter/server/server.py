@@ -49,7 +49,7 @@ answers."""
 log = structlog.get_logger("mqk.server")
 
 
-class Ending(Struct):
+class StopOrder(Struct):
     """How the server was told to stop. for_good: no standby is to take over."""
 
     immediate: bool = False
@@ -98,7 +98,7 @@ class Server:
         self.stopping = asyncio.Event()
         self._movers = movers
         self.mover_watch = MoverWatch(movers, self._report_parked)
-        self._ending = Ending()
+        self._order = StopOrder()
         self._watch: asyncio.Task[None] | None = None
         self.bound = ("", 0)
         """The host and port that clients connect to, once it listens."""
@@ -159,10 +159,10 @@ class Server:
     async def stand_by(self, follower: LedgerFollower) -> bool:
         """Follow the ledger, take it over when its owner is gone, and serve.
 
-        Returns False if it was told to stop before. Raises what Owner.follow raises.
+        Returns False if it was told to stop before. Raises what OwnerStandby.follow raises.
         """
         with self._closed_if_it_fails():
-            took_over = await self.owner.follow(follower)
+            took_over = await self.owner.standby.follow(follower)
         if took_over:
             await self._serve()
         return took_over
@@ -221,8 +221,8 @@ class Server:
             self.owner.hurry()
         if self._watch is None:  # it is starting
             asyncio.get_running_loop().call_later(START_GRACE_S, self._give_up_start)
-        self._ending.immediate |= immediate
-        self._ending.for_good |= for_good
+        self._order.immediate |= immediate
+        self._order.for_good |= for_good
         self.owner.standby.give_up()
         self.stopping.set()
 
@@ -236,7 +236,7 @@ class Server:
         quiesce_s: how long units in flight are given to end; none if told to stop immediately.
         """
         text = "the queue manager is stopping"
-        log.info("stopping", queue_manager=self.name, immediate=self._ending.immediate)
+        log.info("stopping", queue_manager=self.name, immediate=self._order.immediate)
         run = asyncio.get_running_loop().run_in_executor
         without_kafka = run(None, self._movers.stop) if self.owner.is_cut_off else None
         if self._watch is not None:
@@ -248,9 +248,9 @@ class Server:
             await self._network.stop()
         if self._topics is not None:
             await self._topics.stop()
-        if quiesce_s and not self._ending.immediate and without_kafka is None:
+        if quiesce_s and not self._order.immediate and without_kafka is None:
             await self.owner.quiesce(quiesce_s)
-        await self.owner.stop(for_good=self._ending.for_good)
+        await self.owner.stop(for_good=self._order.for_good)
         self.admission.close()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
         await (without_kafka or run(None, self._movers.stop))

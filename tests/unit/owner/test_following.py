@@ -176,7 +176,7 @@ def test_it_takes_over_what_the_owner_knew() -> None:
             await first.ask(put(b"%d" % number), durable=True)
         standby = Standby(log)
         owner = Owner("QM1", MemoryLedger(log), SystemClock(), Front())
-        following = asyncio.create_task(owner.follow(standby.follower))
+        following = asyncio.create_task(owner.standby.follow(standby.follower))
         await until(lambda: bool(standby.followed and standby.readers))
         assert not owner.running
         assert "it follows QM1 (process" in owner.why_not
@@ -201,7 +201,7 @@ def test_of_five_standbys_one_takes_over_and_the_others_follow_it() -> None:
         owners = [Owner("QM1", MemoryLedger(log), SystemClock(), Front()) for _ in range(5)]
         standbys = [Standby(log) for _ in owners]
         tasks = [
-            asyncio.create_task(owner.follow(standby.follower))
+            asyncio.create_task(owner.standby.follow(standby.follower))
             for owner, standby in zip(owners, standbys, strict=True)
         ]
         await until(lambda: all(owner.standby.follows for owner in owners))
@@ -229,7 +229,7 @@ def test_it_begins_again_with_a_newer_snapshot() -> None:
         await first.begin()
         standby = Standby(log, entries_max=20)
         owner = Owner("QM1", MemoryLedger(log), SystemClock(), Front())
-        following = asyncio.create_task(owner.follow(standby.follower))
+        following = asyncio.create_task(owner.standby.follow(standby.follower))
         for number in range(100):
             await first.ask(put(b"%d" % number), durable=True)
             if number in (30, 60, 90):

@@ -29,7 +29,6 @@ from adapter.owner.lifecycle import Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.recovery import OwnerRecovery
-from adapter.owner.replay import Replayed
 from adapter.owner.stall import Stall, not_written
 from adapter.owner.standby import OwnerStandby
 from adapter.owner.storage import Storage

@@ -18,11 +18,18 @@ from adapter.owner.following import FollowBounds, LedgerFollower, StoppedForGood
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
 from adapter.owner.snapshots import SnapshotCut, publish
-from tests.unit.owner.test_owner import Bench, Front, put, until
+from tests.unit.owner.test_owner import Bench, Front, put
 
 HEARTBEAT_S = 5.0
 ELSEWHERE = bytes(range(16))
 WAIT_S = 20.0
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until something holds; the thread that follows needs the interpreter meanwhile."""
+    async with asyncio.timeout(WAIT_S):
+        while not condition():
+            await asyncio.sleep(0.005)
 
 
 class Time:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -28,7 +29,7 @@ WAIT_S = 20.0
 async def until(condition: Callable[[], bool]) -> None:
     """Wait until something holds; the thread that follows needs the interpreter meanwhile."""
     async with asyncio.timeout(WAIT_S):
-        while not condition():
+        while not condition():  # noqa: ASYNC110 -- what a thread does sets no event
             await asyncio.sleep(0.005)
 
 

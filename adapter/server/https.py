@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
@@ -95,7 +94,7 @@ def credentials_of(header: str) -> tuple[str, str]:
         return "", ""
     try:
         text = base64.b64decode(header[len(BASIC) :].strip(), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # it is no base64, or no UTF-8, or not even ASCII
         return "", ""
     user, _, password = text.partition(":")
     return user, password

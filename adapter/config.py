@@ -88,6 +88,18 @@ class SettingValue(Struct):
         """Whether it is not for showing."""
         return self.key.startswith(f"{OPTIONS}.") and bool(SECRET.search(self.key))
 
+    @property
+    def has_secret(self) -> bool:
+        """Whether it is one, or a URL with a login."""
+        return self.is_secret or self.shown != self.value
+
+    @property
+    def shown(self) -> Any:
+        """The value as people may see it."""
+        if self.is_secret:
+            return texts.NOT_SHOWN
+        return texts.without_login(self.value) if isinstance(self.value, str) else self.value
+
 
 class Config(Struct):
     """The effective settings. file: the one that was read, if any."""
@@ -208,7 +220,8 @@ class Layer(Struct):
         try:
             value = msgspec.convert(raw, kind, strict=not as_text)
         except msgspec.ValidationError as error:
-            raise ConfigError(f"{source}: {key} is {raw!r}; {_expectation(key, error)}") from error
+            said = texts.without_login(repr(raw))
+            raise ConfigError(f"{source}: {key} is {said}; {_expectation(key, error)}") from None
         if key in ADDRESSES and value:
             try:
                 port = read_address(value, ADDRESSES[key])[1]
@@ -281,6 +294,11 @@ def _file_layer(path: Path, *, was_named: bool) -> Layer:
             layer.set(key, raw, str(path), as_text=False)
         else:
             raise ConfigError(f"{path}: unknown setting {key}{_nearest(key)}")
+    secrets = [
+        one.key for one in (*layer.values.values(), *layer.options.values()) if one.has_secret
+    ]
+    if secrets and (why := texts.why_not_private(path)):
+        raise ConfigError(f"{path} holds {secrets[0]}, and {why}")
     return layer
 
 

@@ -71,7 +71,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "movers": "core.contract format ledger topics errors config launch logs memory watched",
         "backup": "core.contract format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",
-        "registry": "addresses web errors ledger topics format.schemas launch watched",
+        "registry": "addresses texts web errors ledger topics format.schemas launch watched",
         "channel": "addresses certificates wire core.contract core.mq_layouts core.attributes "
         "errors",
         "client": "channel network.lookup registry.port registry.rest registry.values "
@@ -80,7 +80,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.contract core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
-        "administration": "character_sets client errors mq_constants watched "
+        "administration": "character_sets texts client errors mq_constants watched "
         "core.attributes core.contract",
         "services": "channel client launch mq_constants errors core.mq_layouts",
         "workers": "aio channel client errors watched",  # coroutine functions run on aio

@@ -191,4 +191,7 @@ def read_properties(path: Path) -> dict[str, str]:
                 "line, without `:`"
             )
         found[key.strip()] = value.strip()
+    secret = next((key for key in found if config.SECRET.search(key)), "")
+    if secret and (why := texts.why_not_private(path)):
+        raise click.UsageError(f"--command-config {path} holds {secret}, and {why}")
     return found

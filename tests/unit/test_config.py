@@ -128,6 +128,7 @@ def test_flags_win_over_the_environment_over_the_file(key: str, tmp_path: Path) 
 
 def test_options_of_kafka_are_put_together_one_by_one(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
+    path.touch(0o600)
     path.write_text(
         "[kafka.options]\n"
         '"security.protocol" = "SASL_SSL"\n'
@@ -328,3 +329,32 @@ def test_a_file_that_is_only_found_loads_no_code(name: str, tmp_path: Path) -> N
     assert name in str(problem.value)
     assert load({}, {}, path).kafka_options == {name: "x"}
     assert load({}, {"MQK_CONFIG": str(path)}).kafka_options == {name: "x"}
+
+
+@pytest.mark.parametrize(
+    ("content", "holds"),
+    [
+        ("[kafka.options]\nsasl.password = 'PLANTED'\n", "kafka.options.sasl.password"),
+        ('schema_registry = "http://ann:PLANTED@registry:8081"\n', "schema_registry"),
+    ],
+)
+def test_a_file_with_a_secret_is_its_owners_alone(tmp_path: Path, content: str, holds: str) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(content)
+    path.chmod(0o640)
+    with pytest.raises(ConfigError) as refused:
+        load({}, {}, path)
+    assert str(refused.value) == (
+        f"{path} holds {holds}, and others may read or write it: chmod 600 {path}"
+    )
+    path.chmod(0o600)
+    shown = {one.key: one.shown for one in load({}, {}, path).all()}
+    assert "PLANTED" not in str(shown)
+    assert "(not shown)" in str(shown[holds])
+
+
+def test_a_url_that_is_refused_is_quoted_without_its_login() -> None:
+    with pytest.raises(ConfigError) as refused:
+        load({}, {"MQK_SCHEMA_REGISTRY": "ftp://ann:PLANTED@registry"})
+    assert "'ftp://(not shown)@registry'" in str(refused.value)
+    assert "PLANTED" not in str(refused.value)

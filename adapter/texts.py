@@ -28,7 +28,7 @@ def without_login(text: str) -> str:
 def why_not_private(path: Path) -> str:
     """Say what to do about a file with secrets that other accounts may use; "" if none may.
 
-    A file that is not there is nobody's.
+    A file that is not there is private.
     """
     try:
         mode = path.stat().st_mode

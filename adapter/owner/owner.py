@@ -8,6 +8,7 @@ thread.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -15,12 +16,13 @@ from typing import Final
 import structlog
 
 from adapter.core import inputs
+from adapter.core.contract.audit import TAKEN_OVER, AuditNote
 from adapter.core.contract.commands import Request
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.ledger.port import Deposed, Ledger, RefusedByKafka
-from adapter.owner import liveness
+from adapter.owner import liveness, processes
 from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
@@ -224,6 +226,11 @@ class Owner:
         if self.running:
             self.term.note_parked(parked)
 
+    def note_audit(self, notes: list[AuditNote]) -> None:
+        """Take in what is to be on record; it is lost while nothing is served."""
+        if self.running:
+            self.term.note_audit(notes)
+
     def statistics(self) -> OwnerFigures:
         """Return figures of this owner."""
         term = self.term.statistics() if self.running else None
@@ -291,6 +298,14 @@ class Owner:
             queues=len(term.qm.queues),
             seconds=round(self.replay_s, 3),
         )
+        if self._settings.audits:
+            details = {
+                "owner": owner_id.hex(),
+                "owner_before": replayed.taken.last_owner.hex(),
+                "machine": processes.machine().hex(),
+                "process": str(os.getpid()),
+            }
+            self.note_audit([AuditNote(TAKEN_OVER, self.name, details)])
 
     async def _replay(self, term: int, owner_id: bytes, old: OwnerTerm | None) -> Replayed:
         """Become the owner and read what the ledger holds; see TakeOvers."""

@@ -21,7 +21,7 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
-from adapter.server.audit import AuditTrail, by, level_of, note_denied
+from adapter.server.audit import AuditTrail, by, level_of
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.clients import ServedClient
 from adapter.server.frame_budget import FrameBudget
@@ -62,6 +62,7 @@ class ClientConnections:
     def serve(self, owner: Owner) -> None:
         """Admit clients, for this owner."""
         self._owner = owner
+        self._audit.write(owner.note_audit)
 
     @property
     def term(self) -> OwnerTerm | None:
@@ -171,10 +172,10 @@ class ClientConnections:
             client.goodbye(reason or Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE))
 
     def denied(self, denials: Sequence[Denial]) -> None:
-        """Write to the log which authorities clients lacked."""
+        """Note for the audit which authorities clients lacked."""
         for one in denials:
             client = self._admitted.get(one.connection)
-            note_denied(one, client.party if client is not None else None)
+            self._audit.denied(one, client.party if client is not None else None)
 
     def cut(self, connection: int) -> None:
         """Break one connection without a word."""

@@ -16,6 +16,7 @@ from adapter.core.contract.parties import Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.server.admission import Admission
+from adapter.server.audit import AuditTrail
 from adapter.server.tls import ServerTls
 from adapter.server.tls_listener import TlsListener
 from adapter.web import HttpListener
@@ -51,7 +52,11 @@ class HttpsListener:
 class HttpUsers:
     """Lets users ask whom the queue manager knows, by a certificate or a password."""
 
-    def __init__(self, queue_manager: str, admission: Admission) -> None:
+    def __init__(
+        self, queue_manager: str, admission: Admission, audit: AuditTrail | None = None
+    ) -> None:
+        """audit: hears of who is not let in."""
+        self._audit = audit
         self._challenge = {"WWW-Authenticate": f'Basic realm="{queue_manager}", charset="UTF-8"'}
         self._admission = admission
 
@@ -85,7 +90,11 @@ class HttpUsers:
             remote=True,
             wanted=lambda: not decided.done(),
         )
-        return await decided
+        who = await decided
+        if isinstance(who, Refused) and user and self._audit is not None:
+            where = addresses.peer_of(transport).address
+            self._audit.not_authenticated(user, where, APPLICATION, who)
+        return who
 
 
 def credentials_of(header: str) -> tuple[str, str]:

@@ -40,7 +40,7 @@ from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
 from adapter.server.tls import TlsSettings
-from adapter.setting_rows import WITH_PASSWORD
+from adapter.setting_rows import AS_AUTHORITIES, WITH_PASSWORD
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -117,6 +117,8 @@ def settings_of(config: Config) -> ServerSettings:
         attributes=_attributes(config),
         credentials_file=config["credentials_file"],
         authorities=config["authorities"] == "yes",
+        audit=(config["authorities"] if config["audit"] == AS_AUTHORITIES else config["audit"])
+        == "yes",
         registry=config["schema_registry"],
         registry_topic=config["schema_topic"],
         registry_host=registry_host,
@@ -305,7 +307,7 @@ def _https(server: Server, application: web.Application) -> HttpsListener:
 def _for_users(server: Server, application: web.Application) -> HttpsListener:
     from adapter.server.https import HttpUsers  # noqa: PLC0415 -- as above
 
-    application.middlewares.append(HttpUsers(server.name, server.admission).check)
+    application.middlewares.append(HttpUsers(server.name, server.admission, server.audit).check)
     return _https(server, application)
 
 

@@ -91,7 +91,7 @@ class Server:
         users = Path(settings.credentials_file) if settings.credentials_file else None
         credentials = Credentials(users) if users is not None else None
         self._has_users = credentials is not None
-        audit = AuditTrail()
+        self.audit = audit = AuditTrail(is_on=settings.audit)
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
@@ -106,6 +106,7 @@ class Server:
             heartbeat_s=settings.heartbeat_ms / 1000,
             attributes=settings.attributes,
             checks_authorities=settings.authorities,
+            audits=settings.audit,
         )
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(

@@ -126,6 +126,7 @@ class Place:
             http_tls=True,
             credentials_file=str(self.folder / "users"),
             authorities=True,
+            audit=True,
             registry=registry,
             registry_host="127.0.0.1",
             registry_port=self.registry if registry == ON_TOPIC else 0,
@@ -133,6 +134,13 @@ class Place:
             log=LogSettings(level="debug", format="json"),
         )
         self.server.write_settings(msgspec.json.encode(settings))
+
+    def as_auditor(self) -> list[str]:
+        """The options of a command that reads topics, its password in a file of its own."""
+        file = self.folder / "auditor.properties"
+        file.touch(0o600)
+        file.write_text("".join(f"{key}={value}\n" for key, value in self.options.items()))
+        return ["--command-config", str(file)]
 
     def connect(self, password: str = USERS_OWN, **more: object) -> adapter.Connection:
         address = f"127.0.0.1:{self.tls.port}"
@@ -192,8 +200,8 @@ def test_planted_secrets_come_out_nowhere(place: Place) -> None:
         search.saw(where, raw)
     search.judge(
         "the log of a start that failed", "log", "processes", "metrics", "figures", "DISPLAY",
-        "a wrong password", "a hello", "commands", "registry", "mq.QM1.ledger", "mq.QM1.q.Q",
-        "mq.QM1.events",
+        "a wrong password", "a hello", "commands", "audit", "registry",
+        "mq.QM1.ledger", "mq.QM1.q.Q", "mq.QM1.events",
     )  # fmt: skip
 
 
@@ -231,6 +239,7 @@ def drive(place: Place, search: Search) -> None:
         for file in ("cmdline", "environ"):
             search.saw("processes", Path(f"/proc/{pid}/{file}").read_bytes())
     for password in (USERS_OWN, GUESSED):
+        search.saw("audit", command(place, password, "audit", *place.as_auditor()))
         search.saw("commands", command(place, password, "qmgr", "status"))
         search.saw("commands", command(place, password, "connection", "list"))
 

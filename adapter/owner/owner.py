@@ -8,7 +8,6 @@ thread.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -16,13 +15,12 @@ from typing import Final
 import structlog
 
 from adapter.core import inputs
-from adapter.core.contract.audit import TAKEN_OVER, AuditNote
 from adapter.core.contract.commands import Request
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
 from adapter.ledger.port import Deposed, Ledger, RefusedByKafka
-from adapter.owner import liveness, processes
+from adapter.owner import liveness
 from adapter.owner.calls import Moves, OwnerCalls
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
@@ -34,7 +32,7 @@ from adapter.owner.recovery import OwnerRecovery
 from adapter.owner.replay import Replayed
 from adapter.owner.stall import Stall, not_written
 from adapter.owner.storage import Storage
-from adapter.owner.taking_over import GIVE_UP_S, TakeOvers
+from adapter.owner.taking_over import GIVE_UP_S, TakeOvers, note_of
 from adapter.owner.term import OwnerTerm
 
 QUIESCE_S: Final = 4.0
@@ -226,11 +224,6 @@ class Owner:
         if self.running:
             self.term.note_parked(parked)
 
-    def note_audit(self, notes: list[AuditNote]) -> None:
-        """Take in what is to be on record; it is lost while nothing is served."""
-        if self.running:
-            self.term.note_audit(notes)
-
     def statistics(self) -> OwnerFigures:
         """Return figures of this owner."""
         term = self.term.statistics() if self.running else None
@@ -292,20 +285,11 @@ class Owner:
         self.replay_s = self._taken_over_s - began_s
         self.lifecycle.to(OwnerState.RUNNING)
         log.info(
-            "ledger taken over",
-            queue_manager=self.name,
-            entries=replayed.taken.entries,
-            queues=len(term.qm.queues),
-            seconds=round(self.replay_s, 3),
-        )
+            "ledger taken over", queue_manager=self.name, entries=replayed.taken.entries,
+            queues=len(term.qm.queues), seconds=round(self.replay_s, 3),
+        )  # fmt: skip
         if self._settings.audits:
-            details = {
-                "owner": owner_id.hex(),
-                "owner_before": replayed.taken.last_owner.hex(),
-                "machine": processes.machine().hex(),
-                "process": str(os.getpid()),
-            }
-            self.note_audit([AuditNote(TAKEN_OVER, self.name, details)])
+            term.note_audit([note_of(self.name, owner_id, replayed)])
 
     async def _replay(self, term: int, owner_id: bytes, old: OwnerTerm | None) -> Replayed:
         """Become the owner and read what the ledger holds; see TakeOvers."""

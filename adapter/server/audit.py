@@ -166,7 +166,7 @@ class AuditTrail:
 
     def _command(self, noted: CommandNote, outcome: dict[str, str]) -> None:
         log.info("administrative command", **noted.facts, **outcome)
-        changed = _changed(noted.before, noted.after)
+        changed = _difference(noted.before, noted.after)
         facts = {**noted.facts, **outcome, **changed}
         if changed:
             facts.pop("attributes", None)  # they are among what has changed
@@ -235,7 +235,7 @@ def _looking(
     return lambda: inquiries.attributes_of(kind, name)
 
 
-def _changed(before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str, str]:
+def _difference(before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str, str]:
     """Say what was before and after a command, of all that is not the same."""
     if before == after:
         return {}

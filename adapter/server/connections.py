@@ -14,6 +14,7 @@ from typing import Final
 
 import structlog
 
+from adapter.core.contract.audit import AuditNote
 from adapter.core.contract.authorities import Denial
 from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
@@ -50,7 +51,7 @@ class ClientConnections:
         self.connections_max = bounds.connections
         self.unanswered_max = bounds.unanswered
         self.slice_s = bounds.slice_s
-        self._audit = audit
+        self.audit = audit
         self._why_not = why_not
         self._owner: Owner | None = None
         self._open: set[ServedClient] = set()
@@ -62,7 +63,7 @@ class ClientConnections:
     def serve(self, owner: Owner) -> None:
         """Admit clients, for this owner."""
         self._owner = owner
-        self._audit.write(owner.note_audit)
+        self.audit.write(self._put_on_record)
 
     @property
     def term(self) -> OwnerTerm | None:
@@ -111,7 +112,7 @@ class ClientConnections:
         party = client.party
         if party is not None:
             log.log(level_of(party), "client disconnected", **by(client.number, party))
-            self._audit.gone(client.number)
+            self.audit.gone(client.number)
         self._open.discard(client)
         if not self._open and self._emptied is not None:
             self._emptied.set()
@@ -160,7 +161,7 @@ class ClientConnections:
     def send(self, connection: int, replies: list[Reply]) -> None:
         """Write replies to their connection, if it is still there."""
         self._make_room()
-        self._audit.answered(replies)
+        self.audit.answered(replies)
         client = self._admitted.get(connection)
         if client is not None:
             client.reply(replies)
@@ -175,7 +176,7 @@ class ClientConnections:
         """Note for the audit which authorities clients lacked."""
         for one in denials:
             client = self._admitted.get(one.connection)
-            self._audit.denied(one, client.party if client is not None else None)
+            self.audit.denied(one, client.party if client is not None else None)
 
     def cut(self, connection: int) -> None:
         """Break one connection without a word."""
@@ -196,6 +197,12 @@ class ClientConnections:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._emptied.wait(), timeout_s)
         self.abandon()
+
+    def _put_on_record(self, notes: list[AuditNote]) -> None:
+        """Have notes of the audit written; while nothing is served, only the log has them."""
+        term = self.term
+        if term is not None:
+            term.note_audit(notes)
 
     def _make_room(self) -> None:
         if self._without_room and self.has_room():

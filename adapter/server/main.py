@@ -307,7 +307,8 @@ def _https(server: Server, application: web.Application) -> HttpsListener:
 def _for_users(server: Server, application: web.Application) -> HttpsListener:
     from adapter.server.https import HttpUsers  # noqa: PLC0415 -- as above
 
-    application.middlewares.append(HttpUsers(server.name, server.admission, server.audit).check)
+    users = HttpUsers(server.name, server.admission, server.connections.audit)
+    application.middlewares.append(users.check)
     return _https(server, application)
 
 

@@ -91,7 +91,7 @@ class Server:
         users = Path(settings.credentials_file) if settings.credentials_file else None
         credentials = Credentials(users) if users is not None else None
         self._has_users = credentials is not None
-        self.audit = audit = AuditTrail(is_on=settings.audit)
+        audit = AuditTrail(is_on=settings.audit)
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )

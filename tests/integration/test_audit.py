@@ -67,17 +67,7 @@ def test_what_is_on_record_is_shown_and_followed(
                 following.kill()
         found = shown()
         assert followed == found
-        assert [one["kind"] for one in found[:3]] == [
-            audit.TAKEN_OVER, audit.NOT_AUTHENTICATED, audit.COMMAND,
-        ]  # fmt: skip
-        (altered,) = [one for one in found if one.get("command") == "alter queue"]
-        assert (altered["name"], altered["before"]) == ("Q", '{"max_depth":7}')
-        assert (altered["after"], altered["outcome"]) == ('{"max_depth":9}', "done")
-        (browsed,) = [one for one in found if one["kind"] == audit.BROWSED]
-        assert (browsed["name"], browsed["proof"]) == ("Q", "operator")
-        (denied,) = [one for one in found if one["kind"] == audit.NOT_AUTHORIZED]
-        assert (denied["name"], denied["missing"], denied["user"]) == ("Q", "get", "ann")
-        assert "a body" not in str(found)
+        judge(found)
 
         server.kill()
         server.start()
@@ -108,3 +98,18 @@ def drive(address: str, socket: str) -> None:
         ):
             qm.get("Q")
         operator.delete_queue("Q", purge=True)
+
+
+def judge(found: list[dict[str, Any]]) -> None:
+    """Look at what is on record of what drive() did."""
+    assert [one["kind"] for one in found[:3]] == [
+        audit.TAKEN_OVER, audit.NOT_AUTHENTICATED, audit.COMMAND,
+    ]  # fmt: skip
+    (altered,) = [one for one in found if one.get("command") == "alter queue"]
+    assert (altered["name"], altered["before"]) == ("Q", '{"max_depth":7}')
+    assert (altered["after"], altered["outcome"]) == ('{"max_depth":9}', "done")
+    (browsed,) = [one for one in found if one["kind"] == audit.BROWSED]
+    assert (browsed["name"], browsed["proof"]) == ("Q", "operator")
+    (denied,) = [one for one in found if one["kind"] == audit.NOT_AUTHORIZED]
+    assert (denied["name"], denied["missing"], denied["user"]) == ("Q", "get", "ann")
+    assert "a body" not in str(found)

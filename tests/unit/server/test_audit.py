@@ -200,7 +200,7 @@ class Recorded:
     def __init__(self, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch) -> None:
         self.manager = manager
         self.notes: list[AuditNote] = []
-        trail = manager._running().audit
+        trail = manager._running().connections.audit
         write = trail._write
 
         def keep(notes: list[AuditNote]) -> None:

@@ -35,6 +35,7 @@ OF_COMMANDS = "mqk "
 
 TRUSTED = (Proof.OPERATOR, Proof.OWN, Proof.CONTEXT)
 DETAILS = ("attributes", "replace", "purge", "add", "remove", "users", "groups")
+BITS = ("add", "remove")
 DETAIL_LENGTH_MAX: Final = 8_000
 FAILURES_MAX: Final = 50
 """Refusals on record in FAILURES_S: who is refused again and again must not fill the ledger. How
@@ -99,6 +100,7 @@ class AuditTrail:
             words["kind"] = "queue manager"
         what, name = audit.command.format_map(words), audit.of.format_map(words)
         details = {one: value for one in DETAILS if (value := getattr(command, one, None))}
+        details |= {one: " ".join(words_of(details[one])) for one in BITS if one in details}
         facts = {"command": what, "object": name, **by(connection, party), **details}
         self._asked[at] = CommandNote(facts, looks)
 

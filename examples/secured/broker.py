@@ -1,9 +1,9 @@
-"""A broker that lets in those who show a certificate, and allows them what was granted.
+"""A broker that admits clients with a certificate, and allows them what was granted.
 
     python broker.py FOLDER PORT
 
-FOLDER has what make-certificates makes, and gets the broker's data. It runs until it is stopped. Only
-`admin` may do everything. For a trial: it is one broker, on this machine alone.
+FOLDER has what make-certificates makes, and gets the broker's data. It runs until it is stopped.
+Only `admin` may do everything. For a trial: it is one broker, on this machine alone.
 """
 
 import signal

@@ -1,4 +1,6 @@
-"""Grants rights on Kafka: python grant.py FOLDER HOST:PORT < what `mqk acl list --format json` prints.
+"""Grants the rights on Kafka that `mqk acl list --format json` prints.
+
+    mqk acl list --principal User:shop --name SHOP --format json | python grant.py FOLDER HOST:PORT
 
 It connects as `admin`, with the certificate that make-certificates has put into FOLDER.
 """

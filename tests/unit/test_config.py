@@ -53,7 +53,8 @@ VARIABLE = {
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
     "listen_unix": "/file", "listen_unix_mode": "666",
-    "queue_manager": "FILE", "credentials_file": "file", "authorities": "yes", "audit": "with_authorities",
+    "queue_manager": "FILE", "credentials_file": "file", "authorities": "yes",
+    "audit": "with_authorities",
     "remote_clients": "with_password",
     "listen_tls": "0.0.0.0:3", "tls_certificate": "file", "tls_key": "file",
     "tls_client_ca": "file", "tls_user": "subject", "tls_min_version": "1.2", "http_tls": "yes",

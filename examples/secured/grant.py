@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from confluent_kafka.admin import (
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
     AclBinding,
     AclOperation,
     AclPermissionType,

@@ -30,8 +30,17 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class HttpsListener:
     """One address where an application is served with TLS. On the event loop's thread."""
 
-    def __init__(self, application: web.Application, tls: ServerTls, broke: watched.Ended) -> None:
-        """The application is not used elsewhere. broke: hears of what must not fail and did."""
+    def __init__(
+        self,
+        application: web.Application,
+        tls: ServerTls,
+        broke: watched.Ended,
+        audit: AuditTrail | None = None,
+    ) -> None:
+        """The application is not used elsewhere. broke: hears of what must not fail and did. audit:
+        of certificates that are not accepted.
+        """
+        self._audit = audit
         self._http = HttpListener(application)
         self._tls = tls
         self._broke = broke
@@ -39,7 +48,7 @@ class HttpsListener:
 
     async def start(self, host: str, port: int) -> str:
         """Listen; returns the URL to ask. port: 0 for any. Raises StartError."""
-        self._listener = TlsListener(self._tls, await self._http.visits(), self._broke)
+        self._listener = TlsListener(self._tls, await self._http.visits(), self._broke, self._audit)
         return f"https://{addresses.written(*self._listener.listen(host, port))}"
 
     async def stop(self) -> None:

@@ -301,7 +301,7 @@ def _https(server: Server, application: web.Application) -> HttpsListener:
 
     tls = server.listener.tls
     assert tls is not None, "http_tls is set"
-    return HttpsListener(application, tls, server.owner.broke)
+    return HttpsListener(application, tls, server.owner.broke, server.connections.audit)
 
 
 def _for_users(server: Server, application: web.Application) -> HttpsListener:

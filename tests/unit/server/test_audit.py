@@ -15,6 +15,7 @@ from adapter import addresses, testing
 from adapter.administration.pcf import structures as pcf
 from adapter.administration.pcf.command_server import COMMAND_QUEUE
 from adapter.administration.status import COMMAND_SERVER
+from adapter.channel.tls import tls_context
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.core.contract import audit as on_record
 from adapter.core.contract import authorities as a
@@ -32,6 +33,7 @@ from adapter.owner.inquiries import Inquiries
 from adapter.server import audit, credentials
 from adapter.server.audit import AuditTrail
 from adapter.testing import TestQueueManager
+from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
 from tests.support.raw_client import RawClient
 
@@ -349,3 +351,23 @@ def test_a_note_is_of_bounded_length() -> None:
 
     (note,) = asyncio.run(ask())
     assert len(note.details["attributes"]) == audit.DETAIL_LENGTH_MAX
+
+
+def test_a_certificate_that_is_not_accepted_is_on_record(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    ours, other = Authority(tmp_path), Authority(tmp_path / "other")
+    files = other.issue("client", "client.test", common_name="app")
+    tls = ours.server(client_ca=str(ours.path))
+    with testing.queue_manager(tls=tls, audit=True) as manager:
+        recorded = Recorded(manager, monkeypatch)
+        with pytest.raises(Error):
+            adapter.connect(manager.tls_address, tls=tls_context(ours.path, *files))
+        with pytest.raises(Error):
+            adapter.connect(manager.tls_address)  # no TLS at all: it is not authenticated either
+        (found,) = recorded.of(on_record.NOT_AUTHENTICATED)
+    assert found[1]["address"].startswith("127.0.0.1:")
+    assert found[1]["why"] == (
+        "the certificate is not accepted: unable to get local issuer certificate"
+    )

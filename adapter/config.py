@@ -49,6 +49,7 @@ OTHER_VARIABLES = frozenset(
 OF_KUBERNETES = re.compile(r"MQK_(PORT|SERVICE|\w+_SERVICE|\w+_PORT)(_\w+)?")
 """What Kubernetes puts into the environment of every pod beside a service called mqk."""
 SECRET = re.compile(r"password|secret|token|\.pem$|sasl\.oauthbearer\.config|sasl\.jaas")
+KEY_FILES = frozenset({"ssl.key.location", "ssl.keystore.location"})
 RUNS_CODE = frozenset(
     {"plugin.library.paths", "ssl.engine.location", "ssl.providers", "sasl.kerberos.kinit.cmd"}
 )
@@ -197,6 +198,16 @@ def _check_certificate(config: Config, key: str, *, has_clients: bool = True) ->
             f"{source}, and its clients could not say who they are: set tls_client_ca, "
             "credentials_file, or both"
         )
+
+
+def _check_keys(config: Config) -> None:
+    """Refuse a key for Kafka that other accounts may read."""
+    for name in KEY_FILES & config.options.keys():
+        one = config.options[name]
+        if why := texts.why_not_private(Path(one.value)):
+            raise ConfigError(
+                f"{one.source}: {one.key} is {one.value}, which holds a key, and {why}"
+            )
 
 
 def missing(config: Config) -> list[str]:
@@ -369,6 +380,7 @@ def _check_together(config: Config) -> None:
             "set both, or neither"
         )
     _check_tls(config)
+    _check_keys(config)
     if config["registry_listen"] and config["schema_registry"] != "topic":
         source = config.values["registry_listen"].source
         raise ConfigError(

@@ -359,3 +359,18 @@ def test_a_url_that_is_refused_is_quoted_without_its_login() -> None:
         load({}, {"MQK_SCHEMA_REGISTRY": "ftp://ann:PLANTED@registry"})
     assert "'ftp://(not shown)@registry'" in str(refused.value)
     assert "PLANTED" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["ssl.key.location", "ssl.keystore.location"])
+def test_a_key_for_kafka_is_its_owners_alone(tmp_path: Path, name: str) -> None:
+    key = tmp_path / "qm1.key"
+    key.touch()
+    key.chmod(0o640)
+    with pytest.raises(ConfigError) as refused:
+        load({}, {}, None, {"-X": {name: str(key)}})
+    assert str(refused.value) == (
+        f"-X: kafka.options.{name} is {key}, which holds a key, and others may read or write it: "
+        f"chmod 600 {key}"
+    )
+    key.chmod(0o600)
+    assert load({}, {}, None, {"-X": {name: str(key)}}).kafka_options == {name: str(key)}

@@ -93,6 +93,7 @@ ADDRESSES = {
     "registry_listen": DEFAULT_REGISTRY_PORT,
 }
 """Settings that are HOST:PORT, and the port if only a host is given."""
+AS_AUTHORITIES = "with_authorities"
 WITH_PASSWORD = "with_password"  # noqa: S105 - a choice, no password
 PORT_MAX = 65535
 
@@ -172,6 +173,13 @@ SETTINGS: Mapping[str, Setting] = {
             "(`mqk auth`). A client counts as a user only if it has proved that by a certificate, "
             "a password or the Unix-domain socket; root and the account of the queue manager, at "
             "that socket, may do everything. no: every client may do everything.",
+        ),
+        Setting(
+            key="audit", kind=Literal["with_authorities", "no", "yes"], default=AS_AUTHORITIES,
+            meaning="yes: what the audit notes is on record as events (`mqk audit`): clients that "
+            "are refused, authorities that are missing, administrative commands with what they "
+            "change, administrators that browse messages, take-overs. with_authorities: as "
+            "authorities says. The log has most of it in any case.",
         ),
         Setting(
             key="remote_clients", kind=Literal["no", "with_password"], default="no",

@@ -15,9 +15,12 @@ from msgspec import Struct
 
 from adapter.core.attributes.table import Attribute, AttributeRow, Table, problem_with
 from adapter.core.attributes.unsupported import choice, table, text, whole
+from adapter.texts import NOT_SHOWN
 
 YES = {"NO": 0, "YES": 1}
 NAMES_MAX = 256
+SECRETS = frozenset({"INITKEY", "KEYRPWD"})
+"""Attributes whose values no answer and no log repeats."""
 LISTS = frozenset(
     {"GROUP", "PRINCIPAL", "AUTHADD", "AUTHRMV", "AUTHLIST", "ADDRLIST", "USERLIST", "SSLPEER"}
 )
@@ -205,6 +208,11 @@ def is_noted(row: AttributeRow, value: Any) -> bool:
             keyword,
         )
     return True
+
+
+def given_as(keyword: str, text: str) -> str:
+    """Return an attribute as it was given, for people: passwords are left out."""
+    return f"{keyword}({NOT_SHOWN if keyword in SECRETS else text})"
 
 
 def missing(kind: str, given: Mapping[str, Iterable[Any]]) -> str | None:

@@ -19,7 +19,7 @@ Command = Callable[..., Any]
 
 GROUPS: Groups = {
     "Addresses and users": (
-        "listen", "listen_unix", "listen_unix_mode", "credentials_file", "authorities",
+        "listen", "listen_unix", "listen_unix_mode", "credentials_file", "authorities", "audit",
         "remote_clients",
         "http_listen", "http_port", "registry_listen",
     ),

@@ -306,6 +306,12 @@ def _begin_feed(qm: QueueManager, effects: Effects, given: inputs.FeedBegins, _n
     _apply(qm, effects, feeds.decide_start(qm, given.start))
 
 
+def _audit(qm: QueueManager, effects: Effects, given: inputs.Audited, now_ms: int) -> None:
+    _apply(
+        qm, effects, [r.EventRaised(one.kind, one.name, now_ms, one.details) for one in given.notes]
+    )
+
+
 def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced, _now_ms: int) -> None:
     effects.replies += quiesce.begin(qm)
 
@@ -326,6 +332,11 @@ def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> Denial 
     command: what it asks for of the process that runs the queue manager.
     """
     return checks.lacks(qm, connection, command, bits) if qm.authorities.are_checked else None
+
+
+def may_change(qm: QueueManager, connection: int, queue: str) -> bool:
+    """Say whether the principal of a connection administers a queue: it may change it."""
+    return not qm.authorities.are_checked or checks.may_change(qm, connection, queue)
 
 
 def _acknowledge(
@@ -527,6 +538,7 @@ STEPS: Final[dict[type, Callable[[QueueManager, Effects, Any, int], None]]] = {
     inputs.Arrived: _arrive,
     inputs.Fed: _feed,
     inputs.FeedBegins: _begin_feed,
+    inputs.Audited: _audit,
     inputs.Quiesced: _quiesce,
     inputs.Stopped: _stop,
 }

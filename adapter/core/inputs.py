@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.core.contract.arrivals import ArrivedUnit
+from adapter.core.contract.audit import AuditNote
 from adapter.core.contract.commands import Request
 from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.feeds import FedBatch, FeedStart
@@ -160,6 +161,12 @@ class FeedBegins(Struct):
     start: FeedStart
 
 
+class Audited(Struct):
+    """What is to be on record of the audit has happened."""
+
+    notes: list[AuditNote]
+
+
 class Stopped(Struct):
     """The queue manager has been stopped: it is given nothing after this.
 
@@ -187,6 +194,7 @@ Input = (
     | Arrived
     | Fed
     | FeedBegins
+    | Audited
     | Quiesced
     | Stopped
 )

@@ -32,7 +32,7 @@ from adapter.owner.recovery import OwnerRecovery
 from adapter.owner.stall import Stall, not_written
 from adapter.owner.standby import OwnerStandby
 from adapter.owner.storage import Storage
-from adapter.owner.taking_over import GIVE_UP_S, Succession, TakeOvers
+from adapter.owner.taking_over import GIVE_UP_S, Succession, TakeOvers, note_of
 from adapter.owner.term import OwnerTerm
 
 QUIESCE_S: Final = 4.0
@@ -292,12 +292,11 @@ class Owner:
         self.replay_s = self._taken_over_s - began_s
         self.lifecycle.to(OwnerState.RUNNING)
         log.info(
-            "ledger taken over",
-            queue_manager=self.name,
-            entries=replayed.taken.entries,
-            queues=len(term.qm.queues),
-            seconds=round(self.replay_s, 3),
-        )
+            "ledger taken over", queue_manager=self.name, entries=replayed.taken.entries,
+            queues=len(term.qm.queues), seconds=round(self.replay_s, 3),
+        )  # fmt: skip
+        if self._settings.audits:
+            term.note_audit([note_of(self.name, owner_id, replayed)])
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""

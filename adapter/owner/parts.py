@@ -22,7 +22,7 @@ DRAIN_S = 2.5
 
 class OwnerSettings(Struct, frozen=True, kw_only=True):
     """attributes: those that the queue manager is given whenever it takes over. drain_s: see
-    DRAIN_S. checks_authorities: whether authority records count.
+    DRAIN_S. checks_authorities: whether authority records count. audits: take-overs are on record.
     """
 
     limits: Limits | None = None
@@ -30,6 +30,7 @@ class OwnerSettings(Struct, frozen=True, kw_only=True):
     attributes: Mapping[str, Any] = {}
     drain_s: float = DRAIN_S
     checks_authorities: bool = False
+    audits: bool = False
 
 
 class TermParts(Struct, kw_only=True):

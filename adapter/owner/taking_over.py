@@ -7,15 +7,17 @@ that waits for it stops waiting when it is given up, and the ledger writes nothi
 from __future__ import annotations
 
 import asyncio
+import os
 from functools import partial
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from adapter import watched
+from adapter.core.contract.audit import TAKEN_OVER, AuditNote
 from adapter.core.model.tally import Tally
 from adapter.ledger.port import LedgerUnavailable
-from adapter.owner import liveness
+from adapter.owner import liveness, processes
 from adapter.owner.following import LedgerFollower, Vacancy
 from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.replay import Replay, Replayed, take_over
@@ -118,3 +120,14 @@ def _hear(work: asyncio.Future[T]) -> None:
     """Take the failure of work that no request waits for any more."""
     if not work.cancelled():
         work.exception()
+
+
+def note_of(queue_manager: str, owner_id: bytes, replayed: Replayed) -> AuditNote:
+    """Say for the audit that a ledger was taken over: by whom, and from whom."""
+    details = {
+        "owner": owner_id.hex(),
+        "owner_before": replayed.taken.last_owner.hex(),
+        "machine": processes.machine().hex(),
+        "process": str(os.getpid()),
+    }
+    return AuditNote(TAKEN_OVER, queue_manager, details)

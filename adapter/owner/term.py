@@ -16,6 +16,7 @@ import structlog
 
 from adapter import memory
 from adapter.core import inputs
+from adapter.core.contract.audit import AuditNote
 from adapter.core.contract.commands import Request
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.parked import ParkedQueue
@@ -195,6 +196,10 @@ class OwnerTerm:
         """Take in which queues' topics cannot be written; idempotent."""
         if parked != self.qm.parked:
             self.loop.take(inputs.MoversReported(parked))
+
+    def note_audit(self, notes: list[AuditNote]) -> None:
+        """Take in what is to be on record."""
+        self.loop.take(inputs.Audited(notes))
 
     async def await_units(self, grace_s: float, is_quiescing: Callable[[], bool]) -> None:
         """Wait until units in flight have ended, for so long at most, while the owner quiesces."""

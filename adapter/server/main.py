@@ -42,7 +42,7 @@ from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
 from adapter.server.tls import TlsSettings
-from adapter.setting_rows import WITH_PASSWORD
+from adapter.setting_rows import AS_AUTHORITIES, WITH_PASSWORD
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -123,6 +123,8 @@ def settings_of(config: Config) -> ServerSettings:
         attributes=_attributes(config),
         credentials_file=config["credentials_file"],
         authorities=config["authorities"] == "yes",
+        audit=(config["authorities"] if config["audit"] == AS_AUTHORITIES else config["audit"])
+        == "yes",
         registry=config["schema_registry"],
         registry_topic=config["schema_topic"],
         registry_host=registry_host,
@@ -351,13 +353,14 @@ def _https(server: Server, application: web.Application) -> HttpsListener:
 
     tls = server.listener.tls
     assert tls is not None, "http_tls is set"
-    return HttpsListener(application, tls, server.owner.broke)
+    return HttpsListener(application, tls, server.owner.broke, server.connections.audit)
 
 
 def _for_users(server: Server, application: web.Application) -> HttpsListener:
     from adapter.server.https import HttpUsers  # noqa: PLC0415 -- as above
 
-    application.middlewares.append(HttpUsers(server.name, server.admission).check)
+    users = HttpUsers(server.name, server.admission, server.connections.audit)
+    application.middlewares.append(users.check)
     return _https(server, application)
 
 

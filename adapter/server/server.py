@@ -73,6 +73,7 @@ def _owner_settings(settings: ServerSettings) -> OwnerSettings:
         heartbeat_s=settings.heartbeat_ms / 1000,
         attributes=settings.attributes,
         checks_authorities=settings.authorities,
+        audits=settings.audit,
     )
 
 
@@ -110,7 +111,7 @@ class Server:
         users = Path(settings.credentials_file) if settings.credentials_file else None
         credentials = Credentials(users) if users is not None else None
         self._has_users = credentials is not None
-        audit = AuditTrail()
+        audit = AuditTrail(is_on=settings.audit)
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )

@@ -33,7 +33,7 @@ class ServerSettings(Struct, kw_only=True):
     remote_clients: host may be one that other machines reach. bounds: of clients' connections; no
     configuration sets them.
     network: other queue managers of the same Kafka are reached. authorities: authority records are
-    checked.
+    checked. audit: what the audit notes is on record, as events.
     """
 
     queue_manager: str
@@ -54,6 +54,7 @@ class ServerSettings(Struct, kw_only=True):
     standby: bool = False
     credentials_file: str = ""
     authorities: bool = False
+    audit: bool = False
     registry: str = NO_REGISTRY
     registry_topic: str = SCHEMAS
     registry_host: str = ""

@@ -44,7 +44,7 @@ class Home:
         for name in ("home", "notes", "bin"):
             (folder / name).mkdir()
         (folder / "bin" / "python3").symlink_to(Path(sys.executable).resolve())
-        written = ("9092", "1414", "9414", "8081", "8000")
+        written = ("9092", "1414", "9414", "8081", "8000", "9093", "1415")
         self.ports = dict(zip(written, map(str, free_ports(len(written))), strict=True))
         self.environment = _bare_environment(folder) | {
             "MQK_QMGR": f"127.0.0.1:{self.ports['1414']}",
@@ -245,6 +245,8 @@ class Reader:
                 with contextlib.suppress(BrokenPipeError):
                     other.stdin.close()
                 _end(other)
+                with contextlib.suppress(ProcessLookupError):  # what a page left in the background
+                    os.killpg(other.pid, signal.SIGKILL)
                 other.stdout.close()
         assert not ended, f"{', '.join(ended)}: it ended before it was stopped"
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from adapter.administration import objects, senders
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
+from adapter.administration.mqsc.answers import is_warning
 from adapter.administration.mqsc.execute import Script
 from adapter.administration.pcf import authority_records
 from adapter.administration.pcf.arguments import TOO_FEW, Arguments, reply_of
@@ -480,7 +481,8 @@ def _escape(qm: Connection, given: Arguments) -> Replies:
     if script.wrong or script.failed:
         raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT)
     if script.without_effect:
-        log.warning("not supported, without effect", command=text)
+        given_in = " ".join(filter(is_warning, lines))
+        log.warning("not supported, without effect", command="MQSC", answer=given_in)
     return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
 
 

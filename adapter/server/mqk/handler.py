@@ -64,6 +64,8 @@ class MqkHandler:
 
         def decided(principal: Principal | Refused) -> None:
             if isinstance(principal, Refused):
+                where, what = client.peer.address, hello.application[:ORIGIN_LENGTH_MAX]
+                self._audit.not_authenticated(hello.user, where, what, principal)
                 client.goodbye(principal)
             elif self._connections.is_open(client):
                 self._let_in(client, hello, principal)
@@ -126,6 +128,11 @@ class MqkHandler:
         if trait.audit is not None:
             at = client.number, request
             self._audit.asked(trait.audit, term.inquiries, at, command, client.party)
+            term.request(Request(client.number, request, number, command))
+            self._audit.executed(at)
+            return
+        if trait.shows_bodies and self._audit.is_on:
+            self._audit.browsed(term.inquiries, client.number, command, client.party)
         term.request(Request(client.number, request, number, command))
 
     def _answer(self, client: ClientConnection, request: int, command: Asked) -> None:

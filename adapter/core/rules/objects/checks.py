@@ -91,6 +91,12 @@ def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> a.Denia
     return a.Denial(connection, principal.user, command, a.QUEUE_MANAGER, qm.name, missing)
 
 
+def may_change(qm: QueueManager, connection: int, queue: str) -> bool:
+    """Say whether the principal of a connection has the authority to change a queue."""
+    principal = qm.connections[connection].party.principal
+    return not Asker(qm, connection, principal, "").missing(a.QUEUE, queue, a.CHANGE)
+
+
 def bits_of_modes(modes: int) -> int:
     """Return what the options of an open need together."""
     bits = 0

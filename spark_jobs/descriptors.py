@@ -95,14 +95,12 @@ def where() -> Column:
     )
 
 
-def refusing(records: DataFrame) -> DataFrame:
-    """End the query at the first record that is not a message, with a sentence that names it."""
+def refusing(records: DataFrame) -> Column:
+    """Return the descriptor; a record that is no message ends the query, with a sentence on it."""
     kind = records.schema["descriptor"].dataType
     text = F.concat(F.lit("mqk: the record "), where(), F.lit(" is "), problem())
-    checked = F.when(F.expr("descriptor.seq is null"), F.raise_error(text).cast(kind)).otherwise(
-        F.col("descriptor")
-    )
-    return records.withColumn("descriptor", checked)
+    checked = F.when(F.expr("descriptor.seq is null"), F.raise_error(text).cast(kind))
+    return checked.otherwise(F.col("descriptor")).alias("descriptor")
 
 
 def chunk_place() -> tuple[Column, Column]:

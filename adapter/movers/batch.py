@@ -55,14 +55,13 @@ class CopyBatch:
         size: its bytes. Raises what write() does.
         """
         unwritten = self._unwritten.get(place, 0)
-        if unwritten and (
-            (unwritten + size > BATCH_BYTES and size < SMALL_BYTES) or place not in self._known
-        ):
+        if not unwritten:
+            self.partitions.add(place)
+        elif (unwritten + size > BATCH_BYTES and size < SMALL_BYTES) or place not in self._known:
             self._write()
             self.written()
             unwritten = 0
         self._unwritten[place] = unwritten + size
-        self.partitions.add(place)
 
     def written(self) -> None:
         """All that was produced has been acknowledged."""

@@ -137,7 +137,8 @@ class Scan:
 
     def require_ours(self, ours: Collection[bytes]) -> None:
         """Refuse to replace an owner but one that we have been, or tried to be."""
-        if self.validity.owner not in (NOBODY, *ours):
+        owner = self.validity.owner
+        if owner != NOBODY and owner not in ours:
             raise port.OwnedByAnother(self._took_over())
 
     def require_replaced(self, replaced: bytes, owner: bytes, ours: Collection[bytes]) -> None:

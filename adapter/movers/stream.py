@@ -42,10 +42,9 @@ class Stream:
     becomes several records.
     """
 
-    name = STREAM
-    patience_s = 0.0
-
     def __init__(self, settings: MoverSettings, chunk_bytes: int = chunks.CHUNK_BYTES) -> None:
+        self.name = STREAM
+        self.patience_s = 0.0
         self._settings = settings
         self._chunk_bytes = chunk_bytes
         self._queue_manager = settings.queue_manager

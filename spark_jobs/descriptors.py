@@ -100,7 +100,7 @@ def refusing(records: DataFrame) -> Column:
     kind = records.schema["descriptor"].dataType
     text = F.concat(F.lit("mqk: the record "), where(), F.lit(" is "), problem())
     checked = F.when(F.expr("descriptor.seq is null"), F.raise_error(text).cast(kind))
-    return checked.otherwise(F.col("descriptor")).alias("descriptor")
+    return checked.otherwise(F.col("descriptor"))
 
 
 def chunk_place() -> tuple[Column, Column]:

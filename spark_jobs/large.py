@@ -30,14 +30,17 @@ def refuse_chunks(records: DataFrame) -> DataFrame:
         ),
     )
     part = F.raise_error(text).cast("binary")
-    body = F.when(count.isNotNull(), part).otherwise(_body())
+    body = F.when(count.isNotNull(), part).otherwise(_body(records))
     return _keep(records.where(index.isNull() | (index != NO_MESSAGE)), body)
 
 
-def _body() -> Column:
-    """The value of a record that is a message: an empty body may have none."""
+def _body(records: DataFrame) -> Column:
+    """The value of a record that is a message: an empty body may have none.
+
+    It ends the query at other records by itself, if it is the only column that is read.
+    """
     body = F.coalesce(F.col("value"), F.lit(b""))
-    return F.when(F.expr("descriptor.seq is not null"), body)
+    return F.when(descriptors.refusing(records)["seq"].isNotNull(), body)
 
 
 def _keep(records: DataFrame, body: Column) -> DataFrame:
@@ -47,7 +50,8 @@ def _keep(records: DataFrame, body: Column) -> DataFrame:
     Spark generates for all before it, and each row is copied in between.
     """
     where = ("topic", "partition", "offset")
-    return records.select(*where, descriptors.refusing(records), body.alias("body"))
+    descriptor = descriptors.refusing(records).alias("descriptor")
+    return records.select(*where, descriptor, body.alias("body"))
 
 
 def join_chunks(records: DataFrame, bootstrap_servers: str, options: dict[str, str]) -> DataFrame:
@@ -68,7 +72,7 @@ def join_chunks(records: DataFrame, bootstrap_servers: str, options: dict[str, s
     )
     whole = last.withColumn("head", head)
     joined = F.concat(F.col("head"), F.col("value"))
-    return _keep(whole, F.when(F.col("head").isNotNull(), joined).otherwise(_body()))
+    return _keep(whole, F.when(F.col("head").isNotNull(), joined).otherwise(_body(last)))
 
 
 def read_range(

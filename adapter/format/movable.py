@@ -7,7 +7,7 @@ the general reader takes, which still reads all other entries. That both read th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from adapter.core.contract import records as r
 from adapter.format import entries
@@ -18,14 +18,14 @@ from adapter.format.schemas import VERSION, UnreadableError
 Movable = Copy | r.QueueDefined | r.QueueDeleted | r.EventRaised
 
 # Of mqk.Entry: where in the union of records a committed unit stands, and its parts of fixed size.
-UNIT_BRANCH = 0  # in one byte, as every writer of Avro has it
-MORE = 0x80  # set in each byte of a number but its last one
-SIGN = 1  # set in the lowest byte of a negative number
-UNIT_BYTES = 24
-SESSION_BYTES = 16
-DESCRIPTOR_AND_BODY = (0, 1)
+UNIT_BRANCH: Final = 0  # in one byte, as every writer of Avro has it
+MORE: Final = 0x80  # set in each byte of a number but its last one
+SIGN: Final = 1  # set in the lowest byte of a negative number
+UNIT_BYTES: Final = 24
+SESSION_BYTES: Final = 16
+DESCRIPTOR_AND_BODY: Final = (0, 1)
 
-_NONE_BEFORE = b"\xff" * 11  # matches nothing: an integer has at most ten bytes
+_NONE_BEFORE: Final = b"\xff" * 11  # matches nothing: an integer has at most ten bytes
 
 
 def decode_copies(payload: bytes) -> list[list[Movable]]:

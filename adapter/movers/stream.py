@@ -8,7 +8,7 @@ the progress, because the record that defined the queue may be trimmed one day.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Self, cast
+from typing import Final, Self, cast
 
 import msgspec
 from confluent_kafka import KafkaException, Message, Producer
@@ -29,7 +29,7 @@ from adapter.movers.settings import PARTITIONS, STREAM, MoverSettings
 from adapter.topics.admin import TopicAdmin, TopicError, TopicSpec, progress_spec, queue_spec
 from adapter.topics.decoder import RecordDecoder
 
-RECORD_BYTES = 64
+RECORD_BYTES: Final = 64
 """What Kafka's format adds to a body and a descriptor, at most."""
 REPAIR_S = 3.0
 """For Kafka's answers while a parked topic is seen to: the other topics wait meanwhile."""

@@ -310,8 +310,9 @@ def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced, _now_ms: in
     effects.replies += quiesce.begin(qm)
 
 
-def _stop(qm: QueueManager, effects: Effects, _: inputs.Stopped, now_ms: int) -> None:
-    _apply(qm, effects, [*statistics.raise_last(qm, now_ms), *lifetime.stop(qm, now_ms)])
+def _stop(qm: QueueManager, effects: Effects, given: inputs.Stopped, now_ms: int) -> None:
+    last = lifetime.stop(qm, now_ms, for_good=given.for_good)
+    _apply(qm, effects, [*statistics.raise_last(qm, now_ms), *last])
 
 
 def idle_connections(qm: QueueManager) -> list[int]:
@@ -363,8 +364,12 @@ def _restart(qm: QueueManager, _: Effects, _given: inputs.Restarted, now_ms: int
     statistics.begin(qm, now_ms)
 
 
-def begin_term(qm: QueueManager, term: int) -> None:
-    """Give no place again that was given before. term: the ledger's offset as the term begins."""
+def begin_term(qm: QueueManager, owner_id: bytes, term: int) -> None:
+    """Give no place and no message id again that was given before.
+
+    owner_id: drawn for the term. term: the ledger's offset as it begins.
+    """
+    qm.numbers.belong_to(owner_id)
     qm.numbers.first_n = first_n(term)
     for queue in qm.queues.values():
         queue.begin_term(qm.numbers.first_n)

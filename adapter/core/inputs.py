@@ -161,7 +161,12 @@ class FeedBegins(Struct):
 
 
 class Stopped(Struct):
-    """The queue manager has been stopped: it is given nothing after this."""
+    """The queue manager has been stopped: it is given nothing after this.
+
+    for_good: by an operator, so that no standby takes over; else only this process ends.
+    """
+
+    for_good: bool = False
 
 
 Input = (

@@ -217,12 +217,15 @@ class OwnerTerm:
                 self._parts.clients.close(connection, reason)
         return bool(self.qm.connections)
 
-    async def drain(self, within_s: float) -> None:
-        """Back out what connections hold, and wait until everything is durable."""
+    async def drain(self, within_s: float, *, for_good: bool = False) -> None:
+        """Back out what connections hold, and wait until everything is durable.
+
+        for_good: see inputs.Stopped.
+        """
         loop, moves = self.loop, self._parts.moves
         for connection in list(self.qm.connections):
             loop.take(inputs.Disconnected(connection))
-        loop.take(inputs.Stopped())
+        loop.take(inputs.Stopped(for_good))
         try:
             async with asyncio.timeout(within_s):
                 while not loop.idle and not loop.ended and not moves.hurried:

@@ -52,6 +52,8 @@ class ClientConnections:
         self.slice_s = bounds.slice_s
         self._audit = audit
         self._why_not = why_not
+        self.is_standby: Callable[[], bool] = lambda: False
+        """Whether they are not because another process owns the queue manager."""
         self._owner: Owner | None = None
         self._open: set[ServedClient] = set()
         self._admitted: dict[int, ServedClient] = {}
@@ -134,6 +136,9 @@ class ClientConnections:
         if owner is not None and owner.stopping:
             return Refused(Reason.QUEUE_MANAGER_STOPPING, self.queue_manager)
         if owner is None or not owner.running:
+            if self.is_standby():
+                reason = Reason.STANDBY_QUEUE_MANAGER
+                return Refused(reason, self.queue_manager, self._why_not())
             text = f"{self._why_not()}; try again"
             return Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.queue_manager, text)
         if owner.quiescing:

@@ -29,8 +29,10 @@ from adapter.errors import StartError
 from adapter.format import names
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
+from adapter.owner.following import StoppedForGood
 from adapter.owner.liveness import OwnedElsewhereError
 from adapter.owner.replay import LedgerUnreadableError
+from adapter.owner.storage import Storage
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
@@ -71,12 +73,16 @@ FLAGS = ("depth_trigger_disables", "every_triggers_on_backout")
 
 
 class Ready(Struct):
-    """The line that is printed when the server serves. http: where it is monitored, or ""."""
+    """The line that is printed when the server serves, or stands by.
+
+    http: where it is monitored, or "".
+    """
 
     queue_manager: str
     host: str
     port: int
     http: str = ""
+    standby: bool = False
 
 
 def settings_of(config: Config) -> ServerSettings:
@@ -163,6 +169,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
     loop = asyncio.get_running_loop()
     name = settings.queue_manager
     server: Server | None = None
+    supervisor = Supervisor()
     async with AsyncExitStack() as ends:
         try:
             wired = await loop.run_in_executor(
@@ -186,9 +193,13 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 loop.add_signal_handler(number, server.tell_to_stop)
             server.undone_besides = lambda: registry.undone
             http = await _monitor(settings, server, registry, ends)
-            host, port = await server.start(
-                settings.host, settings.port, take_over=settings.take_over
-            )
+            show = partial(_show, settings, server, supervisor, http, out)
+            if not await _begin(settings, server, wired, storage, show):
+                await stop(server, 0.0)
+                return
+        except StoppedForGood as stopped:
+            log.info("ends", queue_manager=name, reason=str(stopped))
+            return
         except START_ERRORS as error:
             if server is not None and server.stopping.is_set():
                 leave(str(error))
@@ -197,28 +208,69 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             address = f"{settings.host}:{settings.port}"
             raise StartError(_no_port(address, error, "--listen"), name) from error
         registry.start()
-        ready = Ready(name, host, port, http)
-        log.info(
-            "started",
-            queue_manager=name,
-            version=metadata.version("mqk"),
-            core=compiled.text(compiled.count()),
-            address=addresses.written(host, port),
-            unix=server.listener.unix_path,
-            http=http,
-            ledger=names.ledger_topic(name),
-            kafka=settings.kafka.bootstrap_servers,
-        )
-        out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
-        out.flush()
-        supervisor = Supervisor()
-        supervisor.serves(f"queue manager {name} at {addresses.written(host, port)}")
         failure = await server.run()
         supervisor.stops()
         await stop(server, settings.quiesce_ms / 1000)
     failure = failure or server.failure
     if failure:
         raise StartError(failure, name)
+
+
+async def _begin(
+    settings: ServerSettings,
+    server: Server,
+    wired: kafka_wiring.Wired,
+    storage: Storage,
+    show: Callable[[bool], None],
+) -> bool:
+    """Serve, or stand by until it serves; False if it was told to stop before.
+
+    show: is called when it stands by (True), and when it serves (False).
+    """
+    if settings.standby:
+        await server.listen(settings.host, settings.port)
+        loop = asyncio.get_running_loop()
+        follower = wired.follower(
+            wired.ledger(),
+            storage,
+            settings.limits,
+            settings.heartbeat_ms / 1000,
+            partial(loop.call_soon_threadsafe, show, True),
+        )
+        if not await server.stand_by(follower):
+            return False
+    else:
+        await server.start(settings.host, settings.port, take_over=settings.take_over)
+    show(False)
+    return True
+
+
+def _show(
+    settings: ServerSettings,
+    server: Server,
+    supervisor: Supervisor,
+    http: str,
+    out: TextIO,
+    standby: bool,
+) -> None:
+    """Say in the log, on standard output and to the service manager that clients can connect."""
+    name, (host, port) = settings.queue_manager, server.bound
+    log.info(
+        "stands by" if standby else "started",
+        queue_manager=name,
+        version=metadata.version("mqk"),
+        core=compiled.text(compiled.count()),
+        address=server.address,
+        unix=server.listener.unix_path,
+        http=http,
+        ledger=names.ledger_topic(name),
+        kafka=settings.kafka.bootstrap_servers,
+    )
+    ready = Ready(name, host, port, http, standby)
+    out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
+    out.flush()
+    does = "a standby of " if standby else ""
+    supervisor.serves(f"{does}queue manager {name} at {server.address}")
 
 
 async def stop(server: Server, quiesce_s: float) -> None:

@@ -109,10 +109,12 @@ class Goodbye(Struct, array_like=True, tag=5):
 class Stop(Struct, array_like=True, tag=1001):
     """Ask the server process to stop. Not a matter of core.
 
-    immediate: give units in flight no time to end.
+    immediate: give units in flight no time to end. hand_over: a standby takes over, if there is
+    one.
     """
 
     immediate: bool = False
+    hand_over: bool = False
 
 
 class AskServer(Struct, array_like=True, tag=1002):

@@ -139,7 +139,7 @@ class MqkHandler:
             client.answer((request, Done()))
             who = by(client.number, client.party)
             log.info("stop requested by a client", immediate=command.immediate, **who)
-            self._control.tell_to_stop(command.immediate)
+            self._control.tell_to_stop(command.immediate, for_good=not command.hand_over)
         elif isinstance(command, frames.AskServer):
             client.answer((request, frames.Figures(self._control.figures().by_name())))
 

@@ -140,7 +140,6 @@ class Scan:
         owner = self.validity.owner
         if owner != NOBODY and owner not in owners:
             raise port.OwnedByAnother(self._took_over())
-            raise port.OwnedByAnother(self._took_over())
 
     def require_replaced(self, replaced: bytes, owner: bytes, ours: Collection[bytes]) -> None:
         """Refuse a take-over that is void: before it another one replaced the same owner.

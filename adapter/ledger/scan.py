@@ -137,7 +137,8 @@ class Scan:
 
     def require_one_of(self, owners: Collection[bytes]) -> None:
         """Refuse to replace an owner but one of these."""
-        if self.validity.owner not in (NOBODY, *owners):
+        owner = self.validity.owner
+        if owner != NOBODY and owner not in owners:
             raise port.OwnedByAnother(self._took_over())
 
     def require_replaced(self, replaced: bytes, owner: bytes, ours: Collection[bytes]) -> None:

@@ -166,6 +166,30 @@ class Cursor:
         finally:
             self._next = 0
 
+    def blocks(self, place: Partition, seq: int) -> Iterator[list[Message]]:
+        try:
+            self._go_to(place, seq)
+            while True:
+                if not self._left:
+                    self._fetch()
+                if self._is_late:
+                    raise self._unread(place, seq, self._error.text or "no answer")
+                taken = list(self._left)
+                self._left.clear()
+                failed = next((at for at, one in enumerate(taken) if one.error()), None)
+                if taken[:failed]:
+                    yield taken[:failed]
+                if failed is None:
+                    continue
+                error = taken[failed].error()
+                if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                    return
+                raise KafkaException(error)
+        except KafkaException as error:
+            raise self._failure(place, seq, error) from error
+        finally:
+            self._next = 0
+
     def close(self) -> None:
         if self._consumer is not None:
             self._consumer.close()
@@ -355,6 +379,14 @@ class KafkaPageReader:
         """
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
         return self._pages.records(place, seq)
+
+    def blocks(self, queue: str, incarnation: int, lane: int, seq: int) -> Iterator[list[Message]]:
+        """Read a lane's records, as many together as have come, on to what is its end by then.
+
+        They begin at a message, or not far before it. Raises PagesUnavailableError.
+        """
+        place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
+        return self._pages.blocks(place, seq)
 
     def close(self) -> None:
         self._pages.close()

@@ -241,6 +241,7 @@ _WORDS: dict[type, str | Callable[[Any], str]] = {
     r.QueueAltered: "queue {name} altered: {attributes:settings}",
     r.QueueDeleted: "queue {name} deleted, with what was on it",
     r.SessionOpened: "session {session:id} opened at {time_ms:time}",
+    r.SessionBound: "session {session:id} is that of user {user}",
     r.SessionExpired: "session {session:id} forgotten",
     r.UnitFenced: "unit {unit:id} fenced: it was reported as backed out",
     r.QueuePurged: "queue {name} purged: {count:n message} gone",

@@ -141,6 +141,7 @@ APPLY: Final[dict[type, Callable[[QueueManager, Any], Removed | None]]] = {
     r.QueueAltered: queues.apply_queue_altered,
     r.QueueDeleted: queues.apply_queue_deleted,
     r.SessionOpened: session.apply_session_opened,
+    r.SessionBound: session.apply_session_bound,
     r.SessionExpired: session.apply_session_expired,
     r.UnitFenced: unit.apply_unit_fenced,
     r.OutcomeRecorded: queues.apply_outcome_recorded,

@@ -327,6 +327,7 @@ _READ: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {
         r.QueueAltered,
         r.QueueDeleted,
         r.SessionOpened,
+        r.SessionBound,
         r.SessionExpired,
         r.UnitFenced,
         r.QueuePurged,

@@ -125,6 +125,7 @@ def _session(session: Session) -> dict[str, Any]:
         "outcomes": {str(number): _outcome(one) for number, one in session.outcomes.items()},
         "committed": [number for number in range(100) if session.is_committed(number)],
         "fenced": [number for number in range(100) if number in session.fenced],
+        **({"user": session.user} if session.user else {}),
     }
 
 

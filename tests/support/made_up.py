@@ -190,6 +190,7 @@ OTHERS = st.one_of(
     st.builds(r.QueueAltered, name=QUEUES, attributes=ATTRIBUTES),
     st.builds(r.QueueDeleted, name=QUEUES),
     st.builds(r.SessionOpened, session=SESSIONS, time_ms=st.integers(0, TIME_MAX_MS)),
+    st.builds(r.SessionBound, session=SESSIONS, user=QUEUES),
     st.builds(r.SessionExpired, session=SESSIONS),
     st.builds(r.UnitFenced, unit=st.binary(min_size=24, max_size=24)),
     st.builds(r.OutcomeRecorded, outcome=OUTCOMES, count=st.integers(0, DEPTH_MAX)),

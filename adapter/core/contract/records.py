@@ -137,6 +137,14 @@ class SessionOpened(Struct):
     logged: bool = True
 
 
+class SessionBound(Struct):
+    """A session belongs to a user from now on: no other one may attach to it, or ask of it."""
+
+    session: bytes
+    user: str
+    logged: bool = True
+
+
 class SessionExpired(Struct):
     """A client session was forgotten: its outcomes can no longer be asked for."""
 
@@ -553,6 +561,7 @@ Record = (
     | QueueAltered
     | QueueDeleted
     | SessionOpened
+    | SessionBound
     | SessionExpired
     | UnitFenced
     | QueuePurged

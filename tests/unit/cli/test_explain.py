@@ -65,6 +65,7 @@ RECORDS: list[tuple[r.Record, str]] = [
         r.SessionOpened(OUTCOME.session, 1_700_000_000_123),
         "session 000000000009 opened at 2023-11-14T22:13:20.123Z",
     ),
+    (r.SessionBound(OUTCOME.session, "ann"), "session 000000000009 is that of user ann"),
     (r.SessionExpired(OUTCOME.session), "session 000000000009 forgotten"),
     (r.UnitFenced(UNIT), "unit 000000000005 fenced: it was reported as backed out"),
     (r.QueuePurged("Q", [], 7), "queue Q purged: 7 messages gone"),

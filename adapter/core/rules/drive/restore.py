@@ -219,6 +219,8 @@ def _session(session: Session) -> Iterator[r.Record]:
         _flat(session.fenced.spans()),
         session.forgotten,
     )
+    if session.user:
+        yield r.SessionBound(session.ident, session.user)
     for number, result in session.outcomes.items():
         if number in session.written:
             yield _outcome(session.ident, number, result)

@@ -11,10 +11,12 @@ everyone, and no others. This module does not know which command needs what.
 from __future__ import annotations
 
 from adapter.core.contract.authorities import QUEUE_MANAGER, Denial
+from adapter.core.contract.commands import Request
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.authorities import name_of
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.session import Session
 
 
 class Asker:
@@ -66,6 +68,18 @@ class Asker:
         )
         self._qm.step.denied.append(denied)
         return Refusal(Reason.AUTHORITY_MISSING, shown)
+
+
+def check_session(qm: QueueManager, request: Request, session: Session) -> None:
+    """Refuse who asks for the session of another user (MQRC_NOT_AUTHORIZED).
+
+    Also where authorities are not checked: who a client is, is known there too.
+    """
+    user = qm.connections[request.connection].party.user
+    if session.user and user != session.user:
+        name, command = "a session of another user", type(request.command).__name__
+        qm.step.denied.append(Denial(request.connection, user, command, "session", name, 0))
+        raise Refusal(Reason.AUTHORITY_MISSING, name)
 
 
 def known_user(qm: QueueManager, principal: Principal) -> Principal:

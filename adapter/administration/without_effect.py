@@ -144,7 +144,7 @@ UNAVAILABLE_COMMANDS = {
     ("STOP", "CMDSERV"): "inhibit gets of SYSTEM.ADMIN.COMMAND.QUEUE instead",
 }
 """Commands that would promise what does not happen, with what to do instead."""
-OF_MOVERS = frozenset({"SDR", "SVR", "RCVR", "RQSTR", "CLUSSDR", "CLUSRCVR"})
+OF_MOVERS = frozenset({"SDR", "SVR", "RQSTR", "CLUSSDR", "CLUSRCVR"})
 """Types of channels between queue managers, which are read and have no effect."""
 MOVER = {
     "DEFINE": Accepted("channel", 8014, NO_MOVERS),
@@ -161,7 +161,7 @@ NONE_EXIST = {
 
 UNSUPPORTED_VALUES = {
     "CHLTYPE": dict.fromkeys(
-        ("SDR", "SVR", "RCVR", "RQSTR", "CLUSSDR", "CLUSRCVR", "AMQP", "MQTT"), NO_MOVERS
+        ("SDR", "SVR", "RQSTR", "CLUSSDR", "CLUSRCVR", "AMQP", "MQTT"), NO_MOVERS
     )
     | dict.fromkeys(("AMQP", "MQTT"), "clients connect by SVRCONN channels only"),
     "AUTHTYPE": dict.fromkeys(

@@ -69,5 +69,18 @@ def revoke(_: World, person: Person, call: Call) -> c.Command:
     return ac.SetAuthority(profile, object_type, *names, 0, bits_of(object_type, words))
 
 
-COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {"grant": grant, "revoke": revoke}
+def receive(_: World, person: Person, call: Call) -> c.Command:
+    """Define or alter the receiver of a queue manager: QUEUE_MANAGER [ATTRIBUTE=VALUE ...]."""
+    del person  # who asks is whose connection it is
+    (source,) = call.words
+    given = {"channel_type": "RCVR", "queue_manager": source, **call.options}
+    call.options.clear()
+    return c.DefineObject("channel", f"FROM.{source}", given, True)
+
+
+COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
+    "grant": grant,
+    "receive": receive,
+    "revoke": revoke,
+}
 MANAGE = {"check_authorities": check, "is_user": be_user}

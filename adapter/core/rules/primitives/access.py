@@ -60,6 +60,13 @@ class Asker:
         if missing:
             raise self.refusal(object_type, name, missing)
 
+    def lacks(self, object_type: str, name: str, bits: int) -> bool:
+        """Whether it does not have all of these authorities: then that is noted for the log."""
+        missing = self.missing(object_type, name, bits)
+        if missing:
+            self.refusal(object_type, name, missing)
+        return bool(missing)
+
     def refusal(self, object_type: str, name: str, missing: int) -> Refusal:
         """Note what is missing, and return what the client is told."""
         shown = self._qm.name if object_type == QUEUE_MANAGER else name

@@ -283,6 +283,10 @@ def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured, now
     _apply(qm, effects, system.configure(qm, given.settings, now_ms))
 
 
+def _know_groups(qm: QueueManager, _: Effects, given: inputs.GroupsKnown, _now_ms: int) -> None:
+    qm.authorities.know_groups(given.by_user)
+
+
 def _know_queue_managers(
     qm: QueueManager, _: Effects, given: inputs.QueueManagersKnown, _now_ms: int
 ) -> None:
@@ -518,6 +522,7 @@ STEPS: Final[dict[type, Callable[[QueueManager, Effects, Any, int], None]]] = {
     inputs.Copied: _page_out,
     inputs.NamesForgotten: _forget_names,
     inputs.Configured: _configure,
+    inputs.GroupsKnown: _know_groups,
     inputs.QueueManagersKnown: _know_queue_managers,
     inputs.Arrived: _arrive,
     inputs.Fed: _feed,

@@ -116,6 +116,7 @@ def settings_of(config: Config) -> ServerSettings:
         ),
         attributes=_attributes(config),
         credentials_file=config["credentials_file"],
+        groups_file=config["groups_file"],
         authorities=config["authorities"] == "yes",
         registry=config["schema_registry"],
         registry_topic=config["schema_topic"],

@@ -32,6 +32,7 @@ from adapter.server.commands import COMMAND_QUEUE, CommandService
 from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
 from adapter.server.figures import ServerFigures, TopicFigures
+from adapter.server.groups import GroupsByUser, UserGroups
 from adapter.server.listener import Listener
 from adapter.server.movers import Movers, MoverWatch
 from adapter.server.mqk.handler import MqkHandler
@@ -90,7 +91,7 @@ class Server:
         self._commands = CommandService()
         users = Path(settings.credentials_file) if settings.credentials_file else None
         credentials = Credentials(users) if users is not None else None
-        self._has_users = credentials is not None
+        self._groups = UserGroups(Path(settings.groups_file) if settings.groups_file else None)
         audit = AuditTrail()
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
@@ -106,6 +107,7 @@ class Server:
             heartbeat_s=settings.heartbeat_ms / 1000,
             attributes=settings.attributes,
             checks_authorities=settings.authorities,
+            groups=lambda: self._groups.groups,
         )
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(
@@ -137,6 +139,7 @@ class Server:
             raise
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
+        self._groups.watch(self._know_groups, self.owner.broke)
         self._address = address
         self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
@@ -153,12 +156,16 @@ class Server:
     def _warn_of_clients_without_password(self) -> None:
         check = self.owner.term.inquiries.password_check
         demanded = demand(check, has_users=True, remote=False)
-        if self._has_users and demanded != DEMANDS["REQUIRED"]:
+        if self.admission.has_users and demanded != DEMANDS["REQUIRED"]:
             text = "clients of this machine need no password: CHCKCLNT of CONNAUTH allows it"
             log.warning(text, queue_manager=self.name, demanded=demanded)
 
     def _report_parked(self, parked: dict[str, ParkedQueue]) -> None:
         self.owner.note_parked(parked)
+
+    def _know_groups(self, by_user: GroupsByUser) -> None:
+        if self.owner.running:
+            self.owner.term.know_groups(by_user)
 
     def need_commands(self) -> None:
         self._commands.need(self.name, self.accept)
@@ -198,6 +205,7 @@ class Server:
             self._watch.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watch
+        self._groups.stop()
         await self._commands.stop()
         if self._network is not None:
             await self._network.stop()
@@ -213,6 +221,7 @@ class Server:
 
     async def crash(self) -> None:
         """End without a word: nothing is backed out, nothing more is written. For tests."""
+        self._groups.stop()
         if self._watch is not None:
             self._watch.cancel()
         await self.owner.abandon()

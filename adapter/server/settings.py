@@ -51,6 +51,7 @@ class ServerSettings(Struct, kw_only=True):
     heartbeat_ms: int = round(HEARTBEAT_S * 1000)
     take_over: bool = False
     credentials_file: str = ""
+    groups_file: str = ""
     authorities: bool = False
     registry: str = NO_REGISTRY
     registry_topic: str = SCHEMAS

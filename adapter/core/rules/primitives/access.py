@@ -33,7 +33,7 @@ class Asker:
         self.command = command
 
     def instead(self, user: str) -> Asker:
-        """Return the same for an alternate user, which has no groups but everyone."""
+        """Return the same for an alternate user, of whose groups the operating system says none."""
         return Asker(self._qm, self.connection, Principal(user, Proof.CONTEXT), self.command)
 
     def may(self, object_type: str, name: str, bits: int) -> bool:

@@ -81,9 +81,9 @@ def _names(names: Iterable[str], what: str) -> list[str]:
 
 
 def set_authority(
-    channel: ChannelBooks, command: ac.SetAuthority | ac.DeleteAuthority
+    channel: ChannelBooks, command: ac.SetAuthority | ac.DeleteAuthority | ac.RefreshSecurity
 ) -> Steps[int]:
-    """Change authority records; return how many were deleted."""
+    """Change authority records, or what they allow; return how many were deleted, or closed."""
     return (yield from ask(channel, command, Done)).count
 
 
@@ -143,6 +143,15 @@ class AuthorityAdministration:
         names = _names(users, "user"), _names(groups, "group")
         command = ac.DeleteAuthority(a.as_text("profile", profile), object_type, *names)
         return (yield from set_authority(self._channel, command))
+
+    @Verb
+    def refresh_security(self) -> Steps[int]:
+        """Close what is open without the authority that it needs now (REFRESH SECURITY); how much.
+
+        Handles are closed; what was got and put by them stays in its unit. Connections whose user
+        may not connect any more are ended, and their units backed out.
+        """
+        return (yield from set_authority(self._channel, ac.RefreshSecurity()))
 
     @Verb
     def set_role(

@@ -418,6 +418,8 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
         checks.check(qm, request)
         decision = DECIDE[type(command)](qm, request, command)
         checks.finish(qm, request, decision)
+        if trait_of(command).opens and not isinstance(decision.result, Refused):
+            checks.note_opening(qm, request)
         return decision
     except Refusal as refusal:
         return Decision([], refused(refusal), qm.entry_n)

@@ -41,6 +41,7 @@ from adapter.core.rules.objects import (
     connections,
     definitions,
     queues,
+    refresh,
     session,
 )
 from adapter.core.rules.objects import exports as export_objects
@@ -98,6 +99,7 @@ DECIDE: Final[dict[type, Rule]] = {
     c.AskExports: export_objects.decide_ask,
     ac.SetAuthority: authorities.decide_set,
     ac.DeleteAuthority: authorities.decide_delete,
+    ac.RefreshSecurity: refresh.decide_refresh,
     ac.InquireAuthorities: authorities.decide_inquire,
     ac.ExplainAuthority: authorities.decide_explain,
     m.MsmqOpen: msmq_open.decide_open,

@@ -69,7 +69,7 @@ def revoke(_: World, person: Person, call: Call) -> c.Command:
     return ac.SetAuthority(profile, object_type, *names, 0, bits_of(object_type, words))
 
 
-def receive(_: World, person: Person, call: Call) -> c.Command:
+def receiver(_: World, person: Person, call: Call) -> c.Command:
     """Define or alter the receiver of a queue manager: QUEUE_MANAGER [ATTRIBUTE=VALUE ...]."""
     del person  # who asks is whose connection it is
     (source,) = call.words
@@ -78,9 +78,16 @@ def receive(_: World, person: Person, call: Call) -> c.Command:
     return c.DefineObject("channel", f"FROM.{source}", given, True)
 
 
+def refresh(_: World, person: Person, call: Call) -> c.Command:
+    """Close what is open without the authority that it needs now."""
+    del person, call
+    return ac.RefreshSecurity()
+
+
 COMMANDS: dict[str, Callable[[World, Person, Call], c.Command]] = {
     "grant": grant,
-    "receive": receive,
+    "receiver": receiver,
+    "refresh": refresh,
     "revoke": revoke,
 }
 MANAGE = {"check_authorities": check, "is_user": be_user}

@@ -211,6 +211,7 @@ ROWS: dict[type, list[Row]] = {
     c.SeekFeed: [Row(c.SeekFeed("SHOP", "LATEST"), (Needed("feed", "SHOP", ("ctrl",)),))],
     ac.SetAuthority: [Row(ac.SetAuthority("X", "queue", ["ann"]), (manager("chg"),))],
     ac.DeleteAuthority: [Row(ac.DeleteAuthority("X", "queue", ["ann"]), (manager("chg"),))],
+    ac.RefreshSecurity: [Row(ac.RefreshSecurity(), (manager("chg"),))],
     ac.InquireAuthorities: [Row(ac.InquireAuthorities(), (manager("dsp"),))],
     ac.ExplainAuthority: [Row(ac.ExplainAuthority("ann", "queue", "X"), (manager("dsp"),))],
     m.MsmqOpen: [

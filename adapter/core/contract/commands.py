@@ -554,6 +554,7 @@ Command = (
     | AskExports
     | authority_commands.SetAuthority
     | authority_commands.DeleteAuthority
+    | authority_commands.RefreshSecurity
     | authority_commands.InquireAuthorities
     | authority_commands.ExplainAuthority
     | msmq.MsmqOpen

@@ -193,6 +193,9 @@ TRAITS: Final[dict[type, Trait]] = {
     ac.DeleteAuthority: _administrative(
         "delete authority of {object_type}", rights.on_queue_manager(a.CHANGE), "{profile}"
     ),
+    ac.RefreshSecurity: _administrative(
+        "refresh security", rights.on_queue_manager(a.CHANGE), "of the queue manager"
+    ),
     ac.InquireAuthorities: _question(rights.on_queue_manager(a.DISPLAY)),
     ac.ExplainAuthority: _question(rights.on_queue_manager(a.DISPLAY)),
     m.MsmqOpen: _opening(BY_RULE),

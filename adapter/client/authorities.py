@@ -13,6 +13,7 @@ from msgspec import Struct
 from adapter.channel import arguments as a
 from adapter.channel.books import ChannelBooks
 from adapter.channel.steps import Steps, ask
+from adapter.client.channel_rules import ChannelRuleAdministration
 from adapter.client.verb import Verb
 from adapter.core.contract import authorities
 from adapter.core.contract import authority_commands as ac
@@ -87,8 +88,8 @@ def set_authority(
     return (yield from ask(channel, command, Done)).count
 
 
-class AuthorityAdministration:
-    """What a connection offers to administrators of authorities."""
+class AuthorityAdministration(ChannelRuleAdministration):
+    """What a connection offers to administrators of authorities and of channels' rules."""
 
     _channel: ChannelBooks
 

@@ -37,6 +37,8 @@ def state(qm: QueueManager) -> dict[str, Any]:
             name: {"begin": one.begin, "topic_id": one.topic_id, "offsets": one.offsets}
             for name, one in sorted(qm.feeds.by_name.items())
         }
+    if len(qm.channel_rules):
+        found["channel_rules"] = sorted(map(list, map(astuple, qm.channel_rules.every())))
     if qm.authorities.count:
         found["authorities"] = sorted(map(list, map(astuple, qm.authorities.every())))
     return found

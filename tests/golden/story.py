@@ -11,6 +11,7 @@ from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
+from adapter.core.contract.channel_rules import SetChannelRule
 from adapter.core.contract.feeds import FedBatch, FedMessage, FeedStart
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parties import Principal, Proof
@@ -231,6 +232,10 @@ def _identities(core: Core) -> None:
     known = core.connect()
     become(known, Principal("ann", Proof.PASSWORD))
     known.open_session(core.new_session_id())
+    known.do(SetChannelRule("SHOP.*", "USERMAP", client_user="till", mca_user="ann"))
+    known.do(SetChannelRule("*", "BLOCKUSER", users=["*MQADMIN", "eve"]))
+    known.do(SetChannelRule("*", "BLOCKADDR", addresses=["10.1.*"]))
+    known.do(SetChannelRule("*", "BLOCKADDR", "REMOVEALL"))
 
 
 def records() -> list[Raw]:

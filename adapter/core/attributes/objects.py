@@ -308,6 +308,10 @@ class QueueManagerAttributes(Dated, kw_only=True):
     """The queue manager's own; all but the fixed ones are altered by ALTER QMGR."""
 
     description: Annotated[str, description(2014)] = ""
+    channel_rules: Annotated[
+        Literal["DISABLED", "ENABLED"],
+        Attribute("CHLAUTH", 248, "whether channel authentication records count", numbers=(0, 1)),
+    ] = "DISABLED"
     trigger_interval_ms: Annotated[
         int,
         Attribute(

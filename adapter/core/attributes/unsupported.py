@@ -283,7 +283,6 @@ QUEUE_MANAGER = table(
     choice("CHAD", 55, "channels define themselves", DISABLED),
     choice("CHADEV", 56, "events of channels that define themselves", DISABLED),
     text("CHADEXIT", 2026, "an exit for them", EXIT_LENGTH, promise=True),
-    choice("CHLAUTH", 248, "channel authentication records", DISABLED),
     choice("CHLEV", 73, "events of channels", EVENTS),
     text("CLWLDATA", 2034, "for the cluster workload exit", EXIT_DATA_LENGTH),
     text("CLWLEXIT", 2033, "a cluster workload exit", EXIT_LENGTH, promise=True),

@@ -16,8 +16,10 @@ from typing import Final
 
 from adapter.core.attributes.objects import AUTO_RECEIVER, KAFKA_RECEIVER, ChannelAttributes
 from adapter.core.contract import authorities as a
+from adapter.core.contract.channel_rules import ChannelRule
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.transmission import Transmission
+from adapter.core.model.channel_rules import Caller
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.references import RECEIVER
 from adapter.core.rules.primitives.access import Asker
@@ -29,13 +31,17 @@ COMMAND: Final = "Receive"
 class ReceiverAuthority:
     """By whose authorities the messages of one source are put."""
 
-    __slots__ = ("_by_context", "_own", "_qm")
+    __slots__ = ("_by_context", "_may_none", "_own", "_qm")
 
-    def __init__(self, qm: QueueManager, channel: ChannelAttributes) -> None:
+    def __init__(
+        self, qm: QueueManager, user: str, by_context: bool, may_none: bool = False
+    ) -> None:
+        """user: "": the queue manager itself. may_none: nothing may be put."""
         self._qm = qm
-        own = Principal(channel.mca_user, Proof.CONTEXT if channel.mca_user else Proof.OWN)
+        own = Principal(user, Proof.CONTEXT if user else Proof.OWN)
         self._own = Asker(qm, 0, own, COMMAND)
-        self._by_context = channel.put_authority == "CTX"
+        self._by_context = by_context
+        self._may_none = may_none
 
     def may_put(self, object_type: str, name: str, user: str) -> bool:
         """Whether a message may be put to an object. user: in its context.
@@ -43,6 +49,9 @@ class ReceiverAuthority:
         What is missing is noted for the log.
         """
         own = self._own
+        if self._may_none:
+            own.refusal(object_type, name, a.PUT)
+            return False
         on_manager = a.SET_ALL | a.ALTERNATE_USER if self._by_context else a.SET_ALL
         on_object = a.SET_ALL & a.APPLICABLE[object_type]
         putter = own.instead(user) if self._by_context else own
@@ -65,11 +74,22 @@ def receiver_of(qm: QueueManager, source: str) -> ReceiverAuthority | None:
     """Return the receiver of a source; None if it may do everything. source: a queue manager; "":
     clients of Kafka.
     """
-    if not qm.authorities.are_checked:
-        return None
     named = qm.references.first((RECEIVER, source)) if source else KAFKA_RECEIVER
-    channel = qm.objects.get(("channel", named or AUTO_RECEIVER))
+    name = named or AUTO_RECEIVER
+    channel = qm.objects.get(("channel", name))
     if not isinstance(channel, ChannelAttributes):
+        channel = ChannelAttributes()
+    rule = _rule_of(qm, name, source)
+    user = rule.mca_user if rule is not None and rule.source == "MAP" else channel.mca_user
+    by_context = channel.put_authority == "CTX"
+    if rule is not None and rule.source == "NOACCESS" and not rule.warn:
+        return ReceiverAuthority(qm, user, by_context, may_none=True)
+    is_bound = qm.authorities.are_checked and (by_context or bool(user))
+    return ReceiverAuthority(qm, user, by_context) if is_bound else None
+
+
+def _rule_of(qm: QueueManager, channel: str, source: str) -> ChannelRule | None:
+    """Return the channel authentication record for what comes from a queue manager."""
+    if qm.attributes.channel_rules != "ENABLED" or not source:
         return None
-    is_unbound = not channel.mca_user and channel.put_authority == "DEF"
-    return None if is_unbound else ReceiverAuthority(qm, channel)
+    return qm.channel_rules.mapping(Caller(channel, queue_manager=source))

@@ -12,6 +12,7 @@ from adapter.core.contract import msmq as m
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Origin
 from adapter.core.contract.authorities import ALTERNATE_USER, PUT, SET_ALL
 from adapter.core.contract.broker_header import BrokerHeader
+from adapter.core.contract.channel_rules import SetChannelRule
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import ACKNOWLEDGE_NOT_ARRIVED, MsmqHeader
 from adapter.core.contract.transmission import Transmission
@@ -254,3 +255,46 @@ def test_a_dialog_is_broken_off_by_who_may_not_send_to_the_service() -> None:
     grant(client, "ann", PUT, "ASK", "service")
     begin(b"e" * 16)
     assert client.core.queue(key).depth == 1
+
+
+def enable(client: Client) -> None:
+    client.do(c.AlterObject("queue_manager", "QM1", {"channel_rules": "ENABLED"}))
+
+
+def test_a_record_maps_a_queue_manager_to_a_user() -> None:
+    """In the place of MCAUSER of its receiver, and of all receivers whose name fits."""
+    client = site()
+    enable(client)
+    receiver(client, mca_user="qma")
+    mapping = SetChannelRule("FROM.*", "QMGRMAP", queue_manager="QM*", mca_user="mapped")
+    client.do(mapping)
+    arrive(client, message())
+    assert missing(client) == [("mapped", "qmgr", "QM1", SET_ALL)]
+    grant(client, "mapped", SET_ALL, "", "qmgr")
+    grant(client, "mapped", SET_ALL | PUT)
+    arrive(client, message())
+    arrive(client, message(), "QMB")
+    assert depths(client) == (2, 1), "the receiver of all others has another name"
+    client.do(SetChannelRule("FROM.*", "QMGRMAP", "REPLACE", queue_manager="QM*", source="CHANNEL"))
+    arrive(client, message())
+    assert missing(client) == [("qma", "qmgr", "QM1", SET_ALL)]
+
+
+@pytest.mark.parametrize("checks", [True, False])
+def test_a_queue_manager_may_have_no_access_at_all(checks: bool) -> None:
+    client = site()
+    client.core.give(inputs.Configured({}, checks_authorities=checks))
+    enable(client)
+    client.do(SetChannelRule("*", "QMGRMAP", queue_manager="QMA", source="NOACCESS"))
+    arrive(client, message())
+    arrive(client, message(), "QMB")
+    arrive(client, message(), "")
+    assert depths(client) == (2, 1)
+    client.do(
+        SetChannelRule("*", "QMGRMAP", "REPLACE", queue_manager="QMA", source="NOACCESS", warn=True)
+    )
+    arrive(client, message())
+    client.do(SetChannelRule("*", "QMGRMAP", "REPLACE", queue_manager="QMA", source="NOACCESS"))
+    client.do(c.AlterObject("queue_manager", "QM1", {"channel_rules": "DISABLED"}))
+    arrive(client, message())
+    assert depths(client) == (4, 1)

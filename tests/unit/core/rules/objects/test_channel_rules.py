@@ -84,6 +84,8 @@ def test_while_they_are_disabled_records_count_for_nothing() -> None:
 def test_what_comes_by_no_network_comes_by_no_channel() -> None:
     client = site()
     rule(client, "*", "ADDRESSMAP", address="*", source="NOACCESS")
+    rule(client, "*", "USERMAP", client_user="ann", source="NOACCESS")
+    assert come(client) is None
     assert come(client, host="") == "ann"
 
 

@@ -208,7 +208,8 @@ class AuthorityAdministration(ChannelRuleAdministration):
     ) -> Steps[AuthorityExplained]:
         """Return what a user may do with an object, and the records that say so.
 
-        groups: of the user, which the queue manager knows only while the user is connected.
+        groups: of the user in the operating system, which the queue manager knows only while the
+        user is connected; those of its file of groups count in any case.
         """
         given = a.as_text("user", user), a.as_text("object_type", object_type)
         command = ac.ExplainAuthority(*given, a.as_text("name", name), _names(groups, "group"))

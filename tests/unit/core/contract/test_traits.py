@@ -22,7 +22,9 @@ from adapter.wire.frames import AskServer
 
 COMMANDS = get_args(c.Command)
 ASKING = ("Ask", "Inquire", "Browse", "Locate", "ReadBatches", "AwaitEvent", "Explain")
-CHANGING = (*("Define", "Alter", "Delete", "Purge", "Clear", "Create", "Drop", "SetA", "Seek"),)
+CHANGING = (
+    *("Define", "Alter", "Delete", "Purge", "Clear", "Create", "Drop", "SetA", "SetC", "Seek"),
+)
 
 
 def test_every_command_has_a_row_and_nothing_else_has() -> None:

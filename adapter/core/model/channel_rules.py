@@ -13,8 +13,6 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from adapter.core.contract.channel_rules import ChannelRule
 from adapter.core.model.authorities import rank_of
 
@@ -24,17 +22,28 @@ KINDS_OF_MAPS = {"SSLPEERMAP": 0, "USERMAP": 1, "QMGRMAP": 1, "ADDRESSMAP": 2}
 ANY = "*"
 
 
-class Caller(Struct, frozen=True):
+class Caller:
     """Who comes by a channel. host: its address, without a port. peer, issuer: names in its
     certificate. queue_manager: whose messages come; "": it is a client.
     """
 
-    channel: str
-    host: str = ""
-    user: str = ""
-    peer: Names = ()
-    issuer: Names = ()
-    queue_manager: str = ""
+    __slots__ = ("channel", "host", "issuer", "peer", "queue_manager", "user")
+
+    def __init__(
+        self,
+        channel: str,
+        host: str = "",
+        user: str = "",
+        peer: Names = (),
+        issuer: Names = (),
+        queue_manager: str = "",
+    ) -> None:
+        self.channel = channel
+        self.host = host
+        self.user = user
+        self.peer = peer
+        self.issuer = issuer
+        self.queue_manager = queue_manager
 
 
 class ChannelRules:

@@ -168,6 +168,14 @@ SETTINGS: Mapping[str, Setting] = {
             example='"/etc/mqk/users"',
         ),
         Setting(
+            key="groups_file", kind=_text(), default="",
+            meaning="File of groups of users, for authorities: a line GROUP:USER for each, written "
+            "by `mqk group`, and read again when it changes. A user is named as the queue manager "
+            "knows it, by a password, a certificate or the Unix-domain socket. Empty: users have "
+            "no groups but those of the operating system, at that socket.",
+            example='"/etc/mqk/groups"',
+        ),
+        Setting(
             key="authorities", kind=Literal["no", "yes"], default="no",
             meaning="yes: clients may do only what authority records grant their users and groups "
             "(`mqk auth`). A client counts as a user only if it has proved that by a certificate, "

@@ -137,7 +137,17 @@ MAY_USE_KAFKA_MODULES = frozenset(
 PURE_LIBRARIES = frozenset(
     {
         *("__future__", "abc", "array", "bisect", "collections", "contextlib", "enum", "fnmatch"),
-        *("functools", "hashlib", "heapq", "itertools", "math", "msgspec", "operator", "re"),
+        *(
+            "functools",
+            "hashlib",
+            "heapq",
+            "ipaddress",
+            "itertools",
+            "math",
+            "msgspec",
+            "operator",
+            "re",
+        ),
         *("string", "struct", "types", "typing", "zlib"),
     }
 )

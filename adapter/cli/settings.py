@@ -19,8 +19,8 @@ Command = Callable[..., Any]
 
 GROUPS: Groups = {
     "Addresses and users": (
-        "listen", "listen_unix", "listen_unix_mode", "credentials_file", "authorities", "audit",
-        "remote_clients",
+        "listen", "listen_unix", "listen_unix_mode", "credentials_file", "groups_file",
+        "authorities", "audit", "remote_clients",
         "http_listen", "http_port", "registry_listen",
     ),
     "Kafka": (

@@ -121,6 +121,12 @@ class Configured(Struct):
     checks_authorities: bool = False
 
 
+class GroupsKnown(Struct):
+    """In which groups users are, beside those that the operating system says of a client."""
+
+    by_user: dict[str, tuple[str, ...]]
+
+
 class Quiesced(Struct):
     """The queue manager is to take no new work; units in flight may end."""
 
@@ -190,6 +196,7 @@ Input = (
     | Copied
     | NamesForgotten
     | Configured
+    | GroupsKnown
     | QueueManagersKnown
     | Arrived
     | Fed

@@ -287,7 +287,7 @@ class Owner:
         if old is not None:
             old.carry_over(replayed)
         self._term = term = OwnerTerm(self._parts, owner_id, replayed)
-        term.begin(self._settings.attributes, self._settings.checks_authorities)
+        term.begin(self._settings)
         self._taken_over_s = self._calls.now_s()
         self.replay_s = self._taken_over_s - began_s
         self.lifecycle.to(OwnerState.RUNNING)

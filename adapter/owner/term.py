@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -32,7 +32,7 @@ from adapter.owner.housekeeping import SWEEP_S, Housekeeping
 from adapter.owner.inquiries import Inquiries
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.paging import Paging
-from adapter.owner.parts import TermParts
+from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.replay import Replayed, carry_over
 from adapter.owner.retention import Retention
 from adapter.owner.storage import FOREVER
@@ -73,9 +73,11 @@ class OwnerTerm:
             self._paging = Paging(storage.pages, loop.page, loop.page_missing, broke)
             self.housekeeping = Housekeeping(storage, parts.ledger, loop, replayed, broke)
 
-    def begin(self, attributes: Mapping[str, Any], checks_authorities: bool = False) -> None:
+    def begin(self, settings: OwnerSettings) -> None:
         """Give the queue manager its settings, and begin to keep memory and ledger small."""
-        self.loop.take(inputs.Configured(dict(attributes), checks_authorities))
+        given = dict(settings.attributes)
+        self.loop.take(inputs.Configured(given, settings.checks_authorities))
+        self.know_groups(settings.groups())
         if self.housekeeping is not None:
             self._sweep_later()
 
@@ -191,6 +193,10 @@ class OwnerTerm:
     def replies_pending(self) -> int:
         """How many requests are decided and wait for Kafka to acknowledge what they have done."""
         return self.loop.statistics()["replies_pending"]
+
+    def know_groups(self, by_user: Mapping[str, tuple[str, ...]]) -> None:
+        """Take in which groups users are in."""
+        self.loop.take(inputs.GroupsKnown(dict(by_user)))
 
     def note_parked(self, parked: dict[str, ParkedQueue]) -> None:
         """Take in which queues' topics cannot be written; idempotent."""

@@ -122,6 +122,7 @@ def settings_of(config: Config) -> ServerSettings:
         ),
         attributes=_attributes(config),
         credentials_file=config["credentials_file"],
+        groups_file=config["groups_file"],
         authorities=config["authorities"] == "yes",
         audit=(config["authorities"] if config["audit"] == AS_AUTHORITIES else config["audit"])
         == "yes",

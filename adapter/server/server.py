@@ -34,6 +34,7 @@ from adapter.server.commands import COMMAND_QUEUE, CommandService
 from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
 from adapter.server.figures import ServerFigures, TopicFigures
+from adapter.server.groups import GroupsByUser, UserGroups
 from adapter.server.listener import Listener
 from adapter.server.movers import Movers, MoverWatch
 from adapter.server.mqk.handler import MqkHandler
@@ -67,13 +68,14 @@ def _admission(
     )
 
 
-def _owner_settings(settings: ServerSettings) -> OwnerSettings:
+def _owner_settings(settings: ServerSettings, groups: Callable[[], GroupsByUser]) -> OwnerSettings:
     return OwnerSettings(
         limits=settings.limits,
         heartbeat_s=settings.heartbeat_ms / 1000,
         attributes=settings.attributes,
         checks_authorities=settings.authorities,
         audits=settings.audit,
+        groups=groups,
     )
 
 
@@ -110,7 +112,7 @@ class Server:
         self._commands = CommandService()
         users = Path(settings.credentials_file) if settings.credentials_file else None
         credentials = Credentials(users) if users is not None else None
-        self._has_users = credentials is not None
+        self._groups = UserGroups(Path(settings.groups_file) if settings.groups_file else None)
         audit = AuditTrail(is_on=settings.audit)
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
@@ -122,7 +124,7 @@ class Server:
             self.connections, self.admission, audit, clock, self, self._kafka
         ).accept
         """Makes the server's end of a connection; on the event loop's thread."""
-        owned = _owner_settings(settings)
+        owned = _owner_settings(settings, lambda: self._groups.groups)
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(
             self.connections,
@@ -180,6 +182,7 @@ class Server:
     async def _serve(self) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
+        self._groups.watch(self._know_groups, self.owner.broke)
         self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
         accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
@@ -194,12 +197,16 @@ class Server:
     def _warn_of_clients_without_password(self) -> None:
         check = self.owner.term.inquiries.password_check
         demanded = demand(check, has_users=True, remote=False)
-        if self._has_users and demanded != DEMANDS["REQUIRED"]:
+        if self.admission.has_users and demanded != DEMANDS["REQUIRED"]:
             text = "clients of this machine need no password: CHCKCLNT of CONNAUTH allows it"
             log.warning(text, queue_manager=self.name, demanded=demanded)
 
     def _report_parked(self, parked: dict[str, ParkedQueue]) -> None:
         self.owner.note_parked(parked)
+
+    def _know_groups(self, by_user: GroupsByUser) -> None:
+        if self.owner.running:
+            self.owner.term.know_groups(by_user)
 
     def need_commands(self) -> None:
         self._commands.need(self.name, self.accept)
@@ -244,6 +251,7 @@ class Server:
             self._watch.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watch
+        self._groups.stop()
         await self._commands.stop()
         if self._network is not None:
             await self._network.stop()
@@ -259,6 +267,7 @@ class Server:
 
     async def crash(self) -> None:
         """End without a word: nothing is backed out, nothing more is written. For tests."""
+        self._groups.stop()
         if self._watch is not None:
             self._watch.cancel()
         await self.owner.abandon()

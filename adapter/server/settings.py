@@ -53,6 +53,7 @@ class ServerSettings(Struct, kw_only=True):
     take_over: bool = False
     standby: bool = False
     credentials_file: str = ""
+    groups_file: str = ""
     authorities: bool = False
     audit: bool = False
     registry: str = NO_REGISTRY

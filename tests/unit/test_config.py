@@ -13,7 +13,8 @@ from adapter.setting_rows import OPTIONS, SETTINGS
 
 FLAG = {
     "listen_unix": "/flag", "listen_unix_mode": "600",
-    "queue_manager": "FLAG", "credentials_file": "flag", "authorities": "yes", "audit": "yes",
+    "queue_manager": "FLAG", "credentials_file": "flag", "groups_file": "flag",
+    "authorities": "yes", "audit": "yes",
     "remote_clients": "with_password",
     "listen_tls": "0.0.0.0:1", "tls_certificate": "flag", "tls_key": "flag",
     "tls_client_ca": "flag", "tls_user": "dns", "tls_min_version": "1.2", "http_tls": "yes",
@@ -33,7 +34,8 @@ FLAG = {
 }  # fmt: skip
 VARIABLE = {
     "listen_unix": "/env", "listen_unix_mode": "660",
-    "queue_manager": "ENV", "credentials_file": "env", "authorities": "no", "audit": "no",
+    "queue_manager": "ENV", "credentials_file": "env", "groups_file": "env",
+    "authorities": "no", "audit": "no",
     "remote_clients": "no",
     "listen_tls": "0.0.0.0:2", "tls_certificate": "env", "tls_key": "env",
     "tls_client_ca": "env", "tls_user": "email", "tls_min_version": "1.3", "http_tls": "no",
@@ -53,7 +55,8 @@ VARIABLE = {
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
     "listen_unix": "/file", "listen_unix_mode": "666",
-    "queue_manager": "FILE", "credentials_file": "file", "authorities": "yes",
+    "queue_manager": "FILE", "credentials_file": "file", "groups_file": "file",
+    "authorities": "yes",
     "audit": "with_authorities",
     "remote_clients": "with_password",
     "listen_tls": "0.0.0.0:3", "tls_certificate": "file", "tls_key": "file",

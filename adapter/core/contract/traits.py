@@ -12,9 +12,9 @@ from typing import Any, Final
 from adapter.core.contract import authorities as a
 from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
+from adapter.core.contract import channel_rules, rights
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
-from adapter.core.contract import rights
 from adapter.core.contract.rights import BY_HANDLE, BY_RULE, CONNECTED, Need, NeededRight
 
 
@@ -198,6 +198,13 @@ TRAITS: Final[dict[type, Trait]] = {
     ac.DeleteAuthority: _administrative(
         "delete authority of {object_type}", rights.on_queue_manager(a.CHANGE), "{profile}"
     ),
+    ac.RefreshSecurity: _administrative(
+        "refresh security", rights.on_queue_manager(a.CHANGE), "of the queue manager"
+    ),
+    channel_rules.SetChannelRule: _administrative(
+        "set channel authentication record", rights.on_queue_manager(a.CHANGE), "{profile} {kind}"
+    ),
+    channel_rules.InquireChannelRules: _question(rights.on_queue_manager(a.DISPLAY)),
     ac.InquireAuthorities: _question(rights.on_queue_manager(a.DISPLAY)),
     ac.ExplainAuthority: _question(rights.on_queue_manager(a.DISPLAY)),
     m.MsmqOpen: _opening(BY_RULE),

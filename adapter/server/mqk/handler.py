@@ -23,6 +23,7 @@ from adapter.server.clients import ServerControl
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connections import ClientConnections
 from adapter.server.mqk.connection import ClientConnection
+from adapter.server.tls import names_of
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
 
@@ -91,7 +92,12 @@ class MqkHandler:
     def _let_in(self, client: ClientConnection, hello: frames.Hello, principal: Principal) -> None:
         now_ms = self._clock.now_ms()
         application = hello.application[:ORIGIN_LENGTH_MAX]
-        party = Party(application, principal, client.peer.address, now_ms, hello.channel)
+        peer = client.peer
+        subject, issuer = (names_of(peer.certificate, one) for one in ("subject", "issuer"))
+        party = Party(
+            *(application, principal, peer.address, now_ms, hello.channel),
+            *(peer.host, subject, issuer),
+        )
         refused = self._connections.admit(client, party)
         if refused is not None:
             client.goodbye(refused)

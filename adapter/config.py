@@ -175,15 +175,30 @@ def _check_tls(config: Config) -> None:
         _check_certificate(config, "http_tls", has_clients=bool(config["registry_listen"]))
 
 
+IDENTITIES = ("tls_client_ca", "credentials_file", "jwt_keys")
+"""By each of these a client can prove who it is."""
+
+
 def _check_certificate(config: Config, key: str, *, has_clients: bool = True) -> None:
     """Check what TLS needs. has_clients: who must say who they are."""
     source = f"{config.values[key].source}: {key} is {config[key]}"
     if not config["tls_certificate"]:
         raise ConfigError(f"{source}, and tls_certificate is not set: set it, and tls_key")
-    if has_clients and not config["tls_client_ca"] and not config["credentials_file"]:
+    if has_clients and not any(config[one] for one in IDENTITIES):
         raise ConfigError(
-            f"{source}, and its clients could not say who they are: set tls_client_ca, "
-            "credentials_file, or both"
+            f"{source}, and its clients could not say who they are: set one of "
+            f"{', '.join(IDENTITIES)}"
+        )
+
+
+def _check_tokens(config: Config) -> None:
+    """Check that tokens of any issuer, or for any service, are not accepted."""
+    lacking = [one for one in ("jwt_issuer", "jwt_audience") if not config[one]]
+    if config["jwt_keys"] and lacking:
+        source = config.values["jwt_keys"].source
+        raise ConfigError(
+            f"{source}: jwt_keys is set, and {' and '.join(lacking)} not: without them a token for "
+            "another service would be accepted"
         )
 
 
@@ -257,6 +272,8 @@ def _expectation(key: str, error: msgspec.ValidationError) -> str:
         return f"it is HOST:PORT, such as 127.0.0.1:{ADDRESSES[key]}"
     if key == "listen_unix":
         return "it is auto, or a path that starts with / and has no comma: /run/mqk/QM1.sock"
+    if key == "jwt_keys":
+        return "it is a file, or a URL that begins with https (or with http on this machine)"
     return str(error).lower()
 
 
@@ -364,6 +381,7 @@ def _check_together(config: Config) -> None:
             f"{source}: http_listen is {config['http_listen']}, and http_port is set by {other}: "
             "set http_listen alone"
         )
+    _check_tokens(config)
     if config["remote_clients"] == WITH_PASSWORD and not config["credentials_file"]:
         source = config.values["remote_clients"].source
         raise ConfigError(

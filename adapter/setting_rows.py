@@ -80,6 +80,7 @@ NAME_PATTERN = rf"^[A-Za-z0-9._/%]{{1,{NAME_LENGTH_MAX}}}$"
 ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?$"
 SOCKET_PATTERN = r"^$|^auto$|^/[^,]+$"
 ADDRESS_OR_NOT_PATTERN = f"^$|{ADDRESS_PATTERN}"
+KEYS_PATTERN = r"^$|^https://\S+$|^http://(127\.0\.0\.1|localhost|\[::1\])[:/]\S*$|^(?!https?:).+$"
 REGISTRY_PATTERN = r"^(topic|none|https?://\S+)$"
 TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}$"
 DEFAULT_PORT = 1414
@@ -165,6 +166,44 @@ SETTINGS: Mapping[str, Setting] = {
             "every client must give a valid password, unless CHCKCLNT of the queue manager's "
             "CONNAUTH is OPTIONAL or NONE. Empty: clients of this machine need no password.",
             example='"/etc/mqk/users"',
+        ),
+        Setting(
+            key="jwt_keys", kind=Annotated[str, Meta(pattern=KEYS_PATTERN)], default="",
+            meaning="Public keys of an issuer of JSON Web Tokens: a file (PEM or a JSON Web Key "
+            "Set), or the https URL of such a set. With them clients may give a token in place of "
+            "user and password; they are read again when they change. Needs jwt_issuer, "
+            "jwt_audience and the extra mqk[jwt]. Empty: no token is accepted.",
+            example='"https://login.example.org/keys"',
+        ),
+        Setting(
+            key="jwt_ca", kind=_text(), default="",
+            meaning="File of the authorities of the URL of jwt_keys, PEM. Empty: those that the "
+            "system trusts.",
+            example='"/etc/mqk/tls/ca.pem"',
+        ),
+        Setting(
+            key="jwt_issuer", kind=_text(), default="",
+            meaning="What a token must name as its issuer (`iss`).",
+            example='"https://login.example.org"',
+        ),
+        Setting(
+            key="jwt_audience", kind=_text(), default="",
+            meaning="What a token must name as its audience (`aud`): this queue manager. A token "
+            "for another service is refused.",
+            example='"mqk"',
+        ),
+        Setting(
+            key="jwt_user_claim", kind=_text(1), default="sub",
+            meaning="Which claim of a token is the user. A dot leads into a claim: `person.name`.",
+        ),
+        Setting(
+            key="jwt_groups_claim", kind=_text(), default="groups",
+            meaning="Which claim of a token is the user's groups, as authority records name them: "
+            "a list, or a text with spaces. Empty: none.",
+        ),
+        Setting(
+            key="jwt_leeway_s", kind=_number(0, 300), default=30,
+            meaning="Seconds by which the clocks of issuer and queue manager may differ.",
         ),
         Setting(
             key="authorities", kind=Literal["no", "yes"], default="no",

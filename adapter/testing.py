@@ -58,6 +58,7 @@ from adapter.server.network import NetworkLink
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.tls import TlsSettings
+from adapter.server.token_settings import TokenSettings
 from adapter.server.topics import TopicLinks
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.connecting import connect_in_process as open_session
@@ -164,9 +165,9 @@ class TestQueueManager:
     def connect(self, **options: Any) -> Connection:
         """Connect with the SDK, within this process; the options are those of adapter.connect.
 
-        adapter.connect(manager.address) connects over TCP. Without a password it is an operator's.
+        adapter.connect(manager.address) connects over TCP. Without proof it is an operator's.
         """
-        accept = partial(self._accept, "password" in options)
+        accept = partial(self._accept, "password" in options or "token" in options)
         return connect_in_process(self._loop, accept, **options)
 
     async def connect_aio(self, **options: Any) -> aio.Connection:
@@ -174,7 +175,7 @@ class TestQueueManager:
 
         The event loop may be any but the queue manager's own.
         """
-        accept = partial(self._accept, "password" in options)
+        accept = partial(self._accept, "password" in options or "token" in options)
         return await connect_task(self._loop, accept, **options)
 
     def connect_msmq(self, computer: str | None = None) -> Host:
@@ -435,10 +436,10 @@ def queue_manager(
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.contract.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
-    the configuration, credentials_file, authorities (True: they are checked), unix_path (its
-    listen_unix), bounds (a server.bounds.ConnectionBounds), housekeeping (an
-    owner.storage.HousekeepingBounds), registry (of the schemas of feeds in memory, as
-    schema_registry() makes it), and attributes of the queue manager (trigger_interval_ms, ...).
+    the configuration, credentials_file, tokens (a server.token_settings.TokenSettings),
+    authorities (True: they are checked), unix_path (its listen_unix), bounds (a
+    server.bounds.ConnectionBounds), housekeeping (an owner.storage.HousekeepingBounds), registry
+    (of the schemas of feeds in memory, of schema_registry()), and attributes of the queue manager.
     Raises adapter.errors.StartError if the ledger cannot be had.
     """
     with _running(name, clock, bootstrap_servers, settings, None, MemoryTopics()) as manager:
@@ -518,7 +519,6 @@ def _running(
     attributes = {name: settings.pop(name) for name in OF_QUEUE_MANAGER & settings.keys()}
     users = settings.pop("credentials_file", "")
     unix_path = settings.pop("unix_path", "")
-    tls = settings.pop("tls", TlsSettings())
     bounds = settings.pop("bounds", BOUNDS)
     housekeeping = settings.pop("housekeeping", None)
     registry = settings.pop("registry", None) or schema_registry()
@@ -534,11 +534,12 @@ def _running(
             queue_manager=name,
             kafka=KafkaSettings(bootstrap_servers=bootstrap_servers or ""),
             authorities=settings.pop("authorities", False),
+            tls=settings.pop("tls", TlsSettings()),
+            tokens=settings.pop("tokens", TokenSettings()),
             limits=Limits(**settings),
             attributes=attributes,
             credentials_file=str(users),
             unix_path=str(unix_path),
-            tls=tls,
             bounds=bounds,
         ),
         ManualClock() if clock == "manual" else SystemClock(),

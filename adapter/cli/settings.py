@@ -20,7 +20,8 @@ Command = Callable[..., Any]
 GROUPS: Groups = {
     "Addresses and users": (
         "listen", "listen_unix", "listen_unix_mode", "credentials_file", "authorities",
-        "remote_clients",
+        "remote_clients", "jwt_keys", "jwt_ca", "jwt_issuer", "jwt_audience", "jwt_user_claim",
+        "jwt_groups_claim", "jwt_leeway_s",
         "http_listen", "http_port", "registry_listen",
     ),
     "Kafka": (

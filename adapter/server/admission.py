@@ -5,6 +5,8 @@ for a moment and 64 MiB of memory; the order, and pauses after wrong ones, are t
 password that was checked before is known again at once, so that guessers do not delay the users
 that are there.
 
+A client that gives a token is whom that names, whatever else it says; a wrong one is never ignored.
+
 A client that has shown a certificate of an authority that the queue manager trusts is the user that
 this names, unless it gives a password.
 
@@ -36,6 +38,7 @@ from adapter.core.contract.results import Refused
 from adapter.errors import StartError
 from adapter.server.credentials import Credentials
 from adapter.server.guesses import GUESS_BOUNDS, Attempt, GuessBounds, Guesses, network_of
+from adapter.server.token_port import TokenCheck
 from adapter.wire.frames import Hello
 
 UserOf = Callable[[Mapping[str, Any]], str]
@@ -117,10 +120,13 @@ class Admission:
         user_of: UserOf | None = None,
         *,
         admits_operators: bool = False,
+        tokens: TokenCheck | None = None,
     ) -> None:
         """user_of: says who a client is by the certificate that it has shown. admits_operators:
         those that the operating system shows need no password, whatever is demanded of others.
+        tokens: checks tokens; None: none is accepted.
         """
+        self._tokens = tokens
         self._admits_operators = admits_operators
         self._credentials = credentials
         self._user_of = user_of
@@ -145,6 +151,9 @@ class Admission:
         That is at once or later. password_check: see demand(). peer: where it connects from.
         remote: that is another machine. wanted: whether it is still there.
         """
+        if hello.token:
+            self._ask_token(hello, decide, in_clear=remote and not peer.is_encrypted)
+            return
         if peer.certificate is not None and self._user_of is not None and not hello.password:
             user = self._user_of(peer.certificate)
             if not user:
@@ -160,11 +169,13 @@ class Admission:
             decide(known)
             return
         credentials = self._credentials
-        demanded = demand(password_check, has_users=credentials is not None, remote=remote)
+        has_users = credentials is not None or self._tokens is not None
+        demanded = demand(password_check, has_users=has_users, remote=remote)
         if demanded == "nothing" or (not hello.password and demanded != "a right one"):
             decide(known)
         elif credentials is None or not hello.password:
-            decide(_refused(hello, "a user and a password must be given"))
+            needed = "a user and a password" if self._tokens is None else "a password or a token"
+            decide(_refused(hello, f"{needed} must be given"))
         else:
             asked = AdmissionRequest(hello, decide)
             self._look_up(credentials, Attempt(network_of(peer.host), hello.user, asked, wanted))
@@ -175,6 +186,24 @@ class Admission:
             self._timer.cancel()
         for executor in (self._lookups, self._checks):
             executor.shutdown(wait=False, cancel_futures=True)
+        if self._tokens is not None:
+            self._tokens.close()
+
+    def _ask_token(self, hello: Hello, decide: Decide, *, in_clear: bool) -> None:
+        """Have a token checked. in_clear: others may have read it on its way."""
+        if hello.password:
+            decide(_refused(hello, "a password and a token were given: give one of them"))
+        elif self._tokens is None:
+            decide(_refused(hello, "this queue manager accepts no tokens: jwt_keys is not set"))
+        elif in_clear:
+            text = "a token came over a network in the clear: connect with TLS, and get a new one"
+            decide(_refused(hello, text))
+        else:
+
+            def checked(found: Principal | str) -> None:
+                decide(_refused(hello, found) if isinstance(found, str) else found)
+
+            self._tokens.ask(hello.token, checked)
 
     def _look_up(self, credentials: Credentials, attempt: Attempt[AdmissionRequest]) -> None:
         """Ask whether the password has been checked before; have it checked if not."""
@@ -260,5 +289,6 @@ class Admission:
 
 
 def _refused(hello: Hello, text: str) -> Refused:
-    log.warning("client refused", user=hello.user, application=hello.application, reason=text)
-    return Refused(Reason.NOT_AUTHORIZED, hello.user, text)
+    user = "" if hello.token else hello.user  # beside a token it is no claim of the client
+    log.warning("client refused", user=user, application=hello.application, reason=text)
+    return Refused(Reason.NOT_AUTHORIZED, user, text)

@@ -40,6 +40,7 @@ from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
 from adapter.server.tls import TlsSettings
+from adapter.server.token_settings import TokenSettings
 from adapter.setting_rows import WITH_PASSWORD
 
 if TYPE_CHECKING:
@@ -124,6 +125,15 @@ def settings_of(config: Config) -> ServerSettings:
         http_tls=config["http_tls"] == "yes",
         remote_clients=config["remote_clients"] == WITH_PASSWORD,
         tls=_tls(config),
+        tokens=TokenSettings(
+            keys=config["jwt_keys"],
+            ca=config["jwt_ca"],
+            issuer=config["jwt_issuer"],
+            audience=config["jwt_audience"],
+            user_claim=config["jwt_user_claim"],
+            groups_claim=config["jwt_groups_claim"],
+            leeway_s=config["jwt_leeway_s"],
+        ),
         network=config["network"] == "yes",
     )
 

@@ -18,6 +18,7 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
+from adapter.errors import StartError
 from adapter.ledger.port import Ledger
 from adapter.network.directory import Directory
 from adapter.owner import processes
@@ -38,6 +39,8 @@ from adapter.server.mqk.handler import MqkHandler
 from adapter.server.network import Network, NetworkLink
 from adapter.server.settings import ServerSettings
 from adapter.server.tls import ServerTls
+from adapter.server.token_port import TokenCheck
+from adapter.server.token_settings import TokenSettings
 from adapter.server.topics import TopicLinks, TopicServices
 
 START_GRACE_S = 3.0
@@ -48,14 +51,25 @@ log = structlog.get_logger("mqk.server")
 
 
 def _admission(
-    settings: ServerSettings, credentials: Credentials | None, tls: ServerTls | None
+    settings: ServerSettings, credentials: Credentials | None, tls: ServerTls | None, clock: Clock
 ) -> Admission:
     return Admission(
         credentials,
         settings.bounds.passwords,
         tls.user_of if tls is not None else None,
         admits_operators=settings.authorities,
+        tokens=_tokens(settings.tokens, clock) if settings.tokens.keys else None,
     )
+
+
+def _tokens(settings: TokenSettings, clock: Clock) -> TokenCheck:
+    """Return what checks tokens. Raises StartError."""
+    try:
+        from adapter.server.token_checks import TokenChecks  # noqa: PLC0415 -- of an extra
+    except ImportError as error:
+        text = f"jwt_keys needs packages that are not installed ({error.name}): install mqk[jwt]"
+        raise StartError(text, "") from error
+    return TokenChecks(settings, lambda: clock.now_ms() / 1000)
 
 
 class Server:
@@ -96,7 +110,7 @@ class Server:
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
         tls = ServerTls(settings.tls) if settings.tls.host or settings.http_tls else None
-        self.admission = _admission(settings, credentials, tls)
+        self.admission = _admission(settings, credentials, tls, clock)
         self.accept = MqkHandler(
             self.connections, self.admission, audit, clock, self, self._kafka
         ).accept

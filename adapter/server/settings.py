@@ -15,6 +15,7 @@ from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.own_schemas import NO_REGISTRY
 from adapter.server.tls import TlsSettings
+from adapter.server.token_settings import TokenSettings
 
 
 class ServerSettings(Struct, kw_only=True):
@@ -59,5 +60,6 @@ class ServerSettings(Struct, kw_only=True):
     http_tls: bool = False
     remote_clients: bool = False
     tls: TlsSettings = TlsSettings()
+    tokens: TokenSettings = TokenSettings()
     network: bool = True
     bounds: ConnectionBounds = BOUNDS

@@ -13,7 +13,9 @@ from adapter.setting_rows import OPTIONS, SETTINGS
 
 FLAG = {
     "listen_unix": "/flag", "listen_unix_mode": "600",
-    "queue_manager": "FLAG", "credentials_file": "flag", "authorities": "yes",
+    "queue_manager": "FLAG", "credentials_file": "flag", "jwt_keys": "https://flag/keys",
+    "jwt_ca": "flag", "jwt_issuer": "flag", "jwt_audience": "flag",
+    "jwt_user_claim": "flag", "jwt_groups_claim": "flag", "jwt_leeway_s": "1", "authorities": "yes",
     "remote_clients": "with_password",
     "listen_tls": "0.0.0.0:1", "tls_certificate": "flag", "tls_key": "flag",
     "tls_client_ca": "flag", "tls_user": "dns", "tls_min_version": "1.2", "http_tls": "yes",
@@ -33,7 +35,9 @@ FLAG = {
 }  # fmt: skip
 VARIABLE = {
     "listen_unix": "/env", "listen_unix_mode": "660",
-    "queue_manager": "ENV", "credentials_file": "env", "authorities": "no",
+    "queue_manager": "ENV", "credentials_file": "env", "jwt_keys": "https://env/keys",
+    "jwt_ca": "env", "jwt_issuer": "env", "jwt_audience": "env",
+    "jwt_user_claim": "env", "jwt_groups_claim": "env", "jwt_leeway_s": "2", "authorities": "no",
     "remote_clients": "no",
     "listen_tls": "0.0.0.0:2", "tls_certificate": "env", "tls_key": "env",
     "tls_client_ca": "env", "tls_user": "email", "tls_min_version": "1.3", "http_tls": "no",
@@ -53,7 +57,9 @@ VARIABLE = {
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
     "listen_unix": "/file", "listen_unix_mode": "666",
-    "queue_manager": "FILE", "credentials_file": "file", "authorities": "yes",
+    "queue_manager": "FILE", "credentials_file": "file", "jwt_keys": "https://file/keys",
+    "jwt_ca": "file", "jwt_issuer": "file", "jwt_audience": "file",
+    "jwt_user_claim": "file", "jwt_groups_claim": "file", "jwt_leeway_s": 3, "authorities": "yes",
     "remote_clients": "with_password",
     "listen_tls": "0.0.0.0:3", "tls_certificate": "file", "tls_key": "file",
     "tls_client_ca": "file", "tls_user": "subject", "tls_min_version": "1.2", "http_tls": "yes",
@@ -77,6 +83,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "remote_clients": {"credentials_file": "users"},
     "listen_tls": {"tls_certificate": "qm1.pem", "tls_client_ca": "ca.pem"},
     "http_tls": {"tls_certificate": "qm1.pem"},
+    "jwt_keys": {"jwt_issuer": "https://issuer", "jwt_audience": "qm1"},
 }
 
 
@@ -227,6 +234,9 @@ def test_variables_of_others_are_let_be(name: str) -> None:
         ),
         ("listen_unix_mode = '644'", "it is one of 600, 660, 666"),
         ("remote_clients = 'with_password'", "there would be no password to check"),
+        ("jwt_keys = 'k'", "jwt_keys is set, and jwt_issuer and jwt_audience not"),
+        ("jwt_keys = 'k'\njwt_issuer = 'i'", "jwt_keys is set, and jwt_audience not"),
+        ("jwt_keys = 'http://keys.example.org/k'", "it is a file, or a URL that begins with https"),
         ("a = ", "is not TOML: "),
     ],
 )

@@ -53,6 +53,7 @@ from adapter.server import kafka_wiring
 from adapter.server.bounds import BOUNDS
 from adapter.server.connections import ClientConnections
 from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.ldap_settings import LdapSettings
 from adapter.server.movers import Movers, NoMovers
 from adapter.server.network import NetworkLink
 from adapter.server.server import Server
@@ -435,11 +436,10 @@ def queue_manager(
 
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.contract.limits.Limits,
-    max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
-    the configuration, credentials_file, tokens (a server.token_settings.TokenSettings),
-    authorities (True: they are checked), unix_path (its listen_unix), bounds (a
-    server.bounds.ConnectionBounds), housekeeping (an owner.storage.HousekeepingBounds), registry
-    (of the schemas of feeds in memory, of schema_registry()), and attributes of the queue manager.
+    max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms,
+    credentials_file, tls (TlsSettings), tokens (TokenSettings), ldap (LdapSettings),
+    authorities (True: they are checked), unix_path (its listen_unix), bounds (ConnectionBounds),
+    housekeeping, registry (as schema_registry() makes it), and attributes of the queue manager.
     Raises adapter.errors.StartError if the ledger cannot be had.
     """
     with _running(name, clock, bootstrap_servers, settings, None, MemoryTopics()) as manager:
@@ -536,6 +536,7 @@ def _running(
             authorities=settings.pop("authorities", False),
             tls=settings.pop("tls", TlsSettings()),
             tokens=settings.pop("tokens", TokenSettings()),
+            ldap=settings.pop("ldap", LdapSettings()),
             limits=Limits(**settings),
             attributes=attributes,
             credentials_file=str(users),
@@ -568,10 +569,7 @@ def schema_registry() -> TopicRegistry:
 
 
 def _in_memory(
-    name: str,
-    shared: MemoryNetwork | None,
-    topics: MemoryTopics,
-    registry: TopicRegistry,
+    name: str, shared: MemoryNetwork | None, topics: MemoryTopics, registry: TopicRegistry
 ) -> Parts:
     """Everything stays in memory: there are no topics to read messages back from."""
     log = MemoryLog(f"{name} in memory")

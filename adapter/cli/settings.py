@@ -21,7 +21,8 @@ GROUPS: Groups = {
     "Addresses and users": (
         "listen", "listen_unix", "listen_unix_mode", "credentials_file", "authorities",
         "remote_clients", "jwt_keys", "jwt_ca", "jwt_issuer", "jwt_audience", "jwt_user_claim",
-        "jwt_groups_claim", "jwt_leeway_s",
+        "jwt_groups_claim", "jwt_leeway_s", "ldap_server", "ldap_ca", "ldap_user_dn",
+        "ldap_group_base", "ldap_group_filter", "ldap_group_attribute",
         "http_listen", "http_port", "registry_listen",
     ),
     "Kafka": (

@@ -36,8 +36,8 @@ from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import StartError
-from adapter.server.credentials import Credentials
 from adapter.server.guesses import GUESS_BOUNDS, Attempt, GuessBounds, Guesses, network_of
+from adapter.server.passwords import PasswordCheck, UsersUnavailable
 from adapter.server.token_port import TokenCheck
 from adapter.wire.frames import Hello
 
@@ -115,7 +115,7 @@ class Admission:
 
     def __init__(
         self,
-        credentials: Credentials | None = None,
+        credentials: PasswordCheck | None = None,
         bounds: GuessBounds = GUESS_BOUNDS,
         user_of: UserOf | None = None,
         *,
@@ -205,7 +205,7 @@ class Admission:
 
             self._tokens.ask(hello.token, checked)
 
-    def _look_up(self, credentials: Credentials, attempt: Attempt[AdmissionRequest]) -> None:
+    def _look_up(self, credentials: PasswordCheck, attempt: Attempt[AdmissionRequest]) -> None:
         """Ask whether the password has been checked before; have it checked if not."""
 
         def found(known: bool | None) -> None:
@@ -236,16 +236,20 @@ class Admission:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_at(due_s, self._check_next)
 
-    def _check(self, credentials: Credentials, attempt: Attempt[AdmissionRequest]) -> None:
+    def _check(self, credentials: PasswordCheck, attempt: Attempt[AdmissionRequest]) -> None:
         self._checking = True
 
         def checked(is_right: bool | None) -> None:
             self._checking = False
-            if is_right:
-                self._guesses.right(attempt)
+            if is_right is None:
+                text = "users cannot be checked now: the queue manager's log has the reason"
+                attempt.what.decide(_refused(attempt.what.hello, text))
             else:
-                self._guesses.wrong(attempt, self._now_s())
-            self._decide(attempt, bool(is_right))
+                if is_right:
+                    self._guesses.right(attempt)
+                else:
+                    self._guesses.wrong(attempt, self._now_s())
+                self._decide(attempt, is_right)
             self._check_next()
 
         self._run(self._checks, credentials.is_right, attempt, checked)
@@ -257,12 +261,16 @@ class Admission:
         attempt: Attempt[AdmissionRequest],
         answered: Callable[[bool | None], None],
     ) -> None:
-        """Ask the file of users in a thread. A file that cannot be read admits no client."""
+        """Ask in a thread. A file that cannot be read admits no client; None: no answer came."""
 
         def done(task: asyncio.Future[bool | None]) -> None:
             if task.cancelled():
                 return
             failure = task.exception()
+            if isinstance(failure, UsersUnavailable):
+                log.error("no password can be checked", reason=str(failure))
+                answered(None)
+                return
             if failure is not None:
                 unforeseen = None if isinstance(failure, StartError) else failure
                 log.error("no password can be checked", reason=str(failure), exc_info=unforeseen)
@@ -280,7 +288,9 @@ class Admission:
     def _decide(self, attempt: Attempt[AdmissionRequest], is_right: bool) -> None:
         asked = attempt.what
         if is_right:
-            asked.decide(Principal(asked.hello.user, Proof.PASSWORD))
+            user, credentials = asked.hello.user, self._credentials
+            groups = credentials.groups_of(user) if credentials is not None else ()
+            asked.decide(Principal(user, Proof.PASSWORD, groups))
         else:
             asked.decide(_refused(asked.hello, "user or password is wrong"))
 

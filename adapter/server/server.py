@@ -37,6 +37,7 @@ from adapter.server.listener import Listener
 from adapter.server.movers import Movers, MoverWatch
 from adapter.server.mqk.handler import MqkHandler
 from adapter.server.network import Network, NetworkLink
+from adapter.server.passwords import FileThenDirectory, PasswordCheck
 from adapter.server.settings import ServerSettings
 from adapter.server.tls import ServerTls
 from adapter.server.token_port import TokenCheck
@@ -51,7 +52,7 @@ log = structlog.get_logger("mqk.server")
 
 
 def _admission(
-    settings: ServerSettings, credentials: Credentials | None, tls: ServerTls | None, clock: Clock
+    settings: ServerSettings, credentials: PasswordCheck | None, tls: ServerTls | None, clock: Clock
 ) -> Admission:
     return Admission(
         credentials,
@@ -60,6 +61,22 @@ def _admission(
         admits_operators=settings.authorities,
         tokens=_tokens(settings.tokens, clock) if settings.tokens.keys else None,
     )
+
+
+def _users(settings: ServerSettings) -> PasswordCheck | None:
+    """Return what checks passwords; None: nothing does. Raises StartError."""
+    file = Credentials(Path(settings.credentials_file)) if settings.credentials_file else None
+    if not settings.ldap.server:
+        return file
+    try:
+        from adapter.server.ldap_users import LdapUsers  # noqa: PLC0415 -- of an extra
+    except ImportError as error:
+        text = (
+            f"ldap_server needs packages that are not installed ({error.name}): install mqk[ldap]"
+        )
+        raise StartError(text, "") from error
+    directory = LdapUsers(settings.ldap)
+    return directory if file is None else FileThenDirectory(file, directory)
 
 
 def _tokens(settings: TokenSettings, clock: Clock) -> TokenCheck:
@@ -102,8 +119,7 @@ class Server:
         self._release = metadata.version("mqk"), compiled.count()
         self._started_s = time.monotonic()
         self._commands = CommandService()
-        users = Path(settings.credentials_file) if settings.credentials_file else None
-        credentials = Credentials(users) if users is not None else None
+        credentials = _users(settings)
         self._has_users = credentials is not None
         audit = AuditTrail()
         self.connections = self.connections_type(

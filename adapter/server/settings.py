@@ -13,6 +13,7 @@ from adapter.owner.parts import HEARTBEAT_S
 from adapter.registry.log import SCHEMAS
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.ldap_settings import LdapSettings
 from adapter.server.own_schemas import NO_REGISTRY
 from adapter.server.tls import TlsSettings
 from adapter.server.token_settings import TokenSettings
@@ -61,5 +62,6 @@ class ServerSettings(Struct, kw_only=True):
     remote_clients: bool = False
     tls: TlsSettings = TlsSettings()
     tokens: TokenSettings = TokenSettings()
+    ldap: LdapSettings = LdapSettings()
     network: bool = True
     bounds: ConnectionBounds = BOUNDS

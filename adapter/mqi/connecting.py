@@ -30,6 +30,7 @@ from adapter.mqi import ccdt, pointers, structs, tls
 from adapter.mqi import options as permitted
 from adapter.mqi.reasons import MqiFailure, failure_of
 from adapter.mqi.session import MqiSession
+from adapter.mqi.tls import ChannelSecurity
 
 DEFAULT_ADDRESS = "127.0.0.1:1414"
 MQSERVER = re.compile(
@@ -59,6 +60,7 @@ class ProgramCredentials(NamedTuple):
     token: str = ""
 
 
+IN_CLEAR = ChannelSecurity()
 NO_CREDENTIALS = ProgramCredentials()
 
 
@@ -79,8 +81,8 @@ def connect(
     who = credentials.user or environment.get("MQK_USER", "")[:USER_LENGTH_MAX] or _own_user()
     password, token = _proof(credentials, environment)
     dialers = [
-        dialer_of(address, tls.context_of(cipher, sco, environment))
-        for address, cipher in _addresses(name, cno, cd, environment)
+        dialer_of(address, tls.context_of(security, sco, environment))
+        for address, security in _addresses(name, cno, cd, environment)
     ]
     named = _channel(cno, cd, environment)
     handshake = Handshake(dialers, _queue_manager(name), application, who, password, named, token)
@@ -151,13 +153,14 @@ def _queue_manager(name: str) -> str:
 
 def _addresses(
     name: str, cno: dict[str, Any] | None, cd: dict[str, Any] | None, environment: Mapping[str, str]
-) -> list[tuple[Address, str]]:
-    """Return where to connect, and the CipherSpec of the channel there, "" for none."""
+) -> list[tuple[Address, ChannelSecurity]]:
+    """Return where to connect, and what the channel there says of TLS."""
     given = "" if cd is None else _of_definition(cd)
     url = "" if cno is None else pointers.text(cno["CCDTUrlPtr"], cno["CCDTUrlLength"])
     server = environment.get("MQSERVER", "")
     if cd is not None and given:
-        return _parse(given, unpadded(cd["SSLCipherSpec"]))
+        cipher, label = (unpadded(cd[one]) for one in ("SSLCipherSpec", "CertificateLabel"))
+        return _parse(given, ChannelSecurity(cipher, label))
     if not url and server:
         return _parse(_of_mqserver(server))
     url = url or ccdt.named_by(environment)
@@ -189,8 +192,8 @@ def _of_mqserver(text: str) -> str:
     return found["address"]
 
 
-def _of_table(url: str, name: str) -> list[tuple[Address, str]]:
-    """Return the addresses of a queue manager in a CCDT, in order, each with its CipherSpec."""
+def _of_table(url: str, name: str) -> list[tuple[Address, ChannelSecurity]]:
+    """Return the addresses of a queue manager in a CCDT, in order, each with its channel's TLS."""
     try:
         found = ccdt.channels(ccdt.read(url), name)
     except ccdt.CcdtError as error:
@@ -198,16 +201,19 @@ def _of_table(url: str, name: str) -> list[tuple[Address, str]]:
     if not found:
         log.warning("MQCONN: the CCDT %s has no channel for queue manager %r", url, name.strip())
         raise MqiFailure(mq.MQRC_Q_MGR_NAME_ERROR)
-    return [
-        place
-        for one in found
-        for place in _parse(",".join(one.addresses), one.transmission_security.cipher_specification)
-    ]
+    return [place for one in found for place in _parse(",".join(one.addresses), _security(one))]
 
 
-def _parse(text: str, cipher: str = "") -> list[tuple[Address, str]]:
+def _security(channel: ccdt.ChannelDefinition) -> ChannelSecurity:
+    said = channel.transmission_security
+    return ChannelSecurity(said.cipher_specification, said.certificate_label)
+
+
+def _parse(
+    text: str, security: ChannelSecurity = IN_CLEAR
+) -> list[tuple[Address, ChannelSecurity]]:
     try:
-        return [(address, cipher) for address in parse_addresses(text)]
+        return [(address, security) for address in parse_addresses(text)]
     except InvalidValue as error:
         raise _unusable(error.text) from error
 

@@ -20,9 +20,11 @@ from typing import NamedTuple
 import pytest
 
 import adapter.testing
+from adapter.core.contract.authorities import words_of
 from adapter.localkafka.jars import cache_folder
 from adapter.server import credentials
 from adapter.testing import TestQueueManager
+from tests.support.certificates import Authority
 
 TIMEOUT_S = 100
 USERS = ("app", "admin")
@@ -143,3 +145,44 @@ def test_the_others_pass_by_themselves(
 ) -> None:
     outcomes = run(suite, tmp_path, check_client, "-k", name, expected=expected)
     assert outcomes == [Outcome(name, "passed", "")]
+
+
+def run_sample(suite: Path, name: str, settings: dict[str, str]) -> str:
+    """Run a sample of the distribution; what it prints. settings: lines of it, and what instead."""
+    text = (suite.parent / "examples" / name).read_text()
+    for line, instead in settings.items():
+        assert text.count(line) == 1, line
+        text = text.replace(line, instead)
+    command = [sys.executable, "-c", text]
+    done = subprocess.run(command, timeout=TIMEOUT_S, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def test_the_sample_that_sets_an_authority(suite: Path, tmp_path: Path) -> None:
+    with fresh(tmp_path, "REQUIRED") as manager:
+        with manager.connect(user="admin", password=PASSWORD) as qm:
+            qm.define_queue("DEV.QUEUE.1")
+        port = manager.address.split(":")[1]
+        settings = {"port = '1414'": f"port = '{port}'"}
+        assert run_sample(suite, "set_auth_rec.py", settings) == "Done.\n"
+        with manager.connect(user="admin", password=PASSWORD) as qm:
+            explained = qm.explain_authority("app", "DEV.QUEUE.1")
+        assert words_of(explained.bits) == ["browse", "inq"]
+
+
+def test_the_sample_that_connects_with_tls(suite: Path, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("client", "c.test", common_name="app")
+    repository = tmp_path / "key.pem"
+    repository.write_bytes(b"".join(one.read_bytes() for one in (certificate, key, authority.path)))
+    tls = authority.server(client_ca=str(authority.path))
+    with adapter.testing.queue_manager("QM1", tls=tls) as manager:
+        with manager.connect() as qm:
+            qm.define_queue("DEV.QUEUE.1")
+        port = manager.tls_address.split(":")[1]
+        settings = {
+            "port = '1414'": f"port = '{port}'",
+            "'/var/mqm/ssl/key'": repr(str(repository.with_suffix(""))),
+        }
+        said = run_sample(suite, "connect_client_tls.py", settings)
+        assert said == "Connection successful.\nDone.\n"

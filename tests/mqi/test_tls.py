@@ -216,3 +216,20 @@ def test_the_key_of_a_label_stays_in_no_file(
     monkeypatch.setattr(tempfile, "tempdir", str(made))
     assert shown(manager.tls_address, labelled(authority, tmp_path), in_cd="second") == "payroll"
     assert list(made.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "cipher",
+    [
+        "TLS_RSA_WITH_AES_128_CBC_SHA256",  # what IBM's samples of patterns are configured with
+        "ANY_TLS12",
+        "TLS_AES_128_GCM_SHA256",
+        "ECDHE_RSA_AES_256_GCM_SHA384",
+    ],
+)
+def test_settings_of_published_samples_connect(
+    manager: TestQueueManager, authority: Authority, tmp_path: Path, cipher: str
+) -> None:
+    """They have a cipher, and a repository without its ending, beside user and password."""
+    path = repository(authority, tmp_path)
+    assert user(manager.tls_address, str(path.with_suffix("")), cipher) == "payroll"

@@ -85,7 +85,7 @@ def _of_repository(named: str, label: str) -> ssl.SSLContext:
     if not label:
         has_key = any(one[1].endswith(PRIVATE_KEY) for one in BLOCK.finditer(text))
         return tls_context(path, path if has_key else None)
-    chosen = _labelled(text, label)
+    chosen = _blocks_of(text, label)
     if chosen is not None:
         return _with_own(path, chosen)
     beside = _file(str(path.parent / label))
@@ -108,7 +108,7 @@ def _read(path: Path) -> str:
         raise InvalidOption(f"key repository {path} cannot be read: {error}") from error
 
 
-def _labelled(text: str, label: str) -> str | None:
+def _blocks_of(text: str, label: str) -> str | None:
     """Return the blocks that a label is before: certificates and keys up to the next label."""
     found, is_wanted, ended = [], False, 0
     for block in BLOCK.finditer(text):

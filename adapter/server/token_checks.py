@@ -86,24 +86,25 @@ class KeyUrl:
             text = f"jwt_ca: {ca} cannot be used ({certificates.said_of(error)})"
             raise StartError(text) from error
 
-    async def refresh(self, now_s: float, *, wanted: bool = False) -> None:
-        """Ask for the keys if they are old, or if wanted; not too often. now_s: monotonic."""
-        if self._asking is None:
+    def refresh(self, now_s: float, *, wanted: bool = False) -> asyncio.Task[None] | None:
+        """Ask for the keys if they are old, or if wanted; not too often. Returns what asks for
+        them, also since earlier; None: nothing does. now_s: monotonic.
+        """
+        if self._asking is None or self._asking.done():
+            self._asking = None
             is_old = now_s - self._read_s >= KEYS_FRESH_S
-            if not (wanted or is_old) or now_s - self._asked_s < FETCH_PAUSE_S:
-                return
-            self._asked_s = now_s
-            self._asking = watched.task("asking for keys", self._ask(now_s), log.error)
-        asking = self._asking
-        try:
-            await asyncio.shield(asking)
-        finally:
-            if asking.done():
-                self._asking = None
+            if (wanted or is_old) and now_s - self._asked_s >= FETCH_PAUSE_S:
+                self._asked_s = now_s
+                self._asking = watched.task("asking for keys", self._ask(now_s), log.error)
+        return self._asking
+
+    def is_usable(self, now_s: float) -> bool:
+        """Whether there are keys that are not too old."""
+        return now_s - self._read_s < KEYS_KEPT_S
 
     def usable(self, now_s: float) -> Sequence[TokenKey]:
         """Return the keys. Raises TokenRefused if they are too old, or were never read."""
-        if now_s - self._read_s >= KEYS_KEPT_S:
+        if not self.is_usable(now_s):
             raise TokenRefused(f"the keys for tokens cannot be read at {self.url}")
         return self.keys
 
@@ -178,12 +179,16 @@ class TokenChecks:
 
     async def _by_url(self, token: str, url: KeyUrl) -> Principal:
         now_s = asyncio.get_running_loop().time()
-        await url.refresh(now_s)
+        asking = url.refresh(now_s)
+        if asking is not None and not url.is_usable(now_s):
+            await asyncio.shield(asking)  # it is asked for others, too
+        before = url.keys
         try:
             return await self._in_thread(token, url.usable(now_s))
         except KeyUnknown:
-            before = url.keys
-            await url.refresh(now_s, wanted=True)
+            asking = url.refresh(now_s, wanted=True)
+            if asking is not None:
+                await asyncio.shield(asking)
             if url.keys is before:
                 raise
             return await self._in_thread(token, url.usable(now_s))

@@ -108,6 +108,11 @@ class KeyUrl:
             raise TokenRefused(f"the keys for tokens cannot be read at {self.url}")
         return self.keys
 
+    def close(self) -> None:
+        """Ask no more."""
+        if self._asking is not None:
+            self._asking.cancel()
+
     async def _ask(self, now_s: float) -> None:
         """Ask once; what goes wrong is written to the log, and the keys before stay."""
         import aiohttp  # noqa: PLC0415 -- half a second, which others do not spend
@@ -167,6 +172,8 @@ class TokenChecks:
 
     def close(self) -> None:
         """Check nothing more."""
+        if self._url is not None:
+            self._url.close()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _check(self, token: str) -> Principal | str:

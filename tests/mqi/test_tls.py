@@ -233,3 +233,46 @@ def test_settings_of_published_samples_connect(
     """They have a cipher, and a repository without its ending, beside user and password."""
     path = repository(authority, tmp_path)
     assert user(manager.tls_address, str(path.with_suffix("")), cipher) == "payroll"
+
+
+def by_channel(address: str, path: Path, cipher: str = CIPHER) -> str:
+    """Whether a program may connect by the channel SECURED."""
+    qmgr = ibmmq.QueueManager(None)
+    cd = ibmmq.CD(ChannelName=b"SECURED", ConnectionName=conname(address).encode())
+    cd.TransportType, cd.ChannelType = CMQXC.MQXPT_TCP, CMQXC.MQCHT_CLNTCONN
+    cd.SSLCipherSpec = cipher.encode()
+    sco = ibmmq.SCO(KeyRepository=str(path).encode())
+    try:
+        qmgr.connect_with_options("QM1", cd=cd, sco=sco)
+    except ibmmq.MQMIError as error:
+        return "refused" if error.reason == CMQC.MQRC_NOT_AUTHORIZED else str(error)
+    qmgr.disconnect()
+    return "let in"
+
+
+@pytest.mark.parametrize(
+    ("definition", "in_clear", "without", "with_one"),
+    [
+        ("", "let in", "let in", "let in"),
+        ("SSLCIPH(ANY_TLS12_OR_HIGHER)", "refused", "refused", "let in"),
+        ("SSLCIPH(ANY_TLS12_OR_HIGHER) SSLCAUTH(OPTIONAL)", "refused", "let in", "let in"),
+        ("SSLCIPH(ANY_TLS13) SSLPEER('CN=pay*')", "refused", "refused", "let in"),
+        ("SSLCIPH(ANY_TLS13) SSLPEER('CN=sales')", "refused", "refused", "refused"),
+        ("SSLPEER('CN=sales')", "let in", "let in", "let in"),
+    ],
+)
+def test_a_channel_demands_tls_and_certificates(
+    manager: TestQueueManager,
+    authority: Authority,
+    tmp_path: Path,
+    definition: str,
+    in_clear: str,
+    without: str,
+    with_one: str,
+) -> None:
+    said = manager.mqsc(f"DEFINE CHANNEL(SECURED) CHLTYPE(SVRCONN) {definition}")
+    assert "AMQ8014I" in said
+    path = repository(authority, tmp_path)
+    assert by_channel(manager.address, authority.path, cipher="") == in_clear
+    assert by_channel(manager.tls_address, authority.path) == without
+    assert by_channel(manager.tls_address, path) == with_one

@@ -203,7 +203,7 @@ CHANNEL = table(
     choice(
         "AFFINITY", 1621, "which of several connections a client takes", {"PREFERRED": 1, "NONE": 0}
     ),
-    text("CERTLABL", 2121, "its certificate", 64, promise=True),
+    text("CERTLABL", 2121, "which certificate is shown: there is one for all", 64),
     whole("CLNTWGHT", 1620, "weight among connections of a client", 0, 99),
     choice("COMPHDR", 0, "compression of headers", {"NONE": 0, "SYSTEM": 8}),
     choice(
@@ -241,11 +241,6 @@ CHANNEL = table(
     text("SENDDATA", 3515, "for the send exit", EXIT_DATA_LENGTH),
     text("SENDEXIT", 3510, "a send exit", EXIT_LENGTH, promise=True),
     whole("SHARECNV", 1615, "conversations of a connection", 10),
-    choice(
-        "SSLCAUTH", 1568, "whether clients must have certificates", {"REQUIRED": 0, "OPTIONAL": 1}
-    ),
-    text("SSLCIPH", 3544, "its encryption", 32, promise=True),
-    text("SSLPEER", 3545, "which certificates are accepted", 1024, promise=True),
     text("TPNAME", 3504, "of LU 6.2", 64),
 )
 AUTHINFO = table(

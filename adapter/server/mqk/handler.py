@@ -24,6 +24,7 @@ from adapter.server.clients import ServerControl
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connections import ClientConnections
 from adapter.server.mqk.connection import ClientConnection
+from adapter.server.tls import names_of
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
 
@@ -88,6 +89,11 @@ class MqkHandler:
         )
 
     def _let_in(self, client: ClientConnection, hello: frames.Hello, principal: Principal) -> None:
+        why_not = self._why_not_by(hello.channel, client.peer)
+        if why_not:
+            log.warning("client refused", user=principal.user, reason=why_not)
+            client.goodbye(Refused(Reason.NOT_AUTHORIZED, hello.channel, why_not))
+            return
         now_ms = self._clock.now_ms()
         application = hello.application[:ORIGIN_LENGTH_MAX]
         party = Party(application, principal, client.peer.address, now_ms, hello.channel)
@@ -104,6 +110,16 @@ class MqkHandler:
         client.write(codec.encode(welcome))
         self._end_with_proof(client, principal)
         client.let_in()
+
+    def _why_not_by(self, channel: str, peer: addresses.Peer) -> str:
+        """Say why a client may not connect by a channel; "" if it may. Those of this machine that
+        use no network need no TLS.
+        """
+        term = self._connections.term
+        if not channel or not peer.host or term is None:
+            return ""
+        subject = names_of(peer.certificate, "subject")
+        return term.inquiries.why_not_by(channel, is_encrypted=peer.is_encrypted, subject=subject)
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
         term = self._connections.term

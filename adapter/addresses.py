@@ -82,12 +82,14 @@ class Peer(Struct, frozen=True):
     """The other end of a connection. address: as it is shown. host: its address, "" unless it came
     over TCP. uid: of its account, if it came over a Unix-domain socket and the system knows it.
     certificate: that it has shown, and that an authority vouches for, as getpeercert() returns it.
+    is_encrypted: the connection is one with TLS.
     """
 
     address: str = ""
     host: str = ""
     uid: int | None = None
     certificate: Mapping[str, Any] | None = None
+    is_encrypted: bool = False
 
 
 HERE = Peer()
@@ -109,7 +111,8 @@ def peer_of(transport: asyncio.BaseTransport) -> Peer:
     if name is None:
         return HERE
     certificate = transport.get_extra_info("peercert") or None
-    return Peer(written(*name[:2]), name[0], certificate=certificate)
+    is_encrypted = transport.get_extra_info("ssl_object") is not None
+    return Peer(written(*name[:2]), name[0], certificate=certificate, is_encrypted=is_encrypted)
 
 
 def is_literal(host: str) -> bool:

@@ -188,15 +188,35 @@ def _check_tls(config: Config) -> None:
         _check_certificate(config, "http_tls", has_clients=bool(config["registry_listen"]))
 
 
+IDENTITIES = ("tls_client_ca", "credentials_file", "ldap_server", "jwt_keys")
+"""By each of these a client can prove who it is."""
+
+
 def _check_certificate(config: Config, key: str, *, has_clients: bool = True) -> None:
     """Check what TLS needs. has_clients: who must say who they are."""
     source = f"{config.values[key].source}: {key} is {config[key]}"
     if not config["tls_certificate"]:
         raise ConfigError(f"{source}, and tls_certificate is not set: set it, and tls_key")
-    if has_clients and not config["tls_client_ca"] and not config["credentials_file"]:
+    if has_clients and not any(config[one] for one in IDENTITIES):
         raise ConfigError(
-            f"{source}, and its clients could not say who they are: set tls_client_ca, "
-            "credentials_file, or both"
+            f"{source}, and its clients could not say who they are: set one of "
+            f"{', '.join(IDENTITIES)}"
+        )
+
+
+def _check_identities(config: Config) -> None:
+    """Check what belongs together of tokens and of the directory."""
+    if config["ldap_server"] and not config["ldap_user_dn"]:
+        source = config.values["ldap_server"].source
+        raise ConfigError(
+            f"{source}: ldap_server is set, and ldap_user_dn not: it says which entry is a user's"
+        )
+    lacking = [one for one in ("jwt_issuer", "jwt_audience") if not config[one]]
+    if config["jwt_keys"] and lacking:
+        source = config.values["jwt_keys"].source
+        raise ConfigError(
+            f"{source}: jwt_keys is set, and {' and '.join(lacking)} not: without them a token for "
+            "another service would be accepted"
         )
 
 
@@ -281,6 +301,12 @@ def _expectation(key: str, error: msgspec.ValidationError) -> str:
         return f"it is HOST:PORT, such as 127.0.0.1:{ADDRESSES[key]}"
     if key == "listen_unix":
         return "it is auto, or a path that starts with / and has no comma: /run/mqk/QM1.sock"
+    if key == "ldap_server":
+        return "it is ldaps://HOST[:PORT] (or ldap:// on this machine)"
+    if key == "ldap_user_dn":
+        return "it is a name with {}, such as uid={},ou=people,dc=example,dc=org"
+    if key == "jwt_keys":
+        return "it is a file, or a URL that begins with https (or with http on this machine)"
     return str(error).lower()
 
 
@@ -394,9 +420,12 @@ def _check_together(config: Config) -> None:
             f"{source}: http_listen is {config['http_listen']}, and http_port is set by {other}: "
             "set http_listen alone"
         )
-    if config["remote_clients"] == WITH_PASSWORD and not config["credentials_file"]:
+    _check_identities(config)
+    has_passwords = config["credentials_file"] or config["ldap_server"]
+    if config["remote_clients"] == WITH_PASSWORD and not has_passwords:
         source = config.values["remote_clients"].source
         raise ConfigError(
-            f"{source}: remote_clients is {WITH_PASSWORD}, and credentials_file is not set: there "
-            "would be no password to check; write one with `mqk user add`"
+            f"{source}: remote_clients is {WITH_PASSWORD}, and neither credentials_file nor "
+            "ldap_server is set: there would be no password to check; write "
+            "one with `mqk user add`"
         )

@@ -80,6 +80,9 @@ NAME_PATTERN = rf"^[A-Za-z0-9._/%]{{1,{NAME_LENGTH_MAX}}}$"
 ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:.]+\]|[^:\s]+)(:[0-9]{1,5})?$"
 SOCKET_PATTERN = r"^$|^auto$|^/[^,]+$"
 ADDRESS_OR_NOT_PATTERN = f"^$|{ADDRESS_PATTERN}"
+KEYS_PATTERN = r"^$|^https://\S+$|^http://(127\.0\.0\.1|localhost|\[::1\])[:/]\S*$|^(?!https?:).+$"
+LOOPBACK_PATTERN = r"(127\.0\.0\.1|localhost|\[::1\])"
+DIRECTORY_PATTERN = rf"^$|^ldaps://[^\s/]+$|^ldap://{LOOPBACK_PATTERN}(:[0-9]+)?$"
 REGISTRY_PATTERN = r"^(topic|none|https?://\S+)$"
 TOPIC_PATTERN = r"^[A-Za-z0-9._-]{1,249}$"
 DEFAULT_PORT = 1414
@@ -174,6 +177,79 @@ SETTINGS: Mapping[str, Setting] = {
             "knows it, by a password, a certificate or the Unix-domain socket. Empty: users have "
             "no groups but those of the operating system, at that socket.",
             example='"/etc/mqk/groups"',
+        ),
+        Setting(
+            key="jwt_keys", kind=Annotated[str, Meta(pattern=KEYS_PATTERN)], default="",
+            meaning="Public keys of an issuer of JSON Web Tokens: a file (PEM or a JSON Web Key "
+            "Set), or the https URL of such a set. With them clients may give a token in place of "
+            "user and password; they are read again when they change. Needs jwt_issuer, "
+            "jwt_audience and the extra mqk[jwt]. Empty: no token is accepted.",
+            example='"https://login.example.org/keys"',
+        ),
+        Setting(
+            key="jwt_ca", kind=_text(), default="",
+            meaning="File of the authorities of the URL of jwt_keys, PEM. Empty: those that the "
+            "system trusts.",
+            example='"/etc/mqk/tls/ca.pem"',
+        ),
+        Setting(
+            key="jwt_issuer", kind=_text(), default="",
+            meaning="What a token must name as its issuer (`iss`).",
+            example='"https://login.example.org"',
+        ),
+        Setting(
+            key="jwt_audience", kind=_text(), default="",
+            meaning="What a token must name as its audience (`aud`): this queue manager. A token "
+            "for another service is refused.",
+            example='"mqk"',
+        ),
+        Setting(
+            key="jwt_user_claim", kind=_text(1), default="sub",
+            meaning="Which claim of a token is the user. A dot leads into a claim: `person.name`.",
+        ),
+        Setting(
+            key="jwt_groups_claim", kind=_text(), default="groups",
+            meaning="Which claim of a token is the user's groups, as authority records name them: "
+            "a list, or a text with spaces. Empty: none.",
+        ),
+        Setting(
+            key="jwt_leeway_s", kind=_number(0, 300), default=30,
+            meaning="Seconds by which the clocks of issuer and queue manager may differ.",
+        ),
+        Setting(
+            key="ldap_server", kind=Annotated[str, Meta(pattern=DIRECTORY_PATTERN)], default="",
+            meaning="URL of a directory (LDAP) whose users clients may be, with the passwords "
+            "there: ldaps://HOST[:PORT]. With it every client must give a valid password, as with "
+            "credentials_file, which comes first. Needs ldap_user_dn and the extra mqk[ldap]. "
+            "Empty: none.",
+            example='"ldaps://ldap.example.org"',
+        ),
+        Setting(
+            key="ldap_ca", kind=_text(), default="",
+            meaning="File of the authorities of the directory, PEM. Empty: those that the system "
+            "trusts.",
+            example='"/etc/mqk/tls/ca.pem"',
+        ),
+        Setting(
+            key="ldap_user_dn", kind=Annotated[str, Meta(pattern=r"^$|^[A-Za-z0-9-]+=\{\},.+$")],
+            default="",
+            meaning="Name of a user's entry in the directory, with {} in place of the user.",
+            example='"uid={},ou=people,dc=example,dc=org"',
+        ),
+        Setting(
+            key="ldap_group_base", kind=_text(), default="",
+            meaning="Below which entry the groups of users are searched. Empty: users have no "
+            "groups.",
+            example='"ou=groups,dc=example,dc=org"',
+        ),
+        Setting(
+            key="ldap_group_filter", kind=_text(1), default="(member={dn})",
+            meaning="Which groups a user is in: a filter, with {dn} in place of the name of the "
+            "user's entry and {user} in place of the user.",
+        ),
+        Setting(
+            key="ldap_group_attribute", kind=_text(1), default="cn",
+            meaning="Which attribute of a group is its name, as authority records name it.",
         ),
         Setting(
             key="authorities", kind=Literal["no", "yes"], default="no",

@@ -53,11 +53,13 @@ from adapter.server import kafka_wiring
 from adapter.server.bounds import BOUNDS
 from adapter.server.connections import ClientConnections
 from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.ldap_settings import LdapSettings
 from adapter.server.movers import Movers, NoMovers
 from adapter.server.network import NetworkLink
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.tls import TlsSettings
+from adapter.server.token_settings import TokenSettings
 from adapter.server.topics import TopicLinks
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.connecting import connect_in_process as open_session
@@ -164,9 +166,9 @@ class TestQueueManager:
     def connect(self, **options: Any) -> Connection:
         """Connect with the SDK, within this process; the options are those of adapter.connect.
 
-        adapter.connect(manager.address) connects over TCP. Without a password it is an operator's.
+        adapter.connect(manager.address) connects over TCP. Without proof it is an operator's.
         """
-        accept = partial(self._accept, "password" in options)
+        accept = partial(self._accept, "password" in options or "token" in options)
         return connect_in_process(self._loop, accept, **options)
 
     async def connect_aio(self, **options: Any) -> aio.Connection:
@@ -174,7 +176,7 @@ class TestQueueManager:
 
         The event loop may be any but the queue manager's own.
         """
-        accept = partial(self._accept, "password" in options)
+        accept = partial(self._accept, "password" in options or "token" in options)
         return await connect_task(self._loop, accept, **options)
 
     def connect_msmq(self, computer: str | None = None) -> Host:
@@ -436,10 +438,9 @@ def queue_manager(
     on; None runs in memory. settings: the fields of core.contract.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
     the configuration, credentials_file, groups_file, authorities (True: they are checked), audit
-    (True: its events are raised), unix_path (its listen_unix), bounds (server.bounds), housekeeping
-    (owner.storage.HousekeepingBounds), registry (of the schemas of feeds in memory, as
-    schema_registry() makes it), and attributes of the queue manager (trigger_interval_ms, ...).
-    Raises adapter.errors.StartError if the ledger cannot be had.
+    (True: its events are raised), tls (TlsSettings), tokens (TokenSettings), ldap (LdapSettings),
+    unix_path (its listen_unix), bounds (ConnectionBounds), housekeeping, registry (as
+    schema_registry() makes it), and attributes of the queue manager. Raises StartError.
     """
     with _running(name, clock, bootstrap_servers, settings, None, MemoryTopics()) as manager:
         yield manager
@@ -518,7 +519,6 @@ def _running(
     attributes = {name: settings.pop(name) for name in OF_QUEUE_MANAGER & settings.keys()}
     users = settings.pop("credentials_file", "")
     unix_path = settings.pop("unix_path", "")
-    tls = settings.pop("tls", TlsSettings())
     bounds = settings.pop("bounds", BOUNDS)
     housekeeping = settings.pop("housekeeping", None)
     registry = settings.pop("registry", None) or schema_registry()
@@ -536,11 +536,13 @@ def _running(
             authorities=settings.pop("authorities", False),
             audit=settings.pop("audit", False),
             groups_file=str(settings.pop("groups_file", "")),
+            tls=settings.pop("tls", TlsSettings()),
+            tokens=settings.pop("tokens", TokenSettings()),
+            ldap=settings.pop("ldap", LdapSettings()),
             limits=Limits(**settings),
             attributes=attributes,
             credentials_file=str(users),
             unix_path=str(unix_path),
-            tls=tls,
             bounds=bounds,
         ),
         ManualClock() if clock == "manual" else SystemClock(),
@@ -569,10 +571,7 @@ def schema_registry() -> TopicRegistry:
 
 
 def _in_memory(
-    name: str,
-    shared: MemoryNetwork | None,
-    topics: MemoryTopics,
-    registry: TopicRegistry,
+    name: str, shared: MemoryNetwork | None, topics: MemoryTopics, registry: TopicRegistry
 ) -> Parts:
     """Everything stays in memory: there are no topics to read messages back from."""
     log = MemoryLog(f"{name} in memory")

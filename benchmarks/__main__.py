@@ -29,6 +29,7 @@ from benchmarks import (
     peers,
     queues,
     scale,
+    secured,
     spark,
     switching,
     topics,
@@ -61,6 +62,7 @@ PARTS = {
     "verbs": Part(verbs.measure, "round trips, put and get, beside raw Kafka"),
     "instructions": Part(instructions.measure, instructions.ABOUT, versions=instructions.versions),
     "cpu": Part(cpu.measure, "CPU of a round trip by process"),
+    "secured": Part(secured.measure, secured.ABOUT),
     "peers": Part(
         functools.partial(peers.measure, fsync=False),
         "RabbitMQ, Artemis and Kafka alone",

@@ -30,13 +30,15 @@ class Code(Struct, frozen=True):
     """The code that queue managers and clients run: a folder with the packages, and a Python.
 
     compiled: a folder with some of the packages, which come before those. All of them come before
-    what is installed in that Python. prefix: a command that runs the Python.
+    what is installed in that Python. prefix: a command that runs the Python. variables: of the
+    environment, beside those that are there.
     """
 
     folder: Path
     python: str = sys.executable
     compiled: Path | None = None
     prefix: tuple[str, ...] = ()
+    variables: Mapping[str, str] = {}
 
     def command(self, *arguments: str) -> list[str]:
         """Return what runs Python with these arguments."""
@@ -46,7 +48,8 @@ class Code(Struct, frozen=True):
     def environment(self) -> Mapping[str, str]:
         """The environment of its processes."""
         folders = filter(None, (self.compiled, self.folder))
-        return {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
+        path = os.pathsep.join(map(str, folders))
+        return {**os.environ, **self.variables, "PYTHONPATH": path}
 
 
 HERE = Code(Path(__file__).parents[1])
@@ -67,11 +70,16 @@ def code_in(folder: Path) -> Code:
 class Running:
     """A queue manager as a process of its own, on one port through all its lives.
 
-    switch_interval_ms: as shipped, if not said.
+    switch_interval_ms: as shipped, if not said. settings: further ones, of ServerSettings.
     """
 
     def __init__(
-        self, bootstrap: str, name: str, switch_interval_ms: float = 0.0, code: Code = HERE
+        self,
+        bootstrap: str,
+        name: str,
+        switch_interval_ms: float = 0.0,
+        code: Code = HERE,
+        settings: Mapping[str, object] = {},
     ) -> None:
         self._code = code
         self._command = code.command("-m", "adapter.server.main")
@@ -79,7 +87,7 @@ class Running:
             self._command = code.command("-c", SERVER, str(switch_interval_ms))
         self._settings = {
             "queue_manager": name, "kafka": {"bootstrap_servers": bootstrap}, "port": 0,
-        }  # fmt: skip
+        } | dict(settings)  # fmt: skip
         self.start()
 
     def start(self) -> None:
@@ -123,10 +131,14 @@ class Running:
 
 @contextmanager
 def started(
-    bootstrap: str, name: str, switch_interval_ms: float = 0.0, code: Code = HERE
+    bootstrap: str,
+    name: str,
+    switch_interval_ms: float = 0.0,
+    code: Code = HERE,
+    settings: Mapping[str, object] = {},
 ) -> Iterator[Running]:
     """Run a queue manager on a Kafka."""
-    running = Running(bootstrap, name, switch_interval_ms, code)
+    running = Running(bootstrap, name, switch_interval_ms, code, settings)
     try:
         yield running
     finally:

@@ -31,6 +31,7 @@ from adapter.channel.link.pipe import Accept
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
+from adapter.channel.token_source import Token
 from adapter.channel.unit import NoUnit, unit_for
 from adapter.channel.verbs import put_apart
 from adapter.client.admin import Administration
@@ -39,6 +40,7 @@ from adapter.client.connection import CONSUMER_TIMEOUT_S, Outcome, look_up_by, s
 from adapter.client.conversion import context_asked, outgoing
 from adapter.client.events import Event
 from adapter.client.handles import OpenFor
+from adapter.client.identity import TokenRenewal
 from adapter.client.message import Message, PutFields, PutResult
 from adapter.client.reconnecting import OnReconnect, as_on_reconnect
 from adapter.client.replies import address_reply
@@ -70,6 +72,7 @@ async def connect(
     queue_manager: str | None = None,
     user: str | None = None,
     password: str | None = None,
+    token: Token | None = None,
     tls: Tls = None,
     application: str | None = None,
     registry: SchemaRegistry | Schemas | str | None = None,
@@ -91,6 +94,7 @@ async def connect(
         "queue_manager": queue_manager,
         "user": user,
         "password": password,
+        "token": token,
         "application": application,
         "connect_timeout_s": connect_timeout_s,
         "reconnect_timeout_s": reconnect_timeout_s,
@@ -133,7 +137,12 @@ async def _connect_by(
 
 
 class Connection(
-    TaskFace, Administration, AuthorityAdministration, ProducingTaskConnection, TaskClosing
+    TaskFace,
+    Administration,
+    AuthorityAdministration,
+    TokenRenewal,
+    ProducingTaskConnection,
+    TaskClosing,
 ):
     """A connection to a queue manager, shared by the tasks of one event loop.
 

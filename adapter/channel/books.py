@@ -56,6 +56,11 @@ class ChannelBooks:
         return self._introduction.queue_manager
 
     @property
+    def introduction(self) -> Introduction:
+        """What it says of itself on each new link."""
+        return self._introduction
+
+    @property
     def kafka(self) -> str:
         """Where its Kafka is reached; "" without one."""
         return self._introduction.kafka

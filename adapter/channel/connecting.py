@@ -14,6 +14,7 @@ from adapter.channel.handshake import Handshake
 from adapter.channel.identity import APPLICATION_LENGTH_MAX, USER_LENGTH_MAX, own_name, own_user
 from adapter.channel.link.port import Dialer
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S, Timeouts
+from adapter.channel.token_source import Token, TokenSource, source_of
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 
 PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
@@ -26,6 +27,7 @@ class ConnectOptions(TypedDict, total=False):
     queue_manager: str | None
     user: str | None
     password: str | None
+    token: Token | None
     application: str | None
     connect_timeout_s: float
     reconnect_timeout_s: float
@@ -36,15 +38,17 @@ def handshake_by(dialers: Sequence[Dialer], options: ConnectOptions) -> Handshak
     return Handshake(dialers, *names_by(options))
 
 
-def names_by(options: ConnectOptions) -> tuple[str, str, str, str]:
-    """Return queue manager, application, user and password. Raises InvalidType, InvalidOption.
+def names_by(options: ConnectOptions) -> tuple[str, str, str, str, str, TokenSource | None]:
+    """Return queue manager, application, user, password, channel (none), and the token's source.
 
-    An application, a user and a password that are not named are those of this process.
+    An application, a user, a password and a token that are not named are those of this process.
+    Raises InvalidType, InvalidOption.
     """
     application, user = options.get("application"), options.get("user")
     password = options.get("password")
+    token = source_of(options.get("token"), has_password=password is not None)
     if password is None:
-        password = os.environ.get("MQK_PASSWORD", "")
+        password = "" if token is not None else os.environ.get("MQK_PASSWORD", "")
     return (
         a.as_text("queue_manager", options.get("queue_manager"), NAME_LENGTH_MAX),
         own_name()
@@ -52,6 +56,8 @@ def names_by(options: ConnectOptions) -> tuple[str, str, str, str]:
         else a.as_text("application", application, APPLICATION_LENGTH_MAX),
         own_user() if user is None else a.as_text("user", user, USER_LENGTH_MAX),
         a.as_text("password", password, PASSWORD_LENGTH_MAX),
+        "",
+        token,
     )
 
 

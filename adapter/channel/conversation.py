@@ -13,6 +13,7 @@ from typing import TypeVar
 from adapter.channel.link.port import HostNotReached, LinkLost, TlsRefused
 from adapter.channel.requests import Pending, encode_into, note_queue
 from adapter.channel.state import ChannelState
+from adapter.channel.token_source import TokenSource
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import Error, QueueManagerNotAvailable
@@ -59,8 +60,11 @@ class Introduction:
         user: str = "",
         password: str = "",
         channel: str = "",
+        token: TokenSource | None = None,
     ) -> None:
+        """token: where the client's token comes from, in place of user and password."""
         self.queue_manager = queue_manager
+        self.token_source = token
         self.application = application
         self.kafka = ""
         self.version = 0
@@ -71,6 +75,9 @@ class Introduction:
 
     def greeting(self, peer: str) -> Conversation[None]:
         """Say hello, and take the welcome. Raises LinkLost."""
+        token = self.token_source.said() if self.token_source is not None else ""
+        if isinstance(token, Error):
+            raise Rejected(token)
         hello = Hello(
             version=PROTOCOL_VERSION,
             oldest=OLDEST_VERSION,
@@ -79,6 +86,7 @@ class Introduction:
             user=self._user,
             password=self._password,
             channel=self._channel,
+            token=token,
         )
         frames = yield encode(hello)
         welcome = frames[0]

@@ -18,6 +18,7 @@ from adapter.channel.conversation import (
     why_none,
 )
 from adapter.channel.link.port import Dialer, Link, LinkLost
+from adapter.channel.token_source import TokenSource
 from adapter.wire.frames import ServerFrame
 
 LOOK_UP_S = 0.25
@@ -38,8 +39,9 @@ class Handshake(Introduction):
         user: str = "",
         password: str = "",
         channel: str = "",
+        token: TokenSource | None = None,
     ) -> None:
-        super().__init__(queue_manager, application, user, password, channel)
+        super().__init__(queue_manager, application, user, password, channel, token)
         self._dialers = list(dialers)
         self._dialing: Dialer | None = None
         self._greeted: Link | None = None
@@ -52,9 +54,8 @@ class Handshake(Introduction):
 
     def elsewhere(self, dialers: Sequence[Dialer], queue_manager: str) -> Handshake:
         """Return one for a connection to another queue manager, of the same program and user."""
-        return Handshake(
-            dialers, queue_manager, self.application, self._user, self._password, self._channel
-        )
+        who = self.application, self._user, self._password, self._channel, self.token_source
+        return Handshake(dialers, queue_manager, *who)
 
     def open_any(self, timeout_s: float) -> Link:
         """Return a welcomed link to the first place that gives one; LinkLost says why not."""

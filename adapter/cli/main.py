@@ -98,7 +98,7 @@ def show_version(context: click.Context, _option: click.Parameter, wanted: bool)
 def connect_with(
     variable: str, _context: click.Context, _option: click.Parameter, value: str | None
 ) -> None:
-    """Let the connections of this command have what an option says of TLS."""
+    """Let the connections of this command have what an option says of TLS or of a token."""
     if value is not None:
         os.environ[variable] = value
 
@@ -132,6 +132,13 @@ def connect_with(
     "--tls-key", metavar="FILE", expose_value=False, callback=partial(connect_with, "MQK_TLS_KEY"),
     help="Its private key, if it is not in the same file. As MQK_TLS_KEY.",
 )  # fmt: skip
+@click.option(
+    "--token-file",
+    metavar="FILE",
+    expose_value=False,
+    callback=partial(connect_with, "MQK_TOKEN_FILE"),
+    help="Connect as the user of the JSON Web Token in this file. As MQK_TOKEN_FILE.",
+)
 @click.pass_context
 def mqk(context: click.Context) -> None:
     """A queue manager on Apache Kafka: message queue semantics, ordinary Kafka topics.

@@ -35,6 +35,14 @@ GROUPS: Groups = {
         "listen_tls", "tls_certificate", "tls_key", "tls_client_ca", "tls_user", "tls_min_version",
         "http_tls",
     ),
+    "Tokens": (
+        "jwt_keys", "jwt_ca", "jwt_issuer", "jwt_audience", "jwt_user_claim", "jwt_groups_claim",
+        "jwt_leeway_s",
+    ),
+    "Directory of users": (
+        "ldap_server", "ldap_ca", "ldap_user_dn", "ldap_group_base", "ldap_group_filter",
+        "ldap_group_attribute",
+    ),
     "Triggers": ("trigger_interval_ms", "depth_trigger_disables", "every_triggers_on_backout"),
     "Messages and other queue managers": ("dead_letter_queue", "mover_interval_ms", "network"),
     "Schemas": ("schema_registry", "schema_topic"),

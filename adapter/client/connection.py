@@ -25,6 +25,7 @@ from adapter.channel.link.tls import dialer_of
 from adapter.channel.requests import Pending
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
+from adapter.channel.token_source import Token
 from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
 from adapter.channel.verbs import get_apart, put_apart, wanted_ids
 from adapter.client.admin import Administration
@@ -34,6 +35,7 @@ from adapter.client.context import Context
 from adapter.client.conversion import context_asked, incoming, outgoing
 from adapter.client.events import Event, read_events
 from adapter.client.handles import OpenFor
+from adapter.client.identity import TokenRenewal
 from adapter.client.kafka_topic import ProducingConnection
 from adapter.client.message import Message, PutFields, PutResult
 from adapter.client.queue import Queue
@@ -75,6 +77,7 @@ def connect(
     queue_manager: str | None = None,
     user: str | None = None,
     password: str | None = None,
+    token: Token | None = None,
     tls: Tls = None,
     application: str | None = None,
     registry: SchemaRegistry | Schemas | str | None = None,
@@ -91,6 +94,9 @@ def connect(
     are put; None: the name of this program.
     user: named in them too, and seen by operators; None: MQK_USER of the environment, or the user
     that this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
+    token: a JSON Web Token in place of user and password: its text; a pathlib.Path, the file that
+    has it; or a function that returns one. File and function are asked for each connection that is
+    made; see renew_token(). None: the file that MQK_TOKEN_FILE names.
     tls: encrypt the connection, and check the queue manager's certificate: by the authorities that
     the system trusts (True), by those in a file (its path), or as an ssl.SSLContext says, see
     tls_context(); False: in the clear; None: as MQK_TLS_CA says, in the clear if it is not set.
@@ -109,6 +115,7 @@ def connect(
         queue_manager=queue_manager,
         user=user,
         password=password,
+        token=token,
         application=application,
         registry=registry,
         connect_timeout_s=connect_timeout_s,
@@ -170,7 +177,14 @@ def schemas_by(
     return made, made
 
 
-class Connection(ThreadFace, Administration, AuthorityAdministration, ProducingConnection, Closing):
+class Connection(
+    ThreadFace,
+    Administration,
+    AuthorityAdministration,
+    TokenRenewal,
+    ProducingConnection,
+    Closing,
+):
     """A connection to a queue manager, shared by threads. Leaving it as a context closes it."""
 
     _channel: Channel

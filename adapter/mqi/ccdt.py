@@ -42,9 +42,10 @@ class ClientChannelAddress(Struct, rename="camel"):
 
 
 class Security(Struct, rename="camel"):
-    """Of all of it the CipherSpec: one that is named asks for TLS."""
+    """A CipherSpec that is named asks for TLS; the label says which certificate is shown."""
 
     cipher_specification: str = ""
+    certificate_label: str = ""
 
 
 class Management(Struct, rename="camel"):

@@ -13,8 +13,8 @@ import logging
 import re
 import sys
 from collections.abc import Mapping
-from pathlib import PurePath
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
 
 from adapter import mq_constants as mq
 from adapter.administration.kinds import CHANNEL_NAME_LENGTH
@@ -23,12 +23,14 @@ from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
 from adapter.channel.link.tls import dialer_of
 from adapter.channel.timeouts import Timeouts
+from adapter.channel.token_source import TOKEN_FILE, TokenSource
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
 from adapter.mqi import ccdt, pointers, structs, tls
 from adapter.mqi import options as permitted
 from adapter.mqi.reasons import MqiFailure, failure_of
 from adapter.mqi.session import MqiSession
+from adapter.mqi.tls import ChannelSecurity
 
 DEFAULT_ADDRESS = "127.0.0.1:1414"
 MQSERVER = re.compile(
@@ -45,7 +47,21 @@ WITHOUT_EFFECT = (
 )
 """Options that ask for what is absent."""
 
+CSP_VERSION_OF_TOKENS = 3
+
 log = logging.getLogger("adapter.mqi")
+
+
+class ProgramCredentials(NamedTuple):
+    """What a program says to be let in by."""
+
+    user: str = ""
+    password: str = ""
+    token: str = ""
+
+
+IN_CLEAR = ChannelSecurity()
+NO_CREDENTIALS = ProgramCredentials()
 
 
 def connect(
@@ -56,20 +72,20 @@ def connect(
     cno: dict[str, Any] | None = None,
     cd: dict[str, Any] | None = None,
     sco: dict[str, Any] | None = None,
-    credentials: tuple[str, str] = ("", ""),
+    credentials: ProgramCredentials = NO_CREDENTIALS,
 ) -> MqiSession:
     """Connect under a number. Raises MqiFailure."""
     asked = 0 if cno is None else cno["Options"]
     given = "" if cno is None else unpadded(cno["ApplName"])
     application = (given or PurePath(sys.argv[0] or "python").name)[:APPLICATION_LENGTH_MAX]
-    who = credentials[0] or environment.get("MQK_USER", "")[:USER_LENGTH_MAX] or _own_user()
-    password = credentials[1] or environment.get("MQK_PASSWORD", "")
+    who = credentials.user or environment.get("MQK_USER", "")[:USER_LENGTH_MAX] or _own_user()
+    password, token = _proof(credentials, environment)
     dialers = [
-        dialer_of(address, tls.context_of(cipher, sco, environment))
-        for address, cipher in _addresses(name, cno, cd, environment)
+        dialer_of(address, tls.context_of(security, sco, environment))
+        for address, security in _addresses(name, cno, cd, environment)
     ]
     named = _channel(cno, cd, environment)
-    handshake = Handshake(dialers, _queue_manager(name), application, who, password, named)
+    handshake = Handshake(dialers, _queue_manager(name), application, who, password, named, token)
     reconnects = not asked & mq.MQCNO_RECONNECT_DISABLED
     timeouts = Timeouts() if reconnects else Timeouts(reconnect_timeout_s=0.0)
     try:
@@ -98,16 +114,35 @@ def check_options(cno: dict[str, Any]) -> None:
         log.warning("MQCONNX: accounting and activity trace of MQCNO have no effect here")
 
 
-def credentials_of(csp: bytes | None) -> tuple[str, str]:
-    """Return the user and the password that an MQCSP names, "" for none."""
+def credentials_of(csp: bytes | None) -> ProgramCredentials:
+    """Return what an MQCSP says: a user and a password, or a token."""
     if csp is None:
-        return "", ""
+        return NO_CREDENTIALS
     fields = structs.MQCSP.read(csp)
-    if fields["AuthenticationType"] not in (mq.MQCSP_AUTH_NONE, mq.MQCSP_AUTH_USER_ID_AND_PWD):
+    kind = fields["AuthenticationType"]
+    if kind == mq.MQCSP_AUTH_ID_TOKEN:
+        has_token = fields["Version"] >= CSP_VERSION_OF_TOKENS  # else no pointer is there
+        token = pointers.text(fields["TokenPtr"], fields["TokenLength"]) if has_token else ""
+        if not token:
+            log.warning("MQCONNX: the MQCSP names no token: it must be of version 3, with Token")
+            raise MqiFailure(mq.MQRC_CSP_ERROR)
+        return ProgramCredentials(token=token)
+    if kind not in (mq.MQCSP_AUTH_NONE, mq.MQCSP_AUTH_USER_ID_AND_PWD):
         raise MqiFailure(mq.MQRC_FUNCTION_NOT_SUPPORTED)
     user = pointers.text(fields["CSPUserIdPtr"], fields["CSPUserIdLength"])
     password = pointers.text(fields["CSPPasswordPtr"], fields["CSPPasswordLength"])
-    return user[:USER_LENGTH_MAX], password
+    return ProgramCredentials(user[:USER_LENGTH_MAX], password)
+
+
+def _proof(
+    credentials: ProgramCredentials, environment: Mapping[str, str]
+) -> tuple[str, TokenSource | None]:
+    """Return a program's password, and where its token comes from: one of the two at most."""
+    if credentials.token:
+        return "", TokenSource(credentials.token)
+    if not credentials.password and environment.get(TOKEN_FILE):
+        return "", TokenSource(Path(environment[TOKEN_FILE]))
+    return credentials.password or environment.get("MQK_PASSWORD", ""), None
 
 
 def _queue_manager(name: str) -> str:
@@ -118,13 +153,14 @@ def _queue_manager(name: str) -> str:
 
 def _addresses(
     name: str, cno: dict[str, Any] | None, cd: dict[str, Any] | None, environment: Mapping[str, str]
-) -> list[tuple[Address, str]]:
-    """Return where to connect, and the CipherSpec of the channel there, "" for none."""
+) -> list[tuple[Address, ChannelSecurity]]:
+    """Return where to connect, and what the channel there says of TLS."""
     given = "" if cd is None else _of_definition(cd)
     url = "" if cno is None else pointers.text(cno["CCDTUrlPtr"], cno["CCDTUrlLength"])
     server = environment.get("MQSERVER", "")
     if cd is not None and given:
-        return _parse(given, unpadded(cd["SSLCipherSpec"]))
+        cipher, label = (unpadded(cd[one]) for one in ("SSLCipherSpec", "CertificateLabel"))
+        return _parse(given, ChannelSecurity(cipher, label))
     if not url and server:
         return _parse(_of_mqserver(server))
     url = url or ccdt.named_by(environment)
@@ -156,8 +192,8 @@ def _of_mqserver(text: str) -> str:
     return found["address"]
 
 
-def _of_table(url: str, name: str) -> list[tuple[Address, str]]:
-    """Return the addresses of a queue manager in a CCDT, in order, each with its CipherSpec."""
+def _of_table(url: str, name: str) -> list[tuple[Address, ChannelSecurity]]:
+    """Return the addresses of a queue manager in a CCDT, in order, each with its channel's TLS."""
     try:
         found = ccdt.channels(ccdt.read(url), name)
     except ccdt.CcdtError as error:
@@ -165,16 +201,19 @@ def _of_table(url: str, name: str) -> list[tuple[Address, str]]:
     if not found:
         log.warning("MQCONN: the CCDT %s has no channel for queue manager %r", url, name.strip())
         raise MqiFailure(mq.MQRC_Q_MGR_NAME_ERROR)
-    return [
-        place
-        for one in found
-        for place in _parse(",".join(one.addresses), one.transmission_security.cipher_specification)
-    ]
+    return [place for one in found for place in _parse(",".join(one.addresses), _security(one))]
 
 
-def _parse(text: str, cipher: str = "") -> list[tuple[Address, str]]:
+def _security(channel: ccdt.ChannelDefinition) -> ChannelSecurity:
+    said = channel.transmission_security
+    return ChannelSecurity(said.cipher_specification, said.certificate_label)
+
+
+def _parse(
+    text: str, security: ChannelSecurity = IN_CLEAR
+) -> list[tuple[Address, ChannelSecurity]]:
     try:
-        return [(address, cipher) for address in parse_addresses(text)]
+        return [(address, security) for address in parse_addresses(text)]
     except InvalidValue as error:
         raise _unusable(error.text) from error
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 
 from adapter import mq_constants as mq
 from adapter.mqi import connecting, structs, subscribing
+from adapter.mqi.connecting import NO_CREDENTIALS, ProgramCredentials
 from adapter.mqi.consuming import Dispatcher
 from adapter.mqi.message_handles import MessageHandles
 from adapter.mqi.reasons import OK, MqiFailure
@@ -39,7 +40,7 @@ class ConnectionTable:
         sco: bytes | None = None,
         *,
         options: int = 0,
-        credentials: tuple[str, str] = ("", ""),
+        credentials: ProgramCredentials = NO_CREDENTIALS,
         layouts: tuple[structs.Layout, structs.Layout] = (structs.MQCD, structs.MQSCO),
     ) -> tuple[int, int, int]:
         """MQCONN, MQCONNX: the connection handle, and the codes."""
@@ -51,7 +52,7 @@ class ConnectionTable:
                 given = connecting.plain_cno(options)
             if given is not None:
                 connecting.check_options(given)
-            who = credentials if credentials[0] else connecting.credentials_of(csp)
+            who = credentials if credentials.user else connecting.credentials_of(csp)
             number = next(self._numbers)
             session = connecting.connect(
                 number, name, os.environ, cno=given, cd=channel, sco=security, credentials=who

@@ -184,12 +184,12 @@ MQSCO = Layout(
 MQBNO = Layout("MQBNO", "StrucId:4s Version:i ApplType:i Timeout:i Options:i")
 _CD = (
     "ChannelName:20s Version:i ChannelType:i TransportType:i Rest1:992s ConnectionName:264s "
-    "Rest2:400s SSLCipherSpec:32s Rest3:{}s"
+    "Rest2:400s SSLCipherSpec:32s Rest3:200s CertificateLabel:64s Rest4:{}s"
 )
-MQCD = Layout("MQCD", _CD.format(280))
-MQCD_11 = Layout("MQCD", _CD.format(268))
+MQCD = Layout("MQCD", _CD.format(16))
+MQCD_11 = Layout("MQCD", _CD.format(4))
 """Version 11 ends before what version 12 added."""
-MQSCO_5 = Layout("MQSCO", "StrucId:4s Version:i KeyRepository:256s Rest:364s")
+MQSCO_5 = Layout("MQSCO", "StrucId:4s Version:i KeyRepository:256s Rest:300s CertificateLabel:64s")
 MQCMHO = Layout("MQCMHO", "StrucId:4s Version:i Options:i", b"CMHO", 1, mq.MQRC_CMHO_ERROR)
 MQDMHO = Layout("MQDMHO", "StrucId:4s Version:i Options:i", b"DMHO", 1, mq.MQRC_DMHO_ERROR)
 MQDMPO = Layout("MQDMPO", "StrucId:4s Version:i Options:i", b"DMPO", 1, mq.MQRC_DMPO_ERROR)

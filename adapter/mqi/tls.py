@@ -1,30 +1,41 @@
-"""TLS of programs of MQ: what a CipherSpec and a key repository mean here.
+"""TLS of programs of MQ: what a CipherSpec, a key repository and a certificate label mean here.
 
-A key repository is a file in PEM: certificates of authorities, and the program's own certificate
-with its private key if it shows one. It is named by MQSCO.KeyRepository, else by MQSSLKEYR, with or
-without its ending; else it is what MQK_TLS_CA names, or the authorities that the system trusts. The
-library that connects negotiates the cipher: of a CipherSpec the version of TLS counts.
+A key repository is a file in PEM: certificates of authorities, and the program's own certificates
+with their private keys if it shows one. It is named by MQSCO.KeyRepository, else by MQSSLKEYR, with
+or without its ending; else it is what MQK_TLS_CA names, or the authorities that the system trusts.
+
+A label says which of several certificates is shown: that of the channel, else of the MQSCO, else of
+MQCERTLABL. A certificate has its label in a line `friendlyName: LABEL` before it, as `openssl
+pkcs12` writes it, or is the only one of a file LABEL.pem beside the repository. Without a label the
+first certificate that has its key in the repository is shown. The library that connects negotiates
+the cipher: of a CipherSpec the version of TLS counts.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import ssl
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from adapter import mq_constants as mq
-from adapter.certificates import said_of
+from adapter import texts
 from adapter.channel.tls import context_by, tls_context
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import InvalidOption
 from adapter.mqi.reasons import MqiFailure
 
-REPOSITORY = "MQSSLKEYR"
+REPOSITORY, LABEL = "MQSSLKEYR", "MQCERTLABL"
 ENDINGS = ("", ".pem", ".arm", ".crt")
-PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+BLOCK = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----", re.DOTALL)
+FRIENDLY_NAME = re.compile(r"^\s*friendlyName:\s*(.*?)\s*$", re.MULTILINE)
+CERTIFICATE, PRIVATE_KEY = "CERTIFICATE", "PRIVATE KEY"
 FILE_BYTES_MAX = 1024 * 1024
 OF_1_3 = re.compile(r"ANY_TLS13\w*|TLS_(AES|CHACHA20)_\w+")
 OF_1_2 = re.compile(r"ANY(_TLS12\w*)?|(TLS|ECDHE)_\w+")
@@ -32,19 +43,28 @@ OF_1_2 = re.compile(r"ANY(_TLS12\w*)?|(TLS|ECDHE)_\w+")
 log = logging.getLogger("adapter.mqi")
 
 
+class ChannelSecurity(Struct, frozen=True):
+    """What a channel's definition says of TLS. cipher: "" for none. label: of a certificate."""
+
+    cipher: str = ""
+    label: str = ""
+
+
 def context_of(
-    cipher: str, sco: Mapping[str, Any] | None, environment: Mapping[str, str]
+    channel: ChannelSecurity, sco: Mapping[str, Any] | None, environment: Mapping[str, str]
 ) -> ssl.SSLContext | None:
     """Return the context of a channel; None: it has no CipherSpec, and MQK_TLS_CA is not set.
 
     Raises MqiFailure(MQRC_UNSUPPORTED_CIPHER_SUITE, MQRC_KEY_REPOSITORY_ERROR).
     """
-    named = "" if sco is None else unpadded(sco.get("KeyRepository", b""))
-    named = named or environment.get(REPOSITORY, "")
+    cipher, given = channel.cipher, sco or {}
+    named = unpadded(given.get("KeyRepository", b"")) or environment.get(REPOSITORY, "")
+    label = channel.label or unpadded(given.get("CertificateLabel", b""))
+    label = label or environment.get(LABEL, "")
     try:
         if not cipher:
             return context_by(None)
-        context = _of_repository(named) if named else context_by(None) or tls_context()
+        context = _of_repository(named, label) if named else context_by(None) or tls_context()
     except InvalidOption as error:
         log.warning("MQCONN: %s", error.text)
         raise MqiFailure(mq.MQRC_KEY_REPOSITORY_ERROR) from error
@@ -56,17 +76,60 @@ def context_of(
     return context
 
 
-def _of_repository(named: str) -> ssl.SSLContext:
-    for ending in ENDINGS:
-        path = Path(named + ending)
-        if path.is_file():
-            return tls_context(path, path if _has_key(path) else None)
-    raise InvalidOption(f"key repository {named} is not a file in PEM, nor are those with .pem")
+def _of_repository(named: str, label: str) -> ssl.SSLContext:
+    path = _file(named)
+    if path is None:
+        text = f"key repository {named} is not a file in PEM, nor are those with .pem"
+        raise InvalidOption(text)
+    text = _read(path)
+    if not label:
+        has_key = any(one[1].endswith(PRIVATE_KEY) for one in BLOCK.finditer(text))
+        return tls_context(path, path if has_key else None)
+    chosen = _blocks_of(text, label)
+    if chosen is not None:
+        return _with_own(path, chosen)
+    beside = _file(str(path.parent / label))
+    if beside is None:
+        raise InvalidOption(
+            f"key repository {path} has no certificate labelled {label!r} (a line `friendlyName: "
+            f"{label}` before it), and there is no {label}.pem beside it"
+        )
+    return tls_context(path, beside)
 
 
-def _has_key(path: Path) -> bool:
+def _file(named: str) -> Path | None:
+    return next((one for end in ENDINGS if (one := Path(named + end)).is_file()), None)
+
+
+def _read(path: Path) -> str:
     try:
-        with path.open("r", encoding="utf-8", errors="replace") as file:
-            return PRIVATE_KEY.search(file.read(FILE_BYTES_MAX)) is not None
-    except OSError as error:
-        raise InvalidOption(f"key repository {path} cannot be read: {said_of(error)}") from error
+        return texts.read(path, FILE_BYTES_MAX)
+    except texts.UnreadableTextError as error:
+        raise InvalidOption(f"key repository {path} cannot be read: {error}") from error
+
+
+def _blocks_of(text: str, label: str) -> str | None:
+    """Return the blocks that a label is before: certificates and keys up to the next label."""
+    found, is_wanted, ended = [], False, 0
+    for block in BLOCK.finditer(text):
+        names = FRIENDLY_NAME.findall(text[ended : block.start()])
+        is_wanted = names[-1] == label if names else is_wanted
+        ended = block.end()
+        if is_wanted:
+            found.append(block)
+    kinds = [one[1] for one in found]
+    is_whole = CERTIFICATE in kinds and any(one.endswith(PRIVATE_KEY) for one in kinds)
+    return "\n".join(one[0] for one in found) + "\n" if is_whole else None
+
+
+def _with_own(repository: Path, own: str) -> ssl.SSLContext:
+    """Trust a repository's authorities, and show this certificate. OpenSSL reads it from a file,
+    which only this user may read, and which is gone when this returns.
+    """
+    handle, name = tempfile.mkstemp(suffix=".pem")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(own)
+        return tls_context(repository, name)
+    finally:
+        Path(name).unlink()

@@ -16,6 +16,7 @@ from adapter.channel.link.port import Dialer
 from adapter.channel.link.tls import dialer_of
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
+from adapter.channel.token_source import Token
 from adapter.core.contract.results import ComputerFound
 from adapter.msmq.computers import ComputerChannel, ComputerConnections
 from adapter.msmq.errors import as_msmq
@@ -32,6 +33,7 @@ def connect(
     queue_manager: str | None = None,
     user: str | None = None,
     password: str | None = None,
+    token: Token | None = None,
     tls: Tls = None,
     application: str | None = None,
     connect_timeout_s: float = CONNECT_S,
@@ -39,9 +41,9 @@ def connect(
 ) -> Host:
     """Connect to a queue manager, as a program on a computer of MSMQ.
 
-    address, user, password, tls, application: as of adapter.connect(). computer: the program's;
-    None: the queue manager's own, so that its queues are local. A lost connection is made again,
-    for at most reconnect_timeout_s, and what was asked is then done once.
+    address, user, password, token, tls, application: as of adapter.connect(). computer: the
+    program's; None: the queue manager's own, so that its queues are local. A lost connection is
+    made again, for at most reconnect_timeout_s, and what was asked is then done once.
     Raises MessageQueueException (SERVICE_NOT_AVAILABLE, MACHINE_NOT_FOUND, ACCESS_DENIED).
     """
     with a.plain_errors():
@@ -52,6 +54,7 @@ def connect(
         queue_manager=queue_manager,
         user=user,
         password=password,
+        token=token,
         application=application,
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,

@@ -19,6 +19,7 @@ from adapter.core.attributes.objects import (
 )
 from adapter.core.contract.authorities import Denial, words_of
 from adapter.core.model.broker_queue import key_of
+from adapter.core.model.channel_security import why_not_by
 from adapter.core.model.manager import QueueManager
 
 TIMES = frozenset({"created_ms", "altered_ms"})
@@ -37,6 +38,16 @@ class Inquiries:
         qm = self._qm
         found = None if qm is None else qm.objects.get(("authinfo", qm.attributes.connection_auth))
         return found.check_client if isinstance(found, AuthInfoAttributes) else ""
+
+    def why_not_by(
+        self, channel: str, *, is_encrypted: bool, subject: tuple[tuple[str, str], ...]
+    ) -> str:
+        """Say why a client may not connect by a channel; "" if it may. subject: the parts of the
+        name in its certificate, each by its short word.
+        """
+        if self._qm is None:
+            return ""
+        return why_not_by(self._qm, channel, is_encrypted=is_encrypted, subject=subject)
 
     def alias_target(self, name: str) -> str:
         """The queue that an alias of this name leads to; "" if it is not an alias."""

@@ -175,6 +175,10 @@ class OwnerTerm:
     def connect(self, connection: int, party: Party) -> None:
         """Make an admitted client known."""
         self.loop.take(inputs.Connected(connection))
+        self.introduce(connection, party)
+
+    def introduce(self, connection: int, party: Party) -> None:
+        """Say who a client is, from now on."""
         self.loop.take(inputs.Introduced(connection, party))
 
     def disconnect(self, connection: int) -> None:

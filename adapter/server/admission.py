@@ -5,6 +5,8 @@ for a moment and 64 MiB of memory; the order, and pauses after wrong ones, are t
 password that was checked before is known again at once, so that guessers do not delay the users
 that are there.
 
+A client that gives a token is whom that names, whatever else it says; a wrong one is never ignored.
+
 A client that has shown a certificate of an authority that the queue manager trusts is the user that
 this names, unless it gives a password.
 
@@ -34,8 +36,9 @@ from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.errors import StartError
-from adapter.server.credentials import Credentials
 from adapter.server.guesses import GUESS_BOUNDS, Attempt, GuessBounds, Guesses, network_of
+from adapter.server.passwords import PasswordCheck, UsersUnavailable
+from adapter.server.token_port import TokenCheck
 from adapter.wire.frames import Hello
 
 UserOf = Callable[[Mapping[str, Any]], str]
@@ -112,15 +115,18 @@ class Admission:
 
     def __init__(
         self,
-        credentials: Credentials | None = None,
+        credentials: PasswordCheck | None = None,
         bounds: GuessBounds = GUESS_BOUNDS,
         user_of: UserOf | None = None,
         *,
         admits_operators: bool = False,
+        tokens: TokenCheck | None = None,
     ) -> None:
         """user_of: says who a client is by the certificate that it has shown. admits_operators:
         those that the operating system shows need no password, whatever is demanded of others.
+        tokens: checks tokens; None: none is accepted.
         """
+        self._tokens = tokens
         self._admits_operators = admits_operators
         self._credentials = credentials
         self._user_of = user_of
@@ -150,6 +156,9 @@ class Admission:
         That is at once or later. password_check: see demand(). peer: where it connects from.
         remote: that is another machine. wanted: whether it is still there.
         """
+        if hello.token:
+            self._ask_token(hello, decide, in_clear=remote and not peer.is_encrypted)
+            return
         if peer.certificate is not None and self._user_of is not None and not hello.password:
             user = self._user_of(peer.certificate)
             if not user:
@@ -165,11 +174,13 @@ class Admission:
             decide(known)
             return
         credentials = self._credentials
-        demanded = demand(password_check, has_users=credentials is not None, remote=remote)
+        has_users = credentials is not None or self._tokens is not None
+        demanded = demand(password_check, has_users=has_users, remote=remote)
         if demanded == "nothing" or (not hello.password and demanded != "a right one"):
             decide(known)
         elif credentials is None or not hello.password:
-            decide(_refused(hello, "a user and a password must be given"))
+            needed = "a user and a password" if self._tokens is None else "a password or a token"
+            decide(_refused(hello, f"{needed} must be given"))
         else:
             asked = AdmissionRequest(hello, decide)
             self._look_up(credentials, Attempt(network_of(peer.host), hello.user, asked, wanted))
@@ -180,8 +191,26 @@ class Admission:
             self._timer.cancel()
         for executor in (self._lookups, self._checks):
             executor.shutdown(wait=False, cancel_futures=True)
+        if self._tokens is not None:
+            self._tokens.close()
 
-    def _look_up(self, credentials: Credentials, attempt: Attempt[AdmissionRequest]) -> None:
+    def _ask_token(self, hello: Hello, decide: Decide, *, in_clear: bool) -> None:
+        """Have a token checked. in_clear: others may have read it on its way."""
+        if hello.password:
+            decide(_refused(hello, "a password and a token were given: give one of them"))
+        elif self._tokens is None:
+            decide(_refused(hello, "this queue manager accepts no tokens: jwt_keys is not set"))
+        elif in_clear:
+            text = "a token came over a network in the clear: connect with TLS, and get a new one"
+            decide(_refused(hello, text))
+        else:
+
+            def checked(found: Principal | str) -> None:
+                decide(_refused(hello, found) if isinstance(found, str) else found)
+
+            self._tokens.ask(hello.token, checked)
+
+    def _look_up(self, credentials: PasswordCheck, attempt: Attempt[AdmissionRequest]) -> None:
         """Ask whether the password has been checked before; have it checked if not."""
 
         def found(known: bool | None) -> None:
@@ -212,16 +241,20 @@ class Admission:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_at(due_s, self._check_next)
 
-    def _check(self, credentials: Credentials, attempt: Attempt[AdmissionRequest]) -> None:
+    def _check(self, credentials: PasswordCheck, attempt: Attempt[AdmissionRequest]) -> None:
         self._checking = True
 
         def checked(is_right: bool | None) -> None:
             self._checking = False
-            if is_right:
-                self._guesses.right(attempt)
+            if is_right is None:
+                text = "users cannot be checked now: the queue manager's log has the reason"
+                attempt.what.decide(_refused(attempt.what.hello, text))
             else:
-                self._guesses.wrong(attempt, self._now_s())
-            self._decide(attempt, bool(is_right))
+                if is_right:
+                    self._guesses.right(attempt)
+                else:
+                    self._guesses.wrong(attempt, self._now_s())
+                self._decide(attempt, is_right)
             self._check_next()
 
         self._run(self._checks, credentials.is_right, attempt, checked)
@@ -233,12 +266,16 @@ class Admission:
         attempt: Attempt[AdmissionRequest],
         answered: Callable[[bool | None], None],
     ) -> None:
-        """Ask the file of users in a thread. A file that cannot be read admits no client."""
+        """Ask in a thread. A file that cannot be read admits no client; None: no answer came."""
 
         def done(task: asyncio.Future[bool | None]) -> None:
             if task.cancelled():
                 return
             failure = task.exception()
+            if isinstance(failure, UsersUnavailable):
+                log.error("no password can be checked", reason=str(failure))
+                answered(None)
+                return
             if failure is not None:
                 unforeseen = None if isinstance(failure, StartError) else failure
                 log.error("no password can be checked", reason=str(failure), exc_info=unforeseen)
@@ -256,7 +293,9 @@ class Admission:
     def _decide(self, attempt: Attempt[AdmissionRequest], is_right: bool) -> None:
         asked = attempt.what
         if is_right:
-            asked.decide(Principal(asked.hello.user, Proof.PASSWORD))
+            user, credentials = asked.hello.user, self._credentials
+            groups = credentials.groups_of(user) if credentials is not None else ()
+            asked.decide(Principal(user, Proof.PASSWORD, groups))
         else:
             asked.decide(_refused(asked.hello, "user or password is wrong"))
 
@@ -265,5 +304,6 @@ class Admission:
 
 
 def _refused(hello: Hello, text: str) -> Refused:
-    log.warning("client refused", user=hello.user, application=hello.application, reason=text)
-    return Refused(Reason.NOT_AUTHORIZED, hello.user, text)
+    user = "" if hello.token else hello.user  # beside a token it is no claim of the client
+    log.warning("client refused", user=user, application=hello.application, reason=text)
+    return Refused(Reason.NOT_AUTHORIZED, user, text)

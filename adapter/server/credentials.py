@@ -77,6 +77,17 @@ class Credentials:
                 self._checked.move_to_end(digest)
         return found
 
+    def has(self, user: str) -> bool:
+        """Whether the file has a line of this user."""
+        with self._lock:
+            self._look()
+            return user in self._hashes
+
+    def groups_of(self, user: str) -> tuple[str, ...]:
+        """Return the groups of a user: the file knows none."""
+        del user
+        return ()
+
     def _hash_of(self, user: str) -> str:
         with self._lock:
             self._look()

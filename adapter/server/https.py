@@ -24,6 +24,7 @@ from adapter.wire.frames import Hello
 
 APPLICATION = "HTTP client"
 BASIC = "basic "
+BEARER = "bearer "
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -59,7 +60,7 @@ class HttpsListener:
 
 
 class HttpUsers:
-    """Lets users ask whom the queue manager knows, by a certificate or a password."""
+    """Lets users ask whom the queue manager knows, by a certificate, a password or a token."""
 
     def __init__(
         self, queue_manager: str, admission: Admission, audit: AuditTrail | None = None
@@ -81,7 +82,9 @@ class HttpUsers:
         return await handler(request)
 
     async def _who(self, request: web.Request) -> Principal | Refused:
-        user, password = credentials_of(request.headers.get("Authorization", ""))
+        header = request.headers.get("Authorization", "")
+        user, password = credentials_of(header)
+        token = header[len(BEARER) :].strip() if header.lower().startswith(BEARER) else ""
         decided: asyncio.Future[Principal | Refused] = asyncio.get_running_loop().create_future()
 
         def decide(who: Principal | Refused) -> None:
@@ -93,7 +96,7 @@ class HttpUsers:
             return Refused(Reason.NOT_AUTHORIZED, user, "the client has gone")
         self._admission.ask(
             "REQUIRED",
-            Hello(version=0, user=user, password=password, application=APPLICATION),
+            Hello(version=0, user=user, password=password, application=APPLICATION, token=token),
             decide,
             peer=addresses.peer_of(transport),
             remote=True,

@@ -36,12 +36,14 @@ from adapter.owner.storage import Storage
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
+from adapter.server.ldap_settings import LdapSettings
 from adapter.server.listener import NotLoopbackError, SocketPathError
 from adapter.server.own_schemas import OwnSchemas
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
 from adapter.server.tls import TlsSettings
+from adapter.server.token_settings import TokenSettings
 from adapter.setting_rows import AS_AUTHORITIES, WITH_PASSWORD
 
 if TYPE_CHECKING:
@@ -133,6 +135,8 @@ def settings_of(config: Config) -> ServerSettings:
         http_tls=config["http_tls"] == "yes",
         remote_clients=config["remote_clients"] == WITH_PASSWORD,
         tls=_tls(config),
+        ldap=_ldap(config),
+        tokens=_tokens(config),
         network=config["network"] == "yes",
     )
 
@@ -148,6 +152,31 @@ def _tls(config: Config) -> TlsSettings:
         client_ca=config["tls_client_ca"],
         user=config["tls_user"],
         min_version=config["tls_min_version"],
+    )
+
+
+def _ldap(config: Config) -> LdapSettings:
+    """Return what the configuration says of a directory of users."""
+    return LdapSettings(
+        server=config["ldap_server"],
+        ca=config["ldap_ca"],
+        user_dn=config["ldap_user_dn"],
+        group_base=config["ldap_group_base"],
+        group_filter=config["ldap_group_filter"],
+        group_attribute=config["ldap_group_attribute"],
+    )
+
+
+def _tokens(config: Config) -> TokenSettings:
+    """Return what the configuration says of tokens."""
+    return TokenSettings(
+        keys=config["jwt_keys"],
+        ca=config["jwt_ca"],
+        issuer=config["jwt_issuer"],
+        audience=config["jwt_audience"],
+        user_claim=config["jwt_user_claim"],
+        groups_claim=config["jwt_groups_claim"],
+        leeway_s=config["jwt_leeway_s"],
     )
 
 

@@ -19,6 +19,7 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
+from adapter.errors import StartError
 from adapter.ledger.port import Ledger
 from adapter.network.directory import Directory
 from adapter.owner import processes
@@ -39,8 +40,11 @@ from adapter.server.listener import Listener
 from adapter.server.movers import Movers, MoverWatch
 from adapter.server.mqk.handler import MqkHandler
 from adapter.server.network import Network, NetworkLink
+from adapter.server.passwords import FileThenDirectory, PasswordCheck
 from adapter.server.settings import ServerSettings
 from adapter.server.tls import ServerTls
+from adapter.server.token_port import TokenCheck
+from adapter.server.token_settings import TokenSettings
 from adapter.server.topics import TopicLinks, TopicServices
 
 START_GRACE_S = 3.0
@@ -58,13 +62,14 @@ class StopOrder(Struct):
 
 
 def _admission(
-    settings: ServerSettings, credentials: Credentials | None, tls: ServerTls | None
+    settings: ServerSettings, credentials: PasswordCheck | None, tls: ServerTls | None, clock: Clock
 ) -> Admission:
     return Admission(
         credentials,
         settings.bounds.passwords,
         tls.user_of if tls is not None else None,
         admits_operators=settings.authorities,
+        tokens=_tokens(settings.tokens, clock) if settings.tokens.keys else None,
     )
 
 
@@ -77,6 +82,32 @@ def _owner_settings(settings: ServerSettings, groups: Callable[[], GroupsByUser]
         audits=settings.audit,
         groups=groups,
     )
+
+
+def _users(settings: ServerSettings) -> PasswordCheck | None:
+    """Return what checks passwords; None: nothing does. Raises StartError."""
+    file = Credentials(Path(settings.credentials_file)) if settings.credentials_file else None
+    if not settings.ldap.server:
+        return file
+    try:
+        from adapter.server.ldap_users import LdapUsers  # noqa: PLC0415 -- of an extra
+    except ImportError as error:
+        text = (
+            f"ldap_server needs packages that are not installed ({error.name}): install mqk[ldap]"
+        )
+        raise StartError(text, "") from error
+    directory = LdapUsers(settings.ldap)
+    return directory if file is None else FileThenDirectory(file, directory)
+
+
+def _tokens(settings: TokenSettings, clock: Clock) -> TokenCheck:
+    """Return what checks tokens. Raises StartError."""
+    try:
+        from adapter.server.token_checks import TokenChecks  # noqa: PLC0415 -- of an extra
+    except ImportError as error:
+        text = f"jwt_keys needs packages that are not installed ({error.name}): install mqk[jwt]"
+        raise StartError(text, "") from error
+    return TokenChecks(settings, lambda: clock.now_ms() / 1000)
 
 
 class Server:
@@ -110,8 +141,7 @@ class Server:
         self._release = metadata.version("mqk"), compiled.count()
         self._started_s = time.monotonic()
         self._commands = CommandService()
-        users = Path(settings.credentials_file) if settings.credentials_file else None
-        credentials = Credentials(users) if users is not None else None
+        credentials = _users(settings)
         self._groups = UserGroups(Path(settings.groups_file) if settings.groups_file else None)
         audit = AuditTrail(is_on=settings.audit)
         self.connections = self.connections_type(
@@ -119,7 +149,7 @@ class Server:
         )
         self.connections.is_standby = lambda: self.owner.standby.follows
         tls = ServerTls(settings.tls) if settings.tls.host or settings.http_tls else None
-        self.admission = _admission(settings, credentials, tls)
+        self.admission = _admission(settings, credentials, tls, clock)
         self.accept = MqkHandler(
             self.connections, self.admission, audit, clock, self, self._kafka
         ).accept

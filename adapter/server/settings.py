@@ -13,8 +13,10 @@ from adapter.owner.parts import HEARTBEAT_S
 from adapter.registry.log import SCHEMAS
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.ldap_settings import LdapSettings
 from adapter.server.own_schemas import NO_REGISTRY
 from adapter.server.tls import TlsSettings
+from adapter.server.token_settings import TokenSettings
 
 
 class ServerSettings(Struct, kw_only=True):
@@ -63,5 +65,7 @@ class ServerSettings(Struct, kw_only=True):
     http_tls: bool = False
     remote_clients: bool = False
     tls: TlsSettings = TlsSettings()
+    tokens: TokenSettings = TokenSettings()
+    ldap: LdapSettings = LdapSettings()
     network: bool = True
     bounds: ConnectionBounds = BOUNDS

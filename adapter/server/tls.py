@@ -13,11 +13,15 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from adapter import certificates
+from adapter import certificates, texts
 from adapter.errors import StartError
+from adapter.server.tls_alerts import AlertingContext
 
 UserPart = Literal["common_name", "dns", "email", "subject"]
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+REVOCATION_LIST = b"-----BEGIN X509 CRL-----"
+CA_BYTES_MAX = 16 * 1024 * 1024
+"""Some hundred thousand revoked certificates."""
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -114,14 +118,16 @@ def _context(settings: TlsSettings) -> ssl.SSLContext:
     key = settings.key or settings.certificate
     _check_secret(key)
     try:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context = AlertingContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = VERSIONS[settings.min_version]
         context.num_tickets = 0  # no client of ours keeps a session
         certificates.load(context, settings.certificate, settings.key or None)
         if settings.client_ca:
             context.load_verify_locations(settings.client_ca)
             context.verify_mode = ssl.CERT_OPTIONAL
-    except (OSError, ValueError) as error:
+            if REVOCATION_LIST in texts.read_bytes(Path(settings.client_ca), CA_BYTES_MAX):
+                context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
+    except (OSError, ValueError, texts.UnreadableTextError) as error:
         files = ", ".join(
             one for one in (settings.certificate, settings.key, settings.client_ca) if one
         )

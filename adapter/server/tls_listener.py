@@ -9,6 +9,7 @@ send.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
 from collections import Counter
@@ -23,6 +24,7 @@ from adapter.errors import StartError
 from adapter.server.audit import AuditTrail
 from adapter.server.guesses import network_of
 from adapter.server.tls import ServerTls
+from adapter.server.tls_alerts import ACCEPTED
 
 HANDSHAKE_S = 5.0
 SHUTDOWN_S = 2.0
@@ -32,6 +34,10 @@ HANDSHAKES_OF_NETWORK = 32
 BACKLOG = 1024
 LOOK_S = 2.0
 """How often it is looked whether the certificate has changed."""
+OF_CERTIFICATES = ("CERTIFICATE", "UNKNOWN_CA")
+"""What OpenSSL names in its reasons."""
+SAY_S = 1.0
+"""How often a certificate that is not accepted is worth a line in the log."""
 PAUSE_S = 0.1
 """After a connection could not be accepted: files are missing, which others give back."""
 
@@ -61,6 +67,7 @@ class TlsListener:
         self._handshakes: set[asyncio.Task[None]] = set()
         self._of_network: Counter[str] = Counter()
         self._room = asyncio.Semaphore(HANDSHAKES)
+        self._silent_until_s = 0.0
         self.refused = 0
         """Connections whose handshake failed, or that were too many of their network."""
 
@@ -112,6 +119,7 @@ class TlsListener:
 
     async def _shake(self, sock: socket.socket, network: str, address: str) -> None:
         loop = asyncio.get_running_loop()
+        ACCEPTED.set(sock)
         try:
             await loop.connect_accepted_socket(
                 self._accept,
@@ -123,16 +131,30 @@ class TlsListener:
         except OSError as error:  # those of TLS and timeouts among them
             self.refused += 1
             sock.close()
-            log.debug("a TLS handshake failed", network=network, reason=str(error))
             if isinstance(error, ssl.SSLCertVerificationError) and self._audit is not None:
                 why = Refused(Reason.NOT_AUTHORIZED, "", certificates.said_of(error))
                 self._audit.not_authenticated("", address, "", why)
+            self._note_failure(network, error)
         finally:
             self._handshakes = {one for one in self._handshakes if not one.done()}
             self._of_network[network] -= 1
             if not self._of_network[network]:
                 del self._of_network[network]
             self._room.release()
+
+    def _note_failure(self, network: str, error: OSError) -> None:
+        """Write why a certificate is not accepted, at either end; any other failure may be a
+        scanner's. Once in SAY_S is enough, because clients try again.
+        """
+        now_s = asyncio.get_running_loop().time()
+        said = getattr(error, "reason", None) or ""
+        is_said = now_s >= self._silent_until_s and any(one in said for one in OF_CERTIFICATES)
+        if is_said:
+            self._silent_until_s = now_s + SAY_S
+        level = logging.WARNING if is_said else logging.DEBUG
+        log.log(
+            level, "a TLS handshake failed", network=network, reason=certificates.said_of(error)
+        )
 
     def _look_again(self) -> None:
         look = watched.callback("looking at certificates", self._look_at_files, self._broke)

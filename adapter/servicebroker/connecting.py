@@ -15,6 +15,7 @@ from adapter.channel.link.port import Dialer
 from adapter.channel.link.tls import dialer_of
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
+from adapter.channel.token_source import Token
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import as_broker
 
@@ -25,6 +26,7 @@ def connect(
     queue_manager: str | None = None,
     user: str | None = None,
     password: str | None = None,
+    token: Token | None = None,
     tls: Tls = None,
     application: str | None = None,
     connect_timeout_s: float = CONNECT_S,
@@ -32,8 +34,8 @@ def connect(
 ) -> ServiceBroker:
     """Open a session with a queue manager.
 
-    address, user, password, tls, application: as of adapter.connect(). A lost connection is made
-    again, for at most reconnect_timeout_s; a transaction that was open is rolled back.
+    address, user, password, token, tls, application: as of adapter.connect(). A lost connection is
+    made again, for at most reconnect_timeout_s; a transaction that was open is rolled back.
     Raises ServiceBrokerError.
     """
     with as_broker():
@@ -43,6 +45,7 @@ def connect(
         queue_manager=queue_manager,
         user=user,
         password=password,
+        token=token,
         application=application,
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,

@@ -13,6 +13,7 @@ from typing import Any
 from adapter import mq_constants as mq
 from adapter.mqi import structs
 from adapter.mqi.arguments import buffer, name_of
+from adapter.mqi.connecting import ProgramCredentials
 from adapter.mqi.interface import Interface
 from adapter.mqi.structs import WrongSize as error  # noqa: N813 -- the name it is known by
 
@@ -63,7 +64,7 @@ def MQCONNX(
         None,
         sco,
         options=options,
-        credentials=(
+        credentials=ProgramCredentials(
             name_of(user_password.get("user", "")),
             name_of(user_password.get("password", "")),
         ),

@@ -28,6 +28,9 @@ SEEN_MAX: Final = 10_000
 
 Text = Annotated[str, Meta(max_length=256)]
 """What names a party; none of them has more than 64 letters."""
+TOKEN_LENGTH_MAX: Final = 16 * 1024
+"""Of a token: those with hundreds of groups have a few KB."""
+Token = Annotated[str, Meta(max_length=TOKEN_LENGTH_MAX)]
 
 
 class ProtocolError(Exception):
@@ -38,7 +41,8 @@ class Hello(Struct, array_like=True, tag=1, kw_only=True):
     """The client's first frame. queue_manager: the name it wants to talk to, "" for any.
 
     version: the newest that it speaks; oldest: the oldest, 0 if it speaks only that one. channel:
-    the name of the channel that a program of IBM MQ connects by.
+    the name of the channel that a program of IBM MQ connects by. token: a JSON Web Token that says
+    who it is, in place of user and password.
     """
 
     version: int
@@ -48,6 +52,7 @@ class Hello(Struct, array_like=True, tag=1, kw_only=True):
     oldest: int = 0
     password: Text = ""
     channel: Text = ""
+    token: Token = ""
 
     def __repr__(self) -> str:
         """Leave the password out: what fails with a hello as an argument may be logged."""
@@ -127,6 +132,12 @@ class AskServer(Struct, array_like=True, tag=1002):
     """Ask for the server's figures. Not a matter of core."""
 
 
+class RenewToken(Struct, array_like=True, tag=1003):
+    """Let the connection go on by another token of the same user. Not a matter of core."""
+
+    token: Token
+
+
 class Figures(Struct, array_like=True, tag=1001):
     """The figures of a server, by name."""
 
@@ -146,7 +157,7 @@ class AnyReplies(Struct, array_like=True, tag=4):
     answers: list[AnyAnswer]
 
 
-ServerCommand = Stop | AskServer
+ServerCommand = Stop | AskServer | RenewToken
 ClientFrame = Hello | Requests
 ServerFrame = Welcome | AnyReplies | Goodbye
 

@@ -8,7 +8,18 @@ import msgspec
 import pytest
 
 from adapter.localkafka import LocalKafka
-from benchmarks import activations, cursors, dialogs, latency, objects, peers, topics, verbs, web
+from benchmarks import (
+    activations,
+    cursors,
+    dialogs,
+    latency,
+    objects,
+    peers,
+    secured,
+    topics,
+    verbs,
+    web,
+)
 from benchmarks.peers import servers
 from benchmarks.peers.variants import Amount
 from benchmarks.results import is_met
@@ -51,6 +62,12 @@ def test_every_verb_is_measured_beside_kafka(kafka: LocalKafka) -> None:
     amount = verbs.Amount(runs=1, seconds=0.2, messages=200)
     rows = verbs.measure(kafka.bootstrap_servers, amount)
     assert all(row.runs for row in rows.values())
+
+
+def test_what_security_costs_is_measured(kafka: LocalKafka) -> None:
+    amount = secured.Amount(runs=1, seconds=0.1, clients=(1,), is_counted=False)
+    rows = secured.measure(kafka.bootstrap_servers, amount)
+    assert set(rows) == {"clear-1", "tls-1", "off-1", "on-1"}
 
 
 def test_a_web_service_is_measured(kafka: LocalKafka) -> None:

@@ -3,7 +3,7 @@
 It has 108 tests. No queue manager passes all of them in one run, for two say the opposite of others
 about clients without a password: of the one the suite's settings choose which is run, the other
 fails beside them. Each passes by itself on a queue manager of its kind. Eleven more are not tests:
-they are empty, or need IBM's tools for keys.
+they are empty, or need a listener with TLS: that one passes by itself, as do samples beside them.
 """
 
 import importlib.metadata
@@ -15,18 +15,21 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 import adapter.testing
+from adapter.core.contract.authorities import words_of
 from adapter.localkafka.jars import cache_folder
 from adapter.server import credentials
 from adapter.testing import TestQueueManager
+from tests.support.certificates import Authority
 
 TIMEOUT_S = 100
 USERS = ("app", "admin")
 PASSWORD = "password"
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider"]
 AUTHENTICATION = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
 REFUSED = "test_failing_connect_without_required_credentials"
 CONTRARY = "test_connect_tcp_client_without_cred"
@@ -72,11 +75,11 @@ def _download(version: str, sdist: Path, folder: Path) -> None:
 
 
 @contextmanager
-def fresh(folder: Path, check_client: str) -> Iterator[TestQueueManager]:
+def fresh(folder: Path, check_client: str, **settings: Any) -> Iterator[TestQueueManager]:
     """A queue manager with the users of the developer configuration."""
     users = folder / "users"
     credentials.write(users, {user: credentials.hash_password(PASSWORD) for user in USERS})
-    with adapter.testing.queue_manager("QM1", credentials_file=str(users)) as manager:
+    with adapter.testing.queue_manager("QM1", credentials_file=str(users), **settings) as manager:
         with manager.connect(user="admin", password=PASSWORD) as qm:
             qm.alter_object("authinfo", AUTHENTICATION, check_client=check_client)
         yield manager
@@ -107,13 +110,13 @@ def run(
     config.py reads from the environment.
     """
     report = folder / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, f"--rootdir={suite}"]
+    command = [*PYTEST, f"--rootdir={suite}"]
     with fresh(folder, check_client) as manager:
         host, port = manager.address.split(":")
         settings = {"HOST": host, "PORT": port, "CONNAUTH_USE_PW": expected}
         given = {f"PY_IBMMQ_TEST_QM_{key}": value for key, value in settings.items()}
         subprocess.run(
-            [*command, "-p", "no:cacheprovider", f"--junitxml={report}", str(suite), *options],
+            [*command, f"--junitxml={report}", str(suite), *options],
             env=os.environ | given,
             timeout=TIMEOUT_S,
             check=False,
@@ -143,3 +146,73 @@ def test_the_others_pass_by_themselves(
 ) -> None:
     outcomes = run(suite, tmp_path, check_client, "-k", name, expected=expected)
     assert outcomes == [Outcome(name, "passed", "")]
+
+
+def test_its_test_of_tls_passes(suite: Path, tmp_path: Path) -> None:
+    """All its connections are with TLS: it has one address for those with and without."""
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("own", "c.test", common_name="client")
+    text = "friendlyName: client\n" + certificate.read_text() + key.read_text()
+    (tmp_path / "client.pem").write_text(text + authority.path.read_text())
+    report, folder = tmp_path / "tls.xml", tmp_path / "users"
+    folder.mkdir()
+    tls = authority.server(client_ca=str(authority.path))
+    with fresh(folder, "OPTIONAL", tls=tls) as manager:
+        host, port = manager.tls_address.split(":")
+        environment = os.environ | {
+            "MQK_TLS_CA": str(authority.path),
+            "PY_IBMMQ_TEST_QM_HOST": host,
+            "PY_IBMMQ_TEST_QM_PORT": port,
+            "PY_IBMMQ_TEST_TLS_SKIP": "0",
+            "PY_IBMMQ_TEST_TLS_KEY_REPO_LOCATION_CLIENT": str(tmp_path),
+        }
+        subprocess.run(
+            [*PYTEST, f"--rootdir={suite}", f"--junitxml={report}", str(suite / "test_tls.py")],
+            env=environment,
+            timeout=TIMEOUT_S,
+            check=True,
+            capture_output=True,
+        )
+    outcomes = [Outcome.of(case) for case in ET.parse(report).iter("testcase")]
+    assert outcomes == [Outcome("test_connection_with_tls", "passed", "")]
+
+
+def run_sample(suite: Path, name: str, settings: dict[str, str]) -> str:
+    """Run a sample of the distribution; what it prints. settings: lines of it, and what instead."""
+    text = (suite.parent / "examples" / name).read_text()
+    for line, instead in settings.items():
+        assert text.count(line) == 1, line
+        text = text.replace(line, instead)
+    command = [sys.executable, "-c", text]
+    done = subprocess.run(command, timeout=TIMEOUT_S, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def test_the_sample_that_sets_an_authority(suite: Path, tmp_path: Path) -> None:
+    with fresh(tmp_path, "REQUIRED") as manager:
+        with manager.connect(user="admin", password=PASSWORD) as qm:
+            qm.define_queue("DEV.QUEUE.1")
+        port = manager.address.split(":")[1]
+        settings = {"port = '1414'": f"port = '{port}'"}
+        assert run_sample(suite, "set_auth_rec.py", settings) == "Done.\n"
+        with manager.connect(user="admin", password=PASSWORD) as qm:
+            explained = qm.explain_authority("app", "DEV.QUEUE.1")
+        assert words_of(explained.bits) == ["browse", "inq"]
+
+
+def test_the_sample_that_connects_with_tls(suite: Path, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    certificate, key = authority.issue("client", "c.test", common_name="app")
+    repository = tmp_path / "key.pem"
+    repository.write_bytes(b"".join(one.read_bytes() for one in (certificate, key, authority.path)))
+    tls = authority.server(client_ca=str(authority.path))
+    with adapter.testing.queue_manager("QM1", tls=tls) as manager:
+        with manager.connect() as qm:
+            qm.define_queue("DEV.QUEUE.1")
+        port = manager.tls_address.split(":")[1]
+        settings = {
+            "port = '1414'": f"port = '{port}'",
+            "'/var/mqm/ssl/key'": repr(str(repository.with_suffix(""))),
+        }
+        said = run_sample(suite, "connect_client_tls.py", settings)
+        assert said == "Connection successful.\nDone.\n"

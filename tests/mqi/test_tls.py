@@ -1,6 +1,7 @@
 """Programs of ibmmq with TLS: CipherSpecs and key repositories, and how refusals are reported."""
 
 import json
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,3 +141,138 @@ def test_a_program_that_reads_nothing_does_not_keep_a_queue_manager_from_ending(
         manager.stop()
         assert time.monotonic() - began_s < 20
     qmgr.disconnect()
+
+
+def labelled(authority: Authority, folder: Path) -> Path:
+    """A repository of two certificates, each with its label, as `openssl pkcs12` writes them."""
+    text = ""
+    for label, user_name in (("first", "sales"), ("second", "payroll")):
+        certificate, key = authority.issue(label, "c.test", common_name=user_name)
+        for one in (certificate, key):
+            text += f"Bag Attributes\n    friendlyName: {label}\n{one.read_text()}"
+    path = folder / "labelled.pem"
+    path.write_text(text + "Bag Attributes\n    friendlyName: ca\n" + authority.path.read_text())
+    return path
+
+
+def shown(address: str, path: Path, in_cd: str = "", in_sco: str = "") -> str:
+    """The user of a program whose channel, or whose MQSCO, has a label."""
+    qmgr = ibmmq.QueueManager(None)
+    cd = ibmmq.CD(ChannelName=CHANNEL.encode(), ConnectionName=conname(address).encode())
+    cd.TransportType, cd.ChannelType = CMQXC.MQXPT_TCP, CMQXC.MQCHT_CLNTCONN
+    cd.SSLCipherSpec, cd.CertificateLabel = CIPHER.encode(), in_cd.encode()
+    sco = ibmmq.SCO(KeyRepository=str(path).encode(), CertificateLabel=in_sco.encode())
+    qmgr.connect_with_options("QM1", cd=cd, sco=sco)
+    try:
+        md = ibmmq.MD()
+        ibmmq.Queue(qmgr, "Q").put(b"x")
+        ibmmq.Queue(qmgr, "Q").get(None, md)
+    finally:
+        qmgr.disconnect()
+    return str(md.UserIdentifier.decode()).rstrip()
+
+
+def test_a_label_says_which_certificate_is_shown(
+    manager: TestQueueManager, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, address = labelled(authority, tmp_path), manager.tls_address
+    assert shown(address, path) == "sales"
+    assert shown(address, path, in_sco="second") == "payroll"
+    assert shown(address, path, in_cd="second", in_sco="first") == "payroll"
+    monkeypatch.setenv("MQCERTLABL", "second")
+    assert shown(address, path) == "payroll"
+    assert shown(address, path, in_sco="first") == "sales"
+    certificate, key = authority.issue("pair", "c.test", common_name="beside")
+    (tmp_path / "third.pem").write_bytes(certificate.read_bytes() + key.read_bytes())
+    assert shown(address, path, in_sco="third") == "beside"
+    for wrong in ("none", "ca", "SECOND"):
+        with pytest.raises(ibmmq.MQMIError) as refused:
+            shown(address, path, in_sco=wrong)
+        assert reason_of(refused) == CMQC.MQRC_KEY_REPOSITORY_ERROR
+
+
+def test_a_table_says_the_label(
+    manager: TestQueueManager, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, port = manager.tls_address.split(":")
+    path = tmp_path / "ccdt.json"
+    connection = {"connection": [{"host": host, "port": int(port)}], "queueManager": "QM1"}
+    security = {"cipherSpecification": "ANY_TLS13", "certificateLabel": "second"}
+    table = {"name": "A", "type": "clientConnection", "clientConnection": connection}
+    path.write_text(json.dumps({"channel": [table | {"transmissionSecurity": security}]}))
+    monkeypatch.setenv("MQCCDTURL", f"file://{path}")
+    monkeypatch.setenv("MQSSLKEYR", str(labelled(authority, tmp_path).with_suffix("")))
+    qmgr = ibmmq.QueueManager("QM1")
+    with manager.connect() as qm:
+        assert "payroll" in {one.user for one in qm.connections()}
+    qmgr.disconnect()
+
+
+def test_the_key_of_a_label_stays_in_no_file(
+    manager: TestQueueManager, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "temporary"
+    made.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(made))
+    assert shown(manager.tls_address, labelled(authority, tmp_path), in_cd="second") == "payroll"
+    assert list(made.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "cipher",
+    [
+        "TLS_RSA_WITH_AES_128_CBC_SHA256",  # what IBM's samples of patterns are configured with
+        "ANY_TLS12",
+        "TLS_AES_128_GCM_SHA256",
+        "ECDHE_RSA_AES_256_GCM_SHA384",
+    ],
+)
+def test_settings_of_published_samples_connect(
+    manager: TestQueueManager, authority: Authority, tmp_path: Path, cipher: str
+) -> None:
+    """They have a cipher, and a repository without its ending, beside user and password."""
+    path = repository(authority, tmp_path)
+    assert user(manager.tls_address, str(path.with_suffix("")), cipher) == "payroll"
+
+
+def by_channel(address: str, path: Path, cipher: str = CIPHER) -> str:
+    """Whether a program may connect by the channel SECURED."""
+    qmgr = ibmmq.QueueManager(None)
+    cd = ibmmq.CD(ChannelName=b"SECURED", ConnectionName=conname(address).encode())
+    cd.TransportType, cd.ChannelType = CMQXC.MQXPT_TCP, CMQXC.MQCHT_CLNTCONN
+    cd.SSLCipherSpec = cipher.encode()
+    sco = ibmmq.SCO(KeyRepository=str(path).encode())
+    try:
+        qmgr.connect_with_options("QM1", cd=cd, sco=sco)
+    except ibmmq.MQMIError as error:
+        return "refused" if error.reason == CMQC.MQRC_NOT_AUTHORIZED else str(error)
+    qmgr.disconnect()
+    return "let in"
+
+
+@pytest.mark.parametrize(
+    ("definition", "in_clear", "without", "with_one"),
+    [
+        ("", "let in", "let in", "let in"),
+        ("SSLCIPH(ANY_TLS12_OR_HIGHER)", "refused", "refused", "let in"),
+        ("SSLCIPH(ANY_TLS12_OR_HIGHER) SSLCAUTH(OPTIONAL)", "refused", "let in", "let in"),
+        ("SSLCIPH(ANY_TLS13) SSLPEER('CN=pay*')", "refused", "refused", "let in"),
+        ("SSLCIPH(ANY_TLS13) SSLPEER('CN=sales')", "refused", "refused", "refused"),
+        ("SSLPEER('CN=sales')", "let in", "let in", "let in"),
+    ],
+)
+def test_a_channel_demands_tls_and_certificates(
+    manager: TestQueueManager,
+    authority: Authority,
+    tmp_path: Path,
+    definition: str,
+    in_clear: str,
+    without: str,
+    with_one: str,
+) -> None:
+    said = manager.mqsc(f"DEFINE CHANNEL(SECURED) CHLTYPE(SVRCONN) {definition}")
+    assert "AMQ8014I" in said
+    path = repository(authority, tmp_path)
+    assert by_channel(manager.address, authority.path, cipher="") == in_clear
+    assert by_channel(manager.tls_address, authority.path) == without
+    assert by_channel(manager.tls_address, path) == with_one

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from adapter import testing
 from adapter.cli.main import run
 from spark_jobs import sources
-from tests.support.locked_kafka import certificate, locked_kafka, options
+from tests.support.locked_kafka import MECHANISM, certificate, locked_kafka, options
 from tests.support.spark_site import wait_copied
 
 LARGE = b"x" * (4 * 1024 * 1024 + 1)
@@ -46,8 +46,8 @@ def test_finding_spark_n1_and_n1b_a_locked_kafka_is_read_with_either_clients_nam
             "security.protocol": "SASL_SSL",
             "ssl.truststore.type": "PEM",
             "ssl.truststore.location": str(trusted),
-            "sasl.mechanism": "PLAIN",
-            "sasl.jaas.config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
+            "sasl.mechanism": MECHANISM,
+            "sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required "
             f'username="qm1" password="{login["sasl.password"]}";',
         }
         rows = sources.queue_batch(
@@ -58,4 +58,4 @@ def test_finding_spark_n1_and_n1b_a_locked_kafka_is_read_with_either_clients_nam
         assert status == 1
         assert "Failed to create new KafkaAdminClient: " in complaint
         assert "/no/such.pem" in complaint
-        assert "Invalid username or password" in audited(login | {"sasl.password": "wrong"})[2]
+        assert "invalid credentials" in audited(login | {"sasl.password": "wrong"})[2]

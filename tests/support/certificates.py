@@ -5,6 +5,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 from adapter.channel.tls import tls_context
 from adapter.server.tls import TlsSettings
@@ -43,7 +47,24 @@ class Authority:
         files = {"certificate": str(certificate), "key": str(key)}
         return TlsSettings(**{"host": "127.0.0.1"} | files | settings)  # type: ignore[arg-type]
 
-    def client(self, common_name: str | None = None, *names: str) -> ssl.SSLContext:
+    def client(
+        self, common_name: str | None = None, *names: str, expired: bool = False
+    ) -> ssl.SSLContext:
         """The context of a client that trusts this authority; it shows a certificate of it."""
-        files = self.issue("client", *(names or ("client.test",)), common_name=common_name)
+        names = names or ("client.test",)
+        files = self.issue("client", *names, common_name=common_name, expired=expired)
         return tls_context(self.path, *files)
+
+    def revoke(self, *certificates: Path) -> bytes:
+        """Return a list of revocations with these certificates, in PEM."""
+        own = x509.load_pem_x509_certificate(self.path.read_bytes())
+        made = x509.CertificateRevocationListBuilder().issuer_name(own.subject)
+        now = datetime.now(UTC)
+        made = made.last_update(now - timedelta(days=1)).next_update(now + timedelta(days=1))
+        for path in certificates:
+            number = x509.load_pem_x509_certificate(path.read_bytes()).serial_number
+            revoked = x509.RevokedCertificateBuilder().serial_number(number)
+            made = made.add_revoked_certificate(revoked.revocation_date(now).build())
+        key = load_pem_private_key(self._ca.private_key_pem.bytes(), None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey)
+        return made.sign(key, SHA256()).public_bytes(Encoding.PEM)

@@ -118,7 +118,7 @@ class CoreLink:
 
     def _execute(self, client: Client, one: Incoming) -> None:
         command = one.command
-        assert not isinstance(command, (Refused, frames.Stop, frames.AskServer)), command
+        assert not isinstance(command, Refused | frames.ServerCommand), command
         if self._tell("before", command):
             self._waiting.add(one.request)
         else:

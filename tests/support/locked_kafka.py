@@ -7,20 +7,29 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._scram import (
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialUpsertion,
+)
+
 from adapter.localkafka import LocalKafka, free_port
 from adapter.localkafka.jars import find_java
 from mqk_demo.proxy import Proxy
 from tests.support.server_process import HOST
 
 PASSWORD = "of no consequence"
+ITERATIONS = 4096
+MADE_WITHIN_S = 30.0
+MECHANISM = "SCRAM-SHA-512"
 USERS = ("qm1", "qm2", "registry", "spark", "reader", "writer", "nobody")
 LOCKED = {
     "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,PROXIED:SASL_SSL",
-    "sasl.enabled.mechanisms": "PLAIN",
-    "listener.name.proxied.plain.sasl.jaas.config": (
-        "org.apache.kafka.common.security.plain.PlainLoginModule required "
-        + " ".join(f'user_{user}="{PASSWORD}"' for user in USERS)
-        + ";"
+    "sasl.enabled.mechanisms": MECHANISM,
+    f"listener.name.proxied.{MECHANISM.lower()}.sasl.jaas.config": (
+        "org.apache.kafka.common.security.scram.ScramLoginModule required;"
     ),
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
@@ -53,7 +62,19 @@ def locked_kafka(settings: dict[str, str]) -> Iterator[LocalKafka]:
         LocalKafka(proxies={1: port}, settings=LOCKED | settings) as kafka,
         Proxy(*kafka.behind_proxy(1), listen_port=port),
     ):
+        _make_users(kafka.bootstrap_servers)
         yield kafka
+
+
+def _make_users(bootstrap_servers: str) -> None:
+    """Give each user its password: the cluster keeps what SCRAM needs of it."""
+    about = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, ITERATIONS)
+    made: list[UserScramCredentialAlteration] = [
+        UserScramCredentialUpsertion(one, about, PASSWORD.encode()) for one in USERS
+    ]
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    for future in admin.alter_user_scram_credentials(made).values():
+        future.result(MADE_WITHIN_S)
 
 
 def options(user: str, trusted: Path) -> dict[str, str]:
@@ -61,7 +82,7 @@ def options(user: str, trusted: Path) -> dict[str, str]:
     return {
         "security.protocol": "SASL_SSL",
         "ssl.ca.location": str(trusted),
-        "sasl.mechanism": "PLAIN",
+        "sasl.mechanism": MECHANISM,
         "sasl.username": user,
         "sasl.password": PASSWORD,
     }

@@ -13,7 +13,12 @@ from adapter.setting_rows import OPTIONS, SETTINGS
 
 FLAG = {
     "listen_unix": "/flag", "listen_unix_mode": "600",
-    "queue_manager": "FLAG", "credentials_file": "flag", "groups_file": "flag",
+    "queue_manager": "FLAG", "credentials_file": "flag", "groups_file": "flag", "jwt_keys": "https://flag/keys",
+    "ldap_server": "ldaps://flag", "ldap_ca": "flag",
+    "ldap_user_dn": "cn={},o=flag", "ldap_group_base": "flag",
+    "ldap_group_filter": "(flag)", "ldap_group_attribute": "flag", "jwt_ca": "flag",
+    "jwt_issuer": "flag", "jwt_audience": "flag",
+    "jwt_user_claim": "flag", "jwt_groups_claim": "flag", "jwt_leeway_s": "1",
     "authorities": "yes", "audit": "yes",
     "remote_clients": "with_password",
     "listen_tls": "0.0.0.0:1", "tls_certificate": "flag", "tls_key": "flag",
@@ -34,7 +39,12 @@ FLAG = {
 }  # fmt: skip
 VARIABLE = {
     "listen_unix": "/env", "listen_unix_mode": "660",
-    "queue_manager": "ENV", "credentials_file": "env", "groups_file": "env",
+    "queue_manager": "ENV", "credentials_file": "env", "groups_file": "env", "jwt_keys": "https://env/keys",
+    "ldap_server": "ldaps://env", "ldap_ca": "env",
+    "ldap_user_dn": "cn={},o=env", "ldap_group_base": "env",
+    "ldap_group_filter": "(env)", "ldap_group_attribute": "env", "jwt_ca": "env",
+    "jwt_issuer": "env", "jwt_audience": "env",
+    "jwt_user_claim": "env", "jwt_groups_claim": "env", "jwt_leeway_s": "2",
     "authorities": "no", "audit": "no",
     "remote_clients": "no",
     "listen_tls": "0.0.0.0:2", "tls_certificate": "env", "tls_key": "env",
@@ -55,7 +65,12 @@ VARIABLE = {
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
     "listen_unix": "/file", "listen_unix_mode": "666",
-    "queue_manager": "FILE", "credentials_file": "file", "groups_file": "file",
+    "queue_manager": "FILE", "credentials_file": "file", "groups_file": "file", "jwt_keys": "https://file/keys",
+    "ldap_server": "ldaps://file", "ldap_ca": "file",
+    "ldap_user_dn": "cn={},o=file", "ldap_group_base": "file",
+    "ldap_group_filter": "(file)", "ldap_group_attribute": "file", "jwt_ca": "file",
+    "jwt_issuer": "file", "jwt_audience": "file",
+    "jwt_user_claim": "file", "jwt_groups_claim": "file", "jwt_leeway_s": 3,
     "authorities": "yes",
     "audit": "with_authorities",
     "remote_clients": "with_password",
@@ -81,6 +96,8 @@ BESIDE: dict[str, dict[str, Any]] = {
     "remote_clients": {"credentials_file": "users"},
     "listen_tls": {"tls_certificate": "qm1.pem", "tls_client_ca": "ca.pem"},
     "http_tls": {"tls_certificate": "qm1.pem"},
+    "ldap_server": {"ldap_user_dn": "uid={},o=x"},
+    "jwt_keys": {"jwt_issuer": "https://issuer", "jwt_audience": "qm1"},
 }
 
 
@@ -232,6 +249,12 @@ def test_variables_of_others_are_let_be(name: str) -> None:
         ),
         ("listen_unix_mode = '644'", "it is one of 600, 660, 666"),
         ("remote_clients = 'with_password'", "there would be no password to check"),
+        ("ldap_server = 'ldap://ldap.example.org'", "it is ldaps://HOST[:PORT]"),
+        ("ldap_server = 'ldaps://h'", "ldap_server is set, and ldap_user_dn not"),
+        ("ldap_user_dn = '{}@example.org'", "it is a name with {}, such as uid={}"),
+        ("jwt_keys = 'k'", "jwt_keys is set, and jwt_issuer and jwt_audience not"),
+        ("jwt_keys = 'k'\njwt_issuer = 'i'", "jwt_keys is set, and jwt_audience not"),
+        ("jwt_keys = 'http://keys.example.org/k'", "it is a file, or a URL that begins with https"),
         ("a = ", "is not TOML: "),
     ],
 )

@@ -12,6 +12,7 @@ import socket
 import ssl
 import threading
 import time
+from contextlib import suppress
 from functools import partial
 
 from adapter.certificates import said_of
@@ -111,6 +112,10 @@ def shake(
                 is_done = True
             except ssl.SSLWantReadError:
                 is_done = False
+            except ssl.SSLError:
+                with suppress(OSError):  # so that the queue manager's log has the reason too
+                    sock.send(leaving.read(), socket.MSG_DONTWAIT)
+                raise
             sock.settimeout(max(0.05, deadline_s - time.monotonic()))
             sock.sendall(leaving.read())
             if is_done:

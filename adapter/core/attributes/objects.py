@@ -285,6 +285,29 @@ class ChannelAttributes(Dated, kw_only=True):
             length=48,
         ),
     ] = ""
+    ssl_cipher: Annotated[
+        str,
+        Attribute(
+            "SSLCIPH",
+            3544,
+            "if it is not blank, clients of other programs by this channel need TLS; which cipher "
+            "is used is negotiated",
+            length=32,
+        ),
+    ] = ""
+    ssl_client_auth: Annotated[
+        Literal["REQUIRED", "OPTIONAL"],
+        Attribute("SSLCAUTH", 1568, "with SSLCIPH: whether a certificate too", numbers=(0, 1)),
+    ] = "REQUIRED"
+    ssl_peer: Annotated[
+        str,
+        Attribute(
+            "SSLPEER",
+            3545,
+            "with SSLCIPH: parts of the subject that a certificate must have, with * at the ends",
+            length=1024,
+        ),
+    ] = ""
 
 
 class AuthInfoAttributes(Dated, kw_only=True):

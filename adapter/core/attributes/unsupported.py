@@ -203,7 +203,7 @@ CHANNEL = table(
     choice(
         "AFFINITY", 1621, "which of several connections a client takes", {"PREFERRED": 1, "NONE": 0}
     ),
-    text("CERTLABL", 2121, "its certificate", 64, promise=True),
+    text("CERTLABL", 2121, "which certificate is shown: there is one for all", 64),
     whole("BATCHHB", 1567, "milliseconds between heartbeats of batches", 0, 999_999),
     whole("BATCHSZ", 1502, "messages of a batch", 50, 9_999, low=1),
     whole("CLNTWGHT", 1620, "weight among connections of a client", 0, 99),
@@ -250,11 +250,6 @@ CHANNEL = table(
     text("SENDEXIT", 3510, "a send exit", EXIT_LENGTH, promise=True),
     whole("SEQWRAP", 1509, "the highest sequence number", DEPTH_MAX),
     whole("SHARECNV", 1615, "conversations of a connection", 10),
-    choice(
-        "SSLCAUTH", 1568, "whether clients must have certificates", {"REQUIRED": 0, "OPTIONAL": 1}
-    ),
-    text("SSLCIPH", 3544, "its encryption", 32, promise=True),
-    text("SSLPEER", 3545, "which certificates are accepted", 1024, promise=True),
     choice("STATCHL", 129, "statistics", AS_QMGR_LEVELS),
     text("TPNAME", 3504, "of LU 6.2", 64),
     choice("USEDLQ", 1614, "whether what cannot be put becomes a dead letter", {"YES": 2, "NO": 1}),

@@ -17,6 +17,8 @@ class Proof(Enum):
     NONE = "none"
     """By the client's own word alone."""
     PASSWORD = "password"  # noqa: S105 -- a kind of proof
+    TOKEN = "token"  # noqa: S105 -- likewise
+    """By a token of an issuer that the queue manager trusts."""
     CERTIFICATE = "certificate"
     """By a certificate, of an authority that the queue manager trusts."""
     PEER = "peer"
@@ -34,13 +36,15 @@ class Proof(Enum):
 class Principal(Struct, frozen=True):
     """Who a client is, as the queue manager knows it. user: "" if it names none.
 
-    groups: of the user, as the operating system says. Only the server makes one: what a client says
-    of itself becomes its user if there is no proof.
+    groups: of the user, as the operating system, a token or a directory says. expires_ms: when its
+    proof ends, in ms since 1970; 0: it does not. Only the server makes one: what a client says of
+    itself becomes its user if there is no proof.
     """
 
     user: str = ""
     proof: Proof = Proof.NONE
     groups: tuple[str, ...] = ()
+    expires_ms: int = 0
 
     @property
     def is_authenticated(self) -> bool:

@@ -165,7 +165,14 @@ def names_of(text: str) -> Names:
     return tuple((name.strip().upper(), value.strip()) for name, _, value in pairs)
 
 
-def _fits_names(pattern: str, names: Names) -> bool:
+def fits_names(pattern: str, names: Names) -> bool:
+    """Whether a name in a certificate has all parts that a pattern names.
+
+    >>> fits_names("CN=till*, O=Shop", (("O", "Shop"), ("CN", "till 7")))
+    True
+    >>> fits_names("CN=till*", (("OU", "till 7"),))
+    False
+    """
     return all(
         any(known == name and fits(wanted, value) for known, value in names)
         for name, wanted in names_of(pattern)
@@ -180,8 +187,8 @@ def _maps(rule: ChannelRule, caller: Caller) -> bool:
     return (
         (not rule.address or fits_host(rule.address, caller.host))
         and (not rule.client_user or rule.client_user == caller.user)
-        and (not rule.peer or (bool(caller.peer) and _fits_names(rule.peer, caller.peer)))
-        and (not rule.issuer or _fits_names(rule.issuer, caller.issuer))
+        and (not rule.peer or (bool(caller.peer) and fits_names(rule.peer, caller.peer)))
+        and (not rule.issuer or fits_names(rule.issuer, caller.issuer))
         and (not rule.queue_manager or fits(rule.queue_manager, caller.queue_manager))
     )
 

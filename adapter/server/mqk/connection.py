@@ -108,6 +108,10 @@ class ClientConnection(asyncio.Protocol):
         if not self._scheduled:
             self._execute()
 
+    def end_in(self, seconds: float) -> None:
+        """End the connection then: what proves who the client is does not hold for longer."""
+        self._progress.proof_until_s = time.monotonic() + seconds
+
     def let_in(self) -> None:
         """Execute what it asks, from now on."""
         self._is_in = True

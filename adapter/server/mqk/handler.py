@@ -7,11 +7,12 @@ ClientConnections. This module must not know how bytes become frames.
 from __future__ import annotations
 
 import structlog
+from msgspec.structs import replace
 
 from adapter import addresses
 from adapter.core.contract.authorities import CONTROL, DISPLAY
 from adapter.core.contract.commands import OUTPUT, Command, Open, Request
-from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Party, Principal
+from adapter.core.contract.parties import ORIGIN_LENGTH_MAX, Party, Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
 from adapter.core.contract.traits import TRAITS, is_one_way
@@ -85,11 +86,16 @@ class MqkHandler:
             hello,
             decided,
             peer=peer,
-            remote=bool(peer.host) and not addresses.is_loopback(peer.host),
+            remote=_is_remote(client),
             wanted=lambda: self._connections.is_open(client),
         )
 
     def _let_in(self, client: ClientConnection, hello: frames.Hello, principal: Principal) -> None:
+        why_not = self._why_not_by(hello.channel, client.peer)
+        if why_not:
+            log.warning("client refused", user=principal.user, reason=why_not)
+            client.goodbye(Refused(Reason.NOT_AUTHORIZED, hello.channel, why_not))
+            return
         now_ms = self._clock.now_ms()
         application = hello.application[:ORIGIN_LENGTH_MAX]
         peer = client.peer
@@ -109,7 +115,18 @@ class MqkHandler:
             kafka=self._kafka,
         )
         client.write(codec.encode(welcome))
+        self._end_with_proof(client, principal)
         client.let_in()
+
+    def _why_not_by(self, channel: str, peer: addresses.Peer) -> str:
+        """Say why a client may not connect by a channel; "" if it may. Those of this machine that
+        use no network need no TLS.
+        """
+        term = self._connections.term
+        if not channel or not peer.host or term is None:
+            return ""
+        subject = names_of(peer.certificate, "subject")
+        return term.inquiries.why_not_by(channel, is_encrypted=peer.is_encrypted, subject=subject)
 
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
         term = self._connections.term
@@ -145,6 +162,8 @@ class MqkHandler:
         """Answer what is no matter of core."""
         if isinstance(command, Refused):
             client.answer((request, command))
+        elif isinstance(command, frames.RenewToken):
+            self._renew(client, request, command.token)
         elif self._is_denied(client, command):
             name = self._connections.queue_manager
             client.answer((request, Refused(Reason.AUTHORITY_MISSING, name)))
@@ -155,6 +174,40 @@ class MqkHandler:
             self._control.tell_to_stop(command.immediate, for_good=not command.hand_over)
         elif isinstance(command, frames.AskServer):
             client.answer((request, frames.Figures(self._control.figures().by_name())))
+
+    def _renew(self, client: ClientConnection, request: int, token: str) -> None:
+        """Let a connection go on by another token, if that names the same user."""
+
+        def decided(found: Principal | Refused) -> None:
+            if self._connections.is_open(client) and client.party is not None:
+                client.answer((request, self._take_token(client, client.party, found)))
+
+        user = client.party.user if client.party is not None else ""
+        hello = frames.Hello(version=0, user=user, token=token)
+        self._admission.ask("", hello, decided, peer=client.peer, remote=_is_remote(client))
+
+    def _take_token(
+        self, client: ClientConnection, party: Party, found: Principal | Refused
+    ) -> Done | Refused:
+        if isinstance(found, Refused):
+            return found
+        before = party.principal
+        if before.proof is not Proof.TOKEN or found.user != before.user:
+            text = f"the token is of {found.user}: connect anew to be another user"
+            if before.proof is not Proof.TOKEN:
+                text = "the connection was not made by a token: connect anew with one"
+            return Refused(Reason.NOT_AUTHORIZED, before.user, text)
+        client.party = replace(party, principal=found)
+        self._end_with_proof(client, found)
+        term = self._connections.term
+        if term is not None:
+            term.introduce(client.number, client.party)
+        log.info("token renewed", **by(client.number, client.party))
+        return Done()
+
+    def _end_with_proof(self, client: ClientConnection, principal: Principal) -> None:
+        if principal.expires_ms:
+            client.end_in((principal.expires_ms - self._clock.now_ms()) / 1000)
 
     def _is_denied(self, client: ClientConnection, command: Asked) -> bool:
         """Whether a client has no authority for what it asks of the server: STOP is control, and
@@ -171,6 +224,11 @@ class MqkHandler:
     def _look_at_open(self, term: OwnerTerm, name: str) -> None:
         if COMMAND_QUEUE in (name, term.inquiries.alias_target(name)):
             self._control.need_commands()
+
+
+def _is_remote(client: ClientConnection) -> bool:
+    host = client.peer.host
+    return bool(host) and not addresses.is_loopback(host)
 
 
 def _unanswerable(command: Asked) -> Refused:

@@ -1,4 +1,5 @@
 """What a client has left half done, and since when: its hello, a frame, the reading of its replies.
+Until when it may stay, too.
 
 All times are of a monotonic clock, in seconds. This module knows no transport.
 """
@@ -6,6 +7,7 @@ All times are of a monotonic clock, in seconds. This module knows no transport.
 from __future__ import annotations
 
 import time
+from math import inf
 
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
@@ -21,6 +23,8 @@ class ClientProgress:
         """Of a frame that has not come to its end."""
         self.written_bytes = 0
         self._taken_bytes = 0
+        self.proof_until_s = inf
+        """When what proves who the client is ends."""
         self.made_s = self.frame_s = self.came_s = self._taken_s = time.monotonic()
 
     def note_unfinished(self, bytes_: int, finished_one: bool) -> bool:
@@ -42,6 +46,9 @@ class ClientProgress:
     def why_late(self, now_s: float, *, has_greeted: bool) -> Refused | None:
         """Return why the connection is to end, if the client takes too long."""
         bounds = self._bounds
+        if now_s >= self.proof_until_s:
+            text = "the token of the connection has expired: renew it in time, or connect again"
+            return Refused(Reason.NOT_AUTHORIZED, "", text)
         if not has_greeted and now_s - self.made_s > bounds.hello_s:
             return _late("no hello came", bounds.hello_s)
         if self.unfinished_bytes and now_s - self.frame_s > bounds.frame_s:

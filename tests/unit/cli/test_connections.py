@@ -1,12 +1,15 @@
 """mqk connection: who is connected, stuck units, and ending one."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 import adapter
+from adapter import testing
 from adapter.errors import BackedOut
 from adapter.testing import TestQueueManager
+from tests.support.tokens import Issuer, settings
 from tests.unit.cli.conftest import Mqk
 
 
@@ -59,3 +62,24 @@ def test_one_that_is_not_there(at: Mqk) -> None:
 def test_wrong_use(mqk: Mqk) -> None:
     assert mqk("connection", "end").status == 2
     assert mqk("connection", "end", "-3").status == 2
+
+
+def test_a_command_is_of_the_user_of_its_token(
+    mqk: Mqk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issuer, keys, token = Issuer(), tmp_path / "keys.pem", tmp_path / "token"
+    keys.write_bytes(issuer.pem)
+    monkeypatch.setenv("MQK_TOKEN_FILE", "")  # the option sets it
+    with testing.queue_manager(tokens=settings(keys)) as manager:
+        command = ("put", "Q", "--qmgr", manager.address)
+        token.write_text(issuer.token("payroll"))
+        with manager.connect(token=issuer.token("admin")) as qm:
+            qm.define_queue("Q")
+            assert mqk("--token-file", token, *command, stdin=b"x").status == 0
+            message = qm.get("Q")
+            assert message is not None
+            assert message.user == "payroll"
+        token.write_text(issuer.token(lasts_s=-1))
+        said = mqk("--token-file", token, *command, stdin=b"x")
+        assert (said.status, "the token has expired" in said.err) == (1, True)
+        assert token.read_text() not in said.err

@@ -20,8 +20,10 @@ from adapter.server.credentials import Credentials
 from adapter.server.guesses import GuessBounds
 from adapter.server.https import HttpsListener, HttpUsers, credentials_of
 from adapter.server.tls import ServerTls
+from adapter.server.token_checks import TokenChecks
 from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
+from tests.support.tokens import Issuer, settings
 
 WITHIN_S = 20.0
 
@@ -34,12 +36,19 @@ def authority(tmp_path: Path) -> Authority:
 class Site:
     """An application behind TLS for users: one has a password, others certificates."""
 
-    def __init__(self, authority: Authority, folder: Path) -> None:
+    def __init__(self, authority: Authority, folder: Path, issuer: Issuer | None = None) -> None:
+        """issuer: of tokens that let in, too."""
         self.settings = authority.server(client_ca=str(authority.path))
         self.tls = ServerTls(self.settings)
         credentials.write(folder / "users", {"ann": hash_cheaply("right")})
         users = Credentials(folder / "users")
-        self.admission = Admission(users, GuessBounds(pause_s=0.05), self.tls.user_of)
+        tokens = None
+        if issuer is not None:
+            (folder / "keys.pem").write_bytes(issuer.pem)
+            tokens = TokenChecks(settings(folder / "keys.pem"))
+        self.admission = Admission(
+            users, GuessBounds(pause_s=0.05), self.tls.user_of, tokens=tokens
+        )
         self.broke: list[str] = []
         self.url = ""
 
@@ -74,9 +83,14 @@ async def _hello(_request: web.Request) -> web.Response:
     return web.Response(text="hello")
 
 
-def run(test: Callable[[Site], Awaitable[None]], authority: Authority, folder: Path) -> None:
+def run(
+    test: Callable[[Site], Awaitable[None]],
+    authority: Authority,
+    folder: Path,
+    issuer: Issuer | None = None,
+) -> None:
     async def work() -> None:
-        async with Site(authority, folder) as site:
+        async with Site(authority, folder, issuer) as site:
             await asyncio.wait_for(test(site), WITHIN_S)
 
     asyncio.run(work())
@@ -100,6 +114,27 @@ def test_users_are_let_in_by_certificate_or_password(authority: Authority, tmp_p
         assert status == 401, "a password that is given counts"
 
     run(test, authority, tmp_path)
+
+
+def test_a_token_lets_in(authority: Authority, tmp_path: Path) -> None:
+    issuer = Issuer()
+
+    async def test(site: Site) -> None:
+        def bearer(token: str) -> dict[str, str]:
+            return {"Authorization": f"Bearer {token}"}
+
+        stranger = trusting(authority)
+        assert await site.get(stranger, headers=bearer(issuer.token())) == (200, "hello")
+        for token, why in (
+            (issuer.token(lasts_s=-1), "has expired"),
+            (Issuer().token(), "none of the keys"),
+            ("x", "no JSON Web Token"),
+        ):
+            status, text = await site.get(stranger, headers=bearer(token))
+            assert (status, why in text) == (401, True)
+        assert await site.get(stranger, headers=login("right")) == (200, "hello")
+
+    run(test, authority, tmp_path, issuer)
 
 
 def test_a_challenge_says_how_to_log_in(authority: Authority, tmp_path: Path) -> None:

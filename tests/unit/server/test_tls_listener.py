@@ -5,9 +5,11 @@ import random
 import socket
 import ssl
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+import structlog.testing
 
 import adapter
 from adapter import testing
@@ -121,14 +123,68 @@ def test_a_certificate_that_is_not_accepted_is_named(
         assert "local issuer" in why_not(driver, manager.tls_address, tls=True)
     with testing.queue_manager(tls=authority.server(expired=True)) as manager:
         assert "expired" in why_not(driver, manager.tls_address, tls=authority.path)
+
+
+def logged(lines: Sequence[Mapping[str, object]]) -> str:
+    """Why handshakes failed, as the log says it, once it does."""
+    deadline_s = time.monotonic() + SOON_S
+    while not (said := [one for one in lines if one["event"] == "a TLS handshake failed"]):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.01)
+    assert said[0]["log_level"] == "warning"
+    return str(said[0]["reason"])
+
+
+def test_what_is_wrong_with_a_clients_certificate_is_said_at_both_ends(
+    driver: Driver, authority: Authority, tmp_path: Path
+) -> None:
     folder = tmp_path / "other"
     folder.mkdir()
-    stranger = Authority(folder)
+    files = Authority(folder).issue("client", "c.test", common_name="app")
+    wrong = {
+        "unknown ca": tls_context(authority.path, *files),
+        "certificate expired": authority.client("app", expired=True),
+    }
     with testing.queue_manager(tls=authority.server(client_ca=str(authority.path))) as manager:
-        files = stranger.issue("client", "c.test", common_name="app")
-        foreign = tls_context(authority.path, *files)
-        said = why_not(driver, manager.tls_address, tls=foreign)
-        assert any(one in said for one in ("unknown ca", "closed the connection", "reset")), said
+        for said, context in wrong.items():
+            with structlog.testing.capture_logs() as lines:
+                assert said in why_not(driver, manager.tls_address, tls=context)
+                heard = logged(lines)
+            assert ("issuer" if said == "unknown ca" else "expired") in heard
+            time.sleep(tls_listener.SAY_S)
+        assert user_of(driver, manager, tls=authority.client("app")) == "app"
+
+
+def test_the_log_says_that_a_client_does_not_accept_the_certificate(authority: Authority) -> None:
+    """A client of threads says why; the event loops of tasks only close the connection."""
+    with (
+        testing.queue_manager(tls=authority.server()) as manager,
+        structlog.testing.capture_logs() as lines,
+    ):
+        with pytest.raises(adapter.Error, match="local issuer"):
+            adapter.connect(manager.tls_address, tls=True, connect_timeout_s=2.0)
+        assert "unknown ca" in logged(lines)
+
+
+def test_a_certificate_is_revoked_by_a_list_among_the_authorities(
+    driver: Driver, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls_listener, "LOOK_S", 0.02)
+    trusted = tmp_path / "trusted.pem"
+    trusted.write_bytes(authority.path.read_bytes())
+    lost = authority.issue("lost", "c.test", common_name="lost")
+    context = tls_context(authority.path, *lost)
+    with testing.queue_manager(tls=authority.server(client_ca=str(trusted))) as manager:
+        assert user_of(driver, manager, tls=context) == "lost"
+        with structlog.testing.capture_logs() as lines:
+            trusted.write_bytes(authority.path.read_bytes() + authority.revoke(lost[0]))
+            deadline_s = time.monotonic() + SOON_S
+            with contextlib.suppress(adapter.Error):
+                while time.monotonic() < deadline_s:  # until the list is read
+                    driver.connect(manager.tls_address, tls=context).close()
+            assert "certificate revoked" in why_not(driver, manager.tls_address, tls=context)
+            assert "revoked" in logged(lines)
+        assert user_of(driver, manager, tls=authority.client("app")) == "app"
 
 
 def test_who_forgets_tls_or_needs_none_is_told(driver: Driver, authority: Authority) -> None:

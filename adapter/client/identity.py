@@ -1,0 +1,33 @@
+"""How a connection goes on by another token. This module does not know what a token says."""
+
+from __future__ import annotations
+
+from adapter.channel.books import ChannelBooks
+from adapter.channel.steps import Steps, ask
+from adapter.channel.token_source import Token, TokenSource
+from adapter.client.verb import Verb
+from adapter.core.contract.results import Done
+from adapter.errors import InvalidOption
+from adapter.wire.frames import RenewToken
+
+
+class TokenRenewal:
+    """The part of a connection that shows a new token."""
+
+    _channel: ChannelBooks
+
+    @Verb
+    def renew_token(self, token: Token | None = None) -> Steps[None]:
+        """Show a new token of the same user, so that the connection outlives the one before.
+
+        Nothing that is open or in flight is touched; the groups of the new token count from the
+        next open or command on. token: as of connect(), used for further connections too; None:
+        from where the connection has its token. Raises NotAuthorized: the token before stays in
+        force.
+        """
+        introduction = self._channel.introduction
+        source = introduction.token_source if token is None else TokenSource(token)
+        if source is None:
+            raise InvalidOption("token: the connection was made without one: give it here")
+        yield from ask(self._channel, RenewToken(source.current()), Done)
+        introduction.token_source = source

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec.structs import astuple
+
 from adapter.channel import requests as rq
 from adapter.channel.conversation import NOT_NOW, Rejected
 from adapter.channel.forking import try_lock
@@ -94,10 +96,10 @@ class Receiver:
         outstanding = state.outstanding
         pending = outstanding.pending
         for answer in frame.answers:
-            request = pending.get(answer.request)
+            number, result = astuple(answer)
+            request = pending.get(number)
             if request is None:
                 continue
-            result = answer.result
             if type(result) is Refused:
                 if result.reason == Reason.QUEUE_MANAGER_QUIESCING:
                     request.not_now = result  # until the link is lost, others may end their units

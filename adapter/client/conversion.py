@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from msgspec import structs
+from msgspec.structs import astuple
 
 from adapter.channel import arguments as a
 from adapter.client.message import Message, time_of
@@ -125,7 +126,10 @@ def shown(
 
     schemas: what its decode() uses; that is not a field, and not compared, copied or put.
     """
-    values = structs.astuple(delivered.message)  # one call, where each attribute costs a look-up
+    # One call each, where each attribute costs a look-up.
+    about = astuple(delivered)
+    sent, lane, seq, n, backout_count, unit_id, unit_index, unit_size = about[:8]
+    values = astuple(sent)
     body, message_id, correlation_id, group_id, group_seq, last_in_group = values[:6]
     priority, persistence, expiry_ms, format_, message_type, report, feedback = values[6:13]
     encoding, ccsid, reply_to, reply_to_queue_manager, user, application = values[13:19]
@@ -157,13 +161,13 @@ def shown(
         dead_letter=header,
         user=user,
         application=application,
-        backout_count=delivered.backout_count,
+        backout_count=backout_count,
         put_time_ms=put_time_ms,
         expires_at_ms=expires_at_ms,
-        unit_id=delivered.unit,
-        unit_index=delivered.unit_index,
-        unit_size=delivered.unit_size,
-        place=(delivered.lane, delivered.seq, delivered.n),
+        unit_id=unit_id,
+        unit_index=unit_index,
+        unit_size=unit_size,
+        place=(lane, seq, n),
         destination=destination,
     )
     if schemas is not None:

@@ -8,7 +8,7 @@ what makes a core ready to take inputs: replay, load_outcome, begin_term.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable, trait_of
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import QueueManager
@@ -41,8 +42,10 @@ from adapter.core.rules.messages import backout, deferred, delays, pages, report
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.objects import checks, closing, quiesce, session, statistics, system
 from adapter.core.rules.primitives import access, lifetime, naming, parking, waiting
-from adapter.core.rules.primitives.decision import Decision, refused
+from adapter.core.rules.primitives.decision import NOBODY, Decision, refused
 from adapter.core.tables import APPLY, DECIDE
+
+NOTHING_REMOVED: Final[Mapping[int, Removed]] = {}
 
 
 class Effects:
@@ -63,8 +66,8 @@ class Effects:
         self.records: list[r.Record] = []
         self.replies: list[Reply] = []
         self.barrier = False
-        self.closed: dict[int, Refused] = {}
-        self.removed: dict[int, Removed] = {}
+        self.closed: Mapping[int, Refused] = NOBODY
+        self.removed: Mapping[int, Removed] = NOTHING_REMOVED
         self.pages_wanted: Sequence[PageNeeded] = ()
         self.denied: Sequence[Denial] = ()
         self.paged_out = 0
@@ -80,7 +83,10 @@ def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
     qm.elapsed_ms = now.elapsed_ms
     qm.entry_n = now.entry_n
     qm.tally.now_ms = now_ms
-    STEPS[type(given)](qm, effects, given, now_ms)
+    if isinstance(given, c.Request):  # nearly always
+        _execute(qm, effects, given, now_ms)
+    else:
+        STEPS[type(given)](qm, effects, given, now_ms)
     wanted = qm.step.pages_wanted
     if wanted:
         effects.pages_wanted = tuple(wanted.values())
@@ -106,7 +112,7 @@ def _introduce(qm: QueueManager, effects: Effects, given: inputs.Introduced, now
         denied = checks.lacks(qm, given.connection, "Connect", CONNECT)
         if denied is not None:
             qm.step.denied.append(denied)
-            effects.closed[given.connection] = Refused(Reason.AUTHORITY_MISSING, qm.name)
+            effects.closed = {given.connection: Refused(Reason.AUTHORITY_MISSING, qm.name)}
             _disconnect(qm, effects, inputs.Disconnected(given.connection), now_ms)
 
 
@@ -153,12 +159,13 @@ def _carry_out(qm: QueueManager, effects: Effects, request: c.Request, now_ms: i
         return
     if decision.made:
         qm.step.made.update(decision.made)
-    qm.step.subscribed = decision.subscribed
+    if decision.subscribed or qm.step.subscribed:
+        qm.step.subscribed = decision.subscribed or {}
     _apply(qm, effects, decision.records)
     if decision.barrier:
         effects.barrier = True
     if decision.closed:
-        effects.closed |= decision.closed
+        effects.closed = {**effects.closed, **decision.closed}
     if decision.replies:
         effects.replies += decision.replies
     _reply(qm, effects, request, decision)
@@ -377,7 +384,7 @@ def replay(qm: QueueManager, record: r.Record) -> None:
 
 def written_later(qm: QueueManager, record: r.Record, entry_n: int) -> None:
     """A record that was applied became part of this later entry: what it did waits for that."""
-    if isinstance(record, r.UnitCommitted):
+    if isinstance(record, UnitCommitted):
         places = [(put.queue, (-put.lane, put.seq, put.n)) for put in record.puts]
     elif isinstance(record, (r.BackoutCounted, r.DeliveryCounted)):
         places = [(taken.queue, (-taken.lane, taken.seq, taken.n)) for taken in record.gets]
@@ -451,7 +458,7 @@ def _apply_each(qm: QueueManager, effects: Effects, records: list[r.Record]) -> 
             report.note_expired(qm, record)
         removed = APPLY[type(record)](qm, record)
         if removed:
-            effects.removed[at] = removed
+            effects.removed = {**effects.removed, at: removed}
         qm.tally.count(record)
     effects.records += records
 

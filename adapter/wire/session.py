@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Final
 
 from msgspec import Raw
+from msgspec.structs import astuple
 
 from adapter.core.contract.commands import Command
 from adapter.core.contract.reasons import Reason
@@ -95,11 +96,12 @@ class ServerSession:
 
     def _frame(self, frame: frames.ClientFrame, received: Received) -> None:
         if self.state is OPEN and isinstance(frame, Requests):
-            if frame.seen:
-                received.seen.extend(frame.seen)
+            seen = frame.seen
+            if seen:
+                received.seen.extend(seen)
             for operation in frame.operations:
-                incoming = Incoming(operation.request, operation.number, operation.command)
-                received.operations.append(incoming)
+                request, number, raw = astuple(operation)
+                received.operations.append(Incoming(request, number, raw))
         elif self.state is ProtocolState.NEW and isinstance(frame, frames.Hello):
             self._hello(frame, received)
         else:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from adapter.core.contract.message import weight
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.results import Messages, Result
+from adapter.core.contract.weights import weight
 
 WINDOW: Final = 1024
 """Numbered commands a client may have unseen: bounds what is kept for it."""

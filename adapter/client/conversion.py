@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from msgspec import structs
-from msgspec.structs import astuple
 
 from adapter.channel import arguments as a
 from adapter.client.message import Message, time_of
@@ -21,6 +20,8 @@ from adapter.core.contract.message import Delivered
 from adapter.core.mq_layouts import dead_letter
 from adapter.core.mq_layouts.dead_letter import DeadLetter
 from adapter.errors import InvalidOption, InvalidType
+
+_as_tuple: Final = structs.astuple  # not looked up each time
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
@@ -127,9 +128,9 @@ def shown(
     schemas: what its decode() uses; that is not a field, and not compared, copied or put.
     """
     # One call each, where each attribute costs a look-up.
-    about = astuple(delivered)
+    about = _as_tuple(delivered)
     sent, lane, seq, n, backout_count, unit_id, unit_index, unit_size = about[:8]
-    values = astuple(sent)
+    values = _as_tuple(sent)
     body, message_id, correlation_id, group_id, group_seq, last_in_group = values[:6]
     priority, persistence, expiry_ms, format_, message_type, report, feedback = values[6:13]
     encoding, ccsid, reply_to, reply_to_queue_manager, user, application = values[13:19]

@@ -20,6 +20,7 @@ from adapter.core.contract.authorities import CONNECT, Denial
 from adapter.core.contract.message import first_n
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import MessagesDiscarded
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable, trait_of
@@ -38,7 +39,7 @@ from adapter.core.rules.broker import release as broker_release
 from adapter.core.rules.consumers import batches
 from adapter.core.rules.consumers import timeouts as consumer_timeouts
 from adapter.core.rules.drive import arrivals, feeds, restore, serving, tick, trigger
-from adapter.core.rules.messages import backout, deferred, delays, pages, report
+from adapter.core.rules.messages import backout, deferred, delays, pages, report, unit
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.objects import checks, closing, quiesce, session, statistics, system
 from adapter.core.rules.primitives import access, lifetime, naming, parking, waiting
@@ -453,13 +454,20 @@ def _report(qm: QueueManager, work: ReportDue | MsmqExpiry) -> list[r.Record]:
 
 
 def _apply_each(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
-    for at, record in enumerate(records, len(effects.records)):
-        if type(record) is r.MessagesDiscarded:
-            report.note_expired(qm, record)
-        removed = APPLY[type(record)](qm, record)
+    at = len(effects.records) - 1
+    for record in records:
+        at += 1
+        removed: Removed | None
+        if isinstance(record, UnitCommitted):  # nearly always
+            removed = unit.apply_unit_committed(qm, record)
+            qm.tally.committed(record)
+        else:
+            if type(record) is MessagesDiscarded:
+                report.note_expired(qm, record)
+            removed = APPLY[type(record)](qm, record)
+            qm.tally.count(record)
         if removed:
             effects.removed = {**effects.removed, at: removed}
-        qm.tally.count(record)
     effects.records += records
 
 
@@ -478,12 +486,12 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
         return
     if decision.warning and isinstance(result, (Done, PutDone, Messages)):
         result.warning = decision.warning
-    if type(result) is PutDone:
+    if decision.subscriptions >= 0 and isinstance(result, PutDone):
         result.subscriptions = decision.subscriptions
     if request.request:
         after = qm.entry_n if decision.barrier else after
         effects.replies.append(Reply(request.connection, request.request, result, after))
-    elif isinstance(result, Refused):
+    elif type(result) is Refused:
         deferred.note_refused(qm, request, result)
 
 

@@ -11,8 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec import Struct, structs
 
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.details import Details
@@ -23,6 +22,8 @@ from adapter.core.contract.unit_records import Placed
 from adapter.format import avro, msmq_header
 from adapter.format.msmq_header import MsmqHeaderReader
 from adapter.format.schemas import Codec, UnreadableError
+
+_as_tuple: Final = structs.astuple  # not looked up each time
 
 HEADER: Final = "mqmd"
 VERSION: Final = 6
@@ -104,7 +105,7 @@ class DescriptorWriter:
     def write(self, placed: Placed) -> bytes:
         """Return the descriptor of a persistent message at its place."""
         message = placed.message
-        values = astuple(message)  # one call, where each attribute costs a look-up
+        values = _as_tuple(message)  # one call, where each attribute costs a look-up
         if values[_PROPERTIES] or values[_BROKER] is not None:
             unit_size, _ = avro.read_long(self._unit_size, 0)
             return _codec.encode(value_of(placed, self._unit, unit_size))

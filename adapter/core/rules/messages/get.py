@@ -41,6 +41,7 @@ from adapter.core.rules.messages.unit import (
 )
 from adapter.core.rules.primitives import cursor, groups, matching, selection, waiting
 from adapter.core.rules.primitives.decision import (
+    NOT_OPEN_FOR_INPUT,
     Decision,
     handle_of,
     outcome_of,
@@ -51,7 +52,7 @@ from adapter.core.rules.primitives.decision import (
 
 def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
     """MQGET. The messages are the answer, [] if none fits and the get does not wait."""
-    handle = handle_of(qm, request, command.handle, INPUT, Reason.NOT_OPEN_FOR_INPUT)
+    handle = handle_of(qm, request, command.handle, INPUT, NOT_OPEN_FOR_INPUT)
     unit = _check(qm, request, command, handle)
     records: list[Record] = []
     given = give(qm, request, command, handle, unit, records)

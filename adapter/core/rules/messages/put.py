@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from msgspec.structs import astuple
+from msgspec import structs
 
 from adapter.core.attributes.objects import RemoteAttributes
 from adapter.core.contract import message_fields as at
@@ -38,6 +38,7 @@ from adapter.core.rules.messages.unit import unit_with_room
 from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import details, groups, parking, staging
 from adapter.core.rules.primitives.decision import (
+    NOT_OPEN_FOR_OUTPUT,
     Decision,
     connection_of,
     handle_of,
@@ -45,6 +46,8 @@ from adapter.core.rules.primitives.decision import (
     own_unit,
     session_of,
 )
+
+_as_tuple: Final = structs.astuple  # not looked up each time
 
 PRIORITY_ASKED_MAX: Final = 2**31 - 1
 """What is higher than any is put at the highest there is, with a warning."""
@@ -71,15 +74,18 @@ def decide(
 ) -> Decision:
     """MQPUT, by the kind of its handle; one that is deferred as a part of its unit."""
     handle = connection_of(qm, request).handles.get(command.handle)
+    is_deferred = command.options & DEFERRED
+    if type(handle) is QueueHandle and not is_deferred:  # nearly always
+        return decide_put(qm, request, command)
     rule = by_handle.get(type(handle), decide_put)
-    if command.options & DEFERRED:
+    if is_deferred:
         return deferred.decide_put(qm, request, command, rule)
     return rule(qm, request, command)
 
 
 def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     """MQPUT to a queue. The ids of the messages are the answer; durable if outside a unit."""
-    handle = handle_of(qm, request, command.handle, OUTPUT, Reason.NOT_OPEN_FOR_OUTPUT)
+    handle = handle_of(qm, request, command.handle, OUTPUT, NOT_OPEN_FOR_OUTPUT)
     queue, messages = handle.queue, command.messages
     attributes = queue.attributes
     if not 1 <= len(messages) <= MESSAGES_PER_PUT_MAX:
@@ -126,8 +132,9 @@ def _check_each(
             _address(handle, message)
         elif message.format == transmission_header.FORMAT:
             message = command.messages[number] = _addressed_by_header(queue, message)
-        is_cut = check(queue, message) or is_cut
-        if message.delay_ms or message.deliver_at_ms:
+        said = _as_tuple(message)
+        is_cut = _check(queue, message, said) or is_cut
+        if said[at.DELAY_MS] or said[at.DELIVER_AT_MS]:
             staging.check(qm, queue.name, message, request.now_ms)
         warning = default(queue, message, defaults) or warning
         cap_expiry(message, defaults)
@@ -199,7 +206,11 @@ def cap_life(message: MessageData, limits: PutDefaults, now_ms: int) -> None:
 
 def check(queue: Destination, message: MessageData) -> bool:
     """Refuse a message that no queue, or not this queue, takes; whether it is to be cut for it."""
-    said = astuple(message)  # one call, where each attribute costs a look-up
+    return _check(queue, message, _as_tuple(message))
+
+
+def _check(queue: Destination, message: MessageData, said: tuple[Any, ...]) -> bool:
+    """said: all fields of the message; one call, where each attribute costs a look-up."""
     is_cut: bool = len(said[at.BODY]) > queue.attributes.max_message_length
     if is_cut:
         _check_cut(queue, message)
@@ -280,7 +291,7 @@ def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: 
         groups.settle(message, message.details)
         if message.details.flags & (IN_GROUP | SEGMENT) and not message.group_id:
             message.group_id = qm.numbers.new_message_id()
-    said = astuple(message)  # one call, where each attribute costs a look-up
+    said = _as_tuple(message)  # one call, where each attribute costs a look-up
     if not said[at.MESSAGE_ID]:
         message.message_id = qm.numbers.new_message_id()
     if not said[at.CORRELATION_ID]:
@@ -309,8 +320,11 @@ def _put(
 ) -> Decision:
     """Put messages together, in a unit or as one; is_cut: some of them as segments."""
     messages, named, now_ms = command.messages, command.unit, request.now_ms
-    weights = [weight(message) for message in messages]
-    count, size = len(messages), sum(weights)
+    weights, size = [], 0
+    for message in messages:
+        weights.append(weight(message))
+        size += weights[-1]
+    count = len(messages)
     if is_cut:
         longest = queue.attributes.max_message_length
         count = sum(len(segments.starts(message, longest)) for message in messages)

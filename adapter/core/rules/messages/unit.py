@@ -6,6 +6,7 @@ was one of its own: one mechanism, applied live and on replay.
 
 from __future__ import annotations
 
+from struct import Struct as Layout
 from typing import Final
 
 from adapter.core.attributes.system import DELAYED_QUEUE
@@ -53,6 +54,8 @@ from adapter.core.rules.primitives.decision import (
     session_of,
 )
 
+_unpack_number: Final = Layout(">Q").unpack_from
+"""What is behind the session's id in a unit's."""
 DISCARDED_PER_RECORD: Final = 20_000  # so that a record stays far below what the ledger takes
 
 Puts = list[tuple[LocalQueue, MessageData]]
@@ -125,7 +128,8 @@ def decide_touch(qm: QueueManager, request: Request, command: Touch) -> Decision
 
 def unit_number(ident: bytes) -> int:
     """Return the number of a unit in its session."""
-    return int.from_bytes(ident[SESSION_ID_LENGTH:], "big")
+    number: int = _unpack_number(ident, SESSION_ID_LENGTH)[0]
+    return number
 
 
 def decide_commit(qm: QueueManager, request: Request, command: Commit) -> Decision:

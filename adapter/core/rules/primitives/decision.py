@@ -107,6 +107,11 @@ def outcome_of(qm: QueueManager, request: Request) -> OutcomeOf | None:
     return OutcomeOf(session.ident, request.number, list(session.seen))
 
 
+NOT_OPEN_FOR_INPUT: Final = Reason.NOT_OPEN_FOR_INPUT
+NOT_OPEN_FOR_OUTPUT: Final = Reason.NOT_OPEN_FOR_OUTPUT
+"""A member of an Enum is not looked up each time."""
+
+
 def handle_of(
     qm: QueueManager, request: Request, number: int, mode: int, reason: Reason
 ) -> QueueHandle:

@@ -17,7 +17,7 @@ from pathlib import Path
 from mypyc.build import mypycify
 from setuptools import Distribution
 
-from native.modules import SUBCLASSED, groups
+from native.modules import SUBCLASSED, WITHOUT_CYCLES, groups
 from native.target import OPTIMIZE, PACKAGES, STAMP, TARGET, TOP, digest, made_of
 
 FUTURE = "from __future__ import annotations\n"
@@ -74,18 +74,25 @@ def copy() -> None:
     for name in PACKAGES:
         ignored = shutil.ignore_patterns("__pycache__", "*.so")
         shutil.copytree(TOP / name, TARGET / name, ignore=ignored)
-    for path, names in SUBCLASSED.items():
-        open_for_subclasses(TARGET / path, names)
+    marks = {
+        "allow_interpreted_subclasses=True": SUBCLASSED,
+        "acyclic=True, free_list_len=1": WITHOUT_CYCLES,
+    }
+    for attributes, classes in marks.items():
+        for path, names in classes.items():
+            mark(TARGET / path, names, attributes)
 
 
-def open_for_subclasses(path: Path, names: Iterable[str]) -> None:
-    """Let classes that are not compiled inherit from these classes, in the copy."""
-    text = path.read_text(encoding="utf-8").replace(FUTURE, MARK, 1)
+def mark(path: Path, names: Iterable[str], attributes: str) -> None:
+    """Tell the compiler more of these classes, in the copy. attributes: of mypyc_attr."""
+    text = path.read_text(encoding="utf-8")
+    if MARK not in text:
+        text = text.replace(FUTURE, MARK, 1)
     for name in names:
         found = re.search(rf"\nclass {name}[:(]", text)
         assert found, f"{path} has no class {name}"
-        mark = "\n@mypyc_attr(allow_interpreted_subclasses=True)"
-        text = text[: found.start()] + mark + text[found.start() :]
+        line = f"\n@mypyc_attr({attributes})"
+        text = text[: found.start()] + line + text[found.start() :]
     path.write_text(text, encoding="utf-8")
 
 

@@ -38,6 +38,8 @@ CLIENT = (
     "adapter/client/unit.py",
     "adapter/core/contract/request.py",
     "adapter/core/contract/traits.py",
+    "adapter/core/contract/weights.py",
+    "adapter/watched.py",
     "adapter/wire/codec.py",
 )
 """What a client runs through, and the queue manager with it. It needs nothing of SERVER."""
@@ -45,6 +47,8 @@ SERVER = (
     "adapter/core/contract/pages.py",
     "adapter/core/contract/ranges.py",
     "adapter/core/contract/replies.py",
+    "adapter/core/contract/stored.py",
+    "adapter/core/contract/unit_records.py",
     "adapter/core/dispatch.py",
     "adapter/core/inputs.py",
     "adapter/core/model/*.py",
@@ -73,12 +77,15 @@ SERVER = (
     "adapter/movers/writer.py",
     "adapter/owner/appends.py",
     "adapter/owner/calls.py",
+    "adapter/owner/client_sink.py",
     "adapter/owner/clock.py",
+    "adapter/owner/lifecycle.py",
     "adapter/owner/lone_client.py",
     "adapter/owner/loop.py",
     "adapter/owner/owner.py",
     "adapter/owner/promises.py",
     "adapter/owner/term.py",
+    "adapter/server/audit.py",
     "adapter/server/connections.py",
     "adapter/server/frame_budget.py",
     "adapter/server/mqk/connection.py",
@@ -118,11 +125,28 @@ SUBCLASSED = {
     "adapter/client/unit.py": ("ProducingUnit",),
     "adapter/core/model/store.py": ("Store",),
     "adapter/movers/mover.py": ("Mover",),
+    "adapter/owner/client_sink.py": ("ClientSink",),
     "adapter/owner/clock.py": ("Clock",),
     "adapter/owner/loop.py": ("OwnerLoop",),
     "adapter/server/connections.py": ("ClientConnections",),
 }
 """Classes that have interpreted subclasses, some in tests: compiled, they must say so."""
+WITHOUT_CYCLES = {
+    "adapter/core/contract/replies.py": ("Reply",),
+    "adapter/core/contract/request.py": ("Request",),
+    "adapter/core/contract/stored.py": ("Stored",),
+    "adapter/core/contract/unit_records.py": (
+        *("RecordPart", "OutcomeOf", "Placed", "Taken", "UnitCommitted"),
+    ),
+    "adapter/core/dispatch.py": ("Effects",),
+    "adapter/core/inputs.py": ("Now", "OutcomesSeen"),
+    "adapter/core/rules/messages/plan.py": ("Plan",),
+    "adapter/core/rules/primitives/decision.py": ("Decision",),
+    "adapter/owner/promises.py": ("Collected",),
+    "adapter/wire/session.py": ("Incoming", "Received"),
+}
+"""Classes of which a round trip makes many, and that nothing they have leads back to: compiled,
+they are not followed by the garbage collection, and the memory of one is used for the next."""
 SURROGATES = re.compile("[\ud800-\udfff]")
 BUILT_IN = frozenset({"list", "dict", "set", "tuple", "bytes", "str", "int"})
 

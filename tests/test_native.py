@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from native import modules, target, wheel
-from native.__main__ import FUTURE, open_for_subclasses
+from native.__main__ import FUTURE, mark
 
 TOP = Path(__file__).parents[1]
 
@@ -48,11 +48,11 @@ def test_classes_that_may_be_subclassed_say_so_to_the_compiler(tmp_path: Path) -
     path = tmp_path / "a.py"
     text = f"{FUTURE}\nclass Base:\n    pass\n\n\nclass Middle(Base):\n    pass\n"
     path.write_text(text, encoding="utf-8")
-    open_for_subclasses(path, ("Base", "Middle"))
+    mark(path, ("Base", "Middle"), "allow_interpreted_subclasses=True")
     written = path.read_text(encoding="utf-8")
-    mark = "@mypyc_attr(allow_interpreted_subclasses=True)\n"
-    assert f"{mark}class Base:" in written
-    assert f"{mark}class Middle(Base):" in written
+    line = "@mypyc_attr(allow_interpreted_subclasses=True)\n"
+    assert f"{line}class Base:" in written
+    assert f"{line}class Middle(Base):" in written
     assert written.count("import mypyc_attr") == 1
 
 

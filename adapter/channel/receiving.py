@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from msgspec import structs
+
 from adapter.channel import requests as rq
 from adapter.channel.conversation import NOT_NOW, Rejected
 from adapter.channel.forking import try_lock
@@ -21,6 +23,8 @@ from adapter.core.contract.results import Refused
 from adapter.errors.refusals import refusal
 from adapter.wire.codec import Payload, decode_server_frame
 from adapter.wire.frames import AnyReplies, AskServer, Goodbye, ProtocolError
+
+_as_tuple: Final = structs.astuple  # not looked up each time
 
 SILENT_LOOKS_MAX: Final = 30
 """A thread that reads looks up so often while nothing comes, before it takes the link for lost."""
@@ -94,10 +98,10 @@ class Receiver:
         outstanding = state.outstanding
         pending = outstanding.pending
         for answer in frame.answers:
-            request = pending.get(answer.request)
+            number, result = _as_tuple(answer)
+            request = pending.get(number)
             if request is None:
                 continue
-            result = answer.result
             if type(result) is Refused:
                 if result.reason == Reason.QUEUE_MANAGER_QUIESCING:
                     request.not_now = result  # until the link is lost, others may end their units

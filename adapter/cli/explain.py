@@ -18,6 +18,7 @@ from adapter.cli.output import number
 from adapter.core.contract import records as r
 from adapter.core.contract.authorities import words_of
 from adapter.core.contract.channel_rules import ChannelRuleSet
+from adapter.core.contract.unit_records import RecordPart
 from adapter.format import entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.envelope import OWNER_CHANGED, Envelope
@@ -115,10 +116,14 @@ def time_of(time_ms: int) -> str:
 def as_data(record: r.Record) -> dict[str, Any]:
     """A record as plain data; bodies are left out, their lengths are given."""
     found: dict[str, Any] = {"record": type(record).__name__}
-    for name in record.__struct_fields__:
+    for name, value in _fields(record).items():
         if name not in ("logged", "taken", "made"):
-            found[name] = _plain(getattr(record, name))
+            found[name] = _plain(value)
     return found
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return record.by_name() if isinstance(record, RecordPart) else msgspec.structs.asdict(record)
 
 
 def _plain(value: Any) -> Any:
@@ -135,9 +140,7 @@ def _plain(value: Any) -> Any:
             "priority": message.priority,
             "body_bytes": len(message.body),
         }
-    if isinstance(value, Struct):
-        return msgspec.structs.asdict(value)
-    return value
+    return _fields(value) if isinstance(value, (RecordPart, Struct)) else value
 
 
 def short(ident: bytes) -> str:
@@ -149,7 +152,7 @@ def in_words(record: r.Record) -> str:
     """A record as a sentence."""
     words = _WORDS[type(record)]
     if isinstance(words, str):
-        return _SENTENCE.vformat(words, (), msgspec.structs.asdict(record))
+        return _SENTENCE.vformat(words, (), _fields(record))
     return words(record)
 
 

@@ -21,6 +21,8 @@ from adapter.core.mq_layouts import dead_letter
 from adapter.core.mq_layouts.dead_letter import DeadLetter
 from adapter.errors import InvalidOption, InvalidType
 
+_as_tuple: Final = structs.astuple  # not looked up each time
+
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 
 # Public field -> (field of core's message, check and conversion).
@@ -125,7 +127,10 @@ def shown(
 
     schemas: what its decode() uses; that is not a field, and not compared, copied or put.
     """
-    values = structs.astuple(delivered.message)  # one call, where each attribute costs a look-up
+    # One call each, where each attribute costs a look-up.
+    about = _as_tuple(delivered)
+    sent, lane, seq, n, backout_count, unit_id, unit_index, unit_size = about[:8]
+    values = _as_tuple(sent)
     body, message_id, correlation_id, group_id, group_seq, last_in_group = values[:6]
     priority, persistence, expiry_ms, format_, message_type, report, feedback = values[6:13]
     encoding, ccsid, reply_to, reply_to_queue_manager, user, application = values[13:19]
@@ -157,13 +162,13 @@ def shown(
         dead_letter=header,
         user=user,
         application=application,
-        backout_count=delivered.backout_count,
+        backout_count=backout_count,
         put_time_ms=put_time_ms,
         expires_at_ms=expires_at_ms,
-        unit_id=delivered.unit,
-        unit_index=delivered.unit_index,
-        unit_size=delivered.unit_size,
-        place=(delivered.lane, delivered.seq, delivered.n),
+        unit_id=unit_id,
+        unit_index=unit_index,
+        unit_size=unit_size,
+        place=(lane, seq, n),
         destination=destination,
     )
     if schemas is not None:

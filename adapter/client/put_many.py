@@ -19,8 +19,9 @@ from adapter.channel.steps import ROOM, Steps, exchange, run
 from adapter.channel.unit import AnyUnit
 from adapter.channel.verbs import put_request
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import Done, PutDone
+from adapter.core.contract.weights import weight
 from adapter.errors import BackedOut, Error
 
 IN_FLIGHT_MAX = 4

@@ -8,7 +8,7 @@ what makes a core ready to take inputs: replay, load_outcome, begin_term.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -20,9 +20,11 @@ from adapter.core.contract.authorities import CONNECT, Denial
 from adapter.core.contract.message import first_n
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.records import MessagesDiscarded
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable, trait_of
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import QueueManager
@@ -37,7 +39,7 @@ from adapter.core.rules.broker import release as broker_release
 from adapter.core.rules.consumers import batches
 from adapter.core.rules.consumers import timeouts as consumer_timeouts
 from adapter.core.rules.drive import arrivals, feeds, restore, serving, tick, trigger
-from adapter.core.rules.messages import backout, deferred, delays, pages, report
+from adapter.core.rules.messages import backout, deferred, delays, pages, report, unit
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.objects import (
     channel_rules,
@@ -49,8 +51,10 @@ from adapter.core.rules.objects import (
     system,
 )
 from adapter.core.rules.primitives import access, lifetime, naming, parking, waiting
-from adapter.core.rules.primitives.decision import Decision, refused
+from adapter.core.rules.primitives.decision import NOBODY, Decision, refused
 from adapter.core.tables import APPLY, DECIDE
+
+NOTHING_REMOVED: Final[Mapping[int, Removed]] = {}
 
 
 class Effects:
@@ -71,8 +75,8 @@ class Effects:
         self.records: list[r.Record] = []
         self.replies: list[Reply] = []
         self.barrier = False
-        self.closed: dict[int, Refused] = {}
-        self.removed: dict[int, Removed] = {}
+        self.closed: Mapping[int, Refused] = NOBODY
+        self.removed: Mapping[int, Removed] = NOTHING_REMOVED
         self.pages_wanted: Sequence[PageNeeded] = ()
         self.denied: Sequence[Denial] = ()
         self.paged_out = 0
@@ -88,7 +92,10 @@ def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
     qm.elapsed_ms = now.elapsed_ms
     qm.entry_n = now.entry_n
     qm.tally.now_ms = now_ms
-    STEPS[type(given)](qm, effects, given, now_ms)
+    if isinstance(given, c.Request):  # nearly always
+        _execute(qm, effects, given, now_ms)
+    else:
+        STEPS[type(given)](qm, effects, given, now_ms)
     wanted = qm.step.pages_wanted
     if wanted:
         effects.pages_wanted = tuple(wanted.values())
@@ -119,7 +126,7 @@ def _introduce(qm: QueueManager, effects: Effects, given: inputs.Introduced, now
     if denied is not None:
         qm.step.denied.append(denied)
     if party is None or denied is not None:
-        effects.closed[given.connection] = Refused(Reason.AUTHORITY_MISSING, qm.name)
+        effects.closed = {given.connection: Refused(Reason.AUTHORITY_MISSING, qm.name)}
         _disconnect(qm, effects, inputs.Disconnected(given.connection), now_ms)
 
 
@@ -166,12 +173,13 @@ def _carry_out(qm: QueueManager, effects: Effects, request: c.Request, now_ms: i
         return
     if decision.made:
         qm.step.made.update(decision.made)
-    qm.step.subscribed = decision.subscribed
+    if decision.subscribed or qm.step.subscribed:
+        qm.step.subscribed = decision.subscribed or {}
     _apply(qm, effects, decision.records)
     if decision.barrier:
         effects.barrier = True
     if decision.closed:
-        effects.closed |= decision.closed
+        effects.closed = {**effects.closed, **decision.closed}
     if decision.replies:
         effects.replies += decision.replies
     _reply(qm, effects, request, decision)
@@ -410,7 +418,7 @@ def replay(qm: QueueManager, record: r.Record) -> None:
 
 def written_later(qm: QueueManager, record: r.Record, entry_n: int) -> None:
     """A record that was applied became part of this later entry: what it did waits for that."""
-    if isinstance(record, r.UnitCommitted):
+    if isinstance(record, UnitCommitted):
         places = [(put.queue, (-put.lane, put.seq, put.n)) for put in record.puts]
     elif isinstance(record, (r.BackoutCounted, r.DeliveryCounted)):
         places = [(taken.queue, (-taken.lane, taken.seq, taken.n)) for taken in record.gets]
@@ -481,13 +489,20 @@ def _report(qm: QueueManager, work: ReportDue | MsmqExpiry) -> list[r.Record]:
 
 
 def _apply_each(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
-    for at, record in enumerate(records, len(effects.records)):
-        if type(record) is r.MessagesDiscarded:
-            report.note_expired(qm, record)
-        removed = APPLY[type(record)](qm, record)
+    at = len(effects.records) - 1
+    for record in records:
+        at += 1
+        removed: Removed | None
+        if isinstance(record, UnitCommitted):  # nearly always
+            removed = unit.apply_unit_committed(qm, record)
+            qm.tally.committed(record)
+        else:
+            if type(record) is MessagesDiscarded:
+                report.note_expired(qm, record)
+            removed = APPLY[type(record)](qm, record)
+            qm.tally.count(record)
         if removed:
-            effects.removed[at] = removed
-        qm.tally.count(record)
+            effects.removed = {**effects.removed, at: removed}
     effects.records += records
 
 
@@ -506,12 +521,12 @@ def _reply(qm: QueueManager, effects: Effects, request: c.Request, decision: Dec
         return
     if decision.warning and isinstance(result, (Done, PutDone, Messages)):
         result.warning = decision.warning
-    if type(result) is PutDone:
+    if decision.subscriptions >= 0 and isinstance(result, PutDone):
         result.subscriptions = decision.subscriptions
     if request.request:
         after = qm.entry_n if decision.barrier else after
         effects.replies.append(Reply(request.connection, request.request, result, after))
-    elif isinstance(result, Refused):
+    elif type(result) is Refused:
         deferred.note_refused(qm, request, result)
 
 

@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from adapter import logs, watched
 from adapter.core.contract.feeds import FedBatch, FedMessage, FeedStart, time_of
-from adapter.core.contract.message import weight
+from adapter.core.contract.weights import weight
 from adapter.feeds.port import (
     Deliver,
     FeedConsumer,

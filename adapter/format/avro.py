@@ -31,11 +31,16 @@ def _zigzag(number: int) -> bytes:
 
 _TABLE: Final = tuple(_zigzag(number) for number in range(_SMALL))
 
+_BELOW: Final = tuple(_zigzag(-number) for number in range(64))
+"""One byte each; -1 is what a message says that does not expire."""
+
 
 def long(number: int) -> bytes:
     """Encode an int or long."""
     if 0 <= number < _SMALL:
         return _TABLE[number]
+    if -64 < number < 0:
+        return _BELOW[-number]
     rest = number << 1
     if _SMALL <= number < _MEDIUM:
         low = rest & 0x7F | (rest & 0x3F80) << 1 | rest >> 14 << 16

@@ -11,18 +11,19 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 import msgspec
-from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec import Struct, structs
 
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import ID_LENGTH, MessageData, Property
 from adapter.core.contract.msmq_header import MsmqHeader
-from adapter.core.contract.records import Placed
 from adapter.core.contract.transmission import Transmission
+from adapter.core.contract.unit_records import Placed
 from adapter.format import avro, msmq_header
 from adapter.format.msmq_header import MsmqHeaderReader
 from adapter.format.schemas import Codec, UnreadableError
+
+_as_tuple: Final = structs.astuple  # not looked up each time
 
 HEADER: Final = "mqmd"
 VERSION: Final = 6
@@ -103,8 +104,8 @@ class DescriptorWriter:
 
     def write(self, placed: Placed) -> bytes:
         """Return the descriptor of a persistent message at its place."""
-        _, _, seq, _, index, queue_index, queue_size, message = astuple(placed)
-        values = astuple(message)  # one call, where each attribute costs a look-up
+        message = placed.message
+        values = _as_tuple(message)  # one call, where each attribute costs a look-up
         if values[_PROPERTIES] or values[_BROKER] is not None:
             unit_size, _ = avro.read_long(self._unit_size, 0)
             return _codec.encode(value_of(placed, self._unit, unit_size))
@@ -118,12 +119,12 @@ class DescriptorWriter:
                 values[_IDS + 1],
                 values[_IDS + 2],
                 self._said_bytes,
-                avro.long(seq),
+                avro.long(placed.seq),
                 self._unit,
-                avro.long(index),
+                avro.long(placed.index),
                 self._unit_size,
-                avro.long(queue_index),
-                avro.long(queue_size),
+                avro.long(placed.queue_index),
+                avro.long(placed.queue_size),
                 _PLAIN_END if values[_RARE:] == _NOTHING_RARE else _end(message),
             )
         )

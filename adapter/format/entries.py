@@ -11,12 +11,12 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import astuple
 
 from adapter.core.contract import records as r
 from adapter.core.contract.channel_rules import ChannelRule, ChannelRuleSet
-from adapter.core.contract.message import weight as message_weight
 from adapter.core.contract.spans import Count, Span
+from adapter.core.contract.unit_records import OutcomeOf, Placed, Taken, UnitCommitted
+from adapter.core.contract.weights import weight as message_weight
 from adapter.format import avro, conversations, descriptor
 from adapter.format.schemas import VERSION, Codec
 
@@ -47,7 +47,7 @@ def encode(records: Iterable[r.Record]) -> bytes:
     if written:
         parts.append(avro.long(len(written)))
     for record in written:
-        if type(record) is r.UnitCommitted:
+        if type(record) is UnitCommitted:
             _encode_unit(record, parts)
             continue
         encoder = conversations.ENCODERS.get(type(record))
@@ -64,7 +64,7 @@ def encode_by_schema(records: Iterable[r.Record]) -> bytes:
     return _codec.encode({"records": [_written(record) for record in records]})
 
 
-def _encode_unit(record: r.UnitCommitted, parts: list[bytes]) -> None:
+def _encode_unit(record: UnitCommitted, parts: list[bytes]) -> None:
     unit = record.unit
     parts += (_UNIT_COMMITTED, unit, avro.long(record.size))
     if record.puts:
@@ -92,18 +92,17 @@ def _encode_unit(record: r.UnitCommitted, parts: list[bytes]) -> None:
         parts.append(avro.long(len(record.gets)))
         name, name_bytes = "", _EMPTY_TEXT
         for taken in record.gets:
-            queue, lane, seq, _, priority = astuple(taken)
-            if queue != name:
-                name, name_bytes = queue, avro.text(queue)
+            if taken.queue != name:
+                name, name_bytes = taken.queue, avro.text(taken.queue)
             parts.append(name_bytes)
-            parts.append(avro.long(lane))
-            parts.append(avro.long(seq))
-            parts.append(avro.long(priority))
+            parts.append(avro.long(taken.lane))
+            parts.append(avro.long(taken.seq))
+            parts.append(avro.long(taken.priority))
     parts += (avro.END, _VERBS[record.verb])
     _encode_outcome(record.outcome, parts)
 
 
-def _encode_outcome(outcome: r.OutcomeOf | None, parts: list[bytes]) -> None:
+def _encode_outcome(outcome: OutcomeOf | None, parts: list[bytes]) -> None:
     if outcome is None:
         parts.append(_NULL)
         return
@@ -119,7 +118,7 @@ def _encode_outcome(outcome: r.OutcomeOf | None, parts: list[bytes]) -> None:
 
 def weight(record: r.Record) -> int:
     """Bound from above the bytes a record takes in an entry."""
-    if type(record) is r.UnitCommitted:
+    if type(record) is UnitCommitted:
         size = 256 + 96 * len(record.gets) + _seen_weight(record.outcome)
         for placed in record.puts:
             size += 256 + message_weight(placed.message)
@@ -181,12 +180,12 @@ def _arrivals_weight(record: r.Record) -> int:
     return 16 * 1024
 
 
-def _seen_weight(outcome: r.OutcomeOf | None) -> int:
+def _seen_weight(outcome: OutcomeOf | None) -> int:
     return 10 * len(outcome.seen) if outcome else 0
 
 
 def _written(record: r.Record) -> tuple[str, dict[str, Any]]:
-    if isinstance(record, r.UnitCommitted):
+    if isinstance(record, UnitCommitted):
         value = {
             "unit": record.unit,
             "size": record.size,
@@ -205,7 +204,7 @@ def _written(record: r.Record) -> tuple[str, dict[str, Any]]:
     return f"mqk.{type(record).__name__}", value
 
 
-def _put_value(placed: r.Placed, unit: bytes, unit_size: int) -> dict[str, Any]:
+def _put_value(placed: Placed, unit: bytes, unit_size: int) -> dict[str, Any]:
     return {
         "queue": placed.queue,
         "lane": placed.lane,
@@ -215,30 +214,30 @@ def _put_value(placed: r.Placed, unit: bytes, unit_size: int) -> dict[str, Any]:
     }
 
 
-def _taken_value(taken: r.Taken) -> dict[str, Any]:
+def _taken_value(taken: Taken) -> dict[str, Any]:
     return {"queue": taken.queue, "lane": taken.lane, "seq": taken.seq, "priority": taken.priority}
 
 
-def _outcome_value(outcome: r.OutcomeOf | None) -> dict[str, Any] | None:
+def _outcome_value(outcome: OutcomeOf | None) -> dict[str, Any] | None:
     if outcome is None:
         return None
     return {"session": outcome.session, "number": outcome.number, "seen": outcome.seen}
 
 
-def _plain_value(record: r.Record) -> dict[str, Any]:
+def _plain_value(record: Any) -> dict[str, Any]:
     value: dict[str, Any] = {}
-    for name in record.__struct_fields__:
+    for name, one in msgspec.structs.asdict(record).items():
         if name != "logged":
-            value[name] = _field_value(getattr(record, name))
+            value[name] = _field_value(one)
     return value
 
 
 def _field_value(value: Any) -> Any:
-    if isinstance(value, r.OutcomeOf):
+    if isinstance(value, OutcomeOf):
         return _outcome_value(value)
     if isinstance(value, ChannelRule):
         return msgspec.structs.asdict(value)
-    if isinstance(value, list) and value and isinstance(value[0], r.Taken):
+    if isinstance(value, list) and value and isinstance(value[0], Taken):
         return [_taken_value(taken) for taken in value]
     if isinstance(value, list) and value and isinstance(value[0], NESTED):
         return [msgspec.structs.asdict(one) for one in value]
@@ -257,8 +256,8 @@ def decode(payload: bytes, reader: descriptor.DescriptorReader | None = None) ->
     ]
 
 
-def _read_unit(value: dict[str, Any], reader: descriptor.DescriptorReader) -> r.UnitCommitted:
-    return r.UnitCommitted(
+def _read_unit(value: dict[str, Any], reader: descriptor.DescriptorReader) -> UnitCommitted:
+    return UnitCommitted(
         value["unit"],
         value["size"],
         [_read_put(put, reader) for put in value["puts"]],
@@ -268,9 +267,9 @@ def _read_unit(value: dict[str, Any], reader: descriptor.DescriptorReader) -> r.
     )
 
 
-def _read_put(value: dict[str, Any], reader: descriptor.DescriptorReader) -> r.Placed:
+def _read_put(value: dict[str, Any], reader: descriptor.DescriptorReader) -> Placed:
     message, at = reader.read(value["descriptor"], value["body"])
-    return r.Placed(
+    return Placed(
         value["queue"],
         value["lane"],
         at.seq,
@@ -282,17 +281,16 @@ def _read_put(value: dict[str, Any], reader: descriptor.DescriptorReader) -> r.P
     )
 
 
-def _read_takens(values: list[dict[str, Any]]) -> list[r.Taken]:
+def _read_takens(values: list[dict[str, Any]]) -> list[Taken]:
     return [
-        r.Taken(value["queue"], value["lane"], value["seq"], 0, value["priority"])
-        for value in values
+        Taken(value["queue"], value["lane"], value["seq"], 0, value["priority"]) for value in values
     ]
 
 
-def _read_outcome(value: Any) -> r.OutcomeOf | None:
+def _read_outcome(value: Any) -> OutcomeOf | None:
     if isinstance(value, tuple):
         value = value[1]
-    return None if value is None else r.OutcomeOf(**value)
+    return None if value is None else OutcomeOf(**value)
 
 
 def _reader(kind: type[Struct]) -> Callable[[dict[str, Any]], Any]:

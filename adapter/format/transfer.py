@@ -13,7 +13,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from adapter.core.contract.message import Delivered, MessageData
-from adapter.core.contract.records import Placed
+from adapter.core.contract.unit_records import Placed
 from adapter.format import avro, chunks, descriptor
 from adapter.format.chunks import Headers
 from adapter.format.descriptor import UnitPosition

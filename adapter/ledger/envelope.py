@@ -97,8 +97,11 @@ def encode_entry(
 ) -> Iterator[bytes]:
     """Give the records of an entry, in order: one, or parts of part_bytes of its payload."""
     if len(payload) <= part_bytes:
-        yield encode(ENTRY, owner, n, payload)
-        return
+        return iter((encode(ENTRY, owner, n, payload),))
+    return _encode_parts(owner, n, payload, part_bytes)
+
+
+def _encode_parts(owner: bytes, n: int, payload: bytes, part_bytes: int) -> Iterator[bytes]:
     parts = -(-len(payload) // part_bytes)
     header = _HEADER.pack(PARTS_VERSION, PART, owner, n)
     with memoryview(payload) as view:

@@ -72,7 +72,7 @@ def why_not(state: OwnerState) -> str:
     return WHY_NOT.get(state, f"the queue manager is {state.value}")
 
 
-class IllegalTransition(AssertionError):  # noqa: N818 -- a bug, not an outcome
+class IllegalTransition(Exception):  # noqa: N818 -- a bug, not an outcome
     """The owner was told to go where it cannot go from where it is."""
 
 

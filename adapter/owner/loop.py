@@ -12,7 +12,7 @@ makes a new one from what the ledger says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from adapter.core import dispatch
@@ -20,6 +20,7 @@ from adapter.core.contract.commands import Request
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.records import Record
 from adapter.core.contract.replies import Reply
+from adapter.core.contract.results import Refused
 from adapter.core.inputs import Disconnected, Input, Now, PageLoaded, PageMissing
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.drive.restore import Unmoved
@@ -181,23 +182,30 @@ class OwnerLoop:
                 self._promises.add(after, reply)
         if effects.denied:
             self._clients.denied(effects.denied)
-        for connection, told in effects.closed.items():
-            self._ready.pop(connection, None)
-            self._clients.close(connection, told)
+        if effects.closed:
+            self._close(effects.closed)
         if self._weight > ENTRY_BYTES:
             self._seal()
         if effects.pages_wanted:
             self._want_pages(effects.pages_wanted)
         self._schedule()
 
+    def _close(self, closed: Mapping[int, Refused]) -> None:
+        """End connections; nothing more is sent to them."""
+        for connection, told in closed.items():
+            self._ready.pop(connection, None)
+            self._clients.close(connection, told)
+
     def _collect(self, effects: dispatch.Effects) -> None:
         """Let the records of a step be of the entry that is collected, or of the next one."""
         first_n = self.entry_n
-        removed = effects.removed
-        self._make_room(effects.records)
-        for at, record in enumerate(effects.records):
-            self._collected.records.append(record)
-            if removed and at in removed:
+        removed, records = effects.removed, effects.records
+        self._make_room(records)
+        self._collected.records += records
+        if not removed and self.entry_n == first_n:  # nearly always
+            return
+        for at, record in enumerate(records):
+            if at in removed:
                 self._collected.removed += removed[at]
             if self.entry_n > first_n:
                 dispatch.written_later(self.qm, record, self.entry_n)

@@ -50,6 +50,8 @@ class Promises:
 
     def bring_forward(self, n: int) -> None:
         """No entry n + 1 is being written: what waits for it waits for entry n only."""
+        if not self._pending:
+            return
         replies = self._pending.pop(n + 1, None)
         if replies:
             self._pending.setdefault(n, []).extend(replies)
@@ -58,9 +60,14 @@ class Promises:
         """Everything up to entry n is durable: return the replies to give."""
         while self._undurable and self._undurable[0][0] <= n:
             self._undurable.popleft()
+        pending = self._pending
+        if not pending:
+            return []
+        if len(pending) == 1 and n in pending:  # as for most entries
+            return pending.pop(n)
         replies: list[Reply] = []
-        for at in sorted(at for at in self._pending if at <= n):
-            replies += self._pending.pop(at)
+        for at in sorted([at for at in pending if at <= n]):
+            replies += pending.pop(at)
         return replies
 
     def void(self, last_n: int) -> Collected:

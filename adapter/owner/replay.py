@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from adapter.core import dispatch
 from adapter.core.contract.limits import Limits
-from adapter.core.contract.message import Stored
-from adapter.core.contract.records import Record, UnitCommitted
+from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages, Refused, Result
+from adapter.core.contract.stored import Stored
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue

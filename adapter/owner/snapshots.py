@@ -15,8 +15,8 @@ from itertools import chain
 import structlog
 from msgspec import Struct
 
-from adapter.core.contract.message import weight
 from adapter.core.contract.records import Record
+from adapter.core.contract.weights import weight
 from adapter.core.rules.drive.restore import Unmoved, still_unmoved, whole
 from adapter.format import entries
 from adapter.ledger.port import Position

@@ -20,6 +20,7 @@ from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
+from adapter.owner.client_sink import ClientSink
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
 from adapter.server.audit import AuditTrail, by, level_of
@@ -34,7 +35,7 @@ for answers are read no further. Some seconds of what a broker takes."""
 log = structlog.get_logger("mqk.listener")
 
 
-class ClientConnections:
+class ClientConnections(ClientSink):
     """All client connections: what a connection belongs to, and where the owner's replies go."""
 
     def __init__(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from struct import Struct as Layout
 from typing import Final, TypeVar, cast
 
 import msgspec
@@ -16,7 +17,7 @@ from msgspec.msgpack import Decoder
 
 from adapter.core.contract.commands import Command
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Done, Messages, Refused
+from adapter.core.contract.results import Done, Messages, PutDone, Refused
 from adapter.wire import decode_limits
 from adapter.wire.frames import (
     FRAME_BYTES_MAX,
@@ -38,11 +39,14 @@ Frame = TypeVar("Frame")
 
 _REPLIES_TAG: Final = b"\x92\x04\xdd"
 """In msgpack: an array of two, the number 4, an array whose length has four bytes."""
-_COUNT_BYTES: Final = 4
-_REPLIES_HEAD: Final = bytes(LENGTH_BYTES + len(_REPLIES_TAG) + _COUNT_BYTES)
+_HEAD: Final = Layout(f">I{len(_REPLIES_TAG)}sI")
 """Before a frame of replies: its length, the tag, and how many answers follow."""
+_REPLIES_HEAD: Final = bytes(_HEAD.size)
+_write_head: Final = _HEAD.pack_into
 _ONE_REPLY: Final = b"\x92\x04\x91"
 """An array of two, the number 4, an array of one."""
+_head_of_one: Final = Layout(f">I{len(_ONE_REPLY)}s").pack
+"""Gives the length and that, before a frame of one reply."""
 _SHORT_KINDS: Final = frozenset({Done, Refused})
 Outgoing = tuple[object, ...]
 """A request's number and its result, which are encoded as an Answer is."""
@@ -71,7 +75,7 @@ def encode_replies(answers: deque[Outgoing]) -> bytes | bytearray:
     """
     if len(answers) == 1 and _is_short(answers[0][1]):
         only = _encoder.encode(answers.popleft())
-        return (len(_ONE_REPLY) + len(only)).to_bytes(LENGTH_BYTES, "big") + _ONE_REPLY + only
+        return _head_of_one(len(_ONE_REPLY) + len(only), _ONE_REPLY) + only
     frame = bytearray(_REPLIES_HEAD)
     size = len(_REPLIES_HEAD)
     most = LENGTH_BYTES + FRAME_BYTES_MAX
@@ -88,16 +92,19 @@ def encode_replies(answers: deque[Outgoing]) -> bytes | bytearray:
         size = len(frame)
         answers.popleft()
         count += 1
-    length = (size - LENGTH_BYTES).to_bytes(LENGTH_BYTES, "big")
-    frame[: len(_REPLIES_HEAD)] = length + _REPLIES_TAG + count.to_bytes(_COUNT_BYTES, "big")
+    _write_head(frame, 0, size - LENGTH_BYTES, _REPLIES_TAG, count)
     return frame
 
 
 def _is_short(result: object) -> bool:
     """Whether a result may be encoded apart from its frame: nothing long is in memory twice."""
     kind = type(result)
+    if kind in _SHORT_KINDS:
+        return True
+    if kind is PutDone:
+        return len(cast("PutDone", result).message_ids) == 1
     if kind is not Messages:
-        return kind in _SHORT_KINDS
+        return False
     messages = cast("Messages", result).messages
     return not messages or (len(messages) == 1 and len(messages[0].message.body) <= COPIED_BYTES)
 

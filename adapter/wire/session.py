@@ -9,13 +9,15 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from adapter.core.contract.commands import Command
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.wire import codec, frames
 from adapter.wire.frames import Requests
+
+_as_tuple: Final = structs.astuple  # not looked up each time
 
 
 class ProtocolState(Enum):
@@ -95,11 +97,12 @@ class ServerSession:
 
     def _frame(self, frame: frames.ClientFrame, received: Received) -> None:
         if self.state is OPEN and isinstance(frame, Requests):
-            if frame.seen:
-                received.seen.extend(frame.seen)
+            seen = frame.seen
+            if seen:
+                received.seen.extend(seen)
             for operation in frame.operations:
-                incoming = Incoming(operation.request, operation.number, operation.command)
-                received.operations.append(incoming)
+                request, number, raw = _as_tuple(operation)
+                received.operations.append(Incoming(request, number, raw))
         elif self.state is ProtocolState.NEW and isinstance(frame, frames.Hello):
             self._hello(frame, received)
         else:

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import astuple
 
-from adapter.core.contract.message import Stored
 from adapter.core.contract.results import PutDone
+from adapter.core.contract.stored import Stored
 from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Producer
 
 from adapter.core.contract.message import MessageData
-from adapter.core.contract.records import Placed
+from adapter.core.contract.unit_records import Placed
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
 from adapter.topics.admin import TopicAdmin, TopicSettings, queue_spec

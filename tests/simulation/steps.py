@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator
 from adapter.core.contract.commands import Browse, Get
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.pages import PageNeeded
-from adapter.core.contract.records import MessagesDiscarded, Record, UnitCommitted
+from adapter.core.contract.records import MessagesDiscarded, Record
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Messages
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.dispatch import Effects
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.waiters import Waiter

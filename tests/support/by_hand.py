@@ -21,6 +21,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.ledger.envelope import PART_BYTES
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable
+from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.promises import Collected
@@ -44,7 +45,7 @@ class ClockOf(Clock):
         return self._core.elapsed_ms
 
 
-class ByHand(Core):
+class ByHand(Core, ClientSink):
     """A queue manager on a ledger. One object through crashes and doubts."""
 
     loop: OwnerLoop

@@ -17,9 +17,10 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.records import Record, UnitCommitted
+from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.drive.restore import whole

@@ -4,11 +4,8 @@ Both are taken from the live core and from one that has replayed its entries. No
 hand: a field that is added to a snapshot is compared from then on.
 """
 
-import msgspec
-
 from adapter.core import dispatch
 from adapter.core.contract.channel_rules import ChannelRuleSet
-from adapter.core.contract.message import Stored
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.records import (
     ArrivalsRestored,
@@ -19,6 +16,7 @@ from adapter.core.contract.records import (
     Record,
     SessionRestored,
 )
+from adapter.core.contract.stored import Stored
 from adapter.core.model.manager import QueueManager
 
 KEYS = (
@@ -98,7 +96,12 @@ def contents(qm: QueueManager) -> dict[str, object]:
     }
 
 
+HARD = (
+    *("message", "place", "unit", "unit_index", "unit_size", "queue_unit_index"),
+    *("queue_unit_size", "backout_count", "priority", "expires_at_ms", "length"),
+)
+
+
 def hard(stored: Stored) -> dict[str, object]:
     """Leave out which unit holds it, and in which entry of which term it was put."""
-    fields = msgspec.structs.asdict(stored)
-    return {name: fields[name] for name in fields.keys() - {"locked", "entry_n"}}
+    return {name: getattr(stored, name) for name in HARD}

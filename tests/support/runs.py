@@ -9,8 +9,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.msgpack import encode
 
 from adapter.core import dispatch
+from adapter.core.contract.unit_records import RecordPart
 from adapter.core.inputs import Input, Now
 from adapter.core.model.manager import QueueManager
 
@@ -71,15 +73,18 @@ class Recorder:
         return effects
 
 
+def as_data(one: object) -> object:
+    """Show msgspec what is no Struct."""
+    assert isinstance(one, RecordPart), one
+    return one.by_name()
+
+
 def said(effects: dispatch.Effects) -> Said:
     """Copy all that a step caused, in a form that nothing changes any more."""
     return [
-        *((type(one).__name__, msgspec.msgpack.encode(one)) for one in effects.records),
-        *(
-            (one.connection, one.request, one.after, msgspec.msgpack.encode(one.result))
-            for one in effects.replies
-        ),
-        *((number, msgspec.msgpack.encode(why)) for number, why in effects.closed.items()),
+        *((type(one).__name__, encode(one, enc_hook=as_data)) for one in effects.records),
+        *((one.connection, one.request, one.after, encode(one.result)) for one in effects.replies),
+        *((number, encode(why)) for number, why in effects.closed.items()),
         *(one.args for one in effects.pages_wanted),
         (effects.barrier, effects.paged_out, sorted(effects.removed)),
     ]

@@ -13,7 +13,8 @@ from adapter.setting_rows import OPTIONS, SETTINGS
 
 FLAG = {
     "listen_unix": "/flag", "listen_unix_mode": "600",
-    "queue_manager": "FLAG", "credentials_file": "flag", "groups_file": "flag", "jwt_keys": "https://flag/keys",
+    "queue_manager": "FLAG", "credentials_file": "flag", "groups_file": "flag",
+    "jwt_keys": "https://flag/keys",
     "ldap_server": "ldaps://flag", "ldap_ca": "flag",
     "ldap_user_dn": "cn={},o=flag", "ldap_group_base": "flag",
     "ldap_group_filter": "(flag)", "ldap_group_attribute": "flag", "jwt_ca": "flag",
@@ -39,7 +40,8 @@ FLAG = {
 }  # fmt: skip
 VARIABLE = {
     "listen_unix": "/env", "listen_unix_mode": "660",
-    "queue_manager": "ENV", "credentials_file": "env", "groups_file": "env", "jwt_keys": "https://env/keys",
+    "queue_manager": "ENV", "credentials_file": "env", "groups_file": "env",
+    "jwt_keys": "https://env/keys",
     "ldap_server": "ldaps://env", "ldap_ca": "env",
     "ldap_user_dn": "cn={},o=env", "ldap_group_base": "env",
     "ldap_group_filter": "(env)", "ldap_group_attribute": "env", "jwt_ca": "env",
@@ -65,7 +67,8 @@ VARIABLE = {
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
     "listen_unix": "/file", "listen_unix_mode": "666",
-    "queue_manager": "FILE", "credentials_file": "file", "groups_file": "file", "jwt_keys": "https://file/keys",
+    "queue_manager": "FILE", "credentials_file": "file", "groups_file": "file",
+    "jwt_keys": "https://file/keys",
     "ldap_server": "ldaps://file", "ldap_ca": "file",
     "ldap_user_dn": "cn={},o=file", "ldap_group_base": "file",
     "ldap_group_filter": "(file)", "ldap_group_attribute": "file", "jwt_ca": "file",

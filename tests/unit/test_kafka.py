@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError
 import adapter
 from adapter import kafka
 from adapter.core.contract.message import MessageData
-from adapter.core.contract.records import Placed
+from adapter.core.contract.unit_records import Placed
 from adapter.errors import InvalidType, InvalidValue
 from adapter.format import descriptor
 

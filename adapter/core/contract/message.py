@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, Struct
 
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.details import Details
@@ -22,9 +22,6 @@ PRIORITY_AS_QUEUE: Final = -1  # MQPRI_PRIORITY_AS_Q_DEF
 PERSISTENCE_AS_QUEUE: Final = -1
 EXPIRY_UNLIMITED: Final = -1
 PRIORITY_MAX: Final = 9
-
-DETAILS_WEIGHT: Final = 320
-"""Its texts and its token are short, and admission keeps them so."""
 
 PROPERTIES_MAX: Final = 1_000
 """More than a rule allows: what has still more is refused before it is taken apart."""
@@ -117,21 +114,6 @@ def position_of(group_id: bytes, number: int, offset: int) -> bytes:
     return group_id + number.to_bytes(4, "big") + offset.to_bytes(4, "big")
 
 
-class Stored(Struct, gc=False, kw_only=True, eq=False):
-    """A message in its place on a queue. Identity counts, not equality."""
-
-    message: MessageData
-    place: Place
-    unit: bytes
-    unit_index: int
-    unit_size: int
-    queue_unit_index: int
-    queue_unit_size: int
-    backout_count: int = 0
-    locked: bool = False
-    entry_n: int = -1  # the entry that must be durable before this message may be shown
-
-
 class Delivered(Struct, array_like=True, gc=False):
     """A message as a reply carries it."""
 
@@ -145,53 +127,3 @@ class Delivered(Struct, array_like=True, gc=False):
     unit_size: int
     queue_unit_index: int
     queue_unit_size: int
-
-
-def delivered(stored: Stored) -> Delivered:
-    """Show a stored message to a client."""
-    lane, seq, n = stored.place
-    return Delivered(
-        stored.message,
-        -lane,
-        seq,
-        n,
-        stored.backout_count,
-        stored.unit,
-        stored.unit_index,
-        stored.unit_size,
-        stored.queue_unit_index,
-        stored.queue_unit_size,
-    )
-
-
-def weight(message: MessageData) -> int:
-    """Bound from above the bytes this message takes in an entry of the ledger, or in a reply."""
-    letters = (
-        len(message.format)
-        + len(message.reply_to)
-        + len(message.reply_to_queue_manager)
-        + len(message.user)
-        + len(message.application)
-        + len(message.destination)
-    )
-    size = len(message.body) + 512 + 4 * letters
-    if message.properties:
-        for name, value in message.properties.items():
-            size += 4 * len(name) + 24
-            if isinstance(value, (str, bytes)):
-                size += 4 * len(value)
-    if message.details is not None:
-        size += DETAILS_WEIGHT
-    if message.transmission is not None or message.msmq is not None or message.broker is not None:
-        size += _header_weight(message)
-    return size
-
-
-def _header_weight(message: MessageData) -> int:
-    """Bound what other queue managers, MSMQ and Service Broker add."""
-    size = 0
-    for header in (message.transmission, message.msmq, message.broker):
-        if header is not None:
-            for value in structs.astuple(header):
-                size += 4 * len(value) + 12 if isinstance(value, (str, bytes)) else 12
-    return size

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from adapter.core.contract.message import MessageData, Stored
+from adapter.core.contract.message import MessageData
+from adapter.core.contract.stored import Stored
 
 
 class PageNeeded(Exception):  # noqa: N818 -- it is a request, not an error

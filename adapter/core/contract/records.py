@@ -12,60 +12,13 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from adapter.core.contract.channel_rules import ChannelRuleSet
-from adapter.core.contract.message import MessageData
 from adapter.core.contract.spans import Count, Span
+from adapter.core.contract.unit_records import OutcomeOf as OutcomeOf  # noqa: PLC0414 -- of these
+from adapter.core.contract.unit_records import Placed as Placed  # noqa: PLC0414
+from adapter.core.contract.unit_records import Taken as Taken  # noqa: PLC0414
+from adapter.core.contract.unit_records import UnitCommitted as UnitCommitted  # noqa: PLC0414
 
-Verb = Literal["commit", "put", "get"]
 Cause = Literal["expired", "purged"]
-
-
-class OutcomeOf(Struct, gc=False):
-    """The numbered command whose outcome a record is. seen: outcomes that may be dropped."""
-
-    session: bytes
-    number: int
-    seen: list[int]
-
-
-class Placed(Struct, gc=False):
-    """A message and the place it was put to; its index in the unit, and within this queue's share.
-
-    Persistent messages are counted without the others, and the others without them.
-    """
-
-    queue: str
-    lane: int
-    seq: int
-    n: int
-    index: int
-    queue_index: int
-    queue_size: int
-    message: MessageData
-
-
-class Taken(Struct, gc=False):
-    """The place of a message that was taken or counted; its priority may not be the lane's."""
-
-    queue: str
-    lane: int
-    seq: int
-    n: int = 0
-    priority: int = 0
-
-
-class UnitCommitted(Struct):
-    """A unit's puts and gets took effect together. A put or get outside a unit is one of its own.
-
-    size counts the puts. Those that are not persistent are a record of their own, if there are any.
-    """
-
-    unit: bytes
-    size: int
-    puts: list[Placed]
-    gets: list[Taken]
-    verb: Verb
-    outcome: OutcomeOf | None
-    logged: bool = True
 
 
 class BackoutCounted(Struct):

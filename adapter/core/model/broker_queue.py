@@ -13,7 +13,8 @@ from typing import Final
 from msgspec import Struct
 
 from adapter.core.attributes.broker import BrokerAttributes
-from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.contract.message import MessageData, Place
+from adapter.core.contract.stored import Stored
 from adapter.core.model.conversations import ConversationGroups, Endpoint, row_of
 from adapter.core.model.queue import LocalQueue
 

@@ -15,8 +15,9 @@ from typing import Final
 from msgspec import Struct
 
 from adapter.core.contract.details import IN_GROUP, LAST_SEGMENT, SEGMENT
-from adapter.core.contract.message import NO_ID, MessageData, Place, Stored, position_of
+from adapter.core.contract.message import NO_ID, MessageData, Place, position_of
 from adapter.core.contract.ranges import Ranges
+from adapter.core.contract.stored import Stored
 from adapter.core.model.views import View, Watch
 
 NAME: Final = "groups"

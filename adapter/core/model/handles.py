@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from adapter.core.attributes.objects import AliasAttributes
 from adapter.core.contract.commands import INPUT
-from adapter.core.contract.message import Stored
+from adapter.core.contract.stored import Stored
 from adapter.core.model.context import MessageContext
 from adapter.core.model.groups import Progress
 from adapter.core.model.queue import LocalQueue

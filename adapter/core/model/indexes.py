@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar, cast
 
-from adapter.core.contract.message import Stored
 from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.stored import Stored
 from adapter.core.model.lane import Lane
 from adapter.core.model.paged_index import PagedIndex
 from adapter.core.model.places import Places

@@ -23,9 +23,10 @@ from itertools import islice
 from typing import Final
 
 from adapter.core.contract.arrivals import Lowest
-from adapter.core.contract.message import Place, Stored
+from adapter.core.contract.message import Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.ranges import Ranges, spans_of
+from adapter.core.contract.stored import Stored
 from adapter.core.model.places import Places
 
 EXPIRY_BUCKET_MS: Final = 60_000
@@ -78,17 +79,17 @@ class Lane:
     def add(self, stored: Stored) -> None:
         """Make a message available at its place."""
         self.available.add(stored)
-        self.weight += len(stored.message.body)
+        self.weight += stored.length
 
     def add_all(self, come: list[Stored]) -> None:
         """Make messages available, given in their order: one at least."""
         self.available.add_all(come)
-        self.weight += sum(len(stored.message.body) for stored in come)
+        self.weight += sum(stored.length for stored in come)
 
     def remove(self, stored: Stored) -> None:
         """Take a message out of what is available."""
         self.available.remove(stored)
-        self.weight -= len(stored.message.body)
+        self.weight -= stored.length
 
     def mark_put(self, seq: int, put_time_ms: int) -> None:
         """Note when a message was put, or became available, to know about when the first paged-out
@@ -133,7 +134,7 @@ class Lane:
         for stored in gone:
             if stored.backout_count:
                 self.counts[stored.place[1]] = stored.backout_count
-            ends_ms = stored.message.expires_at_ms
+            ends_ms = stored.expires_at_ms
             if ends_ms:
                 self.ends.setdefault(bucket_of(ends_ms), Ranges()).add(stored.place[1])
 
@@ -244,7 +245,7 @@ class Lane:
             _, seq, n = stored.place
             if not n and not first <= seq <= last:
                 gone.append(stored)
-                self.weight -= len(stored.message.body)
+                self.weight -= stored.length
         if gone:
             self.available.remove_all(gone)
         return gone

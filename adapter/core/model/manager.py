@@ -14,10 +14,12 @@ from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.lanes import LANES
 from adapter.core.contract.limits import Limits
-from adapter.core.contract.message import Place, Stored
+from adapter.core.contract.message import Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.parked import ParkedQueue
-from adapter.core.contract.records import ConsumedRestored, Taken
+from adapter.core.contract.records import ConsumedRestored
+from adapter.core.contract.stored import Stored
+from adapter.core.contract.unit_records import Taken
 from adapter.core.model.arrivals import Arrivals
 from adapter.core.model.authorities import Authorities
 from adapter.core.model.broker_events import BrokerEvents
@@ -187,7 +189,7 @@ class QueueManager(HardState):
 
     def add_expiry(self, queue: LocalQueue, stored: Stored) -> None:
         """Remember to look at a message when it expires, if it does."""
-        time_ms = stored.message.expires_at_ms
+        time_ms = stored.expires_at_ms
         if time_ms:
             expiry = (time_ms, queue.name, queue.incarnation, stored.place)
             self.due.expiries.push(expiry, self._is_in_memory)

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from adapter.core.attributes.msmq import PRIORITY_HIGHEST, MsmqAttributes
 from adapter.core.contract.format_names import JOURNAL, SYSTEM
-from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.contract.message import MessageData, Place
+from adapter.core.contract.stored import Stored
 from adapter.core.model.queue import LocalQueue
 
 SEQ_BITS: Final = 56
@@ -88,12 +89,12 @@ class MsmqQueue(LocalQueue):
 
     def add(self, stored: Stored) -> None:
         LocalQueue.add(self, stored)
-        self.kept_bytes += len(stored.message.body)
+        self.kept_bytes += stored.length
 
     def take(self, place: Place, priority: int) -> Stored | None:
         count = self._count()
         stored = LocalQueue.take(self, place, priority)
-        size = len(stored.message.body) if stored is not None else self.kept_bytes // max(count, 1)
+        size = stored.length if stored is not None else self.kept_bytes // max(count, 1)
         self.kept_bytes = max(0, self.kept_bytes - size) if count > 1 else 0
         self.locked_at.pop(place, None)
         return stored

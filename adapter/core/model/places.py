@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Final
 
-from adapter.core.contract.message import Place, Stored
+from adapter.core.contract.message import Place
+from adapter.core.contract.stored import Stored
 
 _COMPACT_AT: Final = 512  # taken slots kept in front of the head before they are cut off
 

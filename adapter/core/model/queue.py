@@ -14,7 +14,8 @@ import msgspec
 
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract.lanes import LANES
-from adapter.core.contract.message import MessageData, Stored
+from adapter.core.contract.message import MessageData
+from adapter.core.contract.stored import Stored
 from adapter.core.model.delays import Delays, class_of
 from adapter.core.model.store import PRIORITIES, Store
 

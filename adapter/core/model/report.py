@@ -11,7 +11,8 @@ from typing import Final
 from msgspec import Struct
 
 from adapter.core.contract.details import APPL_TYPE_QMGR, Details
-from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData, Stored
+from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
+from adapter.core.contract.stored import Stored
 
 # MQMD.Report, as MQ numbers it. A kind's two bits above its own ask for 100 bytes, or for all.
 EXCEPTION: Final = 0x0100_0000

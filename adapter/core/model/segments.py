@@ -15,7 +15,8 @@ from adapter.core.contract.details import (
     SEGMENTATION_ALLOWED,
     Details,
 )
-from adapter.core.contract.message import NO_ID, Delivered, MessageData, Stored, delivered
+from adapter.core.contract.message import NO_ID, Delivered, MessageData
+from adapter.core.contract.stored import Stored, delivered
 from adapter.core.model.groups import is_in_group
 
 STEP: Final = 16

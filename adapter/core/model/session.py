@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from adapter.core.contract.message import weight
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.results import Messages, Result
+from adapter.core.contract.weights import weight
 
 WINDOW: Final = 1024
 """Numbered commands a client may have unseen: bounds what is kept for it."""
@@ -90,11 +90,14 @@ class Session:
         """Drop the outcomes of which the ledger now says that the client has seen them."""
         if not seen:
             return
-        gone = set(seen)
-        for number in gone:
+        for number in seen:
             self.drop(number)
-        self.written -= gone
-        self.seen = [number for number in self.seen if number not in gone]
+            self.written.discard(number)
+        if self.seen == seen:  # as nearly always, but at a replay
+            self.seen = []
+        elif self.seen:
+            gone = set(seen)
+            self.seen = [number for number in self.seen if number not in gone]
 
     def unit_committed(self, number: int) -> None:
         """Remember a committed unit by its number in this session."""

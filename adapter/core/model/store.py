@@ -27,8 +27,9 @@ from typing import Final
 
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import PRIORITY_MAX, Place, Stored
+from adapter.core.contract.message import PRIORITY_MAX, Place
 from adapter.core.contract.spans import Span
+from adapter.core.contract.stored import Stored
 from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.indexes import Indexes
 from adapter.core.model.lane import Lane
@@ -197,7 +198,7 @@ class Store:
         """
         lane = self.lanes[-come[0].place[0]]
         for stored in come:
-            stored.backout_count = lane.page_in(stored.place[1], stored.message.expires_at_ms)
+            stored.backout_count = lane.page_in(stored.place[1], stored.expires_at_ms)
             self.stored[stored.place] = stored
             if self.indexes.is_used:
                 self.indexes.paged_in(stored)
@@ -284,7 +285,7 @@ class Store:
         if indexes.is_used:
             indexes.added(stored)
         self.available_count += 1
-        priority = stored.message.priority
+        priority = stored.priority
         self.available_by_priority[priority] += 1
         if stored.place[2]:
             self.soft_by_priority[priority] += 1
@@ -293,7 +294,7 @@ class Store:
         place = stored.place
         self.lanes[-place[0]].remove(stored)
         self.available_count -= 1
-        priority = stored.message.priority
+        priority = stored.priority
         self.available_by_priority[priority] -= 1
         if place[2]:
             self.soft_by_priority[priority] -= 1

@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from adapter.core.contract import records as r
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.moment import Moment
 
 
@@ -92,11 +93,14 @@ class Tally:
 
     def count(self, record: r.Record) -> None:
         """Count what a record says happened."""
+        if isinstance(record, UnitCommitted):  # nearly always
+            self.committed(record)
+            return
         count = COUNT.get(type(record))
         if count is not None:
             count(self, record)
 
-    def committed(self, record: r.UnitCommitted) -> None:
+    def committed(self, record: UnitCommitted) -> None:
         """Count a unit, once if it is two records, and its messages."""
         if record.verb == "commit" and record.outcome is not None:
             self.commits += 1
@@ -151,7 +155,6 @@ class Tally:
 
 
 COUNT: Final[dict[type, Callable[[Tally, Any], None]]] = {
-    r.UnitCommitted: Tally.committed,
     r.MessagesDiscarded: Tally.discarded,
     r.QueuePurged: Tally.purged,
     r.QueueDeleted: Tally.deleted,

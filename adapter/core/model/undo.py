@@ -5,7 +5,7 @@ Persistent messages come back from the ledger. This module does not know which r
 
 from __future__ import annotations
 
-from adapter.core.contract.message import Stored
+from adapter.core.contract.stored import Stored
 
 Removed = list[tuple[str, Stored]]
 """Messages that are not persistent, each with the name of its queue."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.results import Refused
+from adapter.core.contract.stored import Stored
 from adapter.core.model.moment import Moment
 from adapter.core.model.queue import LocalQueue
 
@@ -127,7 +128,7 @@ class UnitOfWork:
         for queue, message in reversed(self.puts[puts:]):
             self.drop_put(queue, message)
         for queue, stored in self.gets[gets:]:
-            self._hold(-len(stored.message.body))
+            self._hold(-stored.length)
             queue.unlock(stored)
         del self.gets[gets:]
         self._hold(-sum(len(message.body) for message in sends))
@@ -135,7 +136,7 @@ class UnitOfWork:
     def lock(self, queue: LocalQueue, stored: Stored) -> None:
         """Lock a message until the unit ends."""
         self.gets.append((queue, stored))
-        self._hold(len(stored.message.body))
+        self._hold(stored.length)
         self.holds_returned = self.holds_returned or stored.backout_count > 0
         queue.lock(stored)
         if queue.marks is not None:

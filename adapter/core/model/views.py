@@ -19,9 +19,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.ranges import Ranges
+from adapter.core.contract.stored import Stored
 from adapter.core.model.lane import Lane
 from adapter.core.model.paged_index import LANES_MAX
 from adapter.core.model.places import Places

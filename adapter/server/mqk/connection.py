@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
+from abc import abstractmethod
 from collections import deque
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 import structlog
 
@@ -30,15 +31,18 @@ WRITE_HIGH_BYTES: Final = 1024 * 1024
 log = structlog.get_logger("mqk.listener")
 
 
-class FrameHandler(Protocol):
+class FrameHandler:
     """What is done with the frames of a connection."""
 
+    @abstractmethod
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
         """Answer a client's first frame."""
 
+    @abstractmethod
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
         """A client has seen these outcomes."""
 
+    @abstractmethod
     def operation(self, client: ClientConnection, operation: Incoming) -> None:
         """Have one operation executed, or answer it."""
 

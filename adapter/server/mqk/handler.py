@@ -23,7 +23,7 @@ from adapter.server.audit import AuditTrail, by
 from adapter.server.clients import ServerControl
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connections import ClientConnections
-from adapter.server.mqk.connection import ClientConnection
+from adapter.server.mqk.connection import ClientConnection, FrameHandler
 from adapter.server.tls import names_of
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
@@ -34,7 +34,7 @@ Asked = Command | frames.ServerCommand | Refused
 log = structlog.get_logger("mqk.listener")
 
 
-class MqkHandler:
+class MqkHandler(FrameHandler):
     """Handles the frames of every mqk client of one queue manager."""
 
     def __init__(

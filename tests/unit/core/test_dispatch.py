@@ -14,10 +14,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from adapter.core import tables
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
-from adapter.core.contract.message import Delivered, MessageData, weight
+from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.core.contract.traits import is_durable
+from adapter.core.contract.weights import weight
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue

@@ -7,10 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
-from adapter.core.contract.records import Placed
 from adapter.core.contract.transmission import Transmission
+from adapter.core.contract.unit_records import Placed
+from adapter.core.contract.weights import weight
 from adapter.format import descriptor
 from adapter.format.descriptor import VERSION, UnitPosition
 from adapter.format.schemas import Codec, UnreadableError

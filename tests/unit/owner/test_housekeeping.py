@@ -17,6 +17,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable
 from adapter.ledger.snapshots import MemorySnapshots
+from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import ManualClock
 from adapter.owner.housekeeping import NOT_LOOKED_AT, NOT_TRIMMED, TRIM_PAUSE_SWEEPS
 from adapter.owner.owner import Owner as RealOwner
@@ -330,7 +331,7 @@ def test_what_may_not_be_looked_at_is_reported_until_it_may() -> None:
 # At the end.
 
 
-class Front:
+class Front(ClientSink):
     """Connections that nobody hears of."""
 
     def send(self, connection: int, replies: list[Reply]) -> None:

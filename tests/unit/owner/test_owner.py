@@ -16,6 +16,7 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Messages, PutDone, Refused, Result
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Entry, LedgerUnavailable, Position, TakenOver
+from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import Clock, ManualClock, SystemClock
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
@@ -25,7 +26,7 @@ WAIT_S = 20.0
 SESSION = b"s" * 16
 
 
-class Front:
+class Front(ClientSink):
     """The connections, as the owner has them."""
 
     def __init__(self) -> None:

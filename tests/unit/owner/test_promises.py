@@ -1,9 +1,10 @@
 """Promises: which replies may be given when, and which records did not happen."""
 
-from adapter.core.contract.message import MessageData, Stored
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import QueueDeleted
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done
+from adapter.core.contract.stored import Stored
 from adapter.owner.promises import Collected, Promises
 
 

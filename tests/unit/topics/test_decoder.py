@@ -8,7 +8,7 @@ import confluent_kafka
 import pytest
 
 from adapter.core.contract.message import MessageData
-from adapter.core.contract.records import Placed
+from adapter.core.contract.unit_records import Placed
 from adapter.format import chunks, descriptor
 from adapter.format.schemas import UnreadableError
 from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of, is_no_message

@@ -18,8 +18,9 @@ from adapter.core.contract import broker as b
 from adapter.core.contract import records as r
 from adapter.core.contract.broker_header import RETAINED_SENT
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.weights import weight
 from adapter.core.model.broker_events import ActivationCheck, HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue, key_of
 from adapter.core.model.manager import QueueManager

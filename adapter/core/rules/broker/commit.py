@@ -15,7 +15,7 @@ from msgspec import structs
 from adapter.core.contract import records as r
 from adapter.core.contract.broker import DIALOG_TIMER
 from adapter.core.contract.broker_header import BrokerHeader
-from adapter.core.contract.message import Stored
+from adapter.core.contract.stored import Stored
 from adapter.core.model.broker_queue import HELD, RETAINED, BrokerQueue, place_of
 from adapter.core.model.broker_unit import BrokerWork
 from adapter.core.model.conversations import OPEN, Endpoint, seq_of
@@ -100,7 +100,7 @@ def rows_of(qm: QueueManager, state: r.ConversationSet) -> list[r.Taken]:
 
 def _priority(queue: BrokerQueue, seq: int, state: r.ConversationSet) -> int:
     stored: Stored | None = queue.stored.get(place_of(seq))
-    return stored.message.priority if stored is not None else state.priority - 1
+    return stored.priority if stored is not None else state.priority - 1
 
 
 def _drop_puts_of_ended(d: ConversationPlan, work: BrokerWork) -> None:

@@ -11,10 +11,11 @@ from msgspec import structs
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import GUID_LENGTH, MessageData, weight
+from adapter.core.contract.message import GUID_LENGTH, MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Done
+from adapter.core.contract.weights import weight
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.conversations import BROKEN, ENDED
 from adapter.core.model.manager import QueueManager

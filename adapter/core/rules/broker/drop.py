@@ -9,7 +9,8 @@ from adapter.core.attributes.broker import SERVICE
 from adapter.core.contract.broker import ERROR, BrokerDrop
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import Record, Taken
+from adapter.core.contract.records import Record
+from adapter.core.contract.unit_records import Taken
 from adapter.core.model.conversations import OPEN, Endpoint
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import catalog

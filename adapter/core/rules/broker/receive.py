@@ -12,10 +12,12 @@ from msgspec import structs
 from adapter.core.contract.broker import ROWS_BYTES_MAX, BrokerGetGroup, BrokerReceive
 from adapter.core.contract.broker_header import RETAINED_RECEIVED, BrokerHeader
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import Delivered, Stored, delivered, weight
+from adapter.core.contract.message import Delivered
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ReceiveNoted, Record
 from adapter.core.contract.results import Descriptions, Messages, QueueDescription
+from adapter.core.contract.stored import Stored, delivered
+from adapter.core.contract.weights import weight
 from adapter.core.model.broker_queue import BrokerQueue, place_of
 from adapter.core.model.conversations import ConversationGroup, Endpoint, seq_of
 from adapter.core.model.manager import QueueManager

@@ -9,9 +9,9 @@ from __future__ import annotations
 from msgspec import structs
 
 from adapter.core.contract.broker_header import BrokerHeader
-from adapter.core.contract.message import Stored
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.records import Record
+from adapter.core.contract.stored import Stored
 from adapter.core.model.broker_events import HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue
 from adapter.core.model.manager import QueueManager

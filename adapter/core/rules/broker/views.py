@@ -17,11 +17,13 @@ from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.table import without_dates
 from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import Delivered, Place, Stored, delivered, weight
+from adapter.core.contract.message import Delivered, Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Descriptions, Messages, QueueDescription
+from adapter.core.contract.stored import Stored, delivered
+from adapter.core.contract.weights import weight
 from adapter.core.model.broker_queue import HELD, LANE, RETAINED, BrokerQueue, key_of, place_of
 from adapter.core.model.conversations import BROKEN, ENDED, seq_of
 from adapter.core.model.manager import QueueManager
@@ -265,7 +267,7 @@ def _waiting(stored: Stored, why: str) -> dict[str, Any]:
         "sequence": header.sequence,
         "is_initiator": header.from_initiator,
         "enqueue_ms": stored.message.put_time_ms,
-        "body": stored.message.body.hex() if len(stored.message.body) <= 8_000 else "",
+        "body": stored.message.body.hex() if stored.length <= 8_000 else "",
         "status": why,
     }
 

@@ -28,10 +28,10 @@ from msgspec import Struct
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract import results
-from adapter.core.contract.message import Stored
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.spans import Count, Span
+from adapter.core.contract.stored import Stored
 from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.handles import ConsumerHandle
 from adapter.core.model.lane import bucket_of

@@ -17,9 +17,10 @@ from adapter.core.attributes.feed import FEED, FeedAttributes
 from adapter.core.attributes.objects import AliasAttributes, RemoteAttributes
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.feeds import OFFSET, PARTITION, TOPIC, FedBatch, FedMessage, FeedStart
-from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, FeedMoved, FeedSet, Record
+from adapter.core.contract.weights import weight
 from adapter.core.model.destination import Destination, PutDefaults
 from adapter.core.model.feeds import FeedState
 from adapter.core.model.manager import QueueManager

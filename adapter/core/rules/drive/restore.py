@@ -13,10 +13,11 @@ import msgspec
 
 from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.contract import records as r
-from adapter.core.contract.message import Delivered, Stored, delivered
+from adapter.core.contract.message import Delivered
 from adapter.core.contract.pages import Paged
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.results import Done, Messages, PutDone, Result
+from adapter.core.contract.stored import Stored, delivered
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
@@ -77,8 +78,8 @@ def _lanes(queue: LocalQueue) -> Iterator[r.Record]:
             held.setdefault(-lane_number, []).append(seq)
         if stored.backout_count:
             counts.setdefault(-lane_number, []).extend((seq, stored.backout_count))
-        if stored.message.expires_at_ms:
-            bucket = bucket_of(stored.message.expires_at_ms)
+        if stored.expires_at_ms:
+            bucket = bucket_of(stored.expires_at_ms)
             ends.setdefault(-lane_number, {}).setdefault(bucket, Ranges()).add(seq)
     claimed: dict[int, list[tuple[int, int]]] = {}
     for span in queue.claimed_spans():
@@ -156,7 +157,7 @@ def _queue(queue: LocalQueue) -> r.QueueRestored:
     ]
     for stored in queue.stored.values():
         if stored.locked and not stored.place[2]:
-            priorities[stored.message.priority] += 1
+            priorities[stored.priority] += 1
     for span in queue.claimed_spans():
         priorities[span.priority] += span.count
     return r.QueueRestored(
@@ -303,7 +304,7 @@ def apply_message_restored(qm: QueueManager, record: r.MessageRestored) -> None:
     queue = qm.queues[record.put.queue]
     stored = stored_as(record.put, record.unit, record.unit_size, entry_n=qm.entry_n)
     queue.page_in([stored])
-    qm.uncopied.add(qm.entry_n, 1, len(stored.message.body))
+    qm.uncopied.add(qm.entry_n, 1, stored.length)
     qm.add_expiry(queue, stored)
 
 

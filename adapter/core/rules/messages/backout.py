@@ -22,10 +22,12 @@ from typing import Final
 import msgspec
 
 from adapter.core.contract import backout
-from adapter.core.contract.message import MessageData, Stored, weight
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, Record
+from adapter.core.contract.stored import Stored
+from adapter.core.contract.weights import weight
 from adapter.core.model.groups import is_segment
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.moves import MoveDue

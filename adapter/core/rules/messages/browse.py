@@ -17,10 +17,11 @@ from adapter.core.contract.commands import (
     Browse,
     Request,
 )
-from adapter.core.contract.message import NO_ID, Stored
+from adapter.core.contract.message import NO_ID
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages
+from adapter.core.contract.stored import Stored
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.views import START
@@ -79,7 +80,7 @@ def look(
         found = _select_beside_lock(qm, handle, command, request.now_ms)
     if not found:
         return None
-    shown = show(command, found)
+    shown = show(command.options, found)
     if command.options & BOUNDED and shown_length(shown[0]) > command.length_max:
         handle.cursor, handle.browse_head = before
         if locked is not None:

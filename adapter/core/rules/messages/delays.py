@@ -15,10 +15,13 @@ from typing import Final
 import msgspec
 
 from adapter.core.attributes.system import DELAYED_QUEUE
-from adapter.core.contract.message import MessageData, Place, Stored, weight
+from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Refusal
-from adapter.core.contract.records import DelayedExpired, DelaysRestored, EventRaised, Record, Taken
+from adapter.core.contract.records import DelayedExpired, DelaysRestored, EventRaised, Record
+from adapter.core.contract.stored import Stored
+from adapter.core.contract.unit_records import Taken
+from adapter.core.contract.weights import weight
 from adapter.core.model.delays import Delays, Entry
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue

@@ -16,18 +16,14 @@ from adapter.core.contract.commands import (
     LOGICAL_ORDER,
     SAVE_CONTEXT,
     UNDER_CURSOR,
-    Browse,
     Get,
     Request,
 )
-from adapter.core.contract.message import (
-    Delivered,
-    Stored,
-    delivered,
-)
+from adapter.core.contract.message import Delivered
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages
+from adapter.core.contract.stored import Stored, delivered
 from adapter.core.model import segments
 from adapter.core.model.context import context_of
 from adapter.core.model.handles import QueueHandle
@@ -45,6 +41,7 @@ from adapter.core.rules.messages.unit import (
 )
 from adapter.core.rules.primitives import cursor, groups, matching, selection, waiting
 from adapter.core.rules.primitives.decision import (
+    NOT_OPEN_FOR_INPUT,
     Decision,
     handle_of,
     outcome_of,
@@ -55,7 +52,7 @@ from adapter.core.rules.primitives.decision import (
 
 def decide_get(qm: QueueManager, request: Request, command: Get) -> Decision:
     """MQGET. The messages are the answer, [] if none fits and the get does not wait."""
-    handle = handle_of(qm, request, command.handle, INPUT, Reason.NOT_OPEN_FOR_INPUT)
+    handle = handle_of(qm, request, command.handle, INPUT, NOT_OPEN_FOR_INPUT)
     unit = _check(qm, request, command, handle)
     records: list[Record] = []
     given = give(qm, request, command, handle, unit, records)
@@ -74,7 +71,8 @@ def _check(
     queue = handle.queue
     check_allowed(handle)
     matching.check(command, queue, matching.GET_OPTIONS)
-    unit = unit_with_room(qm, request, command.unit, 1, 0) if command.unit else None
+    named = command.unit
+    unit = unit_with_room(qm, request, named, 1, 0) if named else None
     if unit is None and command.limit != 1:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "outside a unit a get takes one message")
     if command.options:
@@ -113,19 +111,20 @@ def give(
     found = _select(qm, request, command, handle, unit, records)
     if not found:
         return None
-    shown = show(command, found) if command.unit or command.options else []
-    if command.options:
-        if command.options & BOUNDED and shown_length(shown[0]) > command.length_max:
+    options, named = command.options, command.unit  # each costs a look-up
+    shown = show(options, found) if named or options else []
+    if options:
+        if options & BOUNDED and shown_length(shown[0]) > command.length_max:
             return Decision(records, Messages(shown, Reason.MESSAGE_TRUNCATED), qm.entry_n)
         if found[0] is handle.locked:
             cursor.release(qm, handle, request.now_ms)
-        if command.options & IF_PERSISTENT and not any(one.message.persistence for one in found):
+        if options & IF_PERSISTENT and not any(one.message.persistence for one in found):
             unit = None
-    last = shown[0].message if command.options & COMPLETE else found[-1].message
-    held = command.unit if unit is not None else b""
+    last = shown[0].message if options & COMPLETE else found[-1].message
+    held = named if unit is not None else b""
     warning = groups.follow(qm, request, command, handle, held, last)
     pages.look_ahead(qm, handle.queue, -found[-1].place[0])
-    given = [last] if command.options else [one.message for one in found]
+    given = [last] if options else [one.message for one in found]
     reports = plan_of_delivery(qm, given, request.now_ms)
     if unit is None:
         taken, after = _take_alone(qm, request, handle.queue, found, reports), qm.entry_n
@@ -135,7 +134,7 @@ def give(
         handle.saved = context_of(last, qm.name)
     # A get in a unit that takes a non-persistent message outside of it is answered at once: no
     # record carries its outcome.
-    answer = Messages(shown) if command.unit else None
+    answer = Messages(shown) if named else None
     return Decision(records + taken, answer, after, warning=warning)
 
 
@@ -149,8 +148,9 @@ def _select(
 ) -> list[Stored]:
     """Choose what to give; records: takes the messages met whose time is over."""
     queue, options, now_ms = handle.queue, command.options, request.now_ms
-    most = qm.limits.unit_messages
-    limit = command.limit if unit is None else min(command.limit, _room(unit, command.alone, most))
+    limit: int = command.limit
+    if unit is not None:
+        limit = min(limit, _room(unit, command.alone, qm.limits.unit_messages))
     if not limit:
         return []
     expired: list[Stored] = []
@@ -165,7 +165,7 @@ def _select(
         records += expiry_records(queue, expired)
     if found and options & COMPLETE:
         found = groups.parts(queue, found[0])
-        if len(found) > most - (len(unit) if unit else 0):
+        if len(found) > qm.limits.unit_messages - (len(unit) if unit else 0):
             return []
     return found
 
@@ -206,9 +206,9 @@ def _take_alone(
     return commit_records(ident, [], pairs, "get", outcome)
 
 
-def show(command: Get | Browse, found: list[Stored]) -> list[Delivered]:
+def show(options: int, found: list[Stored]) -> list[Delivered]:
     """Show what was found: the segments of a message that was asked for whole as that message."""
-    if found and command.options & COMPLETE:
+    if found and options & COMPLETE:
         return [segments.join(found)]
     return [delivered(stored) for stored in found]
 

@@ -11,11 +11,12 @@ from typing import Final
 
 from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract.commands import COMPLETE, ClaimBatch, ReadBatches, Request
-from adapter.core.contract.message import Stored
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.records import MessagesDiscarded, Record, Taken
+from adapter.core.contract.records import MessagesDiscarded, Record
 from adapter.core.contract.results import Refused
+from adapter.core.contract.stored import Stored
+from adapter.core.contract.unit_records import Taken
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.lane import bucket_of
 from adapter.core.model.manager import QueueManager

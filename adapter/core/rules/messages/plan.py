@@ -22,9 +22,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.records import EventRaised, OutcomeOf, Record, Verb
+from adapter.core.contract.records import EventRaised, Record
+from adapter.core.contract.unit_records import OutcomeOf, Verb
+from adapter.core.contract.weights import weight
 from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
+
+from msgspec import structs
 
 from adapter.core.attributes.objects import RemoteAttributes
+from adapter.core.contract import message_fields as at
 from adapter.core.contract.commands import CONTEXT_OPTIONS, DEFERRED, OUTPUT, Put, Request
 from adapter.core.contract.details import IN_GROUP, OFFSET_MAX, SEGMENT, Details
 from adapter.core.contract.message import (
@@ -15,12 +18,12 @@ from adapter.core.contract.message import (
     PRIORITY_MAX,
     PROPERTY_TYPES,
     MessageData,
-    weight,
 )
 from adapter.core.contract.parties import ORIGIN_LENGTH_MAX
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised
 from adapter.core.contract.results import Refused, put_done
+from adapter.core.contract.weights import weight
 from adapter.core.model import segments
 from adapter.core.model.destination import Destination, PutDefaults
 from adapter.core.model.handles import QueueHandle
@@ -35,6 +38,7 @@ from adapter.core.rules.messages.unit import unit_with_room
 from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import details, groups, parking, staging
 from adapter.core.rules.primitives.decision import (
+    NOT_OPEN_FOR_OUTPUT,
     Decision,
     connection_of,
     handle_of,
@@ -42,6 +46,8 @@ from adapter.core.rules.primitives.decision import (
     own_unit,
     session_of,
 )
+
+_as_tuple: Final = structs.astuple  # not looked up each time
 
 PRIORITY_ASKED_MAX: Final = 2**31 - 1
 """What is higher than any is put at the highest there is, with a warning."""
@@ -60,7 +66,7 @@ TEXT_LENGTHS: Final = (
     ("application", ORIGIN_LENGTH_MAX),
 )
 NUMBERS: Final = ("report", "feedback", "encoding", "ccsid")
-NATIVE, UTF_8 = 546, 1208  # what a message says of its numbers and texts, if nothing is said
+USUAL_NUMBERS: Final = (0, 0, 546, 1208)  # what a message says of these, if nothing is said
 
 
 def decide(
@@ -68,19 +74,23 @@ def decide(
 ) -> Decision:
     """MQPUT, by the kind of its handle; one that is deferred as a part of its unit."""
     handle = connection_of(qm, request).handles.get(command.handle)
+    is_deferred = command.options & DEFERRED
+    if type(handle) is QueueHandle and not is_deferred:  # nearly always
+        return decide_put(qm, request, command)
     rule = by_handle.get(type(handle), decide_put)
-    if command.options & DEFERRED:
+    if is_deferred:
         return deferred.decide_put(qm, request, command, rule)
     return rule(qm, request, command)
 
 
 def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     """MQPUT to a queue. The ids of the messages are the answer; durable if outside a unit."""
-    handle = handle_of(qm, request, command.handle, OUTPUT, Reason.NOT_OPEN_FOR_OUTPUT)
-    queue = handle.queue
-    if not 1 <= len(command.messages) <= MESSAGES_PER_PUT_MAX:
+    handle = handle_of(qm, request, command.handle, OUTPUT, NOT_OPEN_FOR_OUTPUT)
+    queue, messages = handle.queue, command.messages
+    attributes = queue.attributes
+    if not 1 <= len(messages) <= MESSAGES_PER_PUT_MAX:
         raise Refusal(Reason.OPTIONS_ERROR, queue.name, "a put has 1 to 10,000 messages")
-    if queue.attributes.inhibit_put or (handle.alias and handle.alias.inhibit_put):
+    if attributes.inhibit_put or (handle.alias and handle.alias.inhibit_put):
         raise Refusal(Reason.PUT_INHIBITED, queue.name)
     if handle.route is not None and handle.route.is_inhibited:
         raise Refusal(Reason.PUT_INHIBITED, handle.route.transmission.queue)
@@ -90,17 +100,17 @@ def decide_put(qm: QueueManager, request: Request, command: Put) -> Decision:
     if in_order:
         warning = groups.number(qm, command, handle) or warning
     if qm.parked or qm.uncopied.is_full:
-        parking.check_put(qm, queue, command.messages)
-    if queue.taken_room + len(command.messages) > queue.attributes.max_depth:
+        parking.check_put(qm, queue, messages)
+    if queue.taken_room + len(messages) > attributes.max_depth:
         return _full(qm, queue, request)
     decision = _put(qm, request, command, queue, is_cut=is_cut)
-    if isinstance(decision.result, Refused):
+    if type(decision.result) is Refused:
         return decision
     if warning:
         decision.warning = warning
-    last = command.messages[-1]
+    last = messages[-1]
     if is_cut:  # a message that was cut has a group id, and is in a group only if its segments are
-        last = segments.split(last, queue.attributes.max_message_length)[-1]
+        last = segments.split(last, attributes.max_message_length)[-1]
     if in_order or last.group_id != NO_ID:
         groups.move_handle(qm, request, handle, "put_group", last, command.unit)
     return decision
@@ -117,13 +127,14 @@ def _check_each(
     defaults: PutDefaults = handle.alias or queue.attributes
     if handle.route is not None:
         defaults = handle.alias or handle.route.definition or queue.attributes
-    for at, message in enumerate(command.messages):
+    for number, message in enumerate(command.messages):
         if handle.route is not None or message.transmission is not None:
             _address(handle, message)
         elif message.format == transmission_header.FORMAT:
-            message = command.messages[at] = _addressed_by_header(queue, message)
-        is_cut = check(queue, message) or is_cut
-        if message.delay_ms or message.deliver_at_ms:
+            message = command.messages[number] = _addressed_by_header(queue, message)
+        said = _as_tuple(message)
+        is_cut = _check(queue, message, said) or is_cut
+        if said[at.DELAY_MS] or said[at.DELIVER_AT_MS]:
             staging.check(qm, queue.name, message, request.now_ms)
         warning = default(queue, message, defaults) or warning
         cap_expiry(message, defaults)
@@ -165,11 +176,12 @@ def default(destination: Destination, message: MessageData, defaults: PutDefault
     Returns the reason of a warning, or 0.
     """
     warning = 0
-    if message.priority < 0:
+    priority: int = message.priority
+    if priority < 0:
         message.priority = defaults.def_priority
-    elif message.priority > PRIORITY_MAX:
+    elif priority > PRIORITY_MAX:
         message.details = message.details or Details()
-        message.details.priority_asked = message.priority
+        message.details.priority_asked = priority
         message.priority = PRIORITY_MAX
         warning = Reason.PRIORITY_TOO_HIGH
     if message.persistence < 0:
@@ -179,9 +191,9 @@ def default(destination: Destination, message: MessageData, defaults: PutDefault
 
 def cap_expiry(message: MessageData, limits: PutDefaults) -> None:
     """Shorten the expiry of a message to what a name on its way allows (CAPEXPRY)."""
-    most_ms = limits.expiry_cap * 100
-    if most_ms > 0 and not 0 < message.expiry_ms <= most_ms:
-        message.expiry_ms = most_ms
+    cap: int = limits.expiry_cap
+    if cap > 0 and not 0 < message.expiry_ms <= cap * 100:
+        message.expiry_ms = cap * 100
 
 
 def cap_life(message: MessageData, limits: PutDefaults, now_ms: int) -> None:
@@ -194,25 +206,34 @@ def cap_life(message: MessageData, limits: PutDefaults, now_ms: int) -> None:
 
 def check(queue: Destination, message: MessageData) -> bool:
     """Refuse a message that no queue, or not this queue, takes; whether it is to be cut for it."""
-    is_cut = len(message.body) > queue.attributes.max_message_length
+    return _check(queue, message, _as_tuple(message))
+
+
+def _check(queue: Destination, message: MessageData, said: tuple[Any, ...]) -> bool:
+    """said: all fields of the message; one call, where each attribute costs a look-up."""
+    is_cut: bool = len(said[at.BODY]) > queue.attributes.max_message_length
     if is_cut:
         _check_cut(queue, message)
-    if not -1 <= message.priority <= PRIORITY_ASKED_MAX:
-        raise Refusal(Reason.PRIORITY_ERROR, queue.name, f"{message.priority} is not 0 to 9")
-    if not -1 <= message.persistence <= 1:
-        raise Refusal(Reason.PERSISTENCE_ERROR, queue.name, f"{message.persistence}")
-    if message.persistence == 1 and queue.is_temporary:
+    priority: int = said[at.PRIORITY]
+    if not -1 <= priority <= PRIORITY_ASKED_MAX:
+        raise Refusal(Reason.PRIORITY_ERROR, queue.name, f"{priority} is not 0 to 9")
+    persistence: int = said[at.PERSISTENCE]
+    if not -1 <= persistence <= 1:
+        raise Refusal(Reason.PERSISTENCE_ERROR, queue.name, f"{persistence}")
+    if persistence == 1 and queue.is_temporary:
         text = "a temporary dynamic queue takes none that are persistent"
         raise Refusal(Reason.PERSISTENT_NOT_ALLOWED, queue.name, text)
-    if message.expiry_ms != -1 and not 0 < message.expiry_ms <= EXPIRY_MAX_MS:
-        raise Refusal(Reason.EXPIRY_ERROR, queue.name, f"{message.expiry_ms} ms")
-    if message.message_id or message.correlation_id or message.group_id:
+    expiry_ms: int = said[at.EXPIRY_MS]
+    if expiry_ms != -1 and not 0 < expiry_ms <= EXPIRY_MAX_MS:
+        raise Refusal(Reason.EXPIRY_ERROR, queue.name, f"{expiry_ms} ms")
+    if said[at.MESSAGE_ID] or said[at.CORRELATION_ID] or said[at.GROUP_ID]:
         for name in ("message_id", "correlation_id", "group_id"):
             if len(getattr(message, name)) not in (0, ID_LENGTH):
                 raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{name} is not 24 bytes")
-    if not 1 <= message.group_seq <= GROUP_SEQ_MAX:
-        raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"group_seq {message.group_seq}")
-    _check_rest(queue, message)
+    group_seq: int = said[at.GROUP_SEQ]
+    if not 1 <= group_seq <= GROUP_SEQ_MAX:
+        raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"group_seq {group_seq}")
+    _check_rest(queue, message, said)
     return is_cut
 
 
@@ -226,25 +247,26 @@ def _check_cut(queue: Destination, message: MessageData) -> None:
         raise Refusal(Reason.OFFSET_ERROR, queue.name, f"offset {message.details.offset}")
 
 
-def _check_rest(queue: Destination, message: MessageData) -> None:
-    kind = message.message_type
+def _check_rest(queue: Destination, message: MessageData, said: tuple[Any, ...]) -> None:
+    """said: all fields of the message."""
+    kind: int = said[at.MESSAGE_TYPE]
     if kind not in MESSAGE_TYPES and kind not in MESSAGE_TYPE_APPLICATION:
         raise Refusal(Reason.MESSAGE_TYPE_ERROR, queue.name, f"message_type {kind}")
-    m = message
-    longest = max(len(m.user), len(m.application))  # most messages have both, and no other text
-    if m.format or m.reply_to or m.reply_to_queue_manager or longest > ORIGIN_LENGTH_MAX:
+    # Most messages have a user and an application, and no other text.
+    is_long = max(len(said[at.USER]), len(said[at.APPLICATION])) > ORIGIN_LENGTH_MAX
+    if is_long or said[at.FORMAT] or said[at.REPLY_TO] or said[at.REPLY_TO_QUEUE_MANAGER]:
         for name, length in TEXT_LENGTHS:
             if len(getattr(message, name)) > length:
                 text = f"{name} has more than {length} characters"
                 raise Refusal(Reason.OPTIONS_ERROR, queue.name, text)
-    if m.report or m.feedback or m.encoding != NATIVE or m.ccsid != UTF_8:
+    if said[at.REPORT : at.CCSID + 1] != USUAL_NUMBERS:
         _check_numbers(queue, message)
-    if message.report or kind == REQUEST:
+    if said[at.REPORT] or kind == REQUEST:
         report.check(queue, message)
-    if message.properties:
-        _check_properties(queue, message.properties)
-    if message.details is not None:
-        details.check(queue, message, message.details)
+    if said[at.PROPERTIES]:
+        _check_properties(queue, said[at.PROPERTIES])
+    if said[at.DETAILS] is not None:
+        details.check(queue, message, said[at.DETAILS])
 
 
 def _check_numbers(queue: Destination, message: MessageData) -> None:
@@ -269,11 +291,16 @@ def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: 
         groups.settle(message, message.details)
         if message.details.flags & (IN_GROUP | SEGMENT) and not message.group_id:
             message.group_id = qm.numbers.new_message_id()
-    message.message_id = message.message_id or qm.numbers.new_message_id()
-    message.correlation_id = message.correlation_id or NO_ID
-    message.group_id = message.group_id or NO_ID
-    message.properties = message.properties or None
-    if message.reply_to and not message.reply_to_queue_manager:
+    said = _as_tuple(message)  # one call, where each attribute costs a look-up
+    if not said[at.MESSAGE_ID]:
+        message.message_id = qm.numbers.new_message_id()
+    if not said[at.CORRELATION_ID]:
+        message.correlation_id = NO_ID
+    if not said[at.GROUP_ID]:
+        message.group_id = NO_ID
+    if not said[at.PROPERTIES]:
+        message.properties = None
+    if said[at.REPLY_TO] and not said[at.REPLY_TO_QUEUE_MANAGER]:
         # As a local definition of a remote queue says, or to this queue manager.
         definition = qm.objects.get(("remote", message.reply_to))
         message.reply_to_queue_manager = qm.name
@@ -282,8 +309,9 @@ def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: 
             message.reply_to_queue_manager = definition.remote_queue_manager
     message.put_time_ms = now_ms
     cap_expiry(message, queue.attributes)
-    message.expires_at_ms = now_ms + message.expiry_ms if message.expiry_ms > 0 else 0
-    if message.delay_ms or message.deliver_at_ms or message.destination:
+    expiry_ms = message.expiry_ms
+    message.expires_at_ms = now_ms + expiry_ms if expiry_ms > 0 else 0
+    if said[at.DELAY_MS] or said[at.DELIVER_AT_MS] or said[at.DESTINATION]:
         staging.resolve(queue, message, now_ms)
 
 
@@ -291,22 +319,27 @@ def _put(
     qm: QueueManager, request: Request, command: Put, queue: LocalQueue, *, is_cut: bool
 ) -> Decision:
     """Put messages together, in a unit or as one; is_cut: some of them as segments."""
-    messages, longest = command.messages, queue.attributes.max_message_length
-    weights = [weight(message) for message in messages]
-    count, size = len(messages), sum(weights)
+    messages, named, now_ms = command.messages, command.unit, request.now_ms
+    weights, size = [], 0
+    for message in messages:
+        weights.append(weight(message))
+        size += weights[-1]
+    count = len(messages)
     if is_cut:
+        longest = queue.attributes.max_message_length
         count = sum(len(segments.starts(message, longest)) for message in messages)
         size += count * max(weight(message) - len(message.body) for message in messages)
         if queue.taken_room + count > queue.attributes.max_depth:
             return _full(qm, queue, request)
-    unit = unit_with_room(qm, request, command.unit, count, size) if command.unit else None
+    unit = unit_with_room(qm, request, named, count, size) if named else None
     ident = b"" if unit is not None else _own_unit(qm, request, queue, messages, size)
-    plan = Plan(qm, request.now_ms)
+    plan = Plan(qm, now_ms)
     for message in messages:
-        resolve(qm, queue, message, request.now_ms)
+        resolve(qm, queue, message, now_ms)
         if is_cut:
             if not any(message.group_id):
                 message.group_id = qm.numbers.new_message_id()
+            longest = queue.attributes.max_message_length
             plan.put_segments(queue, message, segments.split(message, longest))
         else:
             plan.put(queue, message)

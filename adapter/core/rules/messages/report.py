@@ -10,9 +10,10 @@ goes: core.rules.messages.plan. This module does not know what one looks like.
 
 from __future__ import annotations
 
-from adapter.core.contract.message import MessageData, Stored
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import MessagesDiscarded, Record
+from adapter.core.contract.stored import Stored
 from adapter.core.model.destination import Destination
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.report import ASKS, EXPIRATION, REQUEST, MsmqExpiry, ReportDue

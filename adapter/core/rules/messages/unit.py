@@ -6,12 +6,13 @@ was one of its own: one mechanism, applied live and on replay.
 
 from __future__ import annotations
 
+from struct import Struct as Layout
 from typing import Final
 
 from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.backout import THRESHOLD_REACHED
 from adapter.core.contract.commands import AskOutcome, Backout, Begin, Commit, Request, Touch
-from adapter.core.contract.message import MessageData, Place, Stored, delivered
+from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import (
     BackoutCounted,
@@ -19,13 +20,8 @@ from adapter.core.contract.records import (
     DeliveryCounted,
     EventRaised,
     MessagesDiscarded,
-    OutcomeOf,
-    Placed,
     Record,
-    Taken,
-    UnitCommitted,
     UnitFenced,
-    Verb,
 )
 from adapter.core.contract.results import (
     Done,
@@ -36,6 +32,8 @@ from adapter.core.contract.results import (
     UnitState,
     put_done,
 )
+from adapter.core.contract.stored import Stored, delivered
+from adapter.core.contract.unit_records import OutcomeOf, Placed, Taken, UnitCommitted, Verb
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import Absent, QueueManager
 from adapter.core.model.moment import Moment
@@ -56,6 +54,8 @@ from adapter.core.rules.primitives.decision import (
     session_of,
 )
 
+_unpack_number: Final = Layout(">Q").unpack_from
+"""What is behind the session's id in a unit's."""
 DISCARDED_PER_RECORD: Final = 20_000  # so that a record stays far below what the ledger takes
 
 Puts = list[tuple[LocalQueue, MessageData]]
@@ -128,7 +128,8 @@ def decide_touch(qm: QueueManager, request: Request, command: Touch) -> Decision
 
 def unit_number(ident: bytes) -> int:
     """Return the number of a unit in its session."""
-    return int.from_bytes(ident[SESSION_ID_LENGTH:], "big")
+    number: int = _unpack_number(ident, SESSION_ID_LENGTH)[0]
+    return number
 
 
 def decide_commit(qm: QueueManager, request: Request, command: Commit) -> Decision:
@@ -249,7 +250,7 @@ def commit_records(
 def taken_from(queue: LocalQueue, stored: Stored) -> Taken:
     """Name the place of a stored message."""
     lane, seq, n = stored.place
-    return Taken(queue.name, -lane, seq, n, stored.message.priority)
+    return Taken(queue.name, -lane, seq, n, stored.priority)
 
 
 def discard_records(places: list[Taken], cause: Cause) -> list[Record]:
@@ -334,7 +335,7 @@ def backout_records(
         queue.unlock(stored)
         qm.wake(queue)
         returned.setdefault(queue, []).append(stored.place)
-        if 0 < stored.message.expires_at_ms <= now_ms:
+        if 0 < stored.expires_at_ms <= now_ms:
             qm.add_expiry(queue, stored)
     records = [] if unit.ahead else _count_records(qm, unit, returned, outcome, now_ms)
     if unit.broker is not None:
@@ -434,7 +435,9 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> Removed | N
     for placed in record.puts:
         _store(qm, record, placed)
     if record.logged and record.puts:
-        size = sum([len(placed.message.body) for placed in record.puts])
+        size = 0
+        for placed in record.puts:
+            size += len(placed.message.body)
         qm.uncopied.add(qm.entry_n, len(record.puts), size)
     if record.gets and record.gets[0].queue == DELAYED_QUEUE:  # nobody else gets from there
         for placed in record.puts:
@@ -479,9 +482,11 @@ def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:
     queue = qm.queues[placed.queue]
     stored = stored_as(placed, record.unit, record.size, entry_n=qm.entry_n)
     queue.add(stored)
-    qm.add_expiry(queue, stored)
-    qm.add_delay(stored)
+    if stored.expires_at_ms:
+        qm.add_expiry(queue, stored)
     to = placed.message.destination
+    if to:
+        qm.add_delay(stored)
     (qm.queues[to] if to else queue).note_taken(logged=record.logged)
     qm.wake(queue)
 

@@ -22,7 +22,7 @@ from adapter.core.contract.format_names import (
     parse,
     same_computer,
 )
-from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData, Stored
+from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
 from adapter.core.contract.msmq_header import (
     ACKNOWLEDGE_ARRIVAL,
     ACKNOWLEDGE_NOT_ARRIVED,
@@ -34,6 +34,7 @@ from adapter.core.contract.msmq_header import (
 )
 from adapter.core.contract.reasons import Refusal
 from adapter.core.contract.records import Record
+from adapter.core.contract.stored import Stored
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue

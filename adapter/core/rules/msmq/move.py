@@ -9,10 +9,11 @@ from __future__ import annotations
 from msgspec import structs
 
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import Stored, weight
 from adapter.core.contract.msmq import MOVE_ACCESS, RECEIVE_ACCESS, MsmqMove, MsmqReject
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Done
+from adapter.core.contract.stored import Stored
+from adapter.core.contract.weights import weight
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue, place_of
 from adapter.core.model.unit import UnitOfWork

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import ID_LENGTH, Place, Stored, delivered
+from adapter.core.contract.message import ID_LENGTH, Place
 from adapter.core.contract.msmq import (
     CURRENT,
     FIRST,
@@ -31,6 +31,7 @@ from adapter.core.contract.msmq import (
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record
 from adapter.core.contract.results import Messages, Refused
+from adapter.core.contract.stored import Stored, delivered
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, ReadCursor
 from adapter.core.model.msmq_queue import MsmqQueue, place_of

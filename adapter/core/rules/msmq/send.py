@@ -13,10 +13,11 @@ from adapter.core.attributes.msmq import (
     PRIORITY_DEFAULT,
 )
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData, weight
+from adapter.core.contract.message import EXPIRY_UNLIMITED, NO_ID, MessageData
 from adapter.core.contract.msmq import MsmqSend
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import put_done
+from adapter.core.contract.weights import weight
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.rules.messages import context

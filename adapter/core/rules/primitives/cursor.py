@@ -6,8 +6,8 @@ the next browse, with a get under the cursor, or with the handle.
 
 from __future__ import annotations
 
-from adapter.core.contract.message import Stored
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.stored import Stored
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue

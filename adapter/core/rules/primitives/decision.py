@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import OutcomeOf, OutcomeRecorded, Record
+from adapter.core.contract.records import OutcomeRecorded, Record
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Refused, Result
+from adapter.core.contract.unit_records import OutcomeOf
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
@@ -25,6 +27,11 @@ OWN_UNIT: Final = 1 << 63
 
 TEXT_MAX: Final = 300
 """Longer than any sentence of core; an invalid name may have millions of letters."""
+
+
+NOBODY: Final[Mapping[int, Refused]] = {}
+NO_QUEUES: Final[Mapping[str, LocalQueue]] = {}
+"""Nearly every decision ends no connection, and makes no queue."""
 
 
 class Decision:
@@ -52,10 +59,10 @@ class Decision:
         *,
         barrier: bool = False,
         replies: list[Reply] | None = None,
-        closed: dict[int, Refused] | None = None,
+        closed: Mapping[int, Refused] | None = None,
         warning: int = 0,
         subscriptions: int = -1,
-        made: dict[str, LocalQueue] | None = None,
+        made: Mapping[str, LocalQueue] | None = None,
         subscribed: dict[str, SubscriptionState] | None = None,
     ) -> None:
         self.records = records
@@ -63,11 +70,11 @@ class Decision:
         self.after = after
         self.barrier = barrier
         self.replies: list[Reply] = [] if replies is None else replies
-        self.closed: dict[int, Refused] = {} if closed is None else closed
+        self.closed: Mapping[int, Refused] = NOBODY if closed is None else closed
         self.warning = warning
         self.subscriptions = subscriptions
-        self.made: dict[str, LocalQueue] = {} if made is None else made
-        self.subscribed: dict[str, SubscriptionState] = {} if subscribed is None else subscribed
+        self.made: Mapping[str, LocalQueue] = NO_QUEUES if made is None else made
+        self.subscribed: dict[str, SubscriptionState] | None = subscribed
 
 
 def refused(refusal: Refusal) -> Refused:
@@ -98,6 +105,11 @@ def outcome_of(qm: QueueManager, request: Request) -> OutcomeOf | None:
         return None
     session = session_of(qm, request)
     return OutcomeOf(session.ident, request.number, list(session.seen))
+
+
+NOT_OPEN_FOR_INPUT: Final = Reason.NOT_OPEN_FOR_INPUT
+NOT_OPEN_FOR_OUTPUT: Final = Reason.NOT_OPEN_FOR_OUTPUT
+"""A member of an Enum is not looked up each time."""
 
 
 def handle_of(

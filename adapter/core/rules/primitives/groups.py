@@ -43,8 +43,9 @@ from adapter.core.contract.details import (
     SEGMENT,
     Details,
 )
-from adapter.core.contract.message import NO_ID, MessageData, Place, Stored, position_of
+from adapter.core.contract.message import NO_ID, MessageData, Place, position_of
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.stored import Stored
 from adapter.core.model.groups import NAME, Groups, Progress, progress_after, segment_status
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Stored, delivered
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages
+from adapter.core.contract.stored import Stored, delivered
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.marks import Marks

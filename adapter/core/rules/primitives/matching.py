@@ -27,9 +27,10 @@ from adapter.core.contract.commands import (
     Browse,
     Get,
 )
-from adapter.core.contract.message import ID_LENGTH, MessageData, Place, Stored
+from adapter.core.contract.message import ID_LENGTH, MessageData, Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.stored import Stored
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.queue import ID_FIELDS, LocalQueue
 from adapter.core.model.selector import TEXT_MAX, Fits, SelectorError, parse
@@ -58,10 +59,12 @@ def check(command: Get | Browse, queue: LocalQueue, options: int) -> None:
             raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{field} is not 24 bytes")
     if command.options:
         _check_options(command, queue, options)
-    if not -1 <= command.wait_ms <= WAIT_MAX_MS:
-        raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{command.wait_ms} ms")
-    if not 1 <= command.limit <= GET_MAX:
-        raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {command.limit}")
+    wait_ms: int = command.wait_ms
+    if not -1 <= wait_ms <= WAIT_MAX_MS:
+        raise Refusal(Reason.WAIT_INTERVAL_ERROR, queue.name, f"{wait_ms} ms")
+    limit: int = command.limit
+    if not 1 <= limit <= GET_MAX:
+        raise Refusal(Reason.OPTIONS_ERROR, queue.name, f"limit {limit}")
 
 
 def _check_options(command: Get | Browse, queue: LocalQueue, options: int) -> None:
@@ -239,4 +242,4 @@ def deselect(handle: QueueHandle) -> None:
 
 def is_over(stored: Stored, now_ms: int) -> bool:
     """Whether a message has expired."""
-    return 0 < stored.message.expires_at_ms <= now_ms
+    return 0 < stored.expires_at_ms <= now_ms

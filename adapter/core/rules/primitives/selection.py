@@ -32,8 +32,10 @@ from functools import partial
 from typing import Final
 
 from adapter.core.contract.commands import COMPLETE, Browse, Get
-from adapter.core.contract.message import Place, Stored, weight
+from adapter.core.contract.message import Place
 from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.stored import Stored
+from adapter.core.contract.weights import weight
 from adapter.core.model.groups import Progress
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.queue import LocalQueue
@@ -81,11 +83,10 @@ def _is_found(head: list[Stored], now_ms: int, *, alone: bool) -> bool:
     """Whether these messages, of a get without conditions, are all found together."""
     size = 0
     for stored in head:
-        message = stored.message
-        if 0 < message.expires_at_ms <= now_ms or (alone and stored.backout_count > 0):
+        if 0 < stored.expires_at_ms <= now_ms or (alone and stored.backout_count > 0):
             return False
-        size += len(message.body) if len(head) > 1 else 0
-    return size <= SURE_BYTES
+        size += stored.length
+    return len(head) == 1 or size <= SURE_BYTES
 
 
 def first_of(
@@ -125,13 +126,12 @@ def _collect(
 ) -> None:
     size = 0
     for stored in fitting:
-        message = stored.message
-        if 0 < message.expires_at_ms <= now_ms:
+        if 0 < stored.expires_at_ms <= now_ms:
             expired.append(stored)
             continue
         if is_passed_over is not None and is_passed_over(stored):
             continue
-        size += weight(message)
+        size += weight(stored.message)
         is_alone = alone and stored.backout_count > 0
         if (is_alone and beside) or (found and size > BYTES_MAX):
             break

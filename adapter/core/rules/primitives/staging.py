@@ -42,7 +42,10 @@ def stage(
 
     Staged messages do not expire; release_due() checks their expiry.
     """
-    if not any(message.destination for _, message in puts):
+    for _, message in puts:
+        if message.destination:
+            break
+    else:
         return puts
     delayed = qm.queues[DELAYED_QUEUE]
     return [

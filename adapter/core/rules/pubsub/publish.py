@@ -21,10 +21,11 @@ from adapter.core.contract.commands import (
     Request,
 )
 from adapter.core.contract.details import NONE_ASKED
-from adapter.core.contract.message import MessageData, weight
+from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.contract.results import PutDone
+from adapter.core.contract.weights import weight
 from adapter.core.model.destination import TopicDestination
 from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager

@@ -14,10 +14,11 @@ import msgspec
 
 from adapter.core.attributes.system import RETAINED_QUEUE
 from adapter.core.contract.commands import ClearRetained, Request
-from adapter.core.contract.message import ID_LENGTH, NO_ID, MessageData, Stored
+from adapter.core.contract.message import ID_LENGTH, NO_ID, MessageData
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import Record
+from adapter.core.contract.stored import Stored
 from adapter.core.contract.topic_strings import has_wildcards, means
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.contract.message import MessageData, Place
+from adapter.core.contract.stored import Stored
 from adapter.core.model.places import _COMPACT_AT, Places
 from tests.support.examples import examples
 

@@ -3,7 +3,8 @@
 from typing import Any
 
 from adapter.core.attributes.queue import QueueAttributes
-from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.contract.message import MessageData, Place
+from adapter.core.contract.stored import Stored
 from adapter.core.model.queue import LocalQueue
 
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from adapter.core.contract.message import MessageData, Place, Stored
+from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.spans import Span
+from adapter.core.contract.stored import Stored
 from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.paged_index import LANES_MAX
 from adapter.core.model.store import Store

@@ -14,7 +14,7 @@ from adapter.core.contract.results import Done, Messages, Refused
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.connections import ClientConnections
 from adapter.server.frame_budget import LONG_BYTES, FrameBudget
-from adapter.server.mqk.connection import WRITE_HIGH_BYTES, ClientConnection
+from adapter.server.mqk.connection import WRITE_HIGH_BYTES, ClientConnection, FrameHandler
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
 
@@ -68,7 +68,7 @@ class FakeTransport:
         return [codec.decode_server_frame(one) for one in codec.FrameBuffer().feed(taken)]
 
 
-class FakeHost:
+class FakeHost(FrameHandler):
     """Notes what a connection hands over."""
 
     queue_manager = "QM1"

@@ -13,9 +13,10 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.parked import ParkedQueue
-from adapter.core.contract.records import EventRaised, Record, UnitArrived, UnitCommitted
+from adapter.core.contract.records import EventRaised, Record, UnitArrived
 from adapter.core.contract.results import LowestPlaces
 from adapter.core.contract.transmission import Transmission
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.broker_queue import key_of
 from adapter.core.mq_layouts import dead_letter
 from tests.support.core import Client, Core, client_on

@@ -11,8 +11,9 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.feeds import NOT_A_MESSAGE, FedBatch, FedMessage, FeedStart
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parked import ParkedQueue
-from adapter.core.contract.records import EventRaised, FeedMoved, Record, UnitCommitted
+from adapter.core.contract.records import EventRaised, FeedMoved, Record
 from adapter.core.contract.results import Messages
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.feeds import FeedState
 from adapter.core.mq_layouts import dead_letter
 from adapter.core.rules.drive import feeds

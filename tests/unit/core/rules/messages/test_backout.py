@@ -3,7 +3,8 @@
 from adapter.core.contract import backout as told
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
-from adapter.core.contract.records import BackoutCounted, EventRaised, Record, UnitCommitted
+from adapter.core.contract.records import BackoutCounted, EventRaised, Record
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.rules.messages import backout
 from adapter.format import entries
 from tests.support.by_hand import ByHand

@@ -12,7 +12,8 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.records import EventRaised, UnitCommitted
+from adapter.core.contract.records import EventRaised
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.rules.messages import delays
 from adapter.format import entries
 from tests.support.by_hand import ByHand

@@ -10,7 +10,8 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.records import EventRaised, QueueDefined, UnitCommitted
+from adapter.core.contract.records import EventRaised, QueueDefined
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, DISCARD, EXCEPTION
 from adapter.core.mq_layouts import dead_letter
 from adapter.core.mq_layouts.reason_codes import code_of

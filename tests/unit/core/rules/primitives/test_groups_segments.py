@@ -17,8 +17,8 @@ from adapter.core.contract.details import (
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.records import UnitCommitted
 from adapter.core.contract.results import Messages, PutDone
+from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.model.groups import segment_status
 from adapter.format import entries
 from tests.support.core import Client, client_on

@@ -40,6 +40,13 @@ fetch, about as much as decoding so many messages."""
 GUESSES = 4
 """What is not found by so many, in a lane strewn with gaps, is found by halving."""
 SINGLE_BYTES = 16 * 1024
+SINGLE_QUEUE: Mapping[str, int] = {
+    "queued.min.messages": 100_000,
+    "queued.max.messages.kbytes": 512,
+}
+"""For a cursor that lets go. While more than this waits for the program, librdkafka looks again
+every fetch.queue.backoff.ms, and what is assigned meanwhile waits for that look: a millisecond,
+three times what the fetch takes. So it is more than a batch of a mover."""
 AHEAD = 1_000
 BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 """What reading behind a partition's end, or before its beginning, is answered with."""
@@ -124,10 +131,18 @@ class Cursor:
     """A consumer that stands at one place. Points are shared with other cursors.
 
     read_on: how far it rather reads on than jumps. ahead: how many messages it takes at a time.
+    lets_go: it has its partition assigned only while it waits for messages, so that nothing more is
+    fetched when they have come.
     """
 
     def __init__(
-        self, settings: dict[str, Any], points: dict[Partition, Points], read_on: int, ahead: int
+        self,
+        settings: dict[str, Any],
+        points: dict[Partition, Points],
+        read_on: int,
+        ahead: int,
+        *,
+        lets_go: bool = False,
     ) -> None:
         self._error = LastError()
         self._settings = settings | {"error_cb": self._error}
@@ -135,6 +150,9 @@ class Cursor:
         self._points = points
         self._read_on = read_on
         self._ahead = ahead
+        self._lets_go = lets_go
+        self._goes_on_at: int | None = None
+        """The offset behind what was taken, while the partition is not assigned."""
         self._firsts: dict[Partition, int] = {}
         self._decoder = RecordDecoder()
         self._place: Partition = ("", 0)
@@ -165,6 +183,14 @@ class Cursor:
             raise self._failure(place, seq, error) from error
         finally:
             self._next = 0
+
+    def rest(self) -> None:
+        """Keep nothing, and have nothing fetched, until the next read, which jumps."""
+        if self._consumer is not None:
+            self._left.clear()
+            self._decoder.clear()
+            self._next = 0
+            self._consumer.unassign()
 
     def close(self) -> None:
         if self._consumer is not None:
@@ -220,7 +246,7 @@ class Cursor:
         self._left.clear()
         self._decoder.clear()
         self._place, self._next = place, 0
-        self._open().assign([TopicPartition(*place, offset)])
+        self._assign(offset)
         try:
             message = self._poll()
         except KafkaException as error:
@@ -268,8 +294,14 @@ class Cursor:
             return None
         raise KafkaException(error)
 
+    def _assign(self, offset: int) -> None:
+        self._goes_on_at = None
+        self._open().assign([TopicPartition(*self._place, offset)])
+
     def _fetch(self) -> None:
         """Wait for records; what is there then is taken together."""
+        if self._goes_on_at is not None:
+            self._assign(self._goes_on_at)
         consumer, deadline_s = self._open(), time.monotonic() + READ_TIMEOUT_S
         while not self._left:
             if time.monotonic() > deadline_s:
@@ -280,6 +312,16 @@ class Cursor:
                 self._left.append(first)
                 if self._ahead > 1:
                     self._left.extend(consumer.consume(self._ahead - 1, 0))
+        if self._lets_go:
+            self._let_go(consumer)
+
+    def _let_go(self, consumer: Consumer) -> None:
+        """Have nothing more fetched until what has come is used up."""
+        last = self._left[-1]
+        error = last.error()
+        if error is None or error.code() == KafkaError._PARTITION_EOF:
+            self._goes_on_at = (last.offset() or 0) + (error is None)
+            consumer.unassign()
 
     def _read_one(self) -> Paged | None:
         """Return the next message, joined if it is several records; else as _poll."""
@@ -315,7 +357,9 @@ class KafkaPageReader:
     """A PageReader of one queue manager's queues. For one thread.
 
     Single messages, which selective gets ask for, are fetched by a consumer of their own that
-    fetches little at a time: a page's worth for each of them would take several times as long.
+    fetches little at a time: a page's worth for each of them would take several times as long. It
+    lets go of its partition: where batches wait that nobody takes, librdkafka looks at them a
+    thousand times a second, and what is asked for next waits for one of these looks.
     """
 
     def __init__(
@@ -338,9 +382,9 @@ class KafkaPageReader:
             "logger": LOG,
         }
         points: dict[Partition, Points] = {}
-        few = {"fetch.message.max.bytes": SINGLE_BYTES}
+        few = {"fetch.message.max.bytes": SINGLE_BYTES, **SINGLE_QUEUE}
         self._pages = Cursor(settings, points, READ_ON, AHEAD)
-        self._singles = Cursor(settings | few, points, SINGLE_READ_ON, 1)
+        self._singles = Cursor(settings | few, points, SINGLE_READ_ON, SINGLE_READ_ON, lets_go=True)
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
@@ -355,6 +399,10 @@ class KafkaPageReader:
         """
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
         return self._pages.records(place, seq)
+
+    def rest(self) -> None:
+        self._pages.rest()
+        self._singles.rest()
 
     def close(self) -> None:
         self._pages.close()

@@ -358,7 +358,7 @@ class KafkaPageReader:
 
     Single messages, which selective gets ask for, are fetched by a consumer of their own that
     fetches little at a time: a page's worth for each of them would take several times as long. It
-    lets go of its partition: where batches wait that nobody takes, librdkafka looks at them a
+    lets go of its partition: where batches wait that no program takes, librdkafka looks at them a
     thousand times a second, and what is asked for next waits for one of these looks.
     """
 

@@ -84,6 +84,24 @@ class Store:
         stored.locked = True
         self.locked_count += 1
 
+    def lock_all(self, found: list[Stored]) -> None:
+        """Hide messages for a unit, given in the order of delivery: one at least."""
+        place = found[0].place
+        is_simple = place[0] == found[-1].place[0] and not self.indexes.is_used
+        if not is_simple or not self.lanes[-place[0]].remove_first(found):
+            for stored in found:
+                self.lock(stored)
+            return
+        by_priority, soft = self.available_by_priority, self.soft_by_priority
+        for stored in found:
+            stored.locked = True
+            priority = stored.message.priority
+            by_priority[priority] -= 1
+            if stored.place[2]:
+                soft[priority] -= 1
+        self.available_count -= len(found)
+        self.locked_count += len(found)
+
     def unlock(self, stored: Stored) -> None:
         """Make a message available again, at its place."""
         stored.locked = False
@@ -153,10 +171,10 @@ class Store:
         """
         for number in range(len(self.lanes) - 1, -1, -1):
             lane = self.lanes[number]
+            if lane.available.first() is not None:
+                return lane.first_in_memory(count)
             if lane.paged.total:
                 break
-            if lane.available.first() is not None:
-                return lane.available.head(count)
         return []
 
     def in_order_after(self, place: Place) -> Iterator[Stored]:
@@ -196,8 +214,8 @@ class Store:
         Their backout counts are set here.
         """
         lane = self.lanes[-come[0].place[0]]
+        lane.page_in_all(come)
         for stored in come:
-            stored.backout_count = lane.page_in(stored.place[1], stored.message.expires_at_ms)
             self.stored[stored.place] = stored
             if self.indexes.is_used:
                 self.indexes.paged_in(stored)

@@ -29,6 +29,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
 from adapter.core.mq_layouts import transmission_header
 from adapter.core.rules.messages import context, deferred, report
+from adapter.core.rules.messages.alike import Alike
 from adapter.core.rules.messages.deferred import PutRule
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import unit_with_room
@@ -113,20 +114,28 @@ def _check_each(
 
     Returns the reason of a warning, or 0, and whether any message is to be cut.
     """
-    warning, is_cut, queue = 0, False, handle.queue
+    warning, is_cut, queue, alike = 0, False, handle.queue, None
     defaults: PutDefaults = handle.alias or queue.attributes
     if handle.route is not None:
         defaults = handle.alias or handle.route.definition or queue.attributes
+    elif len(command.messages) > 1:
+        alike = Alike(queue.attributes.max_message_length)
     for at, message in enumerate(command.messages):
-        if handle.route is not None or message.transmission is not None:
+        if alike is not None and alike.settles(message):
+            continue
+        is_plain = handle.route is None and message.transmission is None
+        if not is_plain:
             _address(handle, message)
         elif message.format == transmission_header.FORMAT:
+            is_plain = False
             message = command.messages[at] = _addressed_by_header(queue, message)
         is_cut = check(queue, message) or is_cut
         if message.delay_ms or message.deliver_at_ms:
             staging.check(qm, queue.name, message, request.now_ms)
         warning = default(queue, message, defaults) or warning
         cap_expiry(message, defaults)
+        if alike is not None and is_plain:
+            alike.note(message)
     return warning, is_cut
 
 

@@ -10,6 +10,7 @@ lies between, and is found by halving.
 from __future__ import annotations
 
 import time
+from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -65,11 +66,15 @@ Point = tuple[int, int]
 
 
 class Points:
-    """Offsets of some messages of one lane, by seq."""
+    """Offsets of some messages of one lane, by seq.
+
+    In arrays, which are long blocks: a list has an object for each number, which is made between
+    the messages of a page, and holds a block of 1 MiB when these have gone.
+    """
 
     def __init__(self) -> None:
-        self._seqs: list[int] = []
-        self._offsets: list[int] = []
+        self._seqs = array("q")
+        self._offsets = array("q")
 
     def add(self, seq: int, offset: int) -> None:
         """Remember a message's offset, unless one near it is known."""

@@ -5,7 +5,13 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import PutDone
 from adapter.ledger.memory import MemoryLedger
 from adapter.ledger.port import ignore_durable
-from adapter.owner.lone_client import LOOKS, ROUNDS, ROUNDS_AFTER_FAILURE, LoneClient
+from adapter.owner.lone_client import (
+    LOOKS,
+    ROUNDS,
+    ROUNDS_AFTER_FAILURE,
+    ROUNDS_AGAIN,
+    LoneClient,
+)
 from tests.support.by_hand import ByHand
 from tests.support.core import Client
 
@@ -52,8 +58,19 @@ def test_it_is_checked_again() -> None:
     assert is_alone(lone)
     commit(lone, 7)
     assert not is_alone(lone)
-    commit(lone, 7, ROUNDS)
+    commit(lone, 7, ROUNDS_AGAIN - 1)
+    assert not is_alone(lone)
+    commit(lone, 7)
     assert is_alone(lone)
+
+
+def test_one_that_sends_more_is_found_when_it_is_checked_again() -> None:
+    lone = LoneClient()
+    commit(lone, 7, ROUNDS + LOOKS)
+    commit(lone, 7)
+    lone.asked(7, while_in_flight=True)
+    commit(lone, 7, ROUNDS - 1)
+    assert not is_alone(lone)
 
 
 def test_after_a_wait_in_vain_it_takes_longer() -> None:

@@ -137,7 +137,8 @@ class Cursor:
 
     read_on: how far it rather reads on than jumps. ahead: how many messages it takes at a time.
     lets_go: it has its partition assigned only while it waits for messages, so that nothing more is
-    fetched when they have come.
+    fetched when they have come. It takes one message then, and what follows only if it is asked for
+    what follows: to take a message out of librdkafka costs 10 us.
     """
 
     def __init__(
@@ -158,6 +159,7 @@ class Cursor:
         self._lets_go = lets_go
         self._goes_on_at: int | None = None
         """The offset behind what was taken, while the partition is not assigned."""
+        self._jumped = False
         self._firsts: dict[Partition, int] = {}
         self._decoder = RecordDecoder()
         self._place: Partition = ("", 0)
@@ -251,6 +253,7 @@ class Cursor:
         self._left.clear()
         self._decoder.clear()
         self._place, self._next = place, 0
+        self._jumped = True
         self._assign(offset)
         try:
             message = self._poll()
@@ -306,6 +309,7 @@ class Cursor:
     def _fetch(self) -> None:
         """Wait for records; what is there then is taken together."""
         if self._goes_on_at is not None:
+            self._jumped = False
             self._assign(self._goes_on_at)
         consumer, deadline_s = self._open(), time.monotonic() + READ_TIMEOUT_S
         while not self._left:
@@ -315,7 +319,7 @@ class Cursor:
             first = consumer.poll(POLL_S)
             if first is not None:
                 self._left.append(first)
-                if self._ahead > 1:
+                if self._ahead > 1 and not (self._lets_go and self._jumped):
                     self._left.extend(consumer.consume(self._ahead - 1, 0))
         if self._lets_go:
             self._let_go(consumer)

@@ -155,6 +155,12 @@ class LocalQueue(Store):
         if depth > self.high_depth:
             self.high_depth = depth
 
+    def add_all(self, come: list[Stored]) -> None:
+        Store.add_all(self, come)
+        depth = self.available_count + self.uncommitted_puts - self.uncommitted_delayed
+        if depth > self.high_depth:
+            self.high_depth = depth
+
     def hold_put(self, message: MessageData) -> None:
         """Count an uncommitted put."""
         self.uncommitted_puts += 1

@@ -109,6 +109,25 @@ def test_the_first_messages_are_found_before_those_that_are_paged_out() -> None:
     assert queue.first_in_memory(1) == [], "what is paged out comes before"
 
 
+@pytest.mark.parametrize("before", [[], [(-1, 1, 0)], [(-1, 1, 0), (-1, 2, 0)]])
+def test_messages_are_added_together_as_one_by_one(before: list[Place]) -> None:
+    places = [(-1, 1, 1), (-1, 1, 2), (-1, 3, 0), (-1, 3, 3), (-1, 4, 0)]
+    stores = Store("Q", lanes=2), Store("Q", lanes=2)
+    for store in stores:
+        for place in before:
+            store.add(stored(place, body=b"ab"))
+    stores[0].add_all([stored(place, body=b"ab") for place in places])
+    for place in places:
+        stores[1].add(stored(place, body=b"ab"))
+    for store in stores:
+        assert [one.place for one in store.in_order()] == sorted([*before, *places])
+        assert set(store.stored) == {*before, *places}
+        assert (store.lanes[1].next_seq, store.lanes[1].next_n) == (5, 4)
+        assert (store.available_count, store.weight) == (len(before) + 5, 2 * (len(before) + 5))
+        assert store.available_by_priority[0] == len([*before, *places])
+        assert store.soft_by_priority[0] == 3
+
+
 def test_messages_are_locked_together_as_one_by_one() -> None:
     for places in ([1, 2, 3], [1, 3], [2, 3], [5]):
         together, one_by_one = fifo(5), fifo(5)

@@ -109,54 +109,6 @@ def test_the_first_messages_are_found_before_those_that_are_paged_out() -> None:
     assert queue.first_in_memory(1) == [], "what is paged out comes before"
 
 
-@pytest.mark.parametrize("before", [[], [(-1, 1, 0)], [(-1, 1, 0), (-1, 2, 0)]])
-def test_messages_are_added_together_as_one_by_one(before: list[Place]) -> None:
-    places = [(-1, 1, 1), (-1, 1, 2), (-1, 3, 0), (-1, 3, 3), (-1, 4, 0)]
-    stores = Store("Q", lanes=2), Store("Q", lanes=2)
-    for store in stores:
-        for place in before:
-            store.add(stored(place, body=b"ab"))
-    stores[0].add_all([stored(place, body=b"ab") for place in places])
-    for place in places:
-        stores[1].add(stored(place, body=b"ab"))
-    for store in stores:
-        assert [one.place for one in store.in_order()] == sorted([*before, *places])
-        assert set(store.stored) == {*before, *places}
-        assert (store.lanes[1].next_seq, store.lanes[1].next_n) == (5, 4)
-        assert (store.available_count, store.weight) == (len(before) + 5, 2 * (len(before) + 5))
-        assert store.available_by_priority[0] == len([*before, *places])
-        assert store.soft_by_priority[0] == 3
-
-
-def test_messages_are_locked_together_as_one_by_one() -> None:
-    for places in ([1, 2, 3], [1, 3], [2, 3], [5]):
-        together, one_by_one = fifo(5), fifo(5)
-        together.lock_all([together.stored[0, seq, 0] for seq in places])
-        for seq in places:
-            one_by_one.lock(one_by_one.stored[0, seq, 0])
-        for queue in (together, one_by_one):
-            assert (queue.available_count, queue.locked_count) == (5 - len(places), len(places))
-            assert [seq for _, seq, _ in queue.stored if queue.stored[0, seq, 0].locked] == places
-        assert seqs(together) == seqs(one_by_one)
-        assert together.available_by_priority == one_by_one.available_by_priority
-        assert together.weight == one_by_one.weight
-        for seq in places:
-            together.unlock(together.stored[0, seq, 0])
-        assert seqs(together) == [1, 2, 3, 4, 5]
-
-
-def test_messages_of_several_lanes_and_of_an_index_are_locked_together() -> None:
-    queue = Store("Q", lanes=2)
-    for place in ((0, 1, 0), (-1, 1, 0), (-1, 1, 1)):
-        queue.add(stored(place, message_id=bytes(24)))
-    assert len(list(queue.indexes.with_id("message_id", bytes(24)))) == 3
-    queue.lock_all([queue.stored[-1, 1, 0], queue.stored[-1, 1, 1], queue.stored[0, 1, 0]])
-    assert list(queue.in_order()) == []
-    assert list(queue.indexes.with_id("message_id", bytes(24))) == []
-    queue.unlock(queue.stored[-1, 1, 1])
-    assert queue.soft_by_priority[0] == 1
-
-
 def test_nothing_behind_a_message_that_is_not_copied_is_paged_out() -> None:
     queue = fifo(10)
     for stored in queue.stored.values():

@@ -136,9 +136,9 @@ class Cursor:
     """A consumer that stands at one place. Points are shared with other cursors.
 
     read_on: how far it rather reads on than jumps. ahead: how many messages it takes at a time.
-    lets_go: it has its partition assigned only while it waits for messages, so that nothing more is
-    fetched when they have come. It takes one message then, and what follows only if it is asked for
-    what follows: to take a message out of librdkafka costs 10 us.
+    lets_go: it has its partition assigned only while it reads, so that nothing more is fetched
+    afterwards. It takes one message at a time then, and more only if it is asked for what follows
+    the last one: to take a message out of librdkafka costs 10 us.
     """
 
     def __init__(
@@ -157,9 +157,11 @@ class Cursor:
         self._read_on = read_on
         self._ahead = ahead
         self._lets_go = lets_go
-        self._goes_on_at: int | None = None
-        """The offset behind what was taken, while the partition is not assigned."""
-        self._jumped = False
+        self._is_assigned = self._jumped = False
+        self._goes_on_at = 0
+        """The offset behind what was taken, if the partition is not assigned and _next is known."""
+        self._taken: Message | None = None
+        """What was taken last, since the partition was assigned."""
         self._firsts: dict[Partition, int] = {}
         self._decoder = RecordDecoder()
         self._place: Partition = ("", 0)
@@ -175,6 +177,9 @@ class Cursor:
             self._next = 0
             self._firsts.pop(place, None)
             raise self._failure(place, seq, error) from error
+        finally:
+            if self._lets_go and self._is_assigned:
+                self._let_go()
 
     def records(self, place: Partition, seq: int) -> Iterator[tuple[int, Message]]:
         try:
@@ -197,6 +202,7 @@ class Cursor:
             self._left.clear()
             self._decoder.clear()
             self._next = 0
+            self._is_assigned = False
             self._consumer.unassign()
 
     def close(self) -> None:
@@ -303,12 +309,23 @@ class Cursor:
         raise KafkaException(error)
 
     def _assign(self, offset: int) -> None:
-        self._goes_on_at = None
+        self._taken, self._is_assigned = None, True
         self._open().assign([TopicPartition(*self._place, offset)])
+
+    def _let_go(self) -> None:
+        """Have nothing more fetched until what has come is used up."""
+        self._is_assigned = False
+        self._open().unassign()
+        taken = self._taken
+        error = taken.error() if taken is not None else None
+        if taken is None or (error is not None and error.code() != KafkaError._PARTITION_EOF):
+            self._next = 0
+        else:
+            self._goes_on_at = (taken.offset() or 0) + (error is None)
 
     def _fetch(self) -> None:
         """Wait for records; what is there then is taken together."""
-        if self._goes_on_at is not None:
+        if not self._is_assigned:
             self._jumped = False
             self._assign(self._goes_on_at)
         consumer, deadline_s = self._open(), time.monotonic() + READ_TIMEOUT_S
@@ -321,16 +338,7 @@ class Cursor:
                 self._left.append(first)
                 if self._ahead > 1 and not (self._lets_go and self._jumped):
                     self._left.extend(consumer.consume(self._ahead - 1, 0))
-        if self._lets_go:
-            self._let_go(consumer)
-
-    def _let_go(self, consumer: Consumer) -> None:
-        """Have nothing more fetched until what has come is used up."""
-        last = self._left[-1]
-        error = last.error()
-        if error is None or error.code() == KafkaError._PARTITION_EOF:
-            self._goes_on_at = (last.offset() or 0) + (error is None)
-            consumer.unassign()
+                self._taken = self._left[-1]
 
     def _read_one(self) -> Paged | None:
         """Return the next message, joined if it is several records; else as _poll."""

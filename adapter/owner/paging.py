@@ -81,7 +81,8 @@ class Paging:
 
     def look(self) -> None:
         """Let the reader rest, if it has read nothing since the last look, and something before."""
-        if self.read == self._looked_at > self._rested_at and not self._reading:
+        is_calm = self.read == self._looked_at > self._rested_at
+        if is_calm and not self._reading and not self._ended:
             self._rested_at = self.read
             resting = self._asyncio.run_in_executor(self._executor, self._reader.rest)
             watched.when_done("letting the reader of pages rest", resting, _raise, self._broke)

@@ -41,13 +41,6 @@ fetch, about as much as decoding so many messages."""
 GUESSES = 4
 """What is not found by so many, in a lane strewn with gaps, is found by halving."""
 SINGLE_BYTES = 16 * 1024
-SINGLE_QUEUE: Mapping[str, int] = {
-    "queued.min.messages": 100_000,
-    "queued.max.messages.kbytes": 512,
-}
-"""For a cursor that lets go. While more than this waits for the program, librdkafka looks again
-every fetch.queue.backoff.ms, and what is assigned meanwhile waits for that look: a millisecond,
-three times what the fetch takes. So it is more than a batch of a mover."""
 AHEAD = 1_000
 BEYOND = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)
 """What reading behind a partition's end, or before its beginning, is answered with."""
@@ -136,19 +129,10 @@ class Cursor:
     """A consumer that stands at one place. Points are shared with other cursors.
 
     read_on: how far it rather reads on than jumps. ahead: how many messages it takes at a time.
-    lets_go: it has its partition assigned only while it reads, so that nothing more is fetched
-    afterwards. It takes one message at a time then, and more only if it is asked for what follows
-    the last one: to take a message out of librdkafka costs 10 us.
     """
 
     def __init__(
-        self,
-        settings: dict[str, Any],
-        points: dict[Partition, Points],
-        read_on: int,
-        ahead: int,
-        *,
-        lets_go: bool = False,
+        self, settings: dict[str, Any], points: dict[Partition, Points], read_on: int, ahead: int
     ) -> None:
         self._error = LastError()
         self._settings = settings | {"error_cb": self._error}
@@ -156,12 +140,6 @@ class Cursor:
         self._points = points
         self._read_on = read_on
         self._ahead = ahead
-        self._lets_go = lets_go
-        self._is_assigned = self._jumped = False
-        self._goes_on_at = 0
-        """The offset behind what was taken, if the partition is not assigned and _next is known."""
-        self._taken: Message | None = None
-        """What was taken last, since the partition was assigned."""
         self._firsts: dict[Partition, int] = {}
         self._decoder = RecordDecoder()
         self._place: Partition = ("", 0)
@@ -177,9 +155,6 @@ class Cursor:
             self._next = 0
             self._firsts.pop(place, None)
             raise self._failure(place, seq, error) from error
-        finally:
-            if self._lets_go and self._is_assigned:
-                self._let_go()
 
     def records(self, place: Partition, seq: int) -> Iterator[tuple[int, Message]]:
         try:
@@ -196,13 +171,39 @@ class Cursor:
         finally:
             self._next = 0
 
+    def blocks(self, place: Partition, seq: int) -> Iterator[list[Message]]:
+        try:
+            self._go_to(place, seq)
+            while True:
+                if not self._left:
+                    self._fetch()
+                if self._is_late:
+                    raise self._unread(place, seq, self._error.text or "no answer")
+                taken = list(self._left)
+                self._left.clear()
+                failed = next((at for at, one in enumerate(taken) if one.error()), None)
+                if taken[:failed]:
+                    yield taken[:failed]
+                if failed is None:
+                    continue
+                error = taken[failed].error()
+                if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                    return
+                raise KafkaException(error)
+        except KafkaException as error:
+            raise self._failure(place, seq, error) from error
+        finally:
+            self._next = 0
+
     def rest(self) -> None:
-        """Keep nothing, and have nothing fetched, until the next read, which jumps."""
+        """Keep nothing, and have nothing fetched, until the next read, which jumps.
+
+        Where a batch waits that no program takes, librdkafka looks at it a thousand times a second.
+        """
         if self._consumer is not None:
             self._left.clear()
             self._decoder.clear()
             self._next = 0
-            self._is_assigned = False
             self._consumer.unassign()
 
     def close(self) -> None:
@@ -259,8 +260,7 @@ class Cursor:
         self._left.clear()
         self._decoder.clear()
         self._place, self._next = place, 0
-        self._jumped = True
-        self._assign(offset)
+        self._open().assign([TopicPartition(*place, offset)])
         try:
             message = self._poll()
         except KafkaException as error:
@@ -308,26 +308,8 @@ class Cursor:
             return None
         raise KafkaException(error)
 
-    def _assign(self, offset: int) -> None:
-        self._taken, self._is_assigned = None, True
-        self._open().assign([TopicPartition(*self._place, offset)])
-
-    def _let_go(self) -> None:
-        """Have nothing more fetched until what has come is used up."""
-        self._is_assigned = False
-        self._open().unassign()
-        taken = self._taken
-        error = taken.error() if taken is not None else None
-        if taken is None or (error is not None and error.code() != KafkaError._PARTITION_EOF):
-            self._next = 0
-        else:
-            self._goes_on_at = (taken.offset() or 0) + (error is None)
-
     def _fetch(self) -> None:
         """Wait for records; what is there then is taken together."""
-        if not self._is_assigned:
-            self._jumped = False
-            self._assign(self._goes_on_at)
         consumer, deadline_s = self._open(), time.monotonic() + READ_TIMEOUT_S
         while not self._left:
             if time.monotonic() > deadline_s:
@@ -336,9 +318,8 @@ class Cursor:
             first = consumer.poll(POLL_S)
             if first is not None:
                 self._left.append(first)
-                if self._ahead > 1 and not (self._lets_go and self._jumped):
+                if self._ahead > 1:
                     self._left.extend(consumer.consume(self._ahead - 1, 0))
-                self._taken = self._left[-1]
 
     def _read_one(self) -> Paged | None:
         """Return the next message, joined if it is several records; else as _poll."""
@@ -374,9 +355,7 @@ class KafkaPageReader:
     """A PageReader of one queue manager's queues. For one thread.
 
     Single messages, which selective gets ask for, are fetched by a consumer of their own that
-    fetches little at a time: a page's worth for each of them would take several times as long. It
-    lets go of its partition: where batches wait that no program takes, librdkafka looks at them a
-    thousand times a second, and what is asked for next waits for one of these looks.
+    fetches little at a time: a page's worth for each of them would take several times as long.
     """
 
     def __init__(
@@ -399,9 +378,9 @@ class KafkaPageReader:
             "logger": LOG,
         }
         points: dict[Partition, Points] = {}
-        few = {"fetch.message.max.bytes": SINGLE_BYTES, **SINGLE_QUEUE}
+        few = {"fetch.message.max.bytes": SINGLE_BYTES}
         self._pages = Cursor(settings, points, READ_ON, AHEAD)
-        self._singles = Cursor(settings | few, points, SINGLE_READ_ON, SINGLE_READ_ON, lets_go=True)
+        self._singles = Cursor(settings | few, points, SINGLE_READ_ON, 1)
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
@@ -416,6 +395,14 @@ class KafkaPageReader:
         """
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
         return self._pages.records(place, seq)
+
+    def blocks(self, queue: str, incarnation: int, lane: int, seq: int) -> Iterator[list[Message]]:
+        """Read a lane's records, as many together as have come, on to what is its end by then.
+
+        They begin at a message, or not far before it. Raises PagesUnavailableError.
+        """
+        place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
+        return self._pages.blocks(place, seq)
 
     def rest(self) -> None:
         self._pages.rest()

@@ -56,7 +56,9 @@ def test_single_messages_that_follow_each_other_are_found(reader: KafkaPageReade
         assert read(reader, seq, 1) == [seq]
 
 
-def test_nothing_is_fetched_when_a_single_message_has_come(reader: KafkaPageReader) -> None:
+def test_nothing_is_fetched_while_the_reader_rests(reader: KafkaPageReader) -> None:
     for seq in (2_000, 90_000):  # with others behind it, and the last one
-        assert read(reader, seq, 1) == [seq]
-        assert reader._singles._open().assignment() == []
+        for count in (1, 20):
+            assert read(reader, seq, count)[0] == seq
+        reader.rest()
+        assert reader._singles._open().assignment() == reader._pages._open().assignment() == []

@@ -16,7 +16,7 @@ IN_FOUR := --numprocesses=4 --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
 COMPILED := build/compiled
 IN_MEMORY_SPEC := $(filter-out %_kafka.py %_spark.py %_programs.py,$(wildcard tests/spec/test_*.py))
-COMPILED_ROOMS := aio channel client format ledger wire
+COMPILED_ROOMS := aio channel client format ledger movers wire
 ON_COMPILED := -o pythonpath="$(COMPILED) . adapter/toplevel" \
     $(addprefix tests/unit/,$(COMPILED_ROOMS)) --ignore=tests/unit/client/test_prefetch_ends.py tests/golden tests/scenarios $(IN_MEMORY_SPEC) tests/compiled
 BY_FILE := --numprocesses=3 --dist=loadgroup --no-loadscope-reorder

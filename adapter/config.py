@@ -49,6 +49,7 @@ OTHER_VARIABLES = frozenset(
 OF_KUBERNETES = re.compile(r"MQK_(PORT|SERVICE|\w+_SERVICE|\w+_PORT)(_\w+)?")
 """What Kubernetes puts into the environment of every pod beside a service called mqk."""
 SECRET = re.compile(r"password|secret|token|\.pem$|sasl\.oauthbearer\.config|sasl\.jaas")
+KEY_FILES = frozenset({"ssl.key.location", "ssl.keystore.location"})
 RUNS_CODE = frozenset(
     {"plugin.library.paths", "ssl.engine.location", "ssl.providers", "sasl.kerberos.kinit.cmd"}
 )
@@ -87,6 +88,18 @@ class SettingValue(Struct):
     def is_secret(self) -> bool:
         """Whether it is not for showing."""
         return self.key.startswith(f"{OPTIONS}.") and bool(SECRET.search(self.key))
+
+    @property
+    def has_secret(self) -> bool:
+        """Whether it is one, or a URL with a login."""
+        return self.is_secret or self.shown != self.value
+
+    @property
+    def shown(self) -> Any:
+        """The value as people may see it."""
+        if self.is_secret:
+            return texts.NOT_SHOWN
+        return texts.without_login(self.value) if isinstance(self.value, str) else self.value
 
 
 class Config(Struct):
@@ -187,6 +200,16 @@ def _check_certificate(config: Config, key: str, *, has_clients: bool = True) ->
         )
 
 
+def _check_keys(config: Config) -> None:
+    """Refuse a key for Kafka that other accounts may read."""
+    for name in KEY_FILES & config.options.keys():
+        one = config.options[name]
+        if why := texts.why_not_private(Path(one.value)):
+            raise ConfigError(
+                f"{one.source}: {one.key} is {one.value}, which holds a key, and {why}"
+            )
+
+
 def missing(config: Config) -> list[str]:
     """Say what a queue manager cannot start without."""
     return [
@@ -208,7 +231,8 @@ class Layer(Struct):
         try:
             value = msgspec.convert(raw, kind, strict=not as_text)
         except msgspec.ValidationError as error:
-            raise ConfigError(f"{source}: {key} is {raw!r}; {_expectation(key, error)}") from error
+            said = texts.without_login(repr(raw))
+            raise ConfigError(f"{source}: {key} is {said}; {_expectation(key, error)}") from None
         if key in ADDRESSES and value:
             try:
                 port = read_address(value, ADDRESSES[key])[1]
@@ -281,6 +305,11 @@ def _file_layer(path: Path, *, was_named: bool) -> Layer:
             layer.set(key, raw, str(path), as_text=False)
         else:
             raise ConfigError(f"{path}: unknown setting {key}{_nearest(key)}")
+    secrets = [
+        one.key for one in (*layer.values.values(), *layer.options.values()) if one.has_secret
+    ]
+    if secrets and (why := texts.why_not_private(path)):
+        raise ConfigError(f"{path} holds {secrets[0]}, and {why}")
     return layer
 
 
@@ -351,6 +380,7 @@ def _check_together(config: Config) -> None:
             "set both, or neither"
         )
     _check_tls(config)
+    _check_keys(config)
     if config["registry_listen"] and config["schema_registry"] != "topic":
         source = config.values["registry_listen"].source
         raise ConfigError(

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from typing import Any, NamedTuple
 
 # The watcher reads from a pipe whose other end only the parent holds: end of file means that the
 # parent is gone, however it went, and then the whole process group is killed; a line, that there is
@@ -27,6 +28,14 @@ GROUP_LOOK_S = 0.02
 PROCESSES = Path("/proc")
 # A killed process is gone as soon as the kernel gets to it.
 KILL_TIMEOUT_S = 30
+
+
+class Account(NamedTuple):
+    """An account of the operating system, by its numbers."""
+
+    uid: int
+    gid: int
+    groups: list[int]
 
 
 class Child:
@@ -139,8 +148,15 @@ def start(
     *,
     output: Path | None,
     environment: Mapping[str, str] | None = None,
+    account: Account | None = None,
 ) -> Child:
-    """Start a program that cannot outlive us. output: the file it is appended to, or None: ours."""
+    """Start a program that cannot outlive us. output: the file it is appended to, or None: ours.
+
+    account: as which it runs, which only root can say; None: ours.
+    """
+    identity: dict[str, Any] = {}
+    if account is not None:
+        identity = {"user": account.uid, "group": account.gid, "extra_groups": account.groups}
     with nullcontext() if output is None else output.open("ab") as log:
         process = subprocess.Popen(
             ["/bin/sh", "-c", TIED, "launch", *map(str, arguments)],
@@ -149,6 +165,7 @@ def start(
             stderr=None if log is None else subprocess.STDOUT,
             env=environment,
             start_new_session=True,
+            **identity,
         )
     return Child(process)
 

@@ -93,6 +93,7 @@ ADDRESSES = {
     "registry_listen": DEFAULT_REGISTRY_PORT,
 }
 """Settings that are HOST:PORT, and the port if only a host is given."""
+AS_AUTHORITIES = "with_authorities"
 WITH_PASSWORD = "with_password"  # noqa: S105 - a choice, no password
 PORT_MAX = 65535
 
@@ -167,11 +168,26 @@ SETTINGS: Mapping[str, Setting] = {
             example='"/etc/mqk/users"',
         ),
         Setting(
+            key="groups_file", kind=_text(), default="",
+            meaning="File of groups of users, for authorities: a line GROUP:USER for each, written "
+            "by `mqk group`, and read again when it changes. A user is named as the queue manager "
+            "knows it, by a password, a certificate or the Unix-domain socket. Empty: users have "
+            "no groups but those of the operating system, at that socket.",
+            example='"/etc/mqk/groups"',
+        ),
+        Setting(
             key="authorities", kind=Literal["no", "yes"], default="no",
             meaning="yes: clients may do only what authority records grant their users and groups "
             "(`mqk auth`). A client counts as a user only if it has proved that by a certificate, "
             "a password or the Unix-domain socket; root and the account of the queue manager, at "
             "that socket, may do everything. no: every client may do everything.",
+        ),
+        Setting(
+            key="audit", kind=Literal["with_authorities", "no", "yes"], default=AS_AUTHORITIES,
+            meaning="yes: what the audit notes is on record as events (`mqk audit`): clients that "
+            "are refused, authorities that are missing, administrative commands with what they "
+            "change, administrators that browse messages, take-overs. with_authorities: as "
+            "authorities says. The log has most of it in any case.",
         ),
         Setting(
             key="remote_clients", kind=Literal["no", "with_password"], default="no",

@@ -435,9 +435,9 @@ def queue_manager(
     clock: "manual" for one that stands still until advanced. bootstrap_servers: the Kafka to run
     on; None runs in memory. settings: the fields of core.contract.limits.Limits,
     max_uncommitted_messages, snapshot_entries of owner.storage.Storage, consumed_retention_ms of
-    the configuration, credentials_file, authorities (True: they are checked), unix_path (its
-    listen_unix), bounds (a server.bounds.ConnectionBounds), housekeeping (an
-    owner.storage.HousekeepingBounds), registry (of the schemas of feeds in memory, as
+    the configuration, credentials_file, groups_file, authorities (True: they are checked), audit
+    (True: its events are raised), unix_path (its listen_unix), bounds (server.bounds), housekeeping
+    (owner.storage.HousekeepingBounds), registry (of the schemas of feeds in memory, as
     schema_registry() makes it), and attributes of the queue manager (trigger_interval_ms, ...).
     Raises adapter.errors.StartError if the ledger cannot be had.
     """
@@ -534,6 +534,8 @@ def _running(
             queue_manager=name,
             kafka=KafkaSettings(bootstrap_servers=bootstrap_servers or ""),
             authorities=settings.pop("authorities", False),
+            audit=settings.pop("audit", False),
+            groups_file=str(settings.pop("groups_file", "")),
             limits=Limits(**settings),
             attributes=attributes,
             credentials_file=str(users),

@@ -1,16 +1,40 @@
 """Text files of bounded length, for files that people name: they may name anything.
 
-A device never ends, and a wrong file may be longer than memory. This module must not know what the
+A device never ends, and a wrong file may be longer than memory. Files with secrets must be their
+owner's alone, and what is shown of a text leaves secrets out. This module must not know what the
 texts are.
 """
 
 from __future__ import annotations
 
+import re
+import stat
 from pathlib import Path
+
+NOT_SHOWN = "(not shown)"
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
 class UnreadableTextError(Exception):
     """A file cannot be read as text; the text says why, without the file's name."""
+
+
+def without_login(text: str) -> str:
+    """Return a text without the user and the password of the URLs in it."""
+    return LOGIN.sub(f"{NOT_SHOWN}@", text)
+
+
+def why_not_private(path: Path) -> str:
+    """Say what to do about a file with secrets that other accounts may use; "" if none may.
+
+    A file that is not there is private.
+    """
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return ""
+    return f"others may read or write it: chmod 600 {path}" if mode & OTHERS else ""
 
 
 def read(path: Path, bytes_max: int) -> str:

@@ -33,8 +33,11 @@ log = structlog.get_logger("mqk.http")
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether an error is one of this process: a request that is no HTTP is its client's."""
-    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+    """Whether an error is one of this process: a request that is no HTTP, whose body is not what
+    its header says, or of which the rest does not come, is its client's.
+    """
+    theirs = HttpProcessingError, web.RequestPayloadError, ConnectionResetError
+    return not (record.exc_info and isinstance(record.exc_info[1], theirs))
 
 
 REQUESTS = logging.getLogger("mqk.http.requests")

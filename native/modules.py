@@ -60,10 +60,17 @@ SERVER = (
     "adapter/format/avro.py",
     "adapter/format/descriptor.py",
     "adapter/format/entries.py",
+    "adapter/format/movable.py",
     "adapter/format/msmq_header.py",
     "adapter/ledger/envelope.py",
     "adapter/ledger/kafka.py",
+    "adapter/ledger/scan.py",
     "adapter/ledger/term.py",
+    "adapter/ledger/validity.py",
+    "adapter/movers/batch.py",
+    "adapter/movers/mover.py",
+    "adapter/movers/stream.py",
+    "adapter/movers/writer.py",
     "adapter/owner/appends.py",
     "adapter/owner/calls.py",
     "adapter/owner/clock.py",
@@ -79,7 +86,7 @@ SERVER = (
     "adapter/server/mqk/progress.py",
     "adapter/wire/session.py",
 )
-"""What else a put, a get and a commit run through in a queue manager."""
+"""What else a put, a get and a commit run through in a queue manager, and copies in its movers."""
 GROUPS = {"mqk_client": CLIENT, "mqk": SERVER}
 """Libraries. What the first one holds needs nothing of the second: a client loads it alone."""
 INTERPRETED = frozenset(
@@ -110,6 +117,7 @@ SUBCLASSED = {
     "adapter/client/prefetch.py": ("PrefetchBooks",),
     "adapter/client/unit.py": ("ProducingUnit",),
     "adapter/core/model/store.py": ("Store",),
+    "adapter/movers/mover.py": ("Mover",),
     "adapter/owner/clock.py": ("Clock",),
     "adapter/owner/loop.py": ("OwnerLoop",),
     "adapter/server/connections.py": ("ClientConnections",),

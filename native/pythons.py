@@ -57,12 +57,15 @@ def find(version: str) -> Python | None:
 
 
 def candidates(version: str) -> Iterator[str | Path]:
-    """Where Pythons of a version lie: this one, on PATH, pyenv's, those of manylinux's images."""
+    """Where Pythons of a version lie: this one, on PATH, of pyenv, of uv, of manylinux's images."""
     yield sys.executable
     yield f"python{version}"
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     patches = pyenv.glob(f"versions/{version}.*/bin/python")
     yield from sorted(patches, key=lambda path: _numbers(path.parts[-3]), reverse=True)
+    uv = Path(os.environ.get("UV_PYTHON_INSTALL_DIR") or Path.home() / ".local/share/uv/python")
+    managed = uv.glob(f"cpython-{version}.*/bin/python{version}")
+    yield from sorted(managed, key=lambda path: _numbers(path.parts[-3]), reverse=True)
     tag = f"cp{version.replace('.', '')}"
     yield Path("/opt/python", f"{tag}-{tag}", "bin/python")
 

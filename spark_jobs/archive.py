@@ -8,10 +8,10 @@ import click
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from adapter.client.consumer import BATCH_MAX
 from adapter.command import options
 from adapter.command.grouped import GroupedCommand
 from spark_jobs import running, sinks, sources
+from spark_jobs.getting import MESSAGES_MAX
 
 
 @click.command(cls=GroupedCommand, groups=running.GROUPS)
@@ -60,7 +60,7 @@ def _consuming(
     spark: SparkSession, job: running.Job, queue: str, path: str, consumer: str, address: str
 ) -> StreamingQuery:
     reader = spark.readStream.format("mq").option("readMode", "get").option("queue", queue)
-    limit = min(job.messages_a_batch or BATCH_MAX, BATCH_MAX)
+    limit = min(job.messages_a_batch or MESSAGES_MAX, MESSAGES_MAX)
     client = {f"kafka.{name}": value for name, value in job.kafka_options.items()}
     messages = reader.options(
         address=address, consumer=consumer, maxMessagesPerBatch=limit, **client

@@ -20,12 +20,12 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import adapter
 from adapter.format.schemas import UnreadableError
-from adapter.topics.decoder import NotAMessageError, RecordDecoder, chunk_of, is_no_message
+from adapter.topics.decoder import chunk_of, is_no_message
 from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
+from spark_jobs.lane_rows import LaneRows
 from spark_jobs.options import BROKERS, SourceOptions
 from spark_jobs.planning import AvailableNow, Limit, limit_of, rows_of
-from spark_jobs.rows import FoundMessage, batches
 from spark_jobs.topics import choose, deletion
 
 ANSWER_S = 20.0
@@ -262,41 +262,21 @@ def read_lane(partition: InputPartition | None) -> Iterator[Any]:
 
 def read(wanted: Range) -> Iterator[Any]:
     """Read the messages whose last record is in a range, as Arrow batches."""
-    return batches(wanted.options.queue, wanted.topic, wanted.lane, messages(wanted))
+    return LaneRows(wanted.options.queue, wanted.topic, wanted.lane).batches(blocks(wanted))
 
 
-def messages(wanted: Range) -> Iterator[FoundMessage]:
-    """Decode the records of a range, and join those that are one message."""
-    decoder = RecordDecoder()
-    for record in records(wanted):
-        try:
-            found = decoder.take(record)
-        except NotAMessageError as foreign:
-            raise SparkJobError(
-                f"mqk: the record {_where(record)} is not a message of a queue: {foreign}"
-            ) from None
-        except UnreadableError as problem:
-            raise SparkJobError(f"mqk: the record {_where(record)} is damaged: {problem}") from None
-        if found is not None:
-            yield *found, record.offset() or 0
-
-
-def _where(record: Message) -> str:
-    return f"{record.topic()}[{record.partition()}] at offset {record.offset()}"
-
-
-def records(wanted: Range) -> Iterator[Message]:
+def blocks(wanted: Range) -> Iterator[list[Message]]:
     """Read a range's records; and before them those of a message that begins before the range."""
     where = (wanted.client(), wanted.topic, wanted.lane)
-    read = partial(ranges.records, *where, fail_on_data_loss=wanted.options.fail_on_data_loss)
+    read = partial(ranges.blocks, *where, fail_on_data_loss=wanted.options.fail_on_data_loss)
     taken = read(wanted.start, wanted.end)
     first = next(taken, None)
     if first is None:
         return
-    before = _place(first)
+    before = _place(first[0])
     if before:
         taken.close()
-        yield from read((first.offset() or 0) - before, wanted.end)
+        yield from read((first[0].offset() or 0) - before, wanted.end)
         return
     yield first
     yield from taken

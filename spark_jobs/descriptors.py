@@ -95,14 +95,12 @@ def where() -> Column:
     )
 
 
-def refusing(records: DataFrame) -> DataFrame:
-    """End the query at the first record that is not a message, with a sentence that names it."""
+def refusing(records: DataFrame) -> Column:
+    """Return the descriptor; a record that is no message ends the query, with a sentence on it."""
     kind = records.schema["descriptor"].dataType
     text = F.concat(F.lit("mqk: the record "), where(), F.lit(" is "), problem())
-    checked = F.when(F.expr("descriptor.seq is null"), F.raise_error(text).cast(kind)).otherwise(
-        F.col("descriptor")
-    )
-    return records.withColumn("descriptor", checked)
+    checked = F.when(F.expr("descriptor.seq is null"), F.raise_error(text).cast(kind))
+    return checked.otherwise(F.col("descriptor"))
 
 
 def chunk_place() -> tuple[Column, Column]:
@@ -145,8 +143,7 @@ def _properties() -> Column:
         f"hex(v.member{number})" if kind == "bytes" else f"cast(v.member{number} as string)"
         for number, kind in enumerate(VALUE_TYPES)
     ]
-    text = f"transform_values(descriptor.properties, (k, v) -> coalesce({', '.join(parts)}))"
-    return F.expr(text)
+    return _of_properties(f"coalesce({', '.join(parts)})")
 
 
 def _property_types() -> Column:
@@ -156,4 +153,14 @@ def _property_types() -> Column:
         for number, kind in enumerate(VALUE_TYPES)
     )
     which = f"case {cases} else '{NULL_TYPE}' end"
-    return F.expr(f"transform_values(descriptor.properties, (k, v) -> {which})")
+    return _of_properties(which)
+
+
+def _of_properties(value: str) -> Column:
+    """Return a column of a map, with this for each property v.
+
+    Most messages have none: Spark has no code of its own for functions of maps, and calls them.
+    """
+    each = f"transform_values(descriptor.properties, (k, v) -> {value})"
+    none = "when descriptor.properties is not null then cast(map() as map<string, string>)"
+    return F.expr(f"case when cardinality(descriptor.properties) > 0 then {each} {none} end")

@@ -1,8 +1,9 @@
 """Read mode get: batches of a durable consumer, gone from the queue when Spark has done them.
 
-A micro-batch of Spark is one batch of the consumer. It is claimed when Spark plans its tasks, when
-it stands in the checkpoint: so a checkpoint that is refused claims nothing, and what is in a batch
-is the same after every restart. It is consumed when Spark says that it is done: with the next
+A micro-batch of Spark is one batch of the consumer, or several if it may have more messages than a
+batch. They are claimed when Spark plans its tasks, when they stand in the checkpoint: so a
+checkpoint that is refused claims nothing, and what is in a batch is the same after every restart.
+They are consumed when Spark says that the micro-batch is done: with the next
 micro-batch, or when the job comes back and plans on. The queue manager is asked for numbers only;
 tasks read the messages from Kafka, a lane in one task and in its order. This module must not know
 Spark's columns.
@@ -10,7 +11,7 @@ Spark's columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -18,11 +19,10 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import adapter
 from adapter.client.consumer import BATCH_MAX
-from adapter.format import names
+from adapter.core.contract.results import BatchDescription, Batches
 from spark_jobs.errors import SparkJobError
 from spark_jobs.options import SourceOptions
 from spark_jobs.planning import AvailableNow, Limit, limit_of
-from spark_jobs.rows import batches
 from spark_jobs.spans import SeqSpan, SpanReader
 
 GetOffset = dict[str, Any]
@@ -30,6 +30,8 @@ GetOffset = dict[str, Any]
 number of a batch. ends: that batch is an empty one, which only says that the one before is done."""
 PART_MESSAGES = 2_500
 """Below that another task costs more than it brings: each has a Kafka client of its own."""
+MESSAGES_MAX = 10 * BATCH_MAX
+"""Of a micro-batch: each batch of the consumer in it is a claim, which takes a moment."""
 UNKNOWN = -1
 """Before Spark 4.2 a query that comes back does not say where it begins."""
 LaneSpans = dict[int, list[SeqSpan]]
@@ -60,7 +62,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
-        self._limit = min(options.max_messages_per_batch or BATCH_MAX, BATCH_MAX)
+        self._limit = min(options.max_messages_per_batch or BATCH_MAX, MESSAGES_MAX)
         self._planned = UNKNOWN
         """The last batch that Spark has planned."""
         self._size = 0
@@ -104,7 +106,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
                 return self._offset(self._planned + 1)  # it was claimed, and its query has gone
             if self._left is not None and self._left <= 0:
                 return self._end(start or self._offset(consumer.last))
-            return self._offset(consumer.next_batch(self._limit))
+            return self._offset(self._next(consumer))
 
     def reportLatestOffset(self) -> GetOffset | None:  # noqa: N802 -- Spark's name
         """For the query's progress: how many messages wait on the queue."""
@@ -123,18 +125,17 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
             self._planned = max(self._planned, end["batch"])
             if start["batch"] == end["batch"]:
                 return []
-            # A new checkpoint under a name that still has a batch is given that one alone: before
+            # A new checkpoint under a name that still has batches is given those alone: before
             # Spark 4.2 latestOffset does not know that it is to begin there.
-            is_one = end["batch"] - start["batch"] == 1 and not end.get("ends")
-            limit = self._limit if is_one else 0
-            found = consumer.read(start["batch"], end["batch"], limit)
+            is_next = start["batch"] == consumer.last and not end.get("ends")
+            found = read_batches(
+                consumer, start["batch"], end["batch"], self._limit if is_next else 0
+            )
         lanes: LaneSpans = {}
         for batch in found.batches:
-            for at in range(0, len(batch.spans), 3):
-                lane, first, last = batch.spans[at : at + 3]
+            for lane, first, last in spans_of(batch):
                 lanes.setdefault(lane, []).append((first, last))
-        spans = [span for some in lanes.values() for span in some]
-        self._size = sum(last - first + 1 for first, last in spans)
+        self._size = sum(map(count_of, lanes.values()))
         if self._left is not None:
             self._left -= self._size
         qm = self._connect()
@@ -162,6 +163,13 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
     def __getstate__(self) -> dict[str, Any]:
         """Go to tasks without the connection."""
         return self.__dict__ | {"_connection": None, "_consumer": None}
+
+    def _next(self, consumer: adapter.Consumer) -> int:
+        """Return up to which batch the next micro-batch goes: the last one if there is nothing."""
+        following = consumer.next_batch(min(self._limit, BATCH_MAX))
+        if following > consumer.last and self._limit > BATCH_MAX:
+            following += (min(self._limit, max(1, self._depth())) - 1) // BATCH_MAX
+        return following
 
     def _end(self, start: GetOffset) -> GetOffset:
         """Where a query ends that has brought all that it was to bring.
@@ -231,19 +239,43 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
 
 def read(part: SpanPart) -> Iterator[Any]:
     """Read a part's messages as Arrow batches."""
-    queue, incarnation = part.options.queue, part.incarnation
-    topic = names.queue_topic(part.queue_manager, queue, incarnation)
     reader = SpanReader(
         part.queue_manager,
         part.servers,
         part.options.kafka,
+        sum(map(count_of, part.lanes.values())),
         fail_on_data_loss=part.options.fail_on_data_loss,
     )
     try:
         for lane, spans in part.lanes.items():
-            yield from batches(queue, topic, lane, reader.messages(queue, incarnation, lane, spans))
+            yield from reader.rows(part.options.queue, part.incarnation, lane, spans)
     finally:
         reader.close()
+
+
+def count_of(spans: Iterable[SeqSpan]) -> int:
+    """How many messages spans are."""
+    return sum(last - first + 1 for first, last in spans)
+
+
+def read_batches(consumer: adapter.Consumer, after: int, through: int, limit: int) -> Batches:
+    """Read batches; those that the consumer does not have yet are claimed, one after the other.
+
+    limit: messages of those that are claimed, at most. Batches for which nothing is left are empty.
+    """
+    known = min(consumer.last, through)
+    found = consumer.read(after, known) if known > after else None
+    for number in range(max(known, after) + 1, through + 1):
+        found = consumer.read(after, number, min(limit, BATCH_MAX))
+        limit -= count_of((first, last) for _, first, last in spans_of(found.batches[-1]))
+    assert found is not None, "there are batches"
+    return found
+
+
+def spans_of(batch: BatchDescription) -> Iterator[tuple[int, int, int]]:
+    """Iterate over the lane, first and last message of each span."""
+    spans = batch.spans
+    return zip(spans[::3], spans[1::3], spans[2::3], strict=True)
 
 
 def share_out(lanes: LaneSpans) -> Iterator[LaneSpans]:
@@ -252,7 +284,7 @@ def share_out(lanes: LaneSpans) -> Iterator[LaneSpans]:
     count = 0
     for lane in sorted(lanes, reverse=True):
         some[lane] = lanes[lane]
-        count += sum(last - first + 1 for first, last in lanes[lane])
+        count += count_of(lanes[lane])
         if count >= PART_MESSAGES:
             yield some
             some, count = {}, 0

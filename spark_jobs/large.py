@@ -19,10 +19,9 @@ NO_MESSAGE = chunks.place_of(chunks.NO_MESSAGE)[0]
 """As the index of a chunk: the record belongs to no message."""
 
 
-def refuse_chunks(records: DataFrame) -> tuple[DataFrame, Column]:
-    """End the query at a record that is only a part; the rows, and the column of bodies."""
+def refuse_chunks(records: DataFrame) -> DataFrame:
+    """End the query at a record that is only a part."""
     index, count = descriptors.chunk_place()
-    records = records.where(index.isNull() | (index != NO_MESSAGE))
     text = F.concat(
         F.lit("mqk: the record "),
         descriptors.where(),
@@ -31,19 +30,32 @@ def refuse_chunks(records: DataFrame) -> tuple[DataFrame, Column]:
         ),
     )
     part = F.raise_error(text).cast("binary")
-    return records, F.when(count.isNotNull(), part).otherwise(_body())
+    body = F.when(count.isNotNull(), part).otherwise(_body(records))
+    return _keep(records.where(index.isNull() | (index != NO_MESSAGE)), body)
 
 
-def _body() -> Column:
-    """The value of a record that is a message: an empty body may have none."""
+def _body(records: DataFrame) -> Column:
+    """The value of a record that is a message: an empty body may have none.
+
+    It ends the query at other records by itself, if it is the only column that is read.
+    """
     body = F.coalesce(F.col("value"), F.lit(b""))
-    return F.when(F.expr("descriptor.seq is not null"), body)
+    return F.when(descriptors.refusing(records)["seq"].isNotNull(), body)
 
 
-def join_chunks(
-    records: DataFrame, bootstrap_servers: str, options: dict[str, str]
-) -> tuple[DataFrame, Column]:
-    """Keep of each message the last record; the rows, and the column of whole bodies."""
+def _keep(records: DataFrame, body: Column) -> DataFrame:
+    """Keep what the columns of messages are made of.
+
+    Headers and value go no further: what makes columns of properties has no place in the code that
+    Spark generates for all before it, and each row is copied in between.
+    """
+    where = ("topic", "partition", "offset")
+    descriptor = descriptors.refusing(records).alias("descriptor")
+    return records.select(*where, descriptor, body.alias("body"))
+
+
+def join_chunks(records: DataFrame, bootstrap_servers: str, options: dict[str, str]) -> DataFrame:
+    """Keep of each message the last record; its row has the whole body."""
     index, count = descriptors.chunk_place()
     settings = {"bootstrap.servers": bootstrap_servers, **options}
 
@@ -60,7 +72,7 @@ def join_chunks(
     )
     whole = last.withColumn("head", head)
     joined = F.concat(F.col("head"), F.col("value"))
-    return whole, F.when(F.col("head").isNotNull(), joined).otherwise(_body())
+    return _keep(whole, F.when(F.col("head").isNotNull(), joined).otherwise(_body(last)))
 
 
 def read_range(

@@ -26,9 +26,20 @@ CONSUMER: Mapping[str, Any] = {
     "enable.partition.eof": True,
     "fetch.wait.max.ms": 50,
 }
+CONSUMER_SPEED: Mapping[str, Any] = {"fetch.queue.backoff.ms": 10}
+"""When enough has come, librdkafka asks for more only after that time: by itself after a second,
+in which a task has long read what there was."""
 
 
 def records(
+    client: Mapping[str, Any], topic: str, lane: int, start: int, end: int
+) -> Iterator[Message]:
+    """Iterate over the committed records of a range; see blocks."""
+    for block in blocks(client, topic, lane, start, end):
+        yield from block
+
+
+def blocks(
     client: Mapping[str, Any],
     topic: str,
     lane: int,
@@ -36,14 +47,15 @@ def records(
     end: int,
     *,
     fail_on_data_loss: bool = True,
-) -> Generator[Message, None, None]:
-    """Iterate over the committed records of a range; client: settings, among them where Kafka is.
+) -> Generator[list[Message], None, None]:
+    """Read the committed records of a range, as many together as have come, at least one.
 
-    Marks of transactions are no records. Raises SparkJobError for what cannot be read; unless
-    fail_on_data_loss a range begins later if its beginning has been deleted.
+    client: settings, among them where Kafka is. Marks of transactions are no records. Raises
+    SparkJobError for what cannot be read; unless fail_on_data_loss a range begins later if its
+    beginning has been deleted.
     """
     lost = {} if fail_on_data_loss else {"auto.offset.reset": "earliest"}
-    consumer = Consumer({**client, **CONSUMER, **lost})
+    consumer = Consumer({**CONSUMER_SPEED, **client, **CONSUMER, **lost})
     try:
         consumer.assign([TopicPartition(topic, lane, start)])
         yield from _until(consumer, f"{topic}[{lane}]", end)
@@ -60,22 +72,29 @@ def records(
         consumer.close()
 
 
-def _until(consumer: Consumer, where: str, end: int) -> Iterator[Message]:
+def _until(consumer: Consumer, where: str, end: int) -> Iterator[list[Message]]:
     """Read on to the end of a range; marks at its end are no records."""
     heard_s = time.monotonic()
     while True:
         some = consumer.consume(FETCH_COUNT, 0) or consumer.consume(1, POLL_S)
-        for record in some:
+        if some:
             heard_s = time.monotonic()
-            error = record.error()
-            is_end = error is not None and error.code() == KafkaError._PARTITION_EOF
-            if error is not None and not is_end:
-                raise KafkaException(error)
-            if (record.offset() or 0) >= end:
+            is_end = (some[-1].offset() or 0) >= end
+            if is_end or any(record.error() is not None for record in some):
+                some = [record for record in some if _is_record(record, end)]
+            if some:
+                yield some
+            if is_end:
                 return
-            if error is None:
-                yield record
         if time.monotonic() - heard_s > STALL_S:
             raise SparkJobError(
                 f"mqk: Kafka did not send {where} up to offset {end} in {STALL_S:.0f} s"
             )
+
+
+def _is_record(record: Message, end: int) -> bool:
+    """Whether this is a record before the end, and not a partition's end; raises other errors."""
+    error = record.error()
+    if error is not None and error.code() != KafkaError._PARTITION_EOF:
+        raise KafkaException(error)
+    return error is None and (record.offset() or 0) < end

@@ -7,7 +7,6 @@ must not know where records come from.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
@@ -35,9 +34,6 @@ AVRO: dict[str, tuple[str, pyarrow.DataType]] = {
 """The types of Avro that parts of a descriptor have."""
 PARTS = ("msmq", "broker")
 """What only messages of one face have."""
-ROWS_MAX = 5_000
-BYTES_MAX = 8 * 1024 * 1024
-"""Of bodies in one batch of Arrow: a task holds one, and Spark another."""
 
 
 def _part(name: str) -> tuple[str, str, pyarrow.DataType]:
@@ -98,24 +94,8 @@ OF_PLACE = attrgetter(
 )
 
 
-def batches(
-    queue: str, topic: str, partition: int, messages: Iterable[FoundMessage]
-) -> Iterator[pyarrow.RecordBatch]:
-    """Make rows of the messages of one lane, some at a time."""
-    constant = {"queue": queue, "topic": topic, "partition": partition}
-    some: list[FoundMessage] = []
-    size = 0
-    for found in messages:
-        some.append(found)
-        size += len(found[0].body)
-        if len(some) >= ROWS_MAX or size >= BYTES_MAX:
-            yield _batch(constant, some)
-            some, size = [], 0
-    if some:
-        yield _batch(constant, some)
-
-
-def _batch(constant: dict[str, Any], found: list[FoundMessage]) -> pyarrow.RecordBatch:
+def batch(constant: dict[str, Any], found: list[FoundMessage]) -> pyarrow.RecordBatch:
+    """Make rows of messages of one lane; constant: the columns that are alike in all of them."""
     columns = _columns(constant, found)
     arrays = [pyarrow.array(columns[name], kind) for name, _, kind in ARROW]
     return pyarrow.RecordBatch.from_arrays(arrays, schema=ARROW_SCHEMA)

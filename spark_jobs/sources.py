@@ -79,12 +79,11 @@ def _messages(
     kafka_options: Mapping[str, str] | None,
     large_messages: bool,
 ) -> DataFrame:
-    checked = descriptors.refusing(records)
     if large_messages:
-        whole, body = join_chunks(checked, bootstrap_servers, for_librdkafka(kafka_options))
+        found = join_chunks(records, bootstrap_servers, for_librdkafka(kafka_options))
     else:
-        whole, body = refuse_chunks(checked)
-    return whole.select(*descriptors.columns(queue, body))
+        found = refuse_chunks(records)
+    return found.select(*descriptors.columns(queue, F.col("body")))
 
 
 def queue_records(

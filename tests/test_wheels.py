@@ -105,6 +105,16 @@ def test_the_newest_python_of_pyenv_is_found(
     assert pythons.find("3.98") is None
 
 
+def test_the_newest_python_of_uv_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = '["CPython", [3, 99], "{}", "/", true, false]'
+    for patch in ("3.99.9", "3.99.10"):
+        folder = tmp_path / f"cpython-{patch}-linux-x86_64-gnu" / "bin"
+        folder.mkdir(parents=True)
+        script(folder / "python3.99", f"echo '{answer.format(patch)}'")
+    monkeypatch.setenv("UV_PYTHON_INSTALL_DIR", str(tmp_path))
+    assert pythons.find("3.99") == Python("3.99", "3.99.10", "/")
+
+
 def script(path: Path, line: str) -> Path:
     path.write_text(f"#!/bin/sh\n{line}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR)

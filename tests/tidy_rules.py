@@ -41,6 +41,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.rules.drive": f"{BELOW_RULES} core.rules",
         "errors": "core.contract.reasons",
         "launch": "errors",
+        "allowed": "errors launch",
         "acls": "format",
         "addresses": "",
         "certificates": "",
@@ -71,7 +72,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "movers": "core.contract format ledger topics errors config launch logs memory watched",
         "backup": "core.contract format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",
-        "registry": "addresses web errors ledger topics format.schemas launch watched",
+        "registry": "addresses texts web errors ledger topics format.schemas launch watched",
         "channel": "addresses certificates wire core.contract core.mq_layouts core.attributes "
         "errors",
         "client": "channel network.lookup registry.port registry.rest registry.values "
@@ -80,9 +81,9 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.contract core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
-        "administration": "character_sets client errors mq_constants watched "
+        "administration": "character_sets texts client errors mq_constants watched "
         "core.attributes core.contract",
-        "services": "channel client launch mq_constants errors core.mq_layouts",
+        "services": "allowed channel client launch mq_constants errors core.mq_layouts",
         "workers": "aio channel client errors watched",  # coroutine functions run on aio
         # Adapters for frameworks are client programs: they use the front door only.
         "frameworks": "adapter errors",
@@ -90,8 +91,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "dramatiq": "adapter errors frameworks",
         "mqi": "administration certificates channel character_sets launch mq_constants errors "
         "core.attributes core.contract core.mq_layouts services",
-        "msmq": "channel core.contract core.attributes errors launch watched",
-        "servicebroker": "channel core.contract core.attributes errors launch watched",
+        "msmq": "allowed channel core.contract core.attributes errors launch watched",
+        "servicebroker": "allowed channel core.contract core.attributes errors launch watched",
         "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
         "server": "exports feeds network own_clients owner wire core.contract core.attributes "
@@ -102,7 +103,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "feeds format ledger localkafka logs msmq network owner registry server servicebroker "
         "topics wire",
         "localkafka": "launch errors",
-        "command": "config setting_rows core.contract.reasons errors localkafka logs texts",
+        "command": "allowed config setting_rows core.contract.reasons errors localkafka logs texts",
         "cli": "*",
         "adapter": "channel client errors "
         "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand
@@ -136,7 +137,17 @@ MAY_USE_KAFKA_MODULES = frozenset(
 PURE_LIBRARIES = frozenset(
     {
         *("__future__", "abc", "array", "bisect", "collections", "contextlib", "enum", "fnmatch"),
-        *("functools", "hashlib", "heapq", "itertools", "math", "msgspec", "operator", "re"),
+        *(
+            "functools",
+            "hashlib",
+            "heapq",
+            "ipaddress",
+            "itertools",
+            "math",
+            "msgspec",
+            "operator",
+            "re",
+        ),
         *("string", "struct", "types", "typing", "zlib"),
     }
 )

@@ -1,6 +1,6 @@
 """Commands and attributes of IBM MQ that are read and checked, and have no effect here.
 
-Scripts for IBM MQ set rights, channel rules and listeners beside the queues that they define. They
+Scripts for IBM MQ define listeners and other channels beside the queues that they define. They
 are not stopped by what does not exist here: it is accepted, and the answer says that it has no
 effect. What would change messages, or let clients believe that they are protected, is refused. This
 module does not know how MQSC and PCF write a command.
@@ -8,65 +8,23 @@ module does not know how MQSC and PCF write a command.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from adapter.core.attributes.table import Attribute, AttributeRow, Table, problem_with
 from adapter.core.attributes.unsupported import choice, table, text, whole
+from adapter.texts import NOT_SHOWN
 
 YES = {"NO": 0, "YES": 1}
 NAMES_MAX = 256
+SECRETS = frozenset({"INITKEY", "KEYRPWD"})
+"""Attributes whose values no answer and no log repeats."""
 LISTS = frozenset(
     {"GROUP", "PRINCIPAL", "AUTHADD", "AUTHRMV", "AUTHLIST", "ADDRLIST", "USERLIST", "SSLPEER"}
 )
 """Parameters that take several values."""
 
-CHANNEL_RULE = table(
-    choice(
-        "TYPE",
-        1352,
-        "what the rule is about",
-        {
-            "BLOCKUSER": 1,
-            "BLOCKADDR": 2,
-            "SSLPEERMAP": 3,
-            "ADDRESSMAP": 4,
-            "USERMAP": 5,
-            "QMGRMAP": 6,
-        },
-    ),
-    choice("ACTION", 1086, "what to do", {"ADD": 5, "REPLACE": 6, "REMOVE": 7, "REMOVEALL": 8}),
-    text("ADDRESS", 3506, "of clients", 264),
-    text("ADDRLIST", 3566, "of clients", 264),
-    choice(
-        "CHCKCLNT",
-        258,
-        "whether clients must give a password",
-        {"ASQMGR": 4, "REQUIRED": 3, "REQDADM": 2},
-    ),
-    text("CLNTUSER", 3567, "the user that clients name", 1024),
-    text("CUSTOM", 2119, "settings without a parameter of their own", 128),
-    text("DESCR", 2118, "free text", 64),
-    choice("MATCH", 1637, "which rules", {"GENERIC": 0, "RUNCHECK": 1, "EXACT": 2, "ALL": 3}),
-    text("MCAUSER", 3527, "whose rights the clients have", 1024),
-    text("QMNAME", 2015, "the queue manager that connects"),
-    text("SSLCERTI", 2130, "who signed the certificate", 1024),
-    text("SSLPEER", 3545, "of the certificate", 1024),
-    text("USERLIST", 3568, "users", 1024),
-    choice("USERSRC", 1638, "where the user is from", {"MAP": 0, "NOACCESS": 1, "CHANNEL": 2}),
-    choice("WARN", 1639, "only warn", YES),
-)
-NEEDED_BY_TYPE = {
-    "BLOCKUSER": "USERLIST",
-    "BLOCKADDR": "ADDRLIST",
-    "SSLPEERMAP": "SSLPEER",
-    "ADDRESSMAP": "ADDRESS",
-    "USERMAP": "CLNTUSER",
-    "QMGRMAP": "QMNAME",
-}
-"""What a channel authentication record of each type must name."""
 LISTENER = table(
     choice(
         "TRPTYPE", 1501, "the transport", {"TCP": 2, "LU62": 1, "NETBIOS": 3, "SPX": 4, "UDP": 6}
@@ -81,7 +39,6 @@ LISTENER = table(
     AttributeRow("NOREPLACE", bool, False, Attribute("NOREPLACE", 0, "change none that exists")),
 )
 IGNORE_STATE = table(choice("IGNSTATE", 1423, "whether it succeeds if it is done already", YES))
-NO_RULES = "every channel name is accepted; CHCKCLNT decides which clients must give a password"
 LISTENS = "the queue manager listens at the address in its configuration (setting listen)"
 
 
@@ -99,7 +56,6 @@ class Accepted(Struct, frozen=True):
 
 
 ACCEPTED = {
-    ("SET", "CHLAUTH"): Accepted("channel authentication record", 8877, NO_RULES, CHANNEL_RULE),
     ("DEFINE", "LISTENER"): Accepted("listener", 8626, LISTENS, LISTENER),
     ("ALTER", "LISTENER"): Accepted("listener", 8624, LISTENS, LISTENER),
     ("DELETE", "LISTENER"): Accepted("listener", 8627, LISTENS, IGNORE_STATE),
@@ -144,7 +100,7 @@ UNAVAILABLE_COMMANDS = {
     ("STOP", "CMDSERV"): "inhibit gets of SYSTEM.ADMIN.COMMAND.QUEUE instead",
 }
 """Commands that would promise what does not happen, with what to do instead."""
-OF_MOVERS = frozenset({"SDR", "SVR", "RCVR", "RQSTR", "CLUSSDR", "CLUSRCVR"})
+OF_MOVERS = frozenset({"SDR", "SVR", "RQSTR", "CLUSSDR", "CLUSRCVR"})
 """Types of channels between queue managers, which are read and have no effect."""
 MOVER = {
     "DEFINE": Accepted("channel", 8014, NO_MOVERS),
@@ -153,7 +109,6 @@ MOVER = {
 }
 """What becomes of their definitions."""
 NONE_EXIST = {
-    ("DISPLAY", "CHLAUTH"): ("channel authentication record", NO_RULES),
     ("DISPLAY", "SVSTATUS"): ("service status", UNAVAILABLE["SERVICE"]),
 }
 """Inquiries that find nothing, and what holds instead."""
@@ -161,7 +116,7 @@ NONE_EXIST = {
 
 UNSUPPORTED_VALUES = {
     "CHLTYPE": dict.fromkeys(
-        ("SDR", "SVR", "RCVR", "RQSTR", "CLUSSDR", "CLUSRCVR", "AMQP", "MQTT"), NO_MOVERS
+        ("SDR", "SVR", "RQSTR", "CLUSSDR", "CLUSRCVR", "AMQP", "MQTT"), NO_MOVERS
     )
     | dict.fromkeys(("AMQP", "MQTT"), "clients connect by SVRCONN channels only"),
     "AUTHTYPE": dict.fromkeys(
@@ -207,16 +162,6 @@ def is_noted(row: AttributeRow, value: Any) -> bool:
     return True
 
 
-def missing(kind: str, given: Mapping[str, Iterable[Any]]) -> str | None:
-    """Say which parameter a command lacks; None if it has what it needs."""
-    return _missing_of_rule(given) if kind == "CHLAUTH" else None
-
-
-def _missing_of_rule(given: Mapping[str, Iterable[Any]]) -> str | None:
-    if list(given.get("ACTION", ())) == ["REMOVEALL"]:
-        return None
-    if "TYPE" not in given:
-        return "TYPE"
-    (kind,) = given["TYPE"]
-    needed = NEEDED_BY_TYPE[str(kind)]
-    return needed if needed not in given else None
+def given_as(keyword: str, text: str) -> str:
+    """Return an attribute as it was given, for people: passwords are left out."""
+    return f"{keyword}({NOT_SHOWN if keyword in SECRETS else text})"

@@ -30,7 +30,11 @@ from adapter.wire.frames import (
     versions_text,
 )
 
-NOT_NOW = (Reason.QUEUE_MANAGER_STOPPING, Reason.QUEUE_MANAGER_NOT_AVAILABLE)
+NOT_NOW = (
+    Reason.QUEUE_MANAGER_STOPPING,
+    Reason.QUEUE_MANAGER_NOT_AVAILABLE,
+    Reason.STANDBY_QUEUE_MANAGER,
+)
 """Refusals that say nothing about the command itself: it is sent again on a new connection."""
 
 ResultT = TypeVar("ResultT")

@@ -183,7 +183,8 @@ def _json(one: AuthorityRecord) -> dict[str, object]:
 @object_type
 @click.option(
     "--group", "groups", multiple=True, metavar="GROUP",
-    help="A group of the user: the queue manager knows them only while the user is connected.",
+    help="A group of the user in the operating system, which the queue manager knows only while "
+    "the user is connected; those of its file of groups count in any case.",
 )  # fmt: skip
 @options.queue_manager
 @options.json_output

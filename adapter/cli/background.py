@@ -48,7 +48,8 @@ class ReadyLine(io.StringIO):
         if self._as_json:
             output.emit(msgspec.structs.asdict(ready))
         else:
-            click.echo(f"queue manager {ready.queue_manager} serves at {ready.host}:{ready.port}")
+            does = "stands by" if ready.standby else "serves"
+            click.echo(f"queue manager {ready.queue_manager} {does} at {ready.host}:{ready.port}")
             if ready.http:
                 click.echo(f"monitoring: {ready.http}/metrics, /live and /ready")
         sys.stdout.flush()

@@ -15,6 +15,7 @@ from uuid import UUID
 import click
 
 from adapter import launch, servicebroker
+from adapter.allowed import AllowedPrograms
 from adapter.cli import output
 from adapter.cli.trigger_monitor import environment, tell_all
 from adapter.command import failures, options, signals
@@ -201,8 +202,11 @@ def alerts(program: str | None, webhook: str | None, event: str, qmgr: str) -> N
     "--allow", multiple=True, required=True, metavar="PROCEDURE",
     help="A procedure that may be started, as the queue has it; give each one.",
 )  # fmt: skip
+@options.allowed_programs
 @options.queue_manager
-def activate(queues: tuple[str, ...], allow: tuple[str, ...], qmgr: str) -> None:
+def activate(
+    queues: tuple[str, ...], allow: tuple[str, ...], allowed: AllowedPrograms | None, qmgr: str
+) -> None:
     """Start the activation procedures of QUEUEs as messages need readers, until SIGTERM or Ctrl-C.
 
     Without a QUEUE it starts those of every queue. A procedure is a program, which has the queue's
@@ -218,7 +222,7 @@ def activate(queues: tuple[str, ...], allow: tuple[str, ...], qmgr: str) -> None
     tell_all("adapter.servicebroker")
     with session(qmgr) as opened:
         service = servicebroker.ActivationService(
-            opened, queues, allow=allow, environment=environment(qmgr)
+            opened, queues, allow=allow, environment=environment(qmgr), programs=allowed
         )
         with signals.ending(service.stop):
             service.start()

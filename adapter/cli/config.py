@@ -21,8 +21,6 @@ from adapter.server.listener import NotLoopbackError, check_loopback
 from adapter.setting_rows import OPTION_PREFIX, OPTIONS, SETTINGS, WITH_PASSWORD, Setting
 from adapter.topics.admin import TopicError, admin_client
 
-HIDDEN = "(not shown)"
-
 
 @click.group()
 def config() -> None:
@@ -47,17 +45,12 @@ def check(file: Path | None, as_json: bool, **given: Any) -> None:
         admin_client(found["kafka.bootstrap_servers"], found.kafka_options)
     if as_json:
         for one in found.all():
-            output.emit({"key": one.key, "value": shown(one), "from": one.source})
+            output.emit({"key": one.key, "value": one.shown, "from": one.source})
     else:
-        rows = [(one.key, str(shown(one)), one.source) for one in found.all()]
+        rows = [(one.key, str(one.shown), one.source) for one in found.all()]
         output.table(("setting", "value", "from"), rows)
     for text in configuration.missing(found):
         failures.tell(f"note: {text}")
-
-
-def shown(value: configuration.SettingValue) -> Any:
-    """A value as people may see it."""
-    return HIDDEN if value.is_secret else value.value
 
 
 @config.command()

@@ -17,6 +17,7 @@ from msgspec import Struct
 from adapter.cli.output import number
 from adapter.core.contract import records as r
 from adapter.core.contract.authorities import words_of
+from adapter.core.contract.channel_rules import ChannelRuleSet
 from adapter.format import entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.envelope import OWNER_CHANGED, Envelope
@@ -241,6 +242,7 @@ _WORDS: dict[type, str | Callable[[Any], str]] = {
     r.QueueAltered: "queue {name} altered: {attributes:settings}",
     r.QueueDeleted: "queue {name} deleted, with what was on it",
     r.SessionOpened: "session {session:id} opened at {time_ms:time}",
+    r.SessionBound: "session {session:id} is that of user {user}",
     r.SessionExpired: "session {session:id} forgotten",
     r.UnitFenced: "unit {unit:id} fenced: it was reported as backed out",
     r.QueuePurged: "queue {name} purged: {count:n message} gone",
@@ -301,6 +303,10 @@ _WORDS: dict[type, str | Callable[[Any], str]] = {
     ),
     r.AuthorityDeleted: lambda record: (
         f"authority record of {_entity(record)} on {record.object_type} {record.profile} deleted"
+    ),
+    ChannelRuleSet: lambda record: (
+        f"channel authentication record {record.rule.profile} {record.rule.kind} "
+        f"{'deleted' if record.is_gone else 'set'}"
     ),
     r.PositionsRestored: lambda record: (
         f"snapshot: from where {len(record.positions)} topics of arrivals are read next"

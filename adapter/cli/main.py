@@ -65,6 +65,8 @@ COMMANDS = {
     ),
     "acl": LazyCommand("adapter.cli.acls:acl", "Rights on Kafka: list those that a role needs."),
     "user": LazyCommand("adapter.cli.users:user", "Users and their passwords: add, remove, list."),
+    "audit": LazyCommand("adapter.cli.audit:audit", "Show who did what, and what was refused."),
+    "group": LazyCommand("adapter.cli.groups:group", "Groups of users: add, remove, list."),
     "auth": LazyCommand(
         "adapter.cli.auth:auth", "Authorities: grant, revoke, list, explain who may do what."
     ),

@@ -57,6 +57,10 @@ def qmgr() -> None:
     "--take-over", is_flag=True,
     help="Start even if another process runs it, and fence that process off.",
 )  # fmt: skip
+@click.option(
+    "--standby", is_flag=True,
+    help="Follow the process that runs it, and take over when that one is gone.",
+)  # fmt: skip
 @options.confirmation(
     "Take queue manager {name} over from the process that runs it, if one does?", "take_over"
 )
@@ -73,6 +77,7 @@ def qmgr() -> None:
 def start(
     name: str | None,
     take_over: bool,
+    standby: bool,
     in_background: bool,
     log: Path | None,
     as_json: bool,
@@ -83,7 +88,11 @@ def start(
     One process at a time owns a queue manager: a start refuses while another one is alive. Settings
     come from flags, the environment and a file, in this order; see `mqk config check`.
     """
-    wanted = msgspec.structs.replace(wanted_settings(name, given), take_over=take_over)
+    if standby and take_over:
+        raise click.UsageError("--standby waits for the owner's end, and --take-over does not")
+    wanted = msgspec.structs.replace(
+        wanted_settings(name, given), take_over=take_over, standby=standby
+    )
     if not wanted.remote_clients:
         with failures.expect(NotLoopbackError):
             check_loopback(wanted.host)
@@ -116,9 +125,10 @@ def wanted_settings(name: str | None, given: dict[str, Any]) -> ServerSettings:
 @qmgr.command()
 @click.argument("name", required=False)
 @click.option("--immediate", is_flag=True, help="Give units in flight no time to end.")
+@click.option("--hand-over", is_flag=True, help="Let a standby take over; else standbys end too.")
 @options.queue_manager
 @options.json_output
-def stop(name: str | None, immediate: bool, qmgr: str, as_json: bool) -> None:
+def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json: bool) -> None:
     """Stop a queue manager. Returns when it has stopped: its processes have ended.
 
     Of a queue manager on another machine only the port is seen: it returns when that is closed.
@@ -137,7 +147,7 @@ def stop(name: str | None, immediate: bool, qmgr: str, as_json: bool) -> None:
             )
         name = qm.name
         end = ManagerEnd(name, qmgr, qm.figures())
-        qm.stop_queue_manager(immediate=immediate)
+        qm.stop_queue_manager(immediate=immediate, hand_over=hand_over)
     end.wait(STOP_TIMEOUT_S)
     output.done(f"queue manager {name} has stopped", as_json, queue_manager=name, stopped=True)
 

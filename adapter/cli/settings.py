@@ -19,8 +19,8 @@ Command = Callable[..., Any]
 
 GROUPS: Groups = {
     "Addresses and users": (
-        "listen", "listen_unix", "listen_unix_mode", "credentials_file", "authorities",
-        "remote_clients",
+        "listen", "listen_unix", "listen_unix_mode", "credentials_file", "groups_file",
+        "authorities", "audit", "remote_clients",
         "http_listen", "http_port", "registry_listen",
     ),
     "Kafka": (
@@ -40,7 +40,7 @@ GROUPS: Groups = {
     "Schemas": ("schema_registry", "schema_topic"),
     "Log and statistics": ("log_level", "log_format", "statistics_interval_s"),
     "Start and stop": (
-        "take_over", "yes", "in_background", "log", "quiesce_ms", "heartbeat_ms",
+        "take_over", "standby", "yes", "in_background", "log", "quiesce_ms", "heartbeat_ms",
     ),
 }  # fmt: skip
 """What flags() and `mqk qmgr start` have, by subject."""

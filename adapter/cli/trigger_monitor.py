@@ -10,6 +10,7 @@ import os
 
 import click
 
+from adapter.allowed import AllowedPrograms
 from adapter.channel.addresses import parse_addresses
 from adapter.cli.connected import connect
 from adapter.command import failures, options, signals
@@ -38,14 +39,18 @@ class Telling(logging.Handler):
     "--grace", "grace_s", type=click.FloatRange(min=0), default=STOP_GRACE_S, show_default=True,
     metavar="S", help="How long programs may take to end when the monitor is stopped.",
 )  # fmt: skip
+@options.allowed_programs
 @options.queue_manager
-def trigger_monitor(queue: str, programs_max: int, grace_s: float, qmgr: str) -> None:
+def trigger_monitor(
+    queue: str, programs_max: int, grace_s: float, allowed: AllowedPrograms | None, qmgr: str
+) -> None:
     """Start the programs that trigger messages on INITQ ask for, until SIGTERM or Ctrl-C.
 
     The shell runs `ApplId "MQTMC2" EnvData` of the process definition, and the next trigger message
-    is taken when the program has ended, or at once if EnvData ends with &. Programs find the queue
-    manager in MQK_QMGR and, unless it is set, MQSERVER. What cannot be started goes to the
-    dead-letter queue. A queue manager that restarts is waited for.
+    is taken when the program has ended, or at once if EnvData ends with &. With --allow-directory
+    no shell is used. Programs find the queue manager in MQK_QMGR and, unless it is set, MQSERVER.
+    What cannot be started goes to the dead-letter queue. A queue manager that restarts is waited
+    for.
 
     Exit status: 0 after SIGTERM, 130 after Ctrl-C, 1 if queue manager or queue are not there.
     """
@@ -57,6 +62,7 @@ def trigger_monitor(queue: str, programs_max: int, grace_s: float, qmgr: str) ->
             programs_max=programs_max,
             stop_grace_s=grace_s,
             environment=environment(qmgr),
+            allowed=allowed,
         )
         with signals.ending(monitor.stop):
             failures.tell(f"taking trigger messages from {queue} of {qm.name}")

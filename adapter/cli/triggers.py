@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from adapter import msmq
+from adapter.allowed import AllowedPrograms
 from adapter.cli.trigger_monitor import tell_all
 from adapter.command import failures, options, signals
 from adapter.msmq.triggers import Run, TriggerService, configuration
@@ -50,8 +51,15 @@ def check(file: Path) -> None:
     help="Activate a trigger for one message at most so often one time after the other.",
 )  # fmt: skip
 @click.option("--computer", metavar="NAME", help="The computer of MSMQ that this runs on.")
+@options.allowed_programs
 @options.queue_manager
-def run(file: Path, max_repeats: int | None, computer: str | None, qmgr: str) -> None:
+def run(
+    file: Path,
+    max_repeats: int | None,
+    computer: str | None,
+    allowed: AllowedPrograms | None,
+    qmgr: str,
+) -> None:
     """Run the triggers of FILE.toml, until SIGTERM or Ctrl-C.
 
     Every queue is processed from its head, then as messages arrive. A queue manager that restarts
@@ -62,7 +70,7 @@ def run(file: Path, max_repeats: int | None, computer: str | None, qmgr: str) ->
     found = read(file)
     tell_all(LOGGER)
     with msmq.connect(qmgr, computer=computer, application="mqk triggers") as host:
-        service = TriggerService(host, max_repeats=max_repeats)
+        service = TriggerService(host, max_repeats=max_repeats, allowed=allowed)
         for trigger in found:
             service.add(trigger)
         with signals.ending(service.stop):

@@ -308,13 +308,17 @@ class Administration:
         return (yield from ask(self._channel, AskServer(), Figures)).figures
 
     @Verb
-    def stop_queue_manager(self, *, immediate: bool = False) -> Steps[None]:
+    def stop_queue_manager(
+        self, *, immediate: bool = False, hand_over: bool = False
+    ) -> Steps[None]:
         """Ask the queue manager's process to stop; it has not yet stopped when this returns.
 
         New work is refused (QueueManagerQuiescing), units in flight get some seconds to end, and
-        are backed out then. immediate: at once.
+        are backed out then. immediate: at once. hand_over: a standby takes over; without it
+        standbys end too.
         """
-        yield from ask(self._channel, Stop(a.as_flag("immediate", immediate)), Done)
+        stop = Stop(a.as_flag("immediate", immediate), a.as_flag("hand_over", hand_over))
+        yield from ask(self._channel, stop, Done)
 
     def _define(
         self, kind: str, name: str, attributes: Mapping[str, object], replace: bool

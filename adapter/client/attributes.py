@@ -46,6 +46,7 @@ class QueueManagerSettings(TypedDict, total=False):
     """What alter_queue_manager() takes."""
 
     description: str
+    channel_rules: Literal["DISABLED", "ENABLED"]
     trigger_interval_ms: int
     depth_trigger_disables: bool
     every_triggers_on_backout: bool

@@ -13,6 +13,7 @@ from msgspec import Struct
 from adapter.channel import arguments as a
 from adapter.channel.books import ChannelBooks
 from adapter.channel.steps import Steps, ask
+from adapter.client.channel_rules import ChannelRuleAdministration
 from adapter.client.verb import Verb
 from adapter.core.contract import authorities
 from adapter.core.contract import authority_commands as ac
@@ -81,14 +82,14 @@ def _names(names: Iterable[str], what: str) -> list[str]:
 
 
 def set_authority(
-    channel: ChannelBooks, command: ac.SetAuthority | ac.DeleteAuthority
+    channel: ChannelBooks, command: ac.SetAuthority | ac.DeleteAuthority | ac.RefreshSecurity
 ) -> Steps[int]:
-    """Change authority records; return how many were deleted."""
+    """Change authority records, or what they allow; return how many were deleted, or closed."""
     return (yield from ask(channel, command, Done)).count
 
 
-class AuthorityAdministration:
-    """What a connection offers to administrators of authorities."""
+class AuthorityAdministration(ChannelRuleAdministration):
+    """What a connection offers to administrators of authorities and of channels' rules."""
 
     _channel: ChannelBooks
 
@@ -145,6 +146,15 @@ class AuthorityAdministration:
         return (yield from set_authority(self._channel, command))
 
     @Verb
+    def refresh_security(self) -> Steps[int]:
+        """Close what is open without the authority that it needs now (REFRESH SECURITY); how much.
+
+        Handles are closed; what was got and put by them stays in its unit. Connections whose user
+        may not connect any more are ended, and their units backed out.
+        """
+        return (yield from set_authority(self._channel, ac.RefreshSecurity()))
+
+    @Verb
     def set_role(
         self,
         role: str,
@@ -198,7 +208,8 @@ class AuthorityAdministration:
     ) -> Steps[AuthorityExplained]:
         """Return what a user may do with an object, and the records that say so.
 
-        groups: of the user, which the queue manager knows only while the user is connected.
+        groups: of the user in the operating system, which the queue manager knows only while the
+        user is connected; those of its file of groups count in any case.
         """
         given = a.as_text("user", user), a.as_text("object_type", object_type)
         command = ac.ExplainAuthority(*given, a.as_text("name", name), _names(groups, "group"))

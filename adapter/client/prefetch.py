@@ -29,6 +29,7 @@ PrefetchBooks waits for nothing, and serves the loops of tasks too (adapter/aio/
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -310,4 +311,4 @@ class Prefetch(PrefetchBooks[UnitT]):
 
 def left_ms(wait_ms: int, until_s: float) -> int:
     """Say how long the next get may wait, if all of them together may wait until then."""
-    return wait_ms if wait_ms <= 0 else max(int((until_s - time.monotonic()) * 1000), 0)
+    return wait_ms if wait_ms <= 0 else max(math.ceil((until_s - time.monotonic()) * 1000), 0)

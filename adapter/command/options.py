@@ -15,6 +15,7 @@ import click
 from msgspec import Struct
 
 from adapter import config, texts
+from adapter.allowed import AllowedPrograms
 from adapter.command import default_kafka, failures
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -72,6 +73,32 @@ def json_output(command: Command) -> Command:
     return click.option(
         "--json", "as_json", is_flag=True, help="Print JSON, one object a line."
     )(command)  # fmt: skip
+
+
+def allowed_programs(command: Command) -> Command:
+    """--allow-directory and --run-as: which programs are started, as argument allowed."""
+
+    @functools.wraps(command)
+    def allowing(directories: tuple[Path, ...], run_as: str | None, **arguments: Any) -> Any:
+        if run_as and not directories:
+            raise click.UsageError("--run-as needs --allow-directory: where the programs are")
+        allowed = AllowedPrograms(directories, run_as or "") if directories else None
+        return command(allowed=allowed, **arguments)
+
+    for option in (
+        click.option(
+            "--run-as", metavar="USER",
+            help="The account that programs run as; needed where this command runs as root.",
+        ),
+        click.option(
+            "--allow-directory", "directories", type=click.Path(path_type=Path), multiple=True,
+            metavar="DIRECTORY",
+            help="Start programs of this directory, and below it, alone, without a shell. May be "
+            "repeated.",
+        ),
+    ):  # fmt: skip
+        allowing = option(allowing)
+    return allowing  # type: ignore[return-value]
 
 
 def confirmation(question: str, if_given: str = "") -> Callable[[Command], Command]:
@@ -191,4 +218,7 @@ def read_properties(path: Path) -> dict[str, str]:
                 "line, without `:`"
             )
         found[key.strip()] = value.strip()
+    secret = next((key for key in found if config.SECRET.search(key)), "")
+    if secret and (why := texts.why_not_private(path)):
+        raise click.UsageError(f"--command-config {path} holds {secret}, and {why}")
     return found

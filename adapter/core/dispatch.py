@@ -39,7 +39,15 @@ from adapter.core.rules.consumers import timeouts as consumer_timeouts
 from adapter.core.rules.drive import arrivals, feeds, restore, serving, tick, trigger
 from adapter.core.rules.messages import backout, deferred, delays, pages, report
 from adapter.core.rules.msmq import delivery as msmq_delivery
-from adapter.core.rules.objects import checks, closing, quiesce, session, statistics, system
+from adapter.core.rules.objects import (
+    channel_rules,
+    checks,
+    closing,
+    quiesce,
+    session,
+    statistics,
+    system,
+)
 from adapter.core.rules.primitives import access, lifetime, naming, parking, waiting
 from adapter.core.rules.primitives.decision import Decision, refused
 from adapter.core.tables import APPLY, DECIDE
@@ -100,14 +108,19 @@ def _introduce(qm: QueueManager, effects: Effects, given: inputs.Introduced, now
     if known is None:
         return
     known.party = given.party
-    if qm.authorities.are_checked:
-        principal = access.known_user(qm, given.party.principal)
-        known.party = replace(given.party, principal=principal)
+    party = channel_rules.admit(qm, given.connection, given.party)
+    if party is not None:
+        known.party = party
+    denied = None
+    if party is not None and qm.authorities.are_checked:
+        principal = access.known_user(qm, party.principal)
+        known.party = replace(party, principal=principal)
         denied = checks.lacks(qm, given.connection, "Connect", CONNECT)
-        if denied is not None:
-            qm.step.denied.append(denied)
-            effects.closed[given.connection] = Refused(Reason.AUTHORITY_MISSING, qm.name)
-            _disconnect(qm, effects, inputs.Disconnected(given.connection), now_ms)
+    if denied is not None:
+        qm.step.denied.append(denied)
+    if party is None or denied is not None:
+        effects.closed[given.connection] = Refused(Reason.AUTHORITY_MISSING, qm.name)
+        _disconnect(qm, effects, inputs.Disconnected(given.connection), now_ms)
 
 
 def _disconnect(
@@ -283,6 +296,10 @@ def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured, now
     _apply(qm, effects, system.configure(qm, given.settings, now_ms))
 
 
+def _know_groups(qm: QueueManager, _: Effects, given: inputs.GroupsKnown, _now_ms: int) -> None:
+    qm.authorities.know_groups(given.by_user)
+
+
 def _know_queue_managers(
     qm: QueueManager, _: Effects, given: inputs.QueueManagersKnown, _now_ms: int
 ) -> None:
@@ -306,12 +323,19 @@ def _begin_feed(qm: QueueManager, effects: Effects, given: inputs.FeedBegins, _n
     _apply(qm, effects, feeds.decide_start(qm, given.start))
 
 
+def _audit(qm: QueueManager, effects: Effects, given: inputs.Audited, now_ms: int) -> None:
+    _apply(
+        qm, effects, [r.EventRaised(one.kind, one.name, now_ms, one.details) for one in given.notes]
+    )
+
+
 def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced, _now_ms: int) -> None:
     effects.replies += quiesce.begin(qm)
 
 
-def _stop(qm: QueueManager, effects: Effects, _: inputs.Stopped, now_ms: int) -> None:
-    _apply(qm, effects, [*statistics.raise_last(qm, now_ms), *lifetime.stop(qm, now_ms)])
+def _stop(qm: QueueManager, effects: Effects, given: inputs.Stopped, now_ms: int) -> None:
+    last = lifetime.stop(qm, now_ms, for_good=given.for_good)
+    _apply(qm, effects, [*statistics.raise_last(qm, now_ms), *last])
 
 
 def idle_connections(qm: QueueManager) -> list[int]:
@@ -325,6 +349,11 @@ def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> Denial 
     command: what it asks for of the process that runs the queue manager.
     """
     return checks.lacks(qm, connection, command, bits) if qm.authorities.are_checked else None
+
+
+def may_change(qm: QueueManager, connection: int, queue: str) -> bool:
+    """Say whether the principal of a connection administers a queue: it may change it."""
+    return not qm.authorities.are_checked or checks.may_change(qm, connection, queue)
 
 
 def _acknowledge(
@@ -363,8 +392,12 @@ def _restart(qm: QueueManager, _: Effects, _given: inputs.Restarted, now_ms: int
     statistics.begin(qm, now_ms)
 
 
-def begin_term(qm: QueueManager, term: int) -> None:
-    """Give no place again that was given before. term: the ledger's offset as the term begins."""
+def begin_term(qm: QueueManager, owner_id: bytes, term: int) -> None:
+    """Give no place and no message id again that was given before.
+
+    owner_id: drawn for the term. term: the ledger's offset as it begins.
+    """
+    qm.numbers.belong_to(owner_id)
     qm.numbers.first_n = first_n(term)
     for queue in qm.queues.values():
         queue.begin_term(qm.numbers.first_n)
@@ -414,6 +447,8 @@ def _decide(qm: QueueManager, request: c.Request) -> Decision:
         checks.check(qm, request)
         decision = DECIDE[type(command)](qm, request, command)
         checks.finish(qm, request, decision)
+        if trait_of(command).opens and not isinstance(decision.result, Refused):
+            checks.note_opening(qm, request)
         return decision
     except Refusal as refusal:
         return Decision([], refused(refusal), qm.entry_n)
@@ -518,10 +553,12 @@ STEPS: Final[dict[type, Callable[[QueueManager, Effects, Any, int], None]]] = {
     inputs.Copied: _page_out,
     inputs.NamesForgotten: _forget_names,
     inputs.Configured: _configure,
+    inputs.GroupsKnown: _know_groups,
     inputs.QueueManagersKnown: _know_queue_managers,
     inputs.Arrived: _arrive,
     inputs.Fed: _feed,
     inputs.FeedBegins: _begin_feed,
+    inputs.Audited: _audit,
     inputs.Quiesced: _quiesce,
     inputs.Stopped: _stop,
 }

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from adapter.core.contract.arrivals import ArrivedUnit
+from adapter.core.contract.audit import AuditNote
 from adapter.core.contract.commands import Request
 from adapter.core.contract.computers import KnownComputer
 from adapter.core.contract.feeds import FedBatch, FeedStart
@@ -120,6 +121,12 @@ class Configured(Struct):
     checks_authorities: bool = False
 
 
+class GroupsKnown(Struct):
+    """In which groups users are, beside those that the operating system says of a client."""
+
+    by_user: dict[str, tuple[str, ...]]
+
+
 class Quiesced(Struct):
     """The queue manager is to take no new work; units in flight may end."""
 
@@ -160,8 +167,19 @@ class FeedBegins(Struct):
     start: FeedStart
 
 
+class Audited(Struct):
+    """What is to be on record of the audit has happened."""
+
+    notes: list[AuditNote]
+
+
 class Stopped(Struct):
-    """The queue manager has been stopped: it is given nothing after this."""
+    """The queue manager has been stopped: it is given nothing after this.
+
+    for_good: by an operator, so that no standby takes over; else only this process ends.
+    """
+
+    for_good: bool = False
 
 
 Input = (
@@ -178,10 +196,12 @@ Input = (
     | Copied
     | NamesForgotten
     | Configured
+    | GroupsKnown
     | QueueManagersKnown
     | Arrived
     | Fed
     | FeedBegins
+    | Audited
     | Quiesced
     | Stopped
 )

@@ -14,6 +14,11 @@ from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract import records as r
+from adapter.core.contract.channel_rules import (
+    ChannelRuleSet,
+    InquireChannelRules,
+    SetChannelRule,
+)
 from adapter.core.model.handles import QueueHandle, TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.undo import Removed
@@ -37,10 +42,12 @@ from adapter.core.rules.msmq import send as msmq_send
 from adapter.core.rules.network import opening
 from adapter.core.rules.objects import (
     authorities,
+    channel_rules,
     closing,
     connections,
     definitions,
     queues,
+    refresh,
     session,
 )
 from adapter.core.rules.objects import exports as export_objects
@@ -98,6 +105,9 @@ DECIDE: Final[dict[type, Rule]] = {
     c.AskExports: export_objects.decide_ask,
     ac.SetAuthority: authorities.decide_set,
     ac.DeleteAuthority: authorities.decide_delete,
+    ac.RefreshSecurity: refresh.decide_refresh,
+    SetChannelRule: channel_rules.decide_set,
+    InquireChannelRules: channel_rules.decide_inquire,
     ac.InquireAuthorities: authorities.decide_inquire,
     ac.ExplainAuthority: authorities.decide_explain,
     m.MsmqOpen: msmq_open.decide_open,
@@ -141,6 +151,7 @@ APPLY: Final[dict[type, Callable[[QueueManager, Any], Removed | None]]] = {
     r.QueueAltered: queues.apply_queue_altered,
     r.QueueDeleted: queues.apply_queue_deleted,
     r.SessionOpened: session.apply_session_opened,
+    r.SessionBound: session.apply_session_bound,
     r.SessionExpired: session.apply_session_expired,
     r.UnitFenced: unit.apply_unit_fenced,
     r.OutcomeRecorded: queues.apply_outcome_recorded,
@@ -163,6 +174,7 @@ APPLY: Final[dict[type, Callable[[QueueManager, Any], Removed | None]]] = {
     r.FeedSet: feed_objects.apply_feed_set,
     r.AuthoritySet: authorities.apply_authority_set,
     r.AuthorityDeleted: authorities.apply_authority_deleted,
+    ChannelRuleSet: channel_rules.apply_channel_rule_set,
     r.ConversationSet: broker_state.apply_conversation_set,
     r.ConversationGone: broker_state.apply_conversation_gone,
     r.RowsRestored: broker_state.apply_conversation_rows,

@@ -59,6 +59,17 @@ class QueueManagerNotAvailable(ConnectionBroken):
 
 
 @raised_for(
+    Reason.STANDBY_QUEUE_MANAGER,
+    "the process at this address is a standby of queue manager {name}",
+    "name the addresses of all its processes, with commas between them",
+)
+class StandbyQueueManager(QueueManagerNotAvailable):
+    """A standby listens at the address: it serves when it has taken the queue manager over."""
+
+    reason, reason_name = 2543, "MQRC_STANDBY_Q_MGR"
+
+
+@raised_for(
     Reason.QUEUE_MANAGER_QUIESCING,
     "queue manager {name} is quiescing and accepts no new work",
     "try again when it has restarted",

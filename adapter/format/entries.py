@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from adapter.core.contract import records as r
+from adapter.core.contract.channel_rules import ChannelRule, ChannelRuleSet
 from adapter.core.contract.message import weight as message_weight
 from adapter.core.contract.spans import Count, Span
 from adapter.format import avro, conversations, descriptor
@@ -158,6 +159,10 @@ def _restored_weight(record: r.Record) -> int:
     if isinstance(record, (r.ObjectDefined, r.ObjectAltered)):
         texts = [value for value in record.attributes.values() if isinstance(value, str)]
         return 16 * 1024 + 4 * (len(record.name) + sum(map(len, texts)))
+    if isinstance(record, ChannelRuleSet):
+        rule = record.rule
+        listed = (*rule.key, *rule.users, *rule.addresses, rule.mca_user, rule.description)
+        return 1024 + sum(16 + 4 * len(one) for one in listed)
     if isinstance(record, r.ObjectDeleted):
         return 256 + 4 * len(record.name)
     return _arrivals_weight(record)
@@ -231,6 +236,8 @@ def _plain_value(record: r.Record) -> dict[str, Any]:
 def _field_value(value: Any) -> Any:
     if isinstance(value, r.OutcomeOf):
         return _outcome_value(value)
+    if isinstance(value, ChannelRule):
+        return msgspec.structs.asdict(value)
     if isinstance(value, list) and value and isinstance(value[0], r.Taken):
         return [_taken_value(taken) for taken in value]
     if isinstance(value, list) and value and isinstance(value[0], NESTED):
@@ -327,6 +334,7 @@ _READ: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {
         r.QueueAltered,
         r.QueueDeleted,
         r.SessionOpened,
+        r.SessionBound,
         r.SessionExpired,
         r.UnitFenced,
         r.QueuePurged,
@@ -365,6 +373,7 @@ _READ: Final[dict[str, Callable[[dict[str, Any]], Any]]] = {
         value["time_ms"], [r.QueueNoted(**one) for one in value["queues"]]
     ),
     "BatchClaimed": _read_batch_claimed,
+    "ChannelRuleSet": lambda value: ChannelRuleSet(ChannelRule(**value["rule"]), value["is_gone"]),
     "PositionsRestored": lambda value: r.PositionsRestored(
         [r.PositionNoted(**one) for one in value["positions"]]
     ),

@@ -7,35 +7,25 @@ the general reader takes, which still reads all other entries. That both read th
 
 from __future__ import annotations
 
-from typing import Any
-
-from msgspec import Struct
+from typing import Any, Final
 
 from adapter.core.contract import records as r
 from adapter.format import entries
 from adapter.format.avro import read_long
+from adapter.format.copied import Copy
 from adapter.format.schemas import VERSION, UnreadableError
-
-
-class Copy(Struct, gc=False):
-    """One message as a mover copies it: header and value are the ledger's own bytes."""
-
-    queue: str
-    lane: int
-    put_time_ms: int
-    descriptor: bytes
-    body: bytes
-
 
 Movable = Copy | r.QueueDefined | r.QueueDeleted | r.EventRaised
 
 # Of mqk.Entry: where in the union of records a committed unit stands, and its parts of fixed size.
-UNIT_BRANCH = 0
-UNIT_BYTES = 24
-SESSION_BYTES = 16
-DESCRIPTOR_AND_BODY = (0, 1)
+UNIT_BRANCH: Final = 0  # in one byte, as every writer of Avro has it
+MORE: Final = 0x80  # set in each byte of a number but its last one
+SIGN: Final = 1  # set in the lowest byte of a negative number
+UNIT_BYTES: Final = 24
+SESSION_BYTES: Final = 16
+DESCRIPTOR_AND_BODY: Final = (0, 1)
 
-_NONE_BEFORE = b"\xff" * 11  # matches nothing: an integer has at most ten bytes
+_NONE_BEFORE: Final = b"\xff" * 11  # matches nothing: an integer has at most ten bytes
 
 
 def decode_copies(payload: bytes) -> list[list[Movable]]:
@@ -71,13 +61,24 @@ def _units(payload: bytes, keep: bool) -> list[list[Movable]] | None:
         count, _, at = _block(payload, 1)
         while count:
             for _ in range(count):
-                branch, at = read_long(payload, at)
-                if branch != UNIT_BRANCH:
+                if payload[at] != UNIT_BRANCH:
                     return None
-                _, at = read_long(payload, at + UNIT_BYTES)
+                at += 1 + UNIT_BYTES
+                while payload[at] >= MORE:  # how many messages
+                    at += 1
+                at += 1
                 copies: list[Movable] = []
-                at = _puts(payload, at, copies) if keep else _skip_puts(payload, at)
-                at = _skip_rest(payload, at)
+                if not payload[at]:  # an array without items is one byte
+                    at += 1
+                elif keep:
+                    at = _puts(payload, at, copies)
+                else:
+                    at = _skip_puts(payload, at)
+                at = _skip_gets(payload, at) if payload[at] else at + 1
+                while payload[at] >= MORE:  # verb
+                    at += 1
+                has_outcome = payload[at + 1]
+                at = _skip_outcome(payload, at + 2) if has_outcome else at + 2
                 found.append(copies)
             count, _, at = _block(payload, at)
     except (IndexError, UnicodeDecodeError) as error:
@@ -108,7 +109,7 @@ def _puts(data: bytes, at: int, found: list[Movable]) -> int:
                 queue = data[at - size : at].decode()
                 queue_bytes = data[start:at]
             lane = data[at] >> 1
-            if data[at] < 0x80:
+            if data[at] < MORE:
                 at += 1
             else:
                 lane, at = _length(data, at)
@@ -119,7 +120,7 @@ def _puts(data: bytes, at: int, found: list[Movable]) -> int:
                 time_ms, at = read_long(data, at)
                 time_bytes = data[start:at]
             low, high = data[at], data[at + 1]
-            if low >= 0x80 > high:
+            if low >= MORE > high:
                 size = (low & 0x7F | high << 7) >> 1
                 at += 2
             else:
@@ -127,7 +128,7 @@ def _puts(data: bytes, at: int, found: list[Movable]) -> int:
             start = at + size
             descriptor = data[at:start]
             low, high = data[start], data[start + 1]
-            if low >= 0x80 > high:
+            if low >= MORE > high:
                 size = (low & 0x7F | high << 7) >> 1
                 start += 2
             else:
@@ -151,15 +152,15 @@ def _skip_puts(data: bytes, at: int) -> int:
                 size, after = _length(data, at)
                 queue_bytes = data[at : after + size]
                 at = after + size
-            while data[at] >= 0x80:  # lane
+            while data[at] >= MORE:  # lane
                 at += 1
             at += 1
-            while data[at] >= 0x80:  # put time
+            while data[at] >= MORE:  # put time
                 at += 1
             at += 1
             for _ in DESCRIPTOR_AND_BODY:
                 low, high = data[at], data[at + 1]
-                if low >= 0x80 > high:
+                if low >= MORE > high:
                     at += 2 + ((low & 0x7F | high << 7) >> 1)
                 else:
                     size, at = _length(data, at)
@@ -168,19 +169,19 @@ def _skip_puts(data: bytes, at: int) -> int:
     return at
 
 
-def _skip_rest(data: bytes, at: int) -> int:
-    """Skip what follows a unit's puts: gets, verb, outcome."""
-    at = _skip_long(data, _skip_gets(data, at))
-    has_outcome, at = read_long(data, at)
-    if has_outcome:
-        at = _skip_long(data, at + SESSION_BYTES)
+def _skip_outcome(data: bytes, at: int) -> int:
+    at += SESSION_BYTES
+    while data[at] >= MORE:  # the command's number
+        at += 1
+    count, size, at = _block(data, at + 1)
+    while count:
+        if size:
+            at, count = at + size, 0
+        for _ in range(count):
+            while data[at] >= MORE:
+                at += 1
+            at += 1
         count, size, at = _block(data, at)
-        while count:
-            if size:
-                at, count = at + size, 0
-            for _ in range(count):
-                at = _skip_long(data, at)
-            count, size, at = _block(data, at)
     return at
 
 
@@ -197,24 +198,21 @@ def _skip_gets(data: bytes, at: int) -> int:
                 size, after = _length(data, at)
                 queue_bytes = data[at : after + size]
                 at = after + size
-            while data[at] >= 0x80:  # lane
+            while data[at] >= MORE:  # lane
                 at += 1
             at += 1
-            while data[at] >= 0x80:  # seq
+            while data[at] >= MORE:  # seq
                 at += 1
             at += 2  # and a priority, which is one digit
         count, size, at = _block(data, at)
     return at
 
 
-def _skip_long(data: bytes, at: int) -> int:
-    while data[at] >= 0x80:
-        at += 1
-    return at + 1
-
-
 def _block(data: bytes, at: int) -> tuple[int, int, int]:
     """Read the head of an array's block: how many items, their bytes (0 if it does not say)."""
+    head = data[at]
+    if not head & SIGN and head < MORE:
+        return head >> 1, 0, at + 1
     count, at = read_long(data, at)
     if count >= 0:
         return count, 0, at

@@ -8,6 +8,7 @@ has committed. This module does not know how records are written.
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 import warnings
@@ -333,4 +334,4 @@ def _until_s(timeout: Timeout | None) -> float:
 
 def _left_ms(until_s: float) -> int:
     left_s = until_s - time.monotonic()
-    return -1 if left_s == float("inf") else max(int(left_s * 1000), 0)
+    return -1 if left_s == float("inf") else max(math.ceil(left_s * 1000), 0)

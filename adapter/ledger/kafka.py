@@ -392,6 +392,7 @@ class KafkaLedger:
         after: Position | None = None,
         *,
         again: bool = False,
+        instead_of: bytes = b"",
     ) -> TakenOver:
         self.close()
         with LedgerSource(self._settings) as source:
@@ -400,8 +401,8 @@ class KafkaLedger:
             try:
                 scan = Scan(self._settings.topic, after)
                 self._read(source, scan, replay)
-                if again:
-                    scan.require_ours(self._attempted)
+                if again or instead_of:
+                    scan.require_one_of([instead_of, *self._attempted])
                 check_wanted(self._settings, self._given_up)
                 replaced = scan.validity.owner
                 self._attempted.append(owner)

@@ -166,6 +166,7 @@ class MemoryLedger:
         after: port.Position | None = None,
         *,
         again: bool = False,
+        instead_of: bytes = b"",
     ) -> port.TakenOver:
         self.close()
         log = self.log
@@ -175,8 +176,8 @@ class MemoryLedger:
         scan.check_bounds(log.first, log.end)
         self._replay(scan, log.end, replay)
         scan.require_confirmed(self._confirmed)
-        if again:
-            scan.require_ours(self._attempted)
+        if again or instead_of:
+            scan.require_one_of([instead_of, *self._attempted])
         if self._given_up:
             raise port.LedgerUnavailable(f"{log.topic} was not taken over: this was given up")
         replaced = scan.validity.owner

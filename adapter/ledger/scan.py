@@ -135,9 +135,10 @@ class Scan:
                 f"{confirmed.offset}. It was truncated or created again: {RESTORE}"
             )
 
-    def require_ours(self, ours: Collection[bytes]) -> None:
-        """Refuse to replace an owner but one that we have been, or tried to be."""
-        if self.validity.owner not in (NOBODY, *ours):
+    def require_one_of(self, owners: Collection[bytes]) -> None:
+        """Refuse to replace an owner but one of these."""
+        owner = self.validity.owner
+        if owner != NOBODY and owner not in owners:
             raise port.OwnedByAnother(self._took_over())
 
     def require_replaced(self, replaced: bytes, owner: bytes, ours: Collection[bytes]) -> None:

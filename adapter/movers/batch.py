@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from adapter.format.movable import Movable
 from adapter.movers.settings import BATCH_BYTES
@@ -15,7 +16,7 @@ BYTES_MAX = 4 * 1024 * 1024
 """When a transaction is full. A larger one copies no faster and keeps readers waiting longer."""
 PARTITIONS_MAX = 64
 """A transaction writes a marker to each of its partitions: 0.25 ms each, 1.2 ms if replicated."""
-SMALL_BYTES = BATCH_BYTES // 5
+SMALL_BYTES: Final = BATCH_BYTES // 5
 """Larger records have batches of their own, several in flight at once; see CopyBatch.prepare."""
 
 
@@ -55,14 +56,13 @@ class CopyBatch:
         size: its bytes. Raises what write() does.
         """
         unwritten = self._unwritten.get(place, 0)
-        if unwritten and (
-            (unwritten + size > BATCH_BYTES and size < SMALL_BYTES) or place not in self._known
-        ):
+        if not unwritten:
+            self.partitions.add(place)
+        elif (unwritten + size > BATCH_BYTES and size < SMALL_BYTES) or place not in self._known:
             self._write()
             self.written()
             unwritten = 0
         self._unwritten[place] = unwritten + size
-        self.partitions.add(place)
 
     def written(self) -> None:
         """All that was produced has been acknowledged."""

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 
 import structlog
 from confluent_kafka import KafkaException
@@ -86,7 +85,6 @@ class Mover:
         self._open_progress = OpenProgress(settings, projection, self._writer, make_reader)
         self._reader: LedgerReader
         self._pace = Pace(settings.interval_ms / 1000, projection.patience_s)
-        self._written_s = 0.0  # when the progress was written last
         self._over = False
 
     def run(self) -> None:
@@ -279,7 +277,7 @@ class Mover:
 
     def _write_idle_progress(self, after_s: float) -> None:
         """Write the progress over entries without anything to copy, now and then."""
-        overdue = time.monotonic() - self._written_s >= after_s
+        overdue = self._pace.since_progress_s() >= after_s
         if overdue and self._writer.at.offset != self._figures.written_offset:
             self._writer.begin()
             self._writer.commit()
@@ -294,7 +292,7 @@ class Mover:
         at, figures = self._writer.at, self._figures
         figures.written_offset = at.offset
         figures.copied = at.copied
-        self._written_s = time.monotonic()
+        self._pace.wrote_progress()
         if self._parking:
             self._parking.show()
         self._is_done(at.offset)

@@ -5,7 +5,7 @@ entries trickle in, the first after a pause is copied at once, and the mover the
 more to come. Under load a transaction takes in several reads, so that copies are on their topics
 soon and a batch of a lane holds many of them. In a backlog the mover reads on without a pause.
 
-This module does not know what is copied.
+It also says how long ago the progress was written. This module does not know what is copied.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class Pace:
         self._opened_s: float | None = None  # when the open transaction was left open first
         self._is_busy = False  # whether the last read, and the one before, brought much
         self._was_busy = False
+        self._wrote_s = 0.0  # when the progress was written last
 
     def read(self, reader: LedgerReader, *, is_open: bool, waits: bool = True) -> list[Entry]:
         """Wait for entries; soon after others, for those too that came meanwhile.
@@ -81,6 +82,14 @@ class Pace:
         if self._opened_s is None:
             self._opened_s = now_s
         return now_s - self._opened_s < OPEN_S
+
+    def wrote_progress(self) -> None:
+        """The progress was written."""
+        self._wrote_s = time.monotonic()
+
+    def since_progress_s(self) -> float:
+        """Return how long ago the progress was written last."""
+        return time.monotonic() - self._wrote_s
 
     def committed(self) -> None:
         """The open transaction has ended."""

@@ -44,8 +44,9 @@ from msgspec import Struct
 
 from adapter.core.contract.records import QueueDefined, QueueDeleted
 from adapter.format import names
+from adapter.format.copied import Copy
 from adapter.format.descriptor import DescriptorReader
-from adapter.format.movable import Copy, Movable
+from adapter.format.movable import Movable
 from adapter.format.progress import NOWHERE, Parked
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.port import Entry, LedgerMismatch, LedgerReader, Position

@@ -8,7 +8,7 @@ the progress, because the record that defined the queue may be trimmed one day.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Self, cast
+from typing import Final, Self, cast
 
 import msgspec
 from confluent_kafka import KafkaException, Message, Producer
@@ -17,8 +17,9 @@ from adapter.core.contract.lanes import LANES
 from adapter.core.contract.object_names import GENERATED, SYSTEM
 from adapter.core.contract.records import QueueDefined, QueueDeleted
 from adapter.format import chunks, names
+from adapter.format.copied import Copy
 from adapter.format.descriptor import HEADER, DescriptorReader
-from adapter.format.movable import Copy, Movable, decode_copies
+from adapter.format.movable import Movable, decode_copies
 from adapter.format.progress import Parked
 from adapter.movers.batch import CopyBatch
 from adapter.movers.progress import never_written, topics_like
@@ -28,7 +29,7 @@ from adapter.movers.settings import PARTITIONS, STREAM, MoverSettings
 from adapter.topics.admin import TopicAdmin, TopicError, TopicSpec, progress_spec, queue_spec
 from adapter.topics.decoder import RecordDecoder
 
-RECORD_BYTES = 64
+RECORD_BYTES: Final = 64
 """What Kafka's format adds to a body and a descriptor, at most."""
 REPAIR_S = 3.0
 """For Kafka's answers while a parked topic is seen to: the other topics wait meanwhile."""
@@ -41,10 +42,9 @@ class Stream:
     becomes several records.
     """
 
-    name = STREAM
-    patience_s = 0.0
-
     def __init__(self, settings: MoverSettings, chunk_bytes: int = chunks.CHUNK_BYTES) -> None:
+        self.name = STREAM
+        self.patience_s = 0.0
         self._settings = settings
         self._chunk_bytes = chunk_bytes
         self._queue_manager = settings.queue_manager
@@ -54,7 +54,7 @@ class Stream:
         self._incarnations: dict[str, int] = {}
         self._names: dict[str, str] = {}
         self._written: set[str] = set()
-        """Of those that are made when they are first written: whose topics there are."""
+        """Queues that were written to: those whose topics are made then have them."""
         self._missing: list[TopicSpec] = []
         self._last_topic = ""
         self._descriptors = DescriptorReader()
@@ -96,14 +96,13 @@ class Stream:
         """See the port: topics of SYSTEM queues, and of those created from models, are created when
         they are first written, because most of them never hold a persistent message.
         """
-        new = {
-            one.queue
-            for one in cast("list[Copy]", record)
-            if one.queue not in self._written and _is_made_late(one.queue)
-        }
+        new = {one.queue for one in cast("list[Copy]", record)} - self._written
+        if not new:
+            return False
         self._written |= new
-        self._missing += [queue_spec(self._topic(queue), LANES) for queue in sorted(new)]
-        return bool(new)
+        late = sorted(filter(_is_made_late, new))
+        self._missing += [queue_spec(self._topic(queue), LANES) for queue in late]
+        return bool(late)
 
     def take_in(self, record: list[Movable]) -> None:
         """See the port: a queue was defined or deleted."""
@@ -225,19 +224,25 @@ class Stream:
         report: OnDelivery,
         batch: CopyBatch,
     ) -> None:
-        produce = producer.produce
+        produce, prepare = producer.produce, batch.prepare
         size, most = 0, self._chunk_bytes
         topic = ""
         try:
             for one in cast("list[Copy]", record):
-                queue, lane, body = one.queue, one.lane, one.body
+                queue, lane, body, header = one.queue, one.lane, one.body, (HEADER, one.descriptor)
                 topic = topics.get(queue) or self._topic(queue)
-                time_ms = max(1, one.put_time_ms)  # 0 would mean now; Kafka takes none below
+                time_ms = one.put_time_ms
+                if time_ms < 1:  # 0 would mean now; Kafka takes none below
+                    time_ms = 1
                 besides = len(one.descriptor) + RECORD_BYTES
-                for headers, value in chunks.records_of((HEADER, one.descriptor), body, most):
-                    batch.prepare((topic, lane), len(value) + besides)
-                    produce(topic, value, None, lane, report, None, time_ms, headers)
                 size += len(body)
+                if len(body) <= most:
+                    prepare((topic, lane), len(body) + besides)
+                    produce(topic, body, None, lane, report, None, time_ms, [header])
+                    continue
+                for headers, value in chunks.records_of(header, body, most):
+                    prepare((topic, lane), len(value) + besides)
+                    produce(topic, value, None, lane, report, None, time_ms, headers)
         except KafkaException:
             self._last_topic = topic
             raise

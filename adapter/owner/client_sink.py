@@ -20,7 +20,7 @@ class ClientSink(Protocol):
         """End one connection."""
 
     def denied(self, denials: Sequence[Denial]) -> None:
-        """Note for the log which authorities clients lacked."""
+        """Note for the audit which authorities clients lacked."""
 
     def close_all(self, reason: Refused) -> None:
         """End every connection; none of them is reported to the owner again."""

@@ -69,3 +69,8 @@ class ManualClock(Clock):
     def step(self, seconds: float) -> None:
         """Set the time of day ahead, or back; no time passes."""
         self._now_ms += round(seconds * 1000)
+
+
+def now_s() -> float:
+    """Seconds since some moment; they never go back."""
+    return time.monotonic()

@@ -5,10 +5,24 @@ It only reads. This module must not know connections, nor what the answers are u
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import fields
+
 from adapter.core import dispatch
-from adapter.core.attributes.objects import AliasAttributes, AuthInfoAttributes
-from adapter.core.contract.authorities import Denial
+from adapter.core.attributes.objects import (
+    KINDS,
+    QUEUE_MANAGER,
+    AliasAttributes,
+    AuthInfoAttributes,
+)
+from adapter.core.contract.authorities import Denial, words_of
+from adapter.core.model.broker_queue import key_of
 from adapter.core.model.manager import QueueManager
+
+TIMES = frozenset({"created_ms", "altered_ms"})
+"""Attributes that change with every command."""
 
 
 class Inquiries:
@@ -35,6 +49,53 @@ class Inquiries:
         if qm is None or connection not in qm.connections:
             return None
         return dispatch.lacks(qm, connection, command, bits)
+
+    def may_change(self, connection: int, queue: str) -> bool:
+        """Whether the principal of a connection administers a queue."""
+        qm = self._qm
+        return (
+            qm is not None
+            and connection in qm.connections
+            and (dispatch.may_change(qm, connection, queue))
+        )
+
+    def attributes_of(self, kind: str, name: str) -> dict[str, Any] | None:
+        """The attributes of an object that are not as they are by default; None: it is not there.
+
+        kind: of core.attributes.objects.KINDS; any other one is of queues.
+        """
+        qm = self._qm
+        if qm is None:
+            return None
+        if kind == QUEUE_MANAGER:
+            found: Struct | None = qm.attributes
+        elif kind in KINDS and kind != "queue":
+            found = qm.objects.get((kind, name))
+        else:
+            queue = qm.queues.get(name) or qm.queues.get(key_of(name))
+            found = queue.attributes if queue is not None else None
+        if found is None:
+            return None
+        rows = (
+            (one.name, getattr(found, one.name), one.default)
+            for one in fields(found)
+            if one.name not in TIMES
+        )
+        return {name: value for name, value, default in rows if value != default}
+
+    def authorities_of(
+        self, object_type: str, profile: str, users: list[str], groups: list[str]
+    ) -> dict[str, str] | None:
+        """What users and groups have by a profile, in words; None without a queue manager."""
+        if self._qm is None:
+            return None
+        of = [(one, False) for one in users] + [(one, True) for one in groups]
+        held = self._qm.authorities.get
+        return {
+            f"{'group' if is_group else 'user'} {entity}": " ".join(words_of(bits)) or "none"
+            for entity, is_group in of
+            if (bits := held(profile, object_type, entity, is_group)) is not None
+        }
 
     def queue_of(self, connection: int, handle: int) -> str:
         """The name of the queue that a connection has open under a handle; "" if it has none."""

@@ -2,8 +2,10 @@
 
 States, what is done in each, and what comes next:
 
+FOLLOWING    a standby: applies what another process writes as the owner
+                                                              -> TAKING_OVER, STOPPING, FAILED
 TAKING_OVER  replays the ledger into a new core, off the owner's thread
-                                                                -> RUNNING, DOUBTFUL, FAILED
+                              -> RUNNING, DOUBTFUL, FAILED; FOLLOWING if another was faster
 RUNNING      serves requests              -> QUIESCING, DOUBTFUL, STOPPING, DEPOSED, FAILED
 QUIESCING    serves units in flight until they end, for a while, and no new work
                                                         -> DOUBTFUL, STOPPING, DEPOSED, FAILED
@@ -25,6 +27,7 @@ from enum import Enum
 class OwnerState(Enum):
     """State of the owner."""
 
+    FOLLOWING = "standby"
     TAKING_OVER = "taking over"
     RUNNING = "running"
     QUIESCING = "quiescing"
@@ -39,7 +42,10 @@ SERVING = frozenset({OwnerState.RUNNING, OwnerState.QUIESCING})
 LOST = frozenset({OwnerState.DOUBTFUL, OwnerState.DEPOSED, OwnerState.FAILED, OwnerState.STOPPING})
 """What may follow on any state in which the ledger is read or written."""
 NEXT: dict[OwnerState, frozenset[OwnerState]] = {
-    OwnerState.TAKING_OVER: LOST | {OwnerState.RUNNING},
+    OwnerState.FOLLOWING: frozenset(
+        {OwnerState.TAKING_OVER, OwnerState.STOPPING, OwnerState.FAILED}
+    ),
+    OwnerState.TAKING_OVER: LOST | {OwnerState.RUNNING, OwnerState.FOLLOWING},
     OwnerState.RUNNING: LOST | {OwnerState.QUIESCING},
     OwnerState.QUIESCING: LOST,
     OwnerState.DOUBTFUL: frozenset(
@@ -53,6 +59,7 @@ NEXT: dict[OwnerState, frozenset[OwnerState]] = {
 
 
 WHY_NOT: dict[OwnerState, str] = {
+    OwnerState.FOLLOWING: "this process is a standby: another one owns the queue manager",
     OwnerState.TAKING_OVER: "the ledger is being taken over: what it holds is read first",
     OwnerState.DOUBTFUL: "an append is in doubt: the ledger is taken over again",
     OwnerState.DEPOSED: "another process owns the ledger",

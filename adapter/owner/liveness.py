@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 
 from adapter.core.contract.records import EventRaised
-from adapter.core.rules.primitives.lifetime import STOPPED
+from adapter.core.rules.primitives.lifetime import FOR_GOOD, STOPPED
 from adapter.format import entries
 from adapter.format.schemas import VERSION, UnreadableError
 from adapter.ledger.port import LastRecord, Ledger
@@ -40,9 +40,10 @@ def new_owner_id(proc: Path = PROC) -> bytes:
     return os.urandom(RANDOM_BYTES) + place + processes.process(os.getpid(), proc)
 
 
-def announcement(name: str) -> str:
-    """Say who owns the ledger, for people."""
-    return f"{name} (process {os.getpid()} on {socket.gethostname()})"
+def announcement(name: str, address: str = "") -> str:
+    """Say who owns the ledger, for people. address: where clients reach it."""
+    at = f" at {address}" if address else ""
+    return f"{name} (process {os.getpid()} on {socket.gethostname()}){at}"
 
 
 def check_free(
@@ -105,10 +106,42 @@ def has_stopped(payload: bytes) -> bool:
     return any(isinstance(record, EventRaised) and record.kind == STOPPED for record in found)
 
 
+def is_stopped_for_good(payload: bytes) -> bool:
+    """Whether an entry is the last one of an owner that an operator stopped."""
+    try:
+        found = entries.decode(payload) if payload else []
+    except UnreadableError:
+        return False
+    return any(
+        isinstance(record, EventRaised) and record.kind == STOPPED and FOR_GOOD in record.details
+        for record in found
+    )
+
+
 def is_gone(owner: bytes, proc: Path = PROC) -> bool:
     """Whether an owner was a process of this machine that does not run any more."""
-    place = processes.machine(proc)
-    if not place or owner[RANDOM_BYTES : RANDOM_BYTES + MARK_BYTES] != place:
-        return False
-    process = owner[RANDOM_BYTES + MARK_BYTES :]
-    return all(processes.process(pid, proc) != process for pid in processes.running(proc))
+    return OwnerProcess(owner, proc).has_ended()
+
+
+class OwnerProcess:
+    """The process of an owner, if it is one of this machine."""
+
+    def __init__(self, owner: bytes, proc: Path = PROC) -> None:
+        place = processes.machine(proc)
+        self._proc = proc
+        self._is_here = bool(place) and owner[RANDOM_BYTES : RANDOM_BYTES + MARK_BYTES] == place
+        self._mark = owner[RANDOM_BYTES + MARK_BYTES :]
+        self._pid = self._find() if self._is_here else -1
+
+    def has_ended(self) -> bool:
+        """Whether it ran on this machine, and does not run any more; cheap while it runs."""
+        if not self._is_here or processes.process(self._pid, self._proc) == self._mark:
+            return False
+        self._pid = self._find()
+        return self._pid < 0
+
+    def _find(self) -> int:
+        for pid in processes.running(self._proc):
+            if processes.process(pid, self._proc) == self._mark:
+                return pid
+        return -1

@@ -29,10 +29,10 @@ from adapter.owner.lifecycle import Lifecycle, OwnerState, why_not
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.recovery import OwnerRecovery
-from adapter.owner.replay import Replayed
 from adapter.owner.stall import Stall, not_written
+from adapter.owner.standby import OwnerStandby
 from adapter.owner.storage import Storage
-from adapter.owner.taking_over import GIVE_UP_S, TakeOvers
+from adapter.owner.taking_over import GIVE_UP_S, Succession, TakeOvers, note_of
 from adapter.owner.term import OwnerTerm
 
 QUIESCE_S: Final = 4.0
@@ -83,6 +83,7 @@ class Owner:
         self._recovery = OwnerRecovery(
             name, self.lifecycle, self._stall, self._calls, self._take_over, self._fail
         )
+        self.standby = OwnerStandby(name, self.lifecycle, self.taking, self._take_over, self._beat)
         self._taken_over_s = 0.0
         self.replay_s = 0.0
 
@@ -119,7 +120,7 @@ class Owner:
     @property
     def why_not(self) -> str:
         """Say why requests are not served."""
-        return self.failure or self.trouble or why_not(self.lifecycle.state)
+        return self.failure or self.trouble or self.standby.text or why_not(self.lifecycle.state)
 
     @property
     def is_cut_off(self) -> bool:
@@ -165,15 +166,17 @@ class Owner:
         """Wait for nothing any more while stopping."""
         self._moves.hurry()
 
-    async def stop(self) -> None:
-        """Take no more requests, wait for what is on its way, close the ledger."""
+    async def stop(self, *, for_good: bool = False) -> None:
+        """Take no more requests, wait for what is on its way, close the ledger. for_good: see
+        inputs.Stopped.
+        """
         self._recovery.cancel()
         was_running = self.running
         self._cut_off = self.is_cut_off
         self.lifecycle.to(OwnerState.STOPPING)
         if was_running:
             deadline_s = self._calls.now_s() + self._settings.drain_s
-            await self.term.drain(self._settings.drain_s)
+            await self.term.drain(self._settings.drain_s, for_good=for_good)
             self._cut_off = not self.loop.idle and (self._cut_off or not self._moves.hurried)
             refused = await self.term.write_last(deadline_s - self._calls.now_s())
             if refused:
@@ -270,34 +273,30 @@ class Owner:
 
     # Terms.
 
-    async def _take_over(self, old: OwnerTerm | None) -> None:
+    async def _take_over(self, old: OwnerTerm | None, succession: Succession | None = None) -> None:
         began_s = self._calls.now_s()
         owner_id = liveness.new_owner_id()
         number = self._terms + 1
-        replayed = await self._replay(number, owner_id, old)
+        ledger = self._parts.ledger
+        ledger.on_durable = partial(self._from_ledger, self._durable, number)
+        ledger.on_doubt = partial(self._from_ledger, self._doubt, number)
+        tally = old.qm.tally if old is not None else None
+        replayed = await self.taking.replay(owner_id, tally, succession)
         self._terms = number
         self._stall.unavailable = ""
         if old is not None:
             old.carry_over(replayed)
         self._term = term = OwnerTerm(self._parts, owner_id, replayed)
-        term.begin(self._settings.attributes, self._settings.checks_authorities)
+        term.begin(self._settings)
         self._taken_over_s = self._calls.now_s()
         self.replay_s = self._taken_over_s - began_s
         self.lifecycle.to(OwnerState.RUNNING)
         log.info(
-            "ledger taken over",
-            queue_manager=self.name,
-            entries=replayed.taken.entries,
-            queues=len(term.qm.queues),
-            seconds=round(self.replay_s, 3),
-        )
-
-    async def _replay(self, term: int, owner_id: bytes, old: OwnerTerm | None) -> Replayed:
-        """Become the owner and read what the ledger holds; see TakeOvers."""
-        ledger = self._parts.ledger
-        ledger.on_durable = partial(self._from_ledger, self._durable, term)
-        ledger.on_doubt = partial(self._from_ledger, self._doubt, term)
-        return await self.taking.replay(owner_id, old.qm.tally if old is not None else None)
+            "ledger taken over", queue_manager=self.name, entries=replayed.taken.entries,
+            queues=len(term.qm.queues), seconds=round(self.replay_s, 3),
+        )  # fmt: skip
+        if self._settings.audits:
+            term.note_audit([note_of(self.name, owner_id, replayed)])
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""

@@ -22,7 +22,8 @@ DRAIN_S = 2.5
 
 class OwnerSettings(Struct, frozen=True, kw_only=True):
     """attributes: those that the queue manager is given whenever it takes over. drain_s: see
-    DRAIN_S. checks_authorities: whether authority records count.
+    DRAIN_S. checks_authorities: whether authority records count. audits: take-overs are on
+    record. groups: says in which groups users are, beside those that the operating system says.
     """
 
     limits: Limits | None = None
@@ -30,6 +31,8 @@ class OwnerSettings(Struct, frozen=True, kw_only=True):
     attributes: Mapping[str, Any] = {}
     drain_s: float = DRAIN_S
     checks_authorities: bool = False
+    audits: bool = False
+    groups: Callable[[], Mapping[str, tuple[str, ...]]] = dict
 
 
 class TermParts(Struct, kw_only=True):

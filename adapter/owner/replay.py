@@ -5,6 +5,8 @@ It runs off the owner's thread: nothing else touches the core that is being buil
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import Struct
 
 from adapter.core import dispatch
@@ -27,6 +29,8 @@ from adapter.owner.storage import Storage
 from adapter.topics.port import PageReader, PagesUnavailableError
 from adapter.xml_validation import XmlBodies
 
+NOBODY = bytes(16)
+"""The owner of a core with which no term has begun."""
 UNFIT = (UnreadableError, LookupError, ValueError, TypeError, AttributeError, AssertionError)
 """What reading or applying an entry raises that was written by another release, or by a bug."""
 
@@ -49,6 +53,61 @@ class Replayed(Struct):
     bytes: int = 0
 
 
+class Replay:
+    """A core that is built from a snapshot, or from nothing, and from the entries behind it."""
+
+    def __init__(
+        self,
+        name: str,
+        limits: Limits | None,
+        snapshot: Snapshot | None,
+        tally: Tally | None = None,
+    ) -> None:
+        """Restore the snapshot. Raises LedgerUnreadableError."""
+        self.qm = QueueManager(name, NOBODY, limits, xml=XmlBodies(), tally=tally)
+        self.snapshot = snapshot
+        self.last_n_of: dict[bytes, int] = {}
+        self.last: port.Entry | None = None
+        """The entry that was applied last; None if there was none behind the snapshot."""
+        self.entries = 0
+        self.bytes = 0
+        self._reader = descriptor.DescriptorReader()
+        if snapshot is not None:
+            self.last_n_of[snapshot.after.owner] = snapshot.cut_n
+            restore(self.qm, snapshot, self._reader)
+
+    @property
+    def position(self) -> port.Position | None:
+        """The last entry that this core knows; None: it knows nothing."""
+        if self.last is not None:
+            return port.Position(self.last.offset, self.last.owner, self.last.n)
+        return self.snapshot.after if self.snapshot is not None else None
+
+    def apply(self, entry: port.Entry) -> None:
+        """Apply the next entry. Raises LedgerUnreadableError."""
+        self.last = entry
+        if self.snapshot is not None and covers(self.snapshot, entry.owner, entry.n):
+            return
+        self.last_n_of[entry.owner] = entry.n
+        self.entries += 1
+        self.bytes += len(entry.payload)
+        try:
+            for record in entries.decode(entry.payload, self._reader):
+                dispatch.replay(self.qm, record)
+        except UNFIT as error:
+            raise LedgerUnreadableError(
+                f"the ledger of {self.qm.name} cannot be replayed: offset {entry.offset}, owner "
+                f"{entry.owner.hex()}, n {entry.n}: {error!r}. Run `mqk ledger show --from "
+                f"{entry.offset}` with the release that wrote it."
+            ) from error
+
+    def begin_term(self, owner: bytes, taken: port.TakenOver) -> Replayed:
+        """End: the ledger has been taken over, behind the last entry."""
+        dispatch.begin_term(self.qm, owner, taken.offset)
+        after = self.snapshot.after if self.snapshot is not None else None
+        return Replayed(self.qm, taken, self.last_n_of, after, self.entries, self.bytes)
+
+
 def take_over(
     name: str,
     owner: bytes,
@@ -59,21 +118,25 @@ def take_over(
     *,
     check: bool = False,
     again: bool = False,
+    instead_of: bytes = b"",
+    followed: Replay | None = None,
     tally: Tally | None = None,
 ) -> Replayed:
     """Become the owner, and replay what the newest snapshot and the ledger hold.
 
-    check: refuse a ledger that others know to have lost entries, before anything is written. again:
-    replace only an owner that this ledger object was itself; OwnedByAnother if it is another.
-    tally: of this process's term before, whose counts go on.
+    check: refuse a ledger that others know to have lost entries, before anything is written. again,
+    instead_of: whom alone to replace, see the ledger's port. followed: what has been replayed
+    already; if the ledger has been trimmed past it, it is of no use. tally: of this process's term
+    before, whose counts go on.
     """
+    become = partial(ledger.take_over, owner, who, again=again, instead_of=instead_of)
     while True:
         snapshot = storage.snapshots.newest() if storage else None
         known = known_entries(storage.known(), snapshot) if storage and check else []
         try:
             ledger.check(known)
-            qm = QueueManager(name, owner, limits, xml=XmlBodies(), tally=tally)
-            replayed = _replay(qm, owner, who, ledger, snapshot, again=again)
+            replay = followed or Replay(name, limits, snapshot, tally)
+            replayed = replay.begin_term(owner, become(replay.apply, replay.position))
             if storage is not None:
                 _complete(replayed.qm, storage.pages)
         except (port.LedgerMismatch, port.LedgerUnavailable):
@@ -81,8 +144,9 @@ def take_over(
                 raise
             newest = storage.snapshots.newest()
             now_known = known_entries(storage.known(), newest) if check else []
-            if newest == snapshot and known == now_known:
+            if followed is None and newest == snapshot and known == now_known:
                 raise
+            followed = None
             continue  # somebody wrote a newer snapshot meanwhile, and trimmed ledger or topics
         return replayed
 
@@ -111,44 +175,6 @@ def _complete(qm: QueueManager, pages: PageReader) -> None:
             text = f"an outcome that a client may ask for cannot be completed: {error}"
             raise port.LedgerUnavailable(text) from error
         dispatch.load_outcome(qm, session, number, read)
-
-
-def _replay(
-    qm: QueueManager,
-    owner: bytes,
-    who: str,
-    ledger: port.Ledger,
-    snapshot: Snapshot | None,
-    *,
-    again: bool,
-) -> Replayed:
-    last_n_of: dict[bytes, int] = {}
-    reader = descriptor.DescriptorReader()
-    if snapshot is not None:
-        last_n_of[snapshot.after.owner] = snapshot.cut_n
-        restore(qm, snapshot, reader)
-
-    def replay(entry: port.Entry) -> None:
-        if snapshot is not None and covers(snapshot, entry.owner, entry.n):
-            return
-        last_n_of[entry.owner] = entry.n
-        replayed.entries += 1
-        replayed.bytes += len(entry.payload)
-        try:
-            for record in entries.decode(entry.payload, reader):
-                dispatch.replay(qm, record)
-        except UNFIT as error:
-            raise LedgerUnreadableError(
-                f"the ledger of {qm.name} cannot be replayed: offset {entry.offset}, owner "
-                f"{entry.owner.hex()}, n {entry.n}: {error!r}. Run `mqk ledger show --from "
-                f"{entry.offset}` with the release that wrote it."
-            ) from error
-
-    after = snapshot.after if snapshot else None
-    replayed = Replayed(qm, port.TakenOver(0, 0, b"", 0), last_n_of, after)
-    replayed.taken = ledger.take_over(owner, who, replay, after, again=again)
-    dispatch.begin_term(qm, replayed.taken.offset)
-    return replayed
 
 
 def restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.DescriptorReader) -> None:

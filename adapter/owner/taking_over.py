@@ -7,20 +7,32 @@ that waits for it stops waiting when it is given up, and the ledger writes nothi
 from __future__ import annotations
 
 import asyncio
+import os
 from functools import partial
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from adapter import watched
+from adapter.core.contract.audit import TAKEN_OVER, AuditNote
 from adapter.core.model.tally import Tally
 from adapter.ledger.port import LedgerUnavailable
-from adapter.owner import liveness
+from adapter.owner import liveness, processes
+from adapter.owner.following import LedgerFollower, Vacancy
 from adapter.owner.parts import OwnerSettings, TermParts
-from adapter.owner.replay import Replayed, take_over
+from adapter.owner.replay import Replay, Replayed, take_over
 
 GIVE_UP_S = 1.0
 """How long a stop waits for a take-over that it has given up."""
 
 T = TypeVar("T")
+
+
+class Succession(Struct, frozen=True):
+    """owner: whom a standby replaces, b"" if there was none. followed: what it has replayed."""
+
+    owner: bytes
+    followed: Replay | None
 
 
 class TakeOvers:
@@ -30,6 +42,8 @@ class TakeOvers:
         self._name = name
         self._parts = parts
         self._settings = settings
+        self.address = ""
+        """Where clients reach this process, for people."""
         self._given_up = asyncio.Event()
         self._replaying: asyncio.Future[Replayed] | None = None
 
@@ -39,19 +53,34 @@ class TakeOvers:
         look = partial(liveness.check_free, self._name, self._parts.ledger, heartbeat_s)
         await self._wait_for(asyncio.get_running_loop().run_in_executor(None, look))
 
-    async def replay(self, owner_id: bytes, tally: Tally | None) -> Replayed:
+    async def replay(
+        self, owner_id: bytes, tally: Tally | None, succession: Succession | None = None
+    ) -> Replayed:
         """Become the owner and read what the ledger holds.
 
         tally: of this process's term before; then only this process is replaced. None: compare the
-        ledger with what others know of it.
+        ledger with what others know of it. succession: whom alone to replace, otherwise.
         """
         ledger, storage = self._parts.ledger, self._parts.storage
-        who, limits = liveness.announcement(self._name), self._settings.limits
+        who, limits = liveness.announcement(self._name, self.address), self._settings.limits
         of = self._name, owner_id, who, ledger, limits, storage
         again = tally is not None
-        work = partial(take_over, *of, check=not again, again=again, tally=tally)
+        work = partial(
+            take_over,
+            *of,
+            check=not again,
+            again=again,
+            tally=tally,
+            instead_of=succession.owner if succession is not None else b"",
+            followed=succession.followed if succession is not None else None,
+        )
         self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
         return await self._wait_for(self._replaying)
+
+    async def follow(self, follower: LedgerFollower) -> Vacancy | None:
+        """Follow the ledger in another thread until its owner is to be replaced."""
+        loop = asyncio.get_running_loop()
+        return await self._wait_for(loop.run_in_executor(None, follower.follow))
 
     def give_up(self) -> None:
         """Take over no more; who waits for it gets a LedgerUnavailable."""
@@ -91,3 +120,14 @@ def _hear(work: asyncio.Future[T]) -> None:
     """Take the failure of work that no request waits for any more."""
     if not work.cancelled():
         work.exception()
+
+
+def note_of(queue_manager: str, owner_id: bytes, replayed: Replayed) -> AuditNote:
+    """Say for the audit that a ledger was taken over: by whom, and from whom."""
+    details = {
+        "owner": owner_id.hex(),
+        "owner_before": replayed.taken.last_owner.hex(),
+        "machine": processes.machine().hex(),
+        "process": str(os.getpid()),
+    }
+    return AuditNote(TAKEN_OVER, queue_manager, details)

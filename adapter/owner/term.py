@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
 from adapter import memory
 from adapter.core import inputs
+from adapter.core.contract.audit import AuditNote
 from adapter.core.contract.commands import Request
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.parked import ParkedQueue
@@ -31,7 +32,7 @@ from adapter.owner.housekeeping import SWEEP_S, Housekeeping
 from adapter.owner.inquiries import Inquiries
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.paging import Paging
-from adapter.owner.parts import TermParts
+from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.replay import Replayed, carry_over
 from adapter.owner.retention import Retention
 from adapter.owner.storage import FOREVER
@@ -72,9 +73,11 @@ class OwnerTerm:
             self._paging = Paging(storage.pages, loop.page, loop.page_missing, broke)
             self.housekeeping = Housekeeping(storage, parts.ledger, loop, replayed, broke)
 
-    def begin(self, attributes: Mapping[str, Any], checks_authorities: bool = False) -> None:
+    def begin(self, settings: OwnerSettings) -> None:
         """Give the queue manager its settings, and begin to keep memory and ledger small."""
-        self.loop.take(inputs.Configured(dict(attributes), checks_authorities))
+        given = dict(settings.attributes)
+        self.loop.take(inputs.Configured(given, settings.checks_authorities))
+        self.know_groups(settings.groups())
         if self.housekeeping is not None:
             self._sweep_later()
 
@@ -193,10 +196,18 @@ class OwnerTerm:
         """How many requests are decided and wait for Kafka to acknowledge what they have done."""
         return self.loop.statistics()["replies_pending"]
 
+    def know_groups(self, by_user: Mapping[str, tuple[str, ...]]) -> None:
+        """Take in which groups users are in."""
+        self.loop.take(inputs.GroupsKnown(dict(by_user)))
+
     def note_parked(self, parked: dict[str, ParkedQueue]) -> None:
         """Take in which queues' topics cannot be written; idempotent."""
         if parked != self.qm.parked:
             self.loop.take(inputs.MoversReported(parked))
+
+    def note_audit(self, notes: list[AuditNote]) -> None:
+        """Take in what is to be on record."""
+        self.loop.take(inputs.Audited(notes))
 
     async def await_units(self, grace_s: float, is_quiescing: Callable[[], bool]) -> None:
         """Wait until units in flight have ended, for so long at most, while the owner quiesces."""
@@ -219,12 +230,15 @@ class OwnerTerm:
                 self._parts.clients.close(connection, reason)
         return bool(self.qm.connections)
 
-    async def drain(self, within_s: float) -> None:
-        """Back out what connections hold, and wait until everything is durable."""
+    async def drain(self, within_s: float, *, for_good: bool = False) -> None:
+        """Back out what connections hold, and wait until everything is durable.
+
+        for_good: see inputs.Stopped.
+        """
         loop, moves = self.loop, self._parts.moves
         for connection in list(self.qm.connections):
             loop.take(inputs.Disconnected(connection))
-        loop.take(inputs.Stopped())
+        loop.take(inputs.Stopped(for_good))
         try:
             async with asyncio.timeout(within_s):
                 while not loop.idle and not loop.ended and not moves.hurried:

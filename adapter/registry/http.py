@@ -108,6 +108,10 @@ async def in_our_words(
         return failure_response(error)
     except web.HTTPException as error:
         return failure_response(error)
+    except web.RequestPayloadError:
+        return failure_response(web.HTTPBadRequest())
+    except ConnectionResetError:  # the client has gone in the midst of its request
+        raise
     except Exception:
         log.exception("a request failed", method=request.method, path=request.path)
         text = "The registry failed; its log says why"

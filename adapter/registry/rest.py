@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from adapter import texts
 from adapter.errors import InvalidOption, RegistryNotAvailable, SchemaError
 from adapter.registry import codes
 from adapter.registry.port import LATEST, Latest, Level, Registered
@@ -33,7 +34,7 @@ class RestRegistry:
     """
 
     def __init__(self, url: str, options: Mapping[str, Any] | None = None) -> None:
-        self.url = url
+        self.url = texts.without_login(url)
         self._lock = threading.Lock()  # of the latest versions, which are asked for each time
         try:
             # A quarter of a second, which a program without a registry does not spend.
@@ -43,7 +44,7 @@ class RestRegistry:
             raise InvalidOption(
                 f"a registry over HTTP needs the package {missing.name}: install mqk with the "
                 "extra `registry`, as in `pip install '.[registry]'` in its sources",
-                url,
+                self.url,
             ) from missing
         self._official = official
         self._away = (httpx.HTTPError, httpx.InvalidURL, OSError)
@@ -58,7 +59,10 @@ class RestRegistry:
         try:
             self._client = official.SchemaRegistryClient(settings)
         except (ValueError, TypeError, OSError) as error:
-            raise InvalidOption(f"no registry can be asked at {url!r}: {error}", url) from error
+            why = texts.without_login(str(error))
+            raise InvalidOption(
+                f"no registry can be asked at {self.url!r}: {why}", self.url
+            ) from None
 
     def schema(self, schema_id: int) -> str:
         found = self._ask(f"schema {schema_id}", lambda: self._client.get_schema(schema_id))
@@ -137,7 +141,7 @@ class RestRegistry:
         except self._official.SchemaRegistryError as error:
             raise self._refusal(error, subject) from error
         except self._away as error:
-            why = str(error) or type(error).__name__
+            why = texts.without_login(str(error)) or type(error).__name__
             raise RegistryNotAvailable(
                 f"the schema registry at {self.url} does not answer: {why}; check its address and "
                 "that it runs, then try again",

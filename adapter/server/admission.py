@@ -130,6 +130,11 @@ class Admission:
         self._checking = False
         self._timer: asyncio.TimerHandle | None = None
 
+    @property
+    def has_users(self) -> bool:
+        """Whether there is a file of users."""
+        return self._credentials is not None
+
     def ask(
         self,
         password_check: str,

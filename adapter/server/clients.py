@@ -40,8 +40,8 @@ class ServedClient(Protocol):
 class ServerControl(Protocol):
     """What clients ask of the server, and not of the owner."""
 
-    def tell_to_stop(self, immediate: bool = False) -> None:
-        """Begin the queue manager's end."""
+    def tell_to_stop(self, immediate: bool = False, for_good: bool = False) -> None:
+        """Begin the queue manager's end. for_good: no standby is to take over."""
 
     def need_commands(self) -> None:
         """See that the command queue is served."""

@@ -14,6 +14,7 @@ from typing import Final
 
 import structlog
 
+from adapter.core.contract.audit import AuditNote
 from adapter.core.contract.authorities import Denial
 from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
@@ -21,7 +22,7 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
-from adapter.server.audit import AuditTrail, by, level_of, note_denied
+from adapter.server.audit import AuditTrail, by, level_of
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.clients import ServedClient
 from adapter.server.frame_budget import FrameBudget
@@ -50,8 +51,10 @@ class ClientConnections:
         self.connections_max = bounds.connections
         self.unanswered_max = bounds.unanswered
         self.slice_s = bounds.slice_s
-        self._audit = audit
+        self.audit = audit
         self._why_not = why_not
+        self.is_standby: Callable[[], bool] = lambda: False
+        """Whether they are not because another process owns the queue manager."""
         self._owner: Owner | None = None
         self._open: set[ServedClient] = set()
         self._admitted: dict[int, ServedClient] = {}
@@ -62,6 +65,7 @@ class ClientConnections:
     def serve(self, owner: Owner) -> None:
         """Admit clients, for this owner."""
         self._owner = owner
+        self.audit.write(self._put_on_record)
 
     @property
     def term(self) -> OwnerTerm | None:
@@ -110,7 +114,7 @@ class ClientConnections:
         party = client.party
         if party is not None:
             log.log(level_of(party), "client disconnected", **by(client.number, party))
-            self._audit.gone(client.number)
+            self.audit.gone(client.number)
         self._open.discard(client)
         if not self._open and self._emptied is not None:
             self._emptied.set()
@@ -134,6 +138,9 @@ class ClientConnections:
         if owner is not None and owner.stopping:
             return Refused(Reason.QUEUE_MANAGER_STOPPING, self.queue_manager)
         if owner is None or not owner.running:
+            if self.is_standby():
+                reason = Reason.STANDBY_QUEUE_MANAGER
+                return Refused(reason, self.queue_manager, self._why_not())
             text = f"{self._why_not()}; try again"
             return Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE, self.queue_manager, text)
         if owner.quiescing:
@@ -159,7 +166,7 @@ class ClientConnections:
     def send(self, connection: int, replies: list[Reply]) -> None:
         """Write replies to their connection, if it is still there."""
         self._make_room()
-        self._audit.answered(replies)
+        self.audit.answered(replies)
         client = self._admitted.get(connection)
         if client is not None:
             client.reply(replies)
@@ -171,10 +178,10 @@ class ClientConnections:
             client.goodbye(reason or Refused(Reason.QUEUE_MANAGER_NOT_AVAILABLE))
 
     def denied(self, denials: Sequence[Denial]) -> None:
-        """Write to the log which authorities clients lacked."""
+        """Note for the audit which authorities clients lacked."""
         for one in denials:
             client = self._admitted.get(one.connection)
-            note_denied(one, client.party if client is not None else None)
+            self.audit.denied(one, client.party if client is not None else None)
 
     def cut(self, connection: int) -> None:
         """Break one connection without a word."""
@@ -195,6 +202,12 @@ class ClientConnections:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._emptied.wait(), timeout_s)
         self.abandon()
+
+    def _put_on_record(self, notes: list[AuditNote]) -> None:
+        """Have notes of the audit written; while nothing is served, only the log has them."""
+        term = self.term
+        if term is not None:
+            term.note_audit(notes)
 
     def _make_room(self) -> None:
         if self._without_room and self.has_room():

@@ -100,7 +100,9 @@ class Credentials:
 
 
 def read(path: Path) -> dict[str, str]:
-    """Return the hashes by user. Raises StartError."""
+    """Return the hashes by user. Raises StartError, also if other accounts may read them."""
+    if why := texts.why_not_private(path):
+        raise StartError(f"{path}, the file of users, holds hashes of passwords, and {why}")
     try:
         text = texts.read(path, FILE_BYTES_MAX)
     except texts.UnreadableTextError as error:

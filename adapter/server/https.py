@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
@@ -17,6 +16,7 @@ from adapter.core.contract.parties import Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.server.admission import Admission
+from adapter.server.audit import AuditTrail
 from adapter.server.tls import ServerTls
 from adapter.server.tls_listener import TlsListener
 from adapter.web import HttpListener
@@ -30,8 +30,17 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class HttpsListener:
     """One address where an application is served with TLS. On the event loop's thread."""
 
-    def __init__(self, application: web.Application, tls: ServerTls, broke: watched.Ended) -> None:
-        """The application is not used elsewhere. broke: hears of what must not fail and did."""
+    def __init__(
+        self,
+        application: web.Application,
+        tls: ServerTls,
+        broke: watched.Ended,
+        audit: AuditTrail | None = None,
+    ) -> None:
+        """The application is not used elsewhere. broke: hears of what must not fail and did. audit:
+        of certificates that are not accepted.
+        """
+        self._audit = audit
         self._http = HttpListener(application)
         self._tls = tls
         self._broke = broke
@@ -39,7 +48,7 @@ class HttpsListener:
 
     async def start(self, host: str, port: int) -> str:
         """Listen; returns the URL to ask. port: 0 for any. Raises StartError."""
-        self._listener = TlsListener(self._tls, await self._http.visits(), self._broke)
+        self._listener = TlsListener(self._tls, await self._http.visits(), self._broke, self._audit)
         return f"https://{addresses.written(*self._listener.listen(host, port))}"
 
     async def stop(self) -> None:
@@ -52,7 +61,11 @@ class HttpsListener:
 class HttpUsers:
     """Lets users ask whom the queue manager knows, by a certificate or a password."""
 
-    def __init__(self, queue_manager: str, admission: Admission) -> None:
+    def __init__(
+        self, queue_manager: str, admission: Admission, audit: AuditTrail | None = None
+    ) -> None:
+        """audit: hears of who is not let in."""
+        self._audit = audit
         self._challenge = {"WWW-Authenticate": f'Basic realm="{queue_manager}", charset="UTF-8"'}
         self._admission = admission
 
@@ -86,7 +99,11 @@ class HttpUsers:
             remote=True,
             wanted=lambda: not decided.done(),
         )
-        return await decided
+        who = await decided
+        if isinstance(who, Refused) and user and self._audit is not None:
+            where = addresses.peer_of(transport).address
+            self._audit.not_authenticated(user, where, APPLICATION, who)
+        return who
 
 
 def credentials_of(header: str) -> tuple[str, str]:
@@ -95,7 +112,7 @@ def credentials_of(header: str) -> tuple[str, str]:
         return "", ""
     try:
         text = base64.b64decode(header[len(BASIC) :].strip(), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # it is no base64, or no UTF-8, or not even ASCII
         return "", ""
     user, _, password = text.partition(":")
     return user, password

@@ -5,16 +5,20 @@ It knows how the parts are put together on a cluster; it knows no queue and no m
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from msgspec import Struct
 
 from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.core.contract.limits import Limits
 from adapter.core.contract.object_names import NAME
 from adapter.errors import StartError
 from adapter.exports.kafka import KafkaExportTopics
 from adapter.feeds.kafka import KafkaFeedTopics
 from adapter.feeds.schemas import MakeRegistry
 from adapter.format import names
-from adapter.ledger.kafka import KafkaLedger
+from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
@@ -24,6 +28,7 @@ from adapter.movers.recorded import check_ledger_is_there, read_recorded
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.network.kafka import KafkaTransport
+from adapter.owner.following import LedgerFollower
 from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.server.movers import Movers, copy_status
 from adapter.server.network import NetworkLink
@@ -78,12 +83,32 @@ class Wired:
 
     def ledger(self) -> Ledger:
         """Make a ledger object on the queue manager's ledger topic."""
-        return KafkaLedger(
-            LedgerSettings(
-                bootstrap_servers=self._settings.bootstrap_servers,
-                topic=names.ledger_topic(self._name),
-                client=self._settings.options,
-            )
+        return KafkaLedger(self._ledger_settings())
+
+    def _ledger_settings(self) -> LedgerSettings:
+        return LedgerSettings(
+            bootstrap_servers=self._settings.bootstrap_servers,
+            topic=names.ledger_topic(self._name),
+            client=self._settings.options,
+        )
+
+    def follower(
+        self,
+        ledger: Ledger,
+        storage: Storage,
+        limits: Limits,
+        heartbeat_s: float,
+        on_following: Callable[[], object],
+    ) -> LedgerFollower:
+        """Make what follows the ledger while another process owns it; see there."""
+        return LedgerFollower(
+            self._name,
+            ledger,
+            partial(KafkaLedgerReader, self._ledger_settings()),
+            storage.snapshots,
+            limits,
+            heartbeat_s,
+            on_following,
         )
 
     def storage(

@@ -130,7 +130,9 @@ class Listener:
         self._servers: list[asyncio.Server] = []
         self.tls = tls
         """Of this queue manager, wherever it listens with TLS."""
-        self._tls = TlsListener(tls, accept, broke) if tls and tls_address[0] else None
+        self._tls: TlsListener | None = None
+        if tls and tls_address[0]:
+            self._tls = TlsListener(tls, accept, broke, connections.audit)
         self.tls_address = tls_address
         """Where it listens with TLS; port 0 for any free port until it listens."""
 

@@ -29,8 +29,10 @@ from adapter.errors import StartError
 from adapter.format import names
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
+from adapter.owner.following import StoppedForGood
 from adapter.owner.liveness import OwnedElsewhereError
 from adapter.owner.replay import LedgerUnreadableError
+from adapter.owner.storage import Storage
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
@@ -40,7 +42,7 @@ from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
 from adapter.server.tls import TlsSettings
-from adapter.setting_rows import WITH_PASSWORD
+from adapter.setting_rows import AS_AUTHORITIES, WITH_PASSWORD
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -71,12 +73,16 @@ FLAGS = ("depth_trigger_disables", "every_triggers_on_backout")
 
 
 class Ready(Struct):
-    """The line that is printed when the server serves. http: where it is monitored, or ""."""
+    """The line that is printed when the server serves, or stands by.
+
+    http: where it is monitored, or "".
+    """
 
     queue_manager: str
     host: str
     port: int
     http: str = ""
+    standby: bool = False
 
 
 def settings_of(config: Config) -> ServerSettings:
@@ -116,7 +122,10 @@ def settings_of(config: Config) -> ServerSettings:
         ),
         attributes=_attributes(config),
         credentials_file=config["credentials_file"],
+        groups_file=config["groups_file"],
         authorities=config["authorities"] == "yes",
+        audit=(config["authorities"] if config["audit"] == AS_AUTHORITIES else config["audit"])
+        == "yes",
         registry=config["schema_registry"],
         registry_topic=config["schema_topic"],
         registry_host=registry_host,
@@ -163,6 +172,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
     loop = asyncio.get_running_loop()
     name = settings.queue_manager
     server: Server | None = None
+    supervisor = Supervisor()
     async with AsyncExitStack() as ends:
         try:
             wired = await loop.run_in_executor(
@@ -186,9 +196,13 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 loop.add_signal_handler(number, server.tell_to_stop)
             server.undone_besides = lambda: registry.undone
             http = await _monitor(settings, server, registry, ends)
-            host, port = await server.start(
-                settings.host, settings.port, take_over=settings.take_over
-            )
+            show = partial(_show, settings, server, supervisor, http, out)
+            if not await _begin(settings, server, wired, storage, show):
+                await stop(server, 0.0)
+                return
+        except StoppedForGood as stopped:
+            log.info("ends", queue_manager=name, reason=str(stopped))
+            return
         except START_ERRORS as error:
             if server is not None and server.stopping.is_set():
                 leave(str(error))
@@ -197,28 +211,69 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             address = f"{settings.host}:{settings.port}"
             raise StartError(_no_port(address, error, "--listen"), name) from error
         registry.start()
-        ready = Ready(name, host, port, http)
-        log.info(
-            "started",
-            queue_manager=name,
-            version=metadata.version("mqk"),
-            core=compiled.text(compiled.count()),
-            address=addresses.written(host, port),
-            unix=server.listener.unix_path,
-            http=http,
-            ledger=names.ledger_topic(name),
-            kafka=settings.kafka.bootstrap_servers,
-        )
-        out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
-        out.flush()
-        supervisor = Supervisor()
-        supervisor.serves(f"queue manager {name} at {addresses.written(host, port)}")
         failure = await server.run()
         supervisor.stops()
         await stop(server, settings.quiesce_ms / 1000)
     failure = failure or server.failure
     if failure:
         raise StartError(failure, name)
+
+
+async def _begin(
+    settings: ServerSettings,
+    server: Server,
+    wired: kafka_wiring.Wired,
+    storage: Storage,
+    show: Callable[[bool], None],
+) -> bool:
+    """Serve, or stand by until it serves; False if it was told to stop before.
+
+    show: is called when it stands by (True), and when it serves (False).
+    """
+    if settings.standby:
+        await server.listen(settings.host, settings.port)
+        loop = asyncio.get_running_loop()
+        follower = wired.follower(
+            wired.ledger(),
+            storage,
+            settings.limits,
+            settings.heartbeat_ms / 1000,
+            partial(loop.call_soon_threadsafe, show, True),
+        )
+        if not await server.stand_by(follower):
+            return False
+    else:
+        await server.start(settings.host, settings.port, take_over=settings.take_over)
+    show(False)
+    return True
+
+
+def _show(
+    settings: ServerSettings,
+    server: Server,
+    supervisor: Supervisor,
+    http: str,
+    out: TextIO,
+    standby: bool,
+) -> None:
+    """Say in the log, on standard output and to the service manager that clients can connect."""
+    name, (host, port) = settings.queue_manager, server.bound
+    log.info(
+        "stands by" if standby else "started",
+        queue_manager=name,
+        version=metadata.version("mqk"),
+        core=compiled.text(compiled.count()),
+        address=server.address,
+        unix=server.listener.unix_path,
+        http=http,
+        ledger=names.ledger_topic(name),
+        kafka=settings.kafka.bootstrap_servers,
+    )
+    ready = Ready(name, host, port, http, standby)
+    out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
+    out.flush()
+    does = "a standby of " if standby else ""
+    supervisor.serves(f"{does}queue manager {name} at {server.address}")
 
 
 async def stop(server: Server, quiesce_s: float) -> None:
@@ -299,13 +354,14 @@ def _https(server: Server, application: web.Application) -> HttpsListener:
 
     tls = server.listener.tls
     assert tls is not None, "http_tls is set"
-    return HttpsListener(application, tls, server.owner.broke)
+    return HttpsListener(application, tls, server.owner.broke, server.connections.audit)
 
 
 def _for_users(server: Server, application: web.Application) -> HttpsListener:
     from adapter.server.https import HttpUsers  # noqa: PLC0415 -- as above
 
-    application.middlewares.append(HttpUsers(server.name, server.admission).check)
+    users = HttpUsers(server.name, server.admission, server.connections.audit)
+    application.middlewares.append(users.check)
     return _https(server, application)
 
 

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import metadata
 from pathlib import Path
 
 import structlog
+from msgspec import Struct
 
 from adapter import compiled, logs, watched
 from adapter.core.contract.parked import ParkedQueue
@@ -22,6 +23,7 @@ from adapter.ledger.port import Ledger
 from adapter.network.directory import Directory
 from adapter.owner import processes
 from adapter.owner.clock import Clock
+from adapter.owner.following import LedgerFollower
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
 from adapter.owner.parts import OwnerSettings
@@ -32,6 +34,7 @@ from adapter.server.commands import COMMAND_QUEUE, CommandService
 from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
 from adapter.server.figures import ServerFigures, TopicFigures
+from adapter.server.groups import GroupsByUser, UserGroups
 from adapter.server.listener import Listener
 from adapter.server.movers import Movers, MoverWatch
 from adapter.server.mqk.handler import MqkHandler
@@ -47,6 +50,13 @@ answers."""
 log = structlog.get_logger("mqk.server")
 
 
+class StopOrder(Struct):
+    """How the server was told to stop. for_good: no standby is to take over."""
+
+    immediate: bool = False
+    for_good: bool = False
+
+
 def _admission(
     settings: ServerSettings, credentials: Credentials | None, tls: ServerTls | None
 ) -> Admission:
@@ -55,6 +65,17 @@ def _admission(
         settings.bounds.passwords,
         tls.user_of if tls is not None else None,
         admits_operators=settings.authorities,
+    )
+
+
+def _owner_settings(settings: ServerSettings, groups: Callable[[], GroupsByUser]) -> OwnerSettings:
+    return OwnerSettings(
+        limits=settings.limits,
+        heartbeat_s=settings.heartbeat_ms / 1000,
+        attributes=settings.attributes,
+        checks_authorities=settings.authorities,
+        audits=settings.audit,
+        groups=groups,
     )
 
 
@@ -80,9 +101,10 @@ class Server:
         self.stopping = asyncio.Event()
         self._movers = movers
         self.mover_watch = MoverWatch(movers, self._report_parked)
-        self._immediate = False
+        self._order = StopOrder()
         self._watch: asyncio.Task[None] | None = None
-        self._address = ("", 0)
+        self.bound = ("", 0)
+        """The host and port that clients connect to, once it listens."""
         self._kafka = settings.kafka.bootstrap_servers
         # Read from disk: not each time figures are asked.
         self._release = metadata.version("mqk"), compiled.count()
@@ -90,23 +112,19 @@ class Server:
         self._commands = CommandService()
         users = Path(settings.credentials_file) if settings.credentials_file else None
         credentials = Credentials(users) if users is not None else None
-        self._has_users = credentials is not None
-        audit = AuditTrail()
+        self._groups = UserGroups(Path(settings.groups_file) if settings.groups_file else None)
+        audit = AuditTrail(is_on=settings.audit)
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
+        self.connections.is_standby = lambda: self.owner.standby.follows
         tls = ServerTls(settings.tls) if settings.tls.host or settings.http_tls else None
         self.admission = _admission(settings, credentials, tls)
         self.accept = MqkHandler(
             self.connections, self.admission, audit, clock, self, self._kafka
         ).accept
         """Makes the server's end of a connection; on the event loop's thread."""
-        owned = OwnerSettings(
-            limits=settings.limits,
-            heartbeat_s=settings.heartbeat_ms / 1000,
-            attributes=settings.attributes,
-            checks_authorities=settings.authorities,
-        )
+        owned = _owner_settings(settings, lambda: self._groups.groups)
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.listener = Listener(
             self.connections,
@@ -128,16 +146,43 @@ class Server:
 
         take_over: also from another owner that is alive.
         """
-        try:
-            address = await self.listener.listen(host, port)
+        address = await self.listen(host, port)
+        with self._closed_if_it_fails():
             await self.owner.start(take_over=take_over)
+        await self._serve()
+        return address
+
+    async def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Open the port; returns the address in use. Clients are told that nothing is served."""
+        with self._closed_if_it_fails():
+            self.bound = await self.listener.listen(host, port)
+        self.owner.taking.address = self.address
+        return self.bound
+
+    async def stand_by(self, follower: LedgerFollower) -> bool:
+        """Follow the ledger, take it over when its owner is gone, and serve.
+
+        Returns False if it was told to stop before. Raises what OwnerStandby.follow raises.
+        """
+        with self._closed_if_it_fails():
+            took_over = await self.owner.standby.follow(follower)
+        if took_over:
+            await self._serve()
+        return took_over
+
+    @contextlib.contextmanager
+    def _closed_if_it_fails(self) -> Iterator[None]:
+        try:
+            yield
         except BaseException:
             self.listener.abandon()
             self.admission.close()
             raise
+
+    async def _serve(self) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
-        self._address = address
+        self._groups.watch(self._know_groups, self.owner.broke)
         self.connections.serve(self.owner)
         self._warn_of_clients_without_password()
         accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
@@ -148,17 +193,20 @@ class Server:
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
         if COMMAND_QUEUE in waiting:
             self.need_commands()
-        return address
 
     def _warn_of_clients_without_password(self) -> None:
         check = self.owner.term.inquiries.password_check
         demanded = demand(check, has_users=True, remote=False)
-        if self._has_users and demanded != DEMANDS["REQUIRED"]:
+        if self.admission.has_users and demanded != DEMANDS["REQUIRED"]:
             text = "clients of this machine need no password: CHCKCLNT of CONNAUTH allows it"
             log.warning(text, queue_manager=self.name, demanded=demanded)
 
     def _report_parked(self, parked: dict[str, ParkedQueue]) -> None:
         self.owner.note_parked(parked)
+
+    def _know_groups(self, by_user: GroupsByUser) -> None:
+        if self.owner.running:
+            self.owner.term.know_groups(by_user)
 
     def need_commands(self) -> None:
         self._commands.need(self.name, self.accept)
@@ -172,13 +220,18 @@ class Server:
             task.cancel()
         return self.owner.failure
 
-    def tell_to_stop(self, immediate: bool = False) -> None:
-        """Let run() return, so that stop() follows. Told twice: stop without waiting."""
+    def tell_to_stop(self, immediate: bool = False, for_good: bool = False) -> None:
+        """Let run() return, so that stop() follows. Told twice: stop without waiting.
+
+        for_good: no standby is to take over.
+        """
         if self.stopping.is_set():
             self.owner.hurry()
         if self._watch is None:  # it is starting
             asyncio.get_running_loop().call_later(START_GRACE_S, self._give_up_start)
-        self._immediate = self._immediate or immediate
+        self._order.immediate |= immediate
+        self._order.for_good |= for_good
+        self.owner.standby.give_up()
         self.stopping.set()
 
     def _give_up_start(self) -> None:
@@ -191,21 +244,22 @@ class Server:
         quiesce_s: how long units in flight are given to end; none if told to stop immediately.
         """
         text = "the queue manager is stopping"
-        log.info("stopping", queue_manager=self.name, immediate=self._immediate)
+        log.info("stopping", queue_manager=self.name, immediate=self._order.immediate)
         run = asyncio.get_running_loop().run_in_executor
         without_kafka = run(None, self._movers.stop) if self.owner.is_cut_off else None
         if self._watch is not None:
             self._watch.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._watch
+        self._groups.stop()
         await self._commands.stop()
         if self._network is not None:
             await self._network.stop()
         if self._topics is not None:
             await self._topics.stop()
-        if quiesce_s and not self._immediate and without_kafka is None:
+        if quiesce_s and not self._order.immediate and without_kafka is None:
             await self.owner.quiesce(quiesce_s)
-        await self.owner.stop()
+        await self.owner.stop(for_good=self._order.for_good)
         self.admission.close()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
         await (without_kafka or run(None, self._movers.stop))
@@ -213,6 +267,7 @@ class Server:
 
     async def crash(self) -> None:
         """End without a word: nothing is backed out, nothing more is written. For tests."""
+        self._groups.stop()
         if self._watch is not None:
             self._watch.cancel()
         await self.owner.abandon()
@@ -228,7 +283,7 @@ class Server:
     @property
     def address(self) -> str:
         """Where clients connect: HOST:PORT."""
-        host, port = self._address
+        host, port = self.bound
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     @property

@@ -28,11 +28,12 @@ class ServerSettings(Struct, kw_only=True):
     both with TLS, and that API for users only.
     quiesce_ms: how long a stop gives units in flight.
     heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
+    standby: follow another owner, and take over when it is gone.
     registry, registry_topic: schema_registry and schema_topic of the configuration.
     remote_clients: host may be one that other machines reach. bounds: of clients' connections; no
     configuration sets them.
     network: other queue managers of the same Kafka are reached. authorities: authority records are
-    checked.
+    checked. audit: what the audit notes is on record, as events.
     """
 
     queue_manager: str
@@ -50,8 +51,11 @@ class ServerSettings(Struct, kw_only=True):
     quiesce_ms: int = round(QUIESCE_S * 1000)
     heartbeat_ms: int = round(HEARTBEAT_S * 1000)
     take_over: bool = False
+    standby: bool = False
     credentials_file: str = ""
+    groups_file: str = ""
     authorities: bool = False
+    audit: bool = False
     registry: str = NO_REGISTRY
     registry_topic: str = SCHEMAS
     registry_host: str = ""

@@ -25,9 +25,13 @@ class Supervisor:
         self._timer: asyncio.TimerHandle | None = None
 
     def serves(self, what: str) -> None:
-        """Tell that it serves, and from now on that it lives. what: in a few words."""
+        """Tell that it serves, and from now on that it lives. what: in a few words.
+
+        It may be told again, when what it does has changed.
+        """
         self._tell(f"READY=1\nSTATUS={what}")
-        self._live()
+        if self._timer is None:
+            self._live()
 
     def stops(self) -> None:
         """Tell that it stops, and no more that it lives."""

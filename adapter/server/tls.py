@@ -9,7 +9,7 @@ import ssl
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 
@@ -64,6 +64,36 @@ class ServerTls:
         certificate: as SSLObject.getpeercert() returns it.
         """
         return user_of(certificate, self._settings.user)
+
+
+SHORT: Final[Mapping[str, str]] = {
+    "commonName": "CN",
+    "organizationName": "O",
+    "organizationalUnitName": "OU",
+    "countryName": "C",
+    "stateOrProvinceName": "ST",
+    "localityName": "L",
+    "title": "T",
+    "streetAddress": "STREET",
+    "postalCode": "PC",
+    "domainComponent": "DC",
+    "userId": "UID",
+    "emailAddress": "MAIL",
+    "serialNumber": "SERIALNUMBER",
+}
+"""The words by which rules name the parts of a certificate's names."""
+
+
+def names_of(certificate: Mapping[str, Any] | None, of: str) -> tuple[tuple[str, str], ...]:
+    """Return the parts of a name in a certificate, each by its short word.
+
+    of: "subject" or "issuer".
+
+    >>> names_of({"issuer": ((("commonName", "Our CA"),), (("countryName", "DE"),))}, "issuer")
+    (('CN', 'Our CA'), ('C', 'DE'))
+    """
+    parts = (pair for names in (certificate or {}).get(of, ()) for pair in names)
+    return tuple((SHORT.get(name, name.upper()), value) for name, value in parts)
 
 
 def user_of(certificate: Mapping[str, Any] | None, part: UserPart) -> str:

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections import Counter
 from collections.abc import Callable
 
 import structlog
 
-from adapter import watched
+from adapter import addresses, certificates, watched
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Refused
 from adapter.errors import StartError
+from adapter.server.audit import AuditTrail
 from adapter.server.guesses import network_of
 from adapter.server.tls import ServerTls
 
@@ -38,9 +42,16 @@ class TlsListener:
     """Where clients connect with TLS. On the event loop's thread."""
 
     def __init__(
-        self, tls: ServerTls, accept: Callable[[], asyncio.Protocol], broke: watched.Ended
+        self,
+        tls: ServerTls,
+        accept: Callable[[], asyncio.Protocol],
+        broke: watched.Ended,
+        audit: AuditTrail | None = None,
     ) -> None:
-        """accept: makes the protocol of a new client. broke: hears of what must not fail."""
+        """accept: makes the protocol of a new client. broke: hears of what must not fail. audit: of
+        certificates that are not accepted.
+        """
+        self._audit = audit
         self._tls = tls
         self._accept = accept
         self._broke = broke
@@ -96,10 +107,10 @@ class TlsListener:
                 sock.close()
                 continue
             self._of_network[network] += 1
-            shaking = self._shake(sock, network)
+            shaking = self._shake(sock, network, addresses.written(*address[:2]))
             self._handshakes.add(watched.task("a TLS handshake", shaking, self._broke))
 
-    async def _shake(self, sock: socket.socket, network: str) -> None:
+    async def _shake(self, sock: socket.socket, network: str, address: str) -> None:
         loop = asyncio.get_running_loop()
         try:
             await loop.connect_accepted_socket(
@@ -113,6 +124,9 @@ class TlsListener:
             self.refused += 1
             sock.close()
             log.debug("a TLS handshake failed", network=network, reason=str(error))
+            if isinstance(error, ssl.SSLCertVerificationError) and self._audit is not None:
+                why = Refused(Reason.NOT_AUTHORIZED, "", certificates.said_of(error))
+                self._audit.not_authenticated("", address, "", why)
         finally:
             self._handshakes = {one for one in self._handshakes if not one.done()}
             self._of_network[network] -= 1

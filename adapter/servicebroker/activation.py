@@ -25,6 +25,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from adapter import launch, watched
+from adapter.allowed import AllowedPrograms
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract.reasons import Reason
@@ -82,7 +83,8 @@ class ActivationService:
 
     queues: the names of the queues; empty: every queue with activation. allow: the procedures that
     may be started, as queues have them. environment: of programs; None: that of this process.
-    pause_s: before another reader, after one that failed; it grows.
+    pause_s: before another reader, after one that failed; it grows. programs: those that may be
+    started at all, by their directories; None: all that allow names.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class ActivationService:
         allow: Iterable[str],
         environment: Mapping[str, str] | None = None,
         pause_s: float = PAUSE_FIRST_S,
+        programs: AllowedPrograms | None = None,
     ) -> None:
         if isinstance(queues, str):
             raise InvalidArgument(f"queues is a list of names, not the str {queues!r}")
@@ -102,6 +105,7 @@ class ActivationService:
         self._allowed = frozenset(allow)
         self._only = {as_queue(name).lower(): name for name in queues}
         self._environment = environment
+        self._programs = programs
         self._pause_s = pause_s
         self._changed = threading.Condition()
         self._queues: dict[str, _Queue] = {}
@@ -327,7 +331,8 @@ class ActivationService:
         try:
             if CALLABLE.fullmatch(procedure):
                 return self._call(name, procedure)
-            return _run_program(procedure, name, self._environment, self._stopping)
+            child = _start_program(procedure, name, self._environment, self._programs)
+            return _await_end(child, self._stopping)
         except Exception as error:  # noqa: BLE001 -- whatever a function of the user's raises
             return str(error) or type(error).__name__
 
@@ -399,16 +404,21 @@ def _queue(session: ServiceBroker, name: str) -> dict[str, Any]:
     return shown
 
 
-def _run_program(
-    procedure: str, queue: str, environment: Mapping[str, str] | None, stopping: threading.Event
-) -> str:
-    """Run a program until it ends, or is to stop. Returns what went wrong; empty: nothing."""
+def _start_program(
+    procedure: str,
+    queue: str,
+    environment: Mapping[str, str] | None,
+    programs: AllowedPrograms | None,
+) -> launch.Child:
     inherited = os.environ if environment is None else environment
-    child = launch.start(
-        [procedure, as_argument(queue)],
-        output=None,
-        environment={**inherited, "MQK_QUEUE": queue},
-    )
+    told, arguments = {**inherited, "MQK_QUEUE": queue}, [procedure, as_argument(queue)]
+    if programs is not None:
+        return programs.start(arguments, told)
+    return launch.start(arguments, output=None, environment=told)
+
+
+def _await_end(child: launch.Child, stopping: threading.Event) -> str:
+    """Wait until a program ends, or is to stop. Returns what went wrong; empty: nothing."""
     while (status := child.wait(LOOK_S)) is None:
         if stopping.is_set():
             child.stop_group(STOP_GRACE_S)

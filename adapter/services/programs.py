@@ -2,8 +2,9 @@
 
     ApplId "<MQTMC2, 732 characters>" EnvData
 
-goes to the shell. A program is waited for before the next one is started, unless EnvData ends with
-`&`. Programs end with the process that started them; what they started themselves does not. This
+goes to the shell; where programs have to be in allowed directories, it is split into words, and no
+shell is used. A program is waited for before the next one is started, unless EnvData ends with `&`.
+Programs end with the process that started them; what they started themselves does not. This
 module knows no queue and no queue manager.
 """
 
@@ -15,6 +16,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from adapter import launch
+from adapter.allowed import AllowedPrograms, ProgramNotAllowed, words_of
 from adapter.errors import Error
 from adapter.services.trigger_message import TriggerMessage
 
@@ -57,7 +59,8 @@ class Programs:
     """Starts programs and sees to their end. Every method may be called from any thread.
 
     on_failure: told, from a thread of its own, of a program in the background that turned out not
-    to be one; environment: of the programs, None: ours.
+    to be one; environment: of the programs, None: ours. allowed: no others are started; None: any,
+    by a shell.
     """
 
     def __init__(
@@ -66,10 +69,12 @@ class Programs:
         *,
         most: int = PROGRAMS_MAX,
         environment: Mapping[str, str] | None = None,
+        allowed: AllowedPrograms | None = None,
     ) -> None:
         self._on_failure = on_failure
         self._most = most
         self._environment = environment
+        self._allowed = allowed
         self._change = threading.Condition()
         self._running: set[Program] = set()
         self._stopping = False
@@ -85,11 +90,11 @@ class Programs:
         """Start the program that a trigger message names; wait for its end, but for one in the
         background. Raises CannotStart.
         """
-        command, waits = command_of(trigger)
+        before, after, waits = command_of(trigger)
         with self._change:
             if self._stopping:
                 raise CannotStart("the trigger monitor is being stopped", trigger.queue)
-            program = Program(trigger, self._launch(command, trigger))
+            program = Program(trigger, self._launch(before, after, trigger))
             self._running.add(program)
             self._started += 1
         log.info("started %s as process %d", program, program.child.pid)
@@ -129,11 +134,18 @@ class Programs:
     def _has_room(self) -> bool:
         return len(self._running) < self._most
 
-    def _launch(self, command: str, trigger: TriggerMessage) -> launch.Child:
+    def _launch(self, before: str, after: str, trigger: TriggerMessage) -> launch.Child:
         argument = os.fsdecode(trigger.to_tmc2())
-        arguments = ["/bin/sh", "-c", command, "trigger-monitor", argument]
         try:
+            if self._allowed is not None:
+                words = [*words_of(before), argument, *words_of(after)]
+                return self._allowed.start(words, self._environment)
+            command = f'{before} "$1" {after}'.rstrip()
+            arguments = ["/bin/sh", "-c", command, "trigger-monitor", argument]
             return launch.start(arguments, output=None, environment=self._environment)
+        except ProgramNotAllowed as problem:
+            self._failed += 1
+            raise CannotStart(problem.text, trigger.queue) from problem
         except OSError as problem:
             self._failed += 1
             raise CannotStart(f"no process could be started: {problem}", trigger.queue) from problem
@@ -163,11 +175,11 @@ class Programs:
         return program.status in NOT_STARTED and not self._stopping
 
 
-def command_of(trigger: TriggerMessage) -> tuple[str, bool]:
-    """Return what the shell is to run, $1 being the MQTMC2, and whether its end is waited for.
+def command_of(trigger: TriggerMessage) -> tuple[str, str, bool]:
+    """Return what of a command is before the MQTMC2 and behind it, and whether it is waited for.
 
     The MQTMC2 is a parameter and no part of the command: it holds data that applications set, and
-    no character of it shall be read by the shell.
+    no character of it shall be read by a shell.
     """
     if not trigger.appl_id.strip():
         raise CannotStart(f"process {trigger.process} has no ApplId", trigger.queue)
@@ -175,7 +187,7 @@ def command_of(trigger: TriggerMessage) -> tuple[str, bool]:
     background = rest.endswith("&") and not rest.endswith("&&")
     if background:
         rest = rest[:-1].rstrip()
-    return f'{trigger.appl_id} "$1" {rest}'.rstrip(), not background
+    return trigger.appl_id, rest, not background
 
 
 def _not_started(program: Program) -> str:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 
 from adapter import errors
+from adapter.allowed import AllowedPrograms
 from adapter.channel.arguments import as_whole
 from adapter.channel.unit import NO_UNIT, AnyUnit
 from adapter.client.connection import Connection
@@ -56,7 +57,8 @@ class TriggerMonitor:
     that the program could not be started. dead_letter_queue: None asks the queue manager.
     programs_max: that many run at a time, and trigger messages wait on their queue.
     stop_grace_s: how long programs have to end when stop() tells them to. environment: theirs.
-    pause_s: between two attempts while the queue manager is away, or gets are inhibited.
+    pause_s: between two attempts while the queue manager is away, or gets are inhibited. allowed:
+    programs of these directories alone are started, without a shell; None: any, by a shell.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class TriggerMonitor:
         stop_grace_s: float = STOP_GRACE_S,
         environment: Mapping[str, str] | None = None,
         pause_s: float = PAUSE_S,
+        allowed: AllowedPrograms | None = None,
     ) -> None:
         self._qm = qm
         self._pause_s = pause_s
@@ -79,6 +82,7 @@ class TriggerMonitor:
             self._start_failed,
             most=as_whole("programs_max", programs_max, 1, 10_000),
             environment=environment,
+            allowed=allowed,
         )
         self._launch = self._programs.start if launch is None else launch
         self._stop_grace_s = stop_grace_s

@@ -49,6 +49,12 @@ class Hello(Struct, array_like=True, tag=1, kw_only=True):
     password: Text = ""
     channel: Text = ""
 
+    def __repr__(self) -> str:
+        """Leave the password out: what fails with a hello as an argument may be logged."""
+        return (
+            f"Hello(version={self.version}, application={self.application!r}, user={self.user!r})"
+        )
+
 
 class Welcome(Struct, array_like=True, tag=2, kw_only=True):
     """The server's answer to Hello. connection: its number, as status displays show it.
@@ -109,10 +115,12 @@ class Goodbye(Struct, array_like=True, tag=5):
 class Stop(Struct, array_like=True, tag=1001):
     """Ask the server process to stop. Not a matter of core.
 
-    immediate: give units in flight no time to end.
+    immediate: give units in flight no time to end. hand_over: a standby takes over, if there is
+    one.
     """
 
     immediate: bool = False
+    hand_over: bool = False
 
 
 class AskServer(Struct, array_like=True, tag=1002):

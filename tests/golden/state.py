@@ -37,6 +37,8 @@ def state(qm: QueueManager) -> dict[str, Any]:
             name: {"begin": one.begin, "topic_id": one.topic_id, "offsets": one.offsets}
             for name, one in sorted(qm.feeds.by_name.items())
         }
+    if len(qm.channel_rules):
+        found["channel_rules"] = sorted(map(list, map(astuple, qm.channel_rules.every())))
     if qm.authorities.count:
         found["authorities"] = sorted(map(list, map(astuple, qm.authorities.every())))
     return found
@@ -125,6 +127,7 @@ def _session(session: Session) -> dict[str, Any]:
         "outcomes": {str(number): _outcome(one) for number, one in session.outcomes.items()},
         "committed": [number for number in range(100) if session.is_committed(number)],
         "fenced": [number for number in range(100) if number in session.fenced],
+        **({"user": session.user} if session.user else {}),
     }
 
 

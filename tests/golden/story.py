@@ -11,11 +11,14 @@ from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
+from adapter.core.contract.channel_rules import SetChannelRule
 from adapter.core.contract.feeds import FedBatch, FedMessage, FeedStart
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.transmission import Transmission
 from adapter.ledger.envelope import ENTRY, NOBODY, encode, encode_change
 from adapter.ledger.port import Raw
+from tests.support.authorities import become
 from tests.support.core import START_MS, Client, Core
 
 FIRST_OWNER = bytes(range(16))
@@ -37,6 +40,7 @@ def tell() -> list[bytes]:
     _conversations(client)
     _feeds(core, client)
     _authorities(client)
+    _identities(core)
     return core.entries
 
 
@@ -222,6 +226,16 @@ def _authorities(client: Client) -> None:
     client.do(ac.SetAuthority("ORDERS.SECRET", "queue", ["ada"]))
     client.do(ac.SetAuthority("", "qmgr", ["ada"], [], 0x1))
     client.do(ac.DeleteAuthority("ORDERS.**", "queue", ["bob"]))
+
+
+def _identities(core: Core) -> None:
+    known = core.connect()
+    become(known, Principal("ann", Proof.PASSWORD))
+    known.open_session(core.new_session_id())
+    known.do(SetChannelRule("SHOP.*", "USERMAP", client_user="till", mca_user="ann"))
+    known.do(SetChannelRule("*", "BLOCKUSER", users=["*MQADMIN", "eve"]))
+    known.do(SetChannelRule("*", "BLOCKADDR", addresses=["10.1.*"]))
+    known.do(SetChannelRule("*", "BLOCKADDR", "REMOVEALL"))
 
 
 def records() -> list[Raw]:

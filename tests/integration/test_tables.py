@@ -372,7 +372,8 @@ def test_a_key_that_another_unit_has(
             began_s = time.monotonic()
             with pytest.raises(e.ClaimNotFree):
                 table.claim(late, "a", timeout=0.3)
-            assert time.monotonic() - began_s >= 0.3
+            # The queue manager counts whole milliseconds.
+            assert time.monotonic() - began_s >= 0.3 - 0.001
             unit.produce(topic.name, b"1", "a")
         assert table.claim(late, "a") == b"1"
         late.backout()

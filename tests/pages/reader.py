@@ -30,6 +30,8 @@ POLL_S = 0.05
 LEFT_OUT = (".*", "build", "dist", "target", "__pycache__", "tests", "benchmarks")
 DRIVER = Path(__file__).with_name("driver.py")
 DONE = "\x04done\n"
+READER = "pages"
+"""The application of the reader's own connections."""
 
 
 class Home:
@@ -42,7 +44,7 @@ class Home:
         for name in ("home", "notes", "bin"):
             (folder / name).mkdir()
         (folder / "bin" / "python3").symlink_to(Path(sys.executable).resolve())
-        written = ("9092", "1414", "9414", "8081", "8000")
+        written = ("9092", "1414", "9414", "8081", "8000", "9093", "1415")
         self.ports = dict(zip(written, map(str, free_ports(len(written))), strict=True))
         self.environment = _bare_environment(folder) | {
             "MQK_QMGR": f"127.0.0.1:{self.ports['1414']}",
@@ -68,10 +70,10 @@ class Home:
             text = re.sub(rf"\b{written}\b", port, text)
         return text
 
-    def connections(self) -> int:
-        """How many programs are connected to the queue manager, with this one."""
-        with adapter.connect(self.environment["MQK_QMGR"]) as qm:
-            return len(qm.connections())
+    def connections(self) -> set[int]:
+        """The connections of programs to the queue manager, by number, without this one."""
+        with adapter.connect(self.environment["MQK_QMGR"], application=READER) as qm:
+            return {one.number for one in qm.connections() if one.application != READER}
 
     def as_written(self, printed: str) -> str:
         """What a program has printed, with the ports that pages name."""
@@ -169,7 +171,7 @@ class Reader:
         running = subprocess.Popen(program, env=environment, cwd=folder, start_new_session=True)
         self._running.append((block, running))
         deadline_s = time.monotonic() + END_TIMEOUT_S
-        while self.home.connections() <= before:
+        while self.home.connections() <= before:  # by number: some of them may have ended
             assert running.poll() is None, f"{block.place} ended before it was stopped"
             assert time.monotonic() < deadline_s, f"{block.place} does not connect"
             time.sleep(POLL_S)
@@ -243,6 +245,8 @@ class Reader:
                 with contextlib.suppress(BrokenPipeError):
                     other.stdin.close()
                 _end(other)
+                with contextlib.suppress(ProcessLookupError):  # what a page left in the background
+                    os.killpg(other.pid, signal.SIGKILL)
                 other.stdout.close()
         assert not ended, f"{', '.join(ended)}: it ended before it was stopped"
 

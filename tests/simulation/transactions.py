@@ -253,7 +253,6 @@ class Kafka:
             (open_progress, "log", Silence()),
             (open_lanes, "time", Ticking(0.001)),
             (open_progress, "time", Ticking(0.001)),
-            (mover, "time", clock),
             (pace, "time", clock),
             (parking, "time", clock),
             (transactions, "time", Ticking(0.001)),

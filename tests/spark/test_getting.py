@@ -86,6 +86,31 @@ def test_messages_are_consumed_in_order_over_many_batches(site: Site, tmp_path: 
     assert first == sorted(first, reverse=True), "a batch is in the order of delivery"
 
 
+def test_a_micro_batch_is_several_batches_of_the_consumer(site: Site, tmp_path: Path) -> None:
+    """It fails once: with the same number come the same messages, all of its batches."""
+    with queues(site, "SEVERAL") as qm:
+        qm.queue("SEVERAL").put_many(str(number) for number in range(33_000))
+        until(lambda: not qm.figures()["movers"]["stream"]["lag_records"])
+        rows: list[Any] = []
+
+        def fail(_batch: DataFrame, batch_id: int) -> None:
+            if batch_id == 0:
+                raise RuntimeError("injected")
+
+        messages = getting(site, "SEVERAL", maxMessagesPerTrigger=25_000)
+        assert "injected" in failing(start(messages, collecting(rows, fail), tmp_path))
+        lost = [row["offset"] for _, row in rows]
+        assert held(site, "SEVERAL") == len(lost) == 25_000
+        rows.clear()
+        with running(messages, collecting(rows), tmp_path) as query:
+            await_rows(rows, 33_000, query)
+            query.processAllAvailable()
+        assert held(site, "SEVERAL") == 0
+        assert qm.queue("SEVERAL").status().current_depth == 0
+    assert [row["offset"] for batch, row in rows if batch == 0] == lost
+    assert [int(row["body"]) for _, row in rows] == [*range(33_000)]
+
+
 def test_empty_bodies_are_got(site: Site, tmp_path: Path) -> None:
     """An empty message ends nothing, and hides none behind it: not in a batch, nor before one."""
     with queues(site, "EMPTY") as qm:

@@ -30,6 +30,7 @@ def test_finding_spark_n1_and_n1b_a_locked_kafka_is_read_with_either_clients_nam
         servers = kafka.proxied_bootstrap_servers
         login = options("qm1", trusted)
         file = tmp_path / "client.properties"
+        file.touch(0o600)
         audit = ["spark", "audit", "Q", "--bootstrap-server", servers, "--json"]
         audit += ["--command-config", str(file)]
 

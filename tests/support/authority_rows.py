@@ -11,6 +11,7 @@ from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.channel_rules import InquireChannelRules, SetChannelRule
 from tests.support.authorities import operator, user
 from tests.support.core import Client
 
@@ -211,6 +212,9 @@ ROWS: dict[type, list[Row]] = {
     c.SeekFeed: [Row(c.SeekFeed("SHOP", "LATEST"), (Needed("feed", "SHOP", ("ctrl",)),))],
     ac.SetAuthority: [Row(ac.SetAuthority("X", "queue", ["ann"]), (manager("chg"),))],
     ac.DeleteAuthority: [Row(ac.DeleteAuthority("X", "queue", ["ann"]), (manager("chg"),))],
+    ac.RefreshSecurity: [Row(ac.RefreshSecurity(), (manager("chg"),))],
+    SetChannelRule: [Row(SetChannelRule("C", "BLOCKUSER", users=["eve"]), (manager("chg"),))],
+    InquireChannelRules: [Row(InquireChannelRules(), (manager("dsp"),))],
     ac.InquireAuthorities: [Row(ac.InquireAuthorities(), (manager("dsp"),))],
     ac.ExplainAuthority: [Row(ac.ExplainAuthority("ann", "queue", "X"), (manager("dsp"),))],
     m.MsmqOpen: [

@@ -11,7 +11,8 @@ from adapter.backup.contents import FIRST
 from adapter.backup.file import BackupHeader, BackupLane, CopiedRecord, LedgerRecord
 from adapter.core.contract.records import QueueDefined
 from adapter.format import descriptor
-from adapter.format.movable import Copy, Movable, decode_copies
+from adapter.format.copied import Copy
+from adapter.format.movable import Movable, decode_copies
 from adapter.format.progress import CopyProgress
 from adapter.ledger.port import LedgerMismatch, Raw
 from adapter.ledger.snapshots import Snapshot

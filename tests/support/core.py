@@ -63,8 +63,10 @@ class Core:
         self.qm = self._new()
 
     def _new(self) -> QueueManager:
-        owner_id = next(self._owners).to_bytes(4, "big") * 4
-        return QueueManager(self._name, owner_id, self._limits)
+        return QueueManager(self._name, self._new_owner(), self._limits)
+
+    def _new_owner(self) -> bytes:
+        return next(self._owners).to_bytes(4, "big") * 4
 
     def give(self, given: inputs.Input) -> dispatch.Effects:
         """Give core an input, as of now. What it causes is not taken up: see take."""
@@ -128,7 +130,7 @@ class Core:
         """Go on with a new core that knows what the entries say, and nothing else."""
         self.qm = self.replayed()
         self._terms += 1
-        dispatch.begin_term(self.qm, self._terms)
+        dispatch.begin_term(self.qm, self._new_owner(), self._terms)
         self.entry_n = 1
         self.give(inputs.Restarted())
         self.answers.clear()

@@ -7,6 +7,7 @@ hand: a field that is added to a snapshot is compared from then on.
 import msgspec
 
 from adapter.core import dispatch
+from adapter.core.contract.channel_rules import ChannelRuleSet
 from adapter.core.contract.message import Stored
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.records import (
@@ -65,6 +66,8 @@ def snapshot_of(qm: QueueManager) -> dict[tuple[object, ...], Record]:
             key += (record.queue_manager, bool(record.lanes), *(record.seqs or record.others)[:2])
         if isinstance(record, ReceiveNoted):
             key += (record.unit,)
+        if isinstance(record, ChannelRuleSet):
+            key += record.rule.key
         assert key not in found, key
         found[key] = settled(record) if isinstance(record, LaneRestored) else record
     return found

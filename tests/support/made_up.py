@@ -6,6 +6,7 @@ from adapter.core.attributes.queue import QUEUE_ATTRIBUTES
 from adapter.core.attributes.table import DEPTH_MAX, AttributeRow
 from adapter.core.contract import records as r
 from adapter.core.contract.broker_header import BrokerHeader
+from adapter.core.contract.channel_rules import ChannelRule, ChannelRuleSet
 from adapter.core.contract.details import FLAGS, OFFSET_MAX, Details
 from adapter.core.contract.message import ID_LENGTH, MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
@@ -190,6 +191,14 @@ OTHERS = st.one_of(
     st.builds(r.QueueAltered, name=QUEUES, attributes=ATTRIBUTES),
     st.builds(r.QueueDeleted, name=QUEUES),
     st.builds(r.SessionOpened, session=SESSIONS, time_ms=st.integers(0, TIME_MAX_MS)),
+    st.builds(
+        ChannelRuleSet,
+        rule=st.builds(
+            ChannelRule, profile=QUEUES, kind=st.just("BLOCKUSER"), users=st.lists(QUEUES)
+        ),
+        is_gone=st.booleans(),
+    ),
+    st.builds(r.SessionBound, session=SESSIONS, user=QUEUES),
     st.builds(r.SessionExpired, session=SESSIONS),
     st.builds(r.UnitFenced, unit=st.binary(min_size=24, max_size=24)),
     st.builds(r.OutcomeRecorded, outcome=OUTCOMES, count=st.integers(0, DEPTH_MAX)),

@@ -20,6 +20,7 @@ from adapter import launch
 from adapter.localkafka import free_port
 from adapter.logs import LogSettings
 from adapter.owner.owner import QUIESCE_S
+from adapter.owner.parts import HEARTBEAT_S
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import Ready
 from adapter.server.own_schemas import NO_REGISTRY
@@ -39,7 +40,8 @@ class ServerProcess:
     port: 0 for a free one, which is kept across restarts. files: its limit of open files.
     options: of librdkafka's. http_port: of the endpoint for monitoring, 0 for none.
     quiesce_s: how long units are given when it is told to end. take_over: from one that is alive.
-    registry, network: the settings schema_registry and network.
+    registry, network: the settings schema_registry and network. standby: it follows another one.
+    heartbeat_s: how often an idle owner writes.
     """
 
     def __init__(
@@ -58,6 +60,8 @@ class ServerProcess:
         take_over: bool = False,
         registry: str = NO_REGISTRY,
         network: bool = False,
+        standby: bool = False,
+        heartbeat_s: float = HEARTBEAT_S,
     ) -> None:
         self.queue_manager = queue_manager
         self.port = port or free_port()
@@ -84,8 +88,11 @@ class ServerProcess:
             take_over=take_over,
             registry=registry,
             network=network,
+            standby=standby,
+            heartbeat_ms=round(heartbeat_s * 1000),
             log=LogSettings(format="text"),  # so that the only JSON is its line for programs
         )
+        self._told = settings
         self.write_settings(msgspec.json.encode(settings))
         self._lives: list[launch.Child] = []
         self._begin = 0
@@ -116,6 +123,11 @@ class ServerProcess:
         """Say what it is told on standard input from now on."""
         self._settings.write_bytes(told)
 
+    def stand_by(self) -> None:
+        """Let its next lives be a standby's."""
+        self._told = msgspec.structs.replace(self._told, standby=True)
+        self.write_settings(msgspec.json.encode(self._told))
+
     def launch(self) -> None:
         """Start it; does not wait until it serves."""
         self._begin = self._output.stat().st_size if self._output.exists() else 0
@@ -136,6 +148,21 @@ class ServerProcess:
             assert self._lives[-1].exit_status() is None, f"it ended:\n{self.said()}"
             time.sleep(POLL_S)
         raise AssertionError(f"it does not serve:\n{self.said()}")
+
+    def await_said(self, text: str, timeout_s: float = START_S) -> None:
+        """Wait until it has logged or printed this in its present life."""
+        deadline_s = time.monotonic() + timeout_s
+        while text not in self.said():
+            assert time.monotonic() < deadline_s, f"it did not say {text!r}:\n{self.said()}"
+            time.sleep(POLL_S)
+
+    def freeze(self) -> None:
+        """SIGSTOP, as a machine that pauses does to it."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """SIGCONT: it goes on where it was."""
+        os.kill(self.pid, signal.SIGCONT)
 
     def kill(self) -> None:
         """SIGKILL, to it alone: its movers' process notices by itself, as after a crash."""

@@ -13,7 +13,8 @@ from adapter.setting_rows import OPTIONS, SETTINGS
 
 FLAG = {
     "listen_unix": "/flag", "listen_unix_mode": "600",
-    "queue_manager": "FLAG", "credentials_file": "flag", "authorities": "yes",
+    "queue_manager": "FLAG", "credentials_file": "flag", "groups_file": "flag",
+    "authorities": "yes", "audit": "yes",
     "remote_clients": "with_password",
     "listen_tls": "0.0.0.0:1", "tls_certificate": "flag", "tls_key": "flag",
     "tls_client_ca": "flag", "tls_user": "dns", "tls_min_version": "1.2", "http_tls": "yes",
@@ -33,7 +34,8 @@ FLAG = {
 }  # fmt: skip
 VARIABLE = {
     "listen_unix": "/env", "listen_unix_mode": "660",
-    "queue_manager": "ENV", "credentials_file": "env", "authorities": "no",
+    "queue_manager": "ENV", "credentials_file": "env", "groups_file": "env",
+    "authorities": "no", "audit": "no",
     "remote_clients": "no",
     "listen_tls": "0.0.0.0:2", "tls_certificate": "env", "tls_key": "env",
     "tls_client_ca": "env", "tls_user": "email", "tls_min_version": "1.3", "http_tls": "no",
@@ -53,7 +55,9 @@ VARIABLE = {
 }  # fmt: skip
 IN_FILE: dict[str, Any] = {
     "listen_unix": "/file", "listen_unix_mode": "666",
-    "queue_manager": "FILE", "credentials_file": "file", "authorities": "yes",
+    "queue_manager": "FILE", "credentials_file": "file", "groups_file": "file",
+    "authorities": "yes",
+    "audit": "with_authorities",
     "remote_clients": "with_password",
     "listen_tls": "0.0.0.0:3", "tls_certificate": "file", "tls_key": "file",
     "tls_client_ca": "file", "tls_user": "subject", "tls_min_version": "1.2", "http_tls": "yes",
@@ -128,6 +132,7 @@ def test_flags_win_over_the_environment_over_the_file(key: str, tmp_path: Path) 
 
 def test_options_of_kafka_are_put_together_one_by_one(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
+    path.touch(0o600)
     path.write_text(
         "[kafka.options]\n"
         '"security.protocol" = "SASL_SSL"\n'
@@ -328,3 +333,47 @@ def test_a_file_that_is_only_found_loads_no_code(name: str, tmp_path: Path) -> N
     assert name in str(problem.value)
     assert load({}, {}, path).kafka_options == {name: "x"}
     assert load({}, {"MQK_CONFIG": str(path)}).kafka_options == {name: "x"}
+
+
+@pytest.mark.parametrize(
+    ("content", "holds"),
+    [
+        ("[kafka.options]\nsasl.password = 'PLANTED'\n", "kafka.options.sasl.password"),
+        ('schema_registry = "http://ann:PLANTED@registry:8081"\n', "schema_registry"),
+    ],
+)
+def test_a_file_with_a_secret_is_its_owners_alone(tmp_path: Path, content: str, holds: str) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text(content)
+    path.chmod(0o640)
+    with pytest.raises(ConfigError) as refused:
+        load({}, {}, path)
+    assert str(refused.value) == (
+        f"{path} holds {holds}, and others may read or write it: chmod 600 {path}"
+    )
+    path.chmod(0o600)
+    shown = {one.key: one.shown for one in load({}, {}, path).all()}
+    assert "PLANTED" not in str(shown)
+    assert "(not shown)" in str(shown[holds])
+
+
+def test_a_url_that_is_refused_is_quoted_without_its_login() -> None:
+    with pytest.raises(ConfigError) as refused:
+        load({}, {"MQK_SCHEMA_REGISTRY": "ftp://ann:PLANTED@registry"})
+    assert "'ftp://(not shown)@registry'" in str(refused.value)
+    assert "PLANTED" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["ssl.key.location", "ssl.keystore.location"])
+def test_a_key_for_kafka_is_its_owners_alone(tmp_path: Path, name: str) -> None:
+    key = tmp_path / "qm1.key"
+    key.touch()
+    key.chmod(0o640)
+    with pytest.raises(ConfigError) as refused:
+        load({}, {}, None, {"-X": {name: str(key)}})
+    assert str(refused.value) == (
+        f"-X: kafka.options.{name} is {key}, which holds a key, and others may read or write it: "
+        f"chmod 600 {key}"
+    )
+    key.chmod(0o600)
+    assert load({}, {}, None, {"-X": {name: str(key)}}).kafka_options == {name: str(key)}

@@ -35,3 +35,18 @@ def test_what_cannot_be_read_has_a_reason(tmp_path: Path) -> None:
     ):
         with pytest.raises(UnreadableTextError, match=words):
             texts.read(tmp_path / name, 100)
+
+
+def test_the_login_of_a_url_is_left_out() -> None:
+    said = "ask http://ann:p@ss@host:1/a@b or https://host/x@y"
+    assert texts.without_login(said) == "ask http://(not shown)@host:1/a@b or https://host/x@y"
+    assert texts.without_login("a@b.test") == "a@b.test"
+
+
+def test_a_file_that_others_may_use_is_not_private(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    assert texts.why_not_private(path) == ""
+    path.touch()
+    for mode, is_private in ((0o600, True), (0o400, True), (0o640, False), (0o602, False)):
+        path.chmod(mode)
+        assert (texts.why_not_private(path) == "") is is_private

@@ -61,10 +61,12 @@ def _with_profile(statement: Statement) -> Statement:
     return statement
 
 
-def refresh(_: Connection, statement: Statement) -> Iterator[str]:
-    """REFRESH SECURITY: records and certificates are used as soon as they change."""
+def refresh(qm: Connection, statement: Statement) -> Iterator[str]:
+    """REFRESH SECURITY: records count as soon as they change, and for what is open by this."""
     meaning.check_parameters(authorities.SECURITY, statement)
-    yield answers.message(SECURITY_DONE, "I", "security is up to date: changes apply at once.")
+    count = qm.refresh_security()
+    text = f"security is up to date: {count} handles or connections closed."
+    yield answers.message(SECURITY_DONE, "I", text)
 
 
 COMMANDS: dict[tuple[str, str], Callable[[Connection, Statement], Iterator[str]]] = {

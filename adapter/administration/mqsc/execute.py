@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 from adapter.administration import objects, senders, without_effect
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
-from adapter.administration.mqsc import answers, authority_records, meaning
+from adapter.administration.mqsc import answers, authority_records, channel_rules, meaning
 from adapter.administration.mqsc.statement import GUESSES_MAX, Statement, parse
 from adapter.administration.mqsc.text import NotMqscError, RefusedError, ScriptLine, lines_of, quote
 from adapter.administration.status import reset_totals
@@ -183,10 +183,7 @@ def _family(kind: Kind) -> str:
 def _accept(statement: Statement) -> Iterator[str]:
     """Check a command that has no effect here, and say so."""
     found = without_effect.ACCEPTED[statement.verb, statement.kind]
-    given = meaning.check_parameters(found.rows, statement)
-    lacking = without_effect.missing(statement.kind, given)
-    if lacking:
-        raise NotMqscError(f"{statement.verb} {statement.kind} needs {lacking}", statement.kind)
+    meaning.check_parameters(found.rows, statement)
     yield answers.acceptance_of(found, statement.name)
 
 
@@ -376,6 +373,7 @@ OTHER: dict[tuple[str, str], Callable[[Connection, Statement], Iterator[str]]] =
     ("START", "CHANNEL"): _start_channel,
     ("STOP", "CHANNEL"): _stop_channel,
     **authority_records.COMMANDS,
+    **channel_rules.COMMANDS,
 }
 WITH_KIND: dict[str, Callable[[Connection, Kind, Statement], Iterator[str]]] = {
     "DEFINE": _define,

@@ -28,6 +28,7 @@ from adapter.administration.without_effect import (
     OF_MOVERS,
     UNSUPPORTED_VALUES,
     UnsupportedError,
+    given_as,
     is_noted,
     problem,
 )
@@ -199,7 +200,7 @@ def _attribute(kind: Kind, parameter: StatementParameter, result: Given) -> None
         if text is not None:
             raise NotMqscError(text, parameter.keyword)
         if is_noted(row, value):
-            result.without_effect.append(f"{parameter.keyword}({_one(parameter)})")
+            result.without_effect.append(given_as(parameter.keyword, _one(parameter)))
         return
     if row.name in result.attributes:
         raise NotMqscError(f"{row.attribute.keyword} is given twice", word)

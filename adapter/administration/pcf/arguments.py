@@ -12,7 +12,7 @@ from adapter.administration.pcf import structures as pcf
 from adapter.administration.status_kinds import CONNECTION
 from adapter.administration.values import Filter, NoSuchValueError, filter_on, from_plain, plain
 from adapter.administration.values import text as shown_text
-from adapter.administration.without_effect import UnsupportedError, is_noted, problem
+from adapter.administration.without_effect import UnsupportedError, given_as, is_noted, problem
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.core.attributes.table import AttributeRow, Table
 from adapter.core.contract.message import NO_ID
@@ -129,7 +129,7 @@ class Arguments:
             raise pcf.PcfError(WRONG_VALUE, wrong, number)
         try:
             if is_noted(row, value):
-                self.without_effect.append(f"{row.attribute.keyword}({shown_text(row, value)})")
+                self.without_effect.append(given_as(row.attribute.keyword, shown_text(row, value)))
         except UnsupportedError as refused:
             raise pcf.PcfError(WRONG_VALUE, refused.text, number) from refused
 

@@ -93,9 +93,10 @@ def _inquire_entity(qm: Connection, given: Arguments) -> Replies:
     return [_shown(qm, record, OBJECT_NAME)]
 
 
-def _refresh(_: Connection, given: Arguments) -> Replies:
-    """Records and certificates are used as soon as they change."""
+def _refresh(qm: Connection, given: Arguments) -> Replies:
+    """Records count as soon as they change, and for what is open by this."""
     given.check(authorities.SECURITY)
+    qm.refresh_security()
     return [[]]
 
 

@@ -14,9 +14,10 @@ from msgspec import Struct
 
 from adapter.administration import objects, senders
 from adapter.administration.kinds import DEFINED, QUEUE_WORDS, FoundObject, Kind
+from adapter.administration.mqsc.answers import is_warning
 from adapter.administration.mqsc.execute import Script
-from adapter.administration.pcf import authority_records
-from adapter.administration.pcf.arguments import TOO_FEW, Arguments, reply_of
+from adapter.administration.pcf import authority_records, channel_rules
+from adapter.administration.pcf.arguments import Arguments, reply_of
 from adapter.administration.pcf.structures import (
     Bytes,
     Integer,
@@ -41,7 +42,7 @@ from adapter.administration.status_kinds import (
     TOPIC_STATUS,
 )
 from adapter.administration.values import Filter
-from adapter.administration.without_effect import ACCEPTED, NOT_STOPPED, missing
+from adapter.administration.without_effect import ACCEPTED, NOT_STOPPED
 from adapter.client.connection import Connection
 from adapter.errors import Error
 
@@ -77,7 +78,6 @@ SUBSCRIPTION_ID = 7016  # MQBACF_SUB_ID
 NOTHING_THERE = {
     153: 2085,  # INQUIRE_SERVICE
     154: 3252,  # INQUIRE_SERVICE_STATUS: MQRCCF_SERV_STATUS_NOT_FOUND
-    204: 3338,  # INQUIRE_CHLAUTH_RECS: MQRCCF_CHLAUTH_NOT_FOUND
 }
 """Inquiries that find nothing, because such objects do not exist here: command and reason."""
 ACCEPTED_COMMANDS = {
@@ -86,15 +86,10 @@ ACCEPTED_COMMANDS = {
     95: ("DEFINE", "LISTENER"),
     96: ("DELETE", "LISTENER"),
     142: ("STOP", "LISTENER"),
-    203: ("SET", "CHLAUTH"),
 }
 """Commands that are checked and have no effect here."""
 LISTENER_NAME, CHANNEL_NAME = 3554, 3501
-NAMED = {"LISTENER": LISTENER_NAME, "CHLAUTH": CHANNEL_NAME}
-MISSING = {
-    "TYPE": 3326,  # MQRCCF_CHLAUTH_TYPE_ERROR
-}
-"""Why a command lacks a parameter; 3019 for the others."""
+NAMED = {"LISTENER": LISTENER_NAME}
 REASONS = {
     2100: 4001,  # exists already
     2042: 4004,  # open
@@ -192,6 +187,7 @@ ASKS = frozenset(
         *NOTHING_THERE,
         *STATUSES,
         *authority_records.ASKS,
+        *channel_rules.ASKS,
     }
 )
 """Commands that change nothing."""
@@ -217,7 +213,7 @@ class Commands:
             START_CHANNEL: partial(_start_channel, self._qm),
             STOP_CHANNEL: partial(_stop_channel, self._qm),
         }
-        for number, command in authority_records.COMMANDS.items():
+        for number, command in (authority_records.COMMANDS | channel_rules.COMMANDS).items():
             self._table[number] = partial(command, self._qm)
         for family in (*FAMILIES, SUBSCRIPTIONS):
             self._table |= self._of_family(family)
@@ -480,7 +476,8 @@ def _escape(qm: Connection, given: Arguments) -> Replies:
     if script.wrong or script.failed:
         raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT)
     if script.without_effect:
-        log.warning("not supported, without effect", command=text)
+        given_in = " ".join(filter(is_warning, lines))
+        log.warning("not supported, without effect", command="MQSC", answer=given_in)
     return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
 
 
@@ -510,11 +507,7 @@ def _accept(verb: str, kind: str, given: Arguments) -> Replies:
     """Check a command that has no effect here."""
     found = ACCEPTED[verb, kind]
     name = given.text(NAMED[kind], "") if kind in NAMED else ""
-    values = given.check(found.rows)
-    lacking = missing(kind, values)
-    if lacking:
-        text = f"{verb} {kind} needs {lacking}"
-        raise PcfError(MISSING.get(lacking, TOO_FEW), text)
+    given.check(found.rows)
     log.warning(f"{found.noun} accepted without effect", name=name, why=found.why)
     return [[]]
 

@@ -245,18 +245,45 @@ class SubscriptionAttributes(Struct, kw_only=True):
 
 
 class ChannelAttributes(Dated, kw_only=True):
-    """A name by which clients say how they come; all come through the one listener."""
+    """A name by which clients say how they come, all through the one listener; or (RCVR) what
+    counts for messages that come from another queue manager.
+    """
 
     description: Annotated[str, description(3502)] = ""
     channel_type: Annotated[
-        Literal["SVRCONN", "CLNTCONN"],
-        Attribute("CHLTYPE", 1511, "which end it describes", numbers=(7, 6)),
+        Literal["SVRCONN", "CLNTCONN", "RCVR"],
+        Attribute("CHLTYPE", 1511, "which end it describes", numbers=(7, 6, 3)),
     ] = "SVRCONN"
     transport: Annotated[
         Literal["TCP"], Attribute("TRPTYPE", 1501, "how it connects", numbers=(2,))
     ] = "TCP"
     mca_user: Annotated[
-        str, Attribute("MCAUSER", 3527, "stored; has no effect on authorization", length=64)
+        str,
+        Attribute(
+            "MCAUSER",
+            3527,
+            "of a receiver: by whose authorities its messages are put; blank: the queue manager's "
+            "own. Of others it has no effect",
+            length=64,
+        ),
+    ] = ""
+    put_authority: Annotated[
+        Literal["DEF", "CTX"],
+        Attribute(
+            "PUTAUT",
+            1508,
+            "of a receiver: whether the user in a message's context needs the authority to put it",
+            numbers=(1, 2),
+        ),
+    ] = "DEF"
+    queue_manager: Annotated[
+        str,
+        Attribute(
+            "QMNAME",
+            2015,
+            "of a receiver: the queue manager whose messages it receives; of others no effect",
+            length=48,
+        ),
     ] = ""
 
 
@@ -281,6 +308,10 @@ class QueueManagerAttributes(Dated, kw_only=True):
     """The queue manager's own; all but the fixed ones are altered by ALTER QMGR."""
 
     description: Annotated[str, description(2014)] = ""
+    channel_rules: Annotated[
+        Literal["DISABLED", "ENABLED"],
+        Attribute("CHLAUTH", 248, "whether channel authentication records count", numbers=(0, 1)),
+    ] = "DISABLED"
     trigger_interval_ms: Annotated[
         int,
         Attribute(
@@ -418,6 +449,10 @@ class QueueManagerAttributes(Dated, kw_only=True):
 
 
 QUEUE_MANAGER = "queue_manager"
+AUTO_RECEIVER = "SYSTEM.AUTO.RECEIVER"
+"""The receiver of queue managers that no other one names."""
+KAFKA_RECEIVER = "SYSTEM.KAFKA.RECEIVER"
+"""The receiver of records that clients of Kafka write to the inbound topic."""
 TYPES: dict[str, type[Struct]] = {
     "queue": QueueAttributes,
     "alias": AliasAttributes,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adapter.core.attributes.objects import AUTO_RECEIVER, KAFKA_RECEIVER
 from adapter.core.attributes.queue import MQ_DEFAULTS
 
 BASE_TOPIC = "SYSTEM.BASE.TOPIC"
@@ -63,5 +64,7 @@ OBJECTS: dict[tuple[str, str], dict[str, Any]] = {
     ("process", "SYSTEM.DEFAULT.PROCESS"): {},
     ("namelist", "SYSTEM.DEFAULT.NAMELIST"): {},
     ("channel", "SYSTEM.DEF.SVRCONN"): {},
+    ("channel", AUTO_RECEIVER): {"channel_type": "RCVR"},
+    ("channel", KAFKA_RECEIVER): {"channel_type": "RCVR"},
     ("authinfo", "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"): {},
 }

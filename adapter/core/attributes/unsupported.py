@@ -204,6 +204,8 @@ CHANNEL = table(
         "AFFINITY", 1621, "which of several connections a client takes", {"PREFERRED": 1, "NONE": 0}
     ),
     text("CERTLABL", 2121, "its certificate", 64, promise=True),
+    whole("BATCHHB", 1567, "milliseconds between heartbeats of batches", 0, 999_999),
+    whole("BATCHSZ", 1502, "messages of a batch", 50, 9_999, low=1),
     whole("CLNTWGHT", 1620, "weight among connections of a client", 0, 99),
     choice("COMPHDR", 0, "compression of headers", {"NONE": 0, "SYSTEM": 8}),
     choice(
@@ -233,20 +235,29 @@ CHANNEL = table(
     whole("MAXMSGL", 1510, "bytes of a message", 4_194_304, BYTES_MAX),
     text("MODENAME", 3503, "of LU 6.2", 8),
     choice("MONCHL", 122, "online monitoring", AS_QMGR_LEVELS),
-    text("QMNAME", 2015, "the queue manager that a client asks for", NAME_LENGTH_MAX),
+    text("MRDATA", 3535, "for the message-retry exit", EXIT_DATA_LENGTH),
+    text("MREXIT", 3534, "a message-retry exit", EXIT_LENGTH, promise=True),
+    whole("MRRTY", 1544, "retries of a message before it is a dead letter", 10),
+    whole("MRTMR", 1545, "milliseconds between such retries", 1000),
+    text("MSGDATA", 3514, "for the message exit", EXIT_DATA_LENGTH),
+    text("MSGEXIT", 3509, "a message exit", EXIT_LENGTH, promise=True),
+    choice("NPMSPEED", 1562, "how non-persistent messages travel", {"NORMAL": 1, "FAST": 2}),
     text("RCVDATA", 3516, "for the receive exit", EXIT_DATA_LENGTH),
     text("RCVEXIT", 3511, "a receive exit", EXIT_LENGTH, promise=True),
     text("SCYDATA", 3513, "for the security exit", EXIT_DATA_LENGTH),
     text("SCYEXIT", 3508, "a security exit", EXIT_LENGTH, promise=True),
     text("SENDDATA", 3515, "for the send exit", EXIT_DATA_LENGTH),
     text("SENDEXIT", 3510, "a send exit", EXIT_LENGTH, promise=True),
+    whole("SEQWRAP", 1509, "the highest sequence number", DEPTH_MAX),
     whole("SHARECNV", 1615, "conversations of a connection", 10),
     choice(
         "SSLCAUTH", 1568, "whether clients must have certificates", {"REQUIRED": 0, "OPTIONAL": 1}
     ),
     text("SSLCIPH", 3544, "its encryption", 32, promise=True),
     text("SSLPEER", 3545, "which certificates are accepted", 1024, promise=True),
+    choice("STATCHL", 129, "statistics", AS_QMGR_LEVELS),
     text("TPNAME", 3504, "of LU 6.2", 64),
+    choice("USEDLQ", 1614, "whether what cannot be put becomes a dead letter", {"YES": 2, "NO": 1}),
 )
 AUTHINFO = table(
     choice(
@@ -272,7 +283,6 @@ QUEUE_MANAGER = table(
     choice("CHAD", 55, "channels define themselves", DISABLED),
     choice("CHADEV", 56, "events of channels that define themselves", DISABLED),
     text("CHADEXIT", 2026, "an exit for them", EXIT_LENGTH, promise=True),
-    choice("CHLAUTH", 248, "channel authentication records", DISABLED),
     choice("CHLEV", 73, "events of channels", EVENTS),
     text("CLWLDATA", 2034, "for the cluster workload exit", EXIT_DATA_LENGTH),
     text("CLWLEXIT", 2033, "a cluster workload exit", EXIT_LENGTH, promise=True),

@@ -65,3 +65,10 @@ class ExplainAuthority(Struct, array_like=True, tag=54):
     object_type: str
     name: str
     groups: Names = []
+
+
+class RefreshSecurity(Struct, array_like=True, tag=55):
+    """Close what is open without the authority that it needs now (REFRESH SECURITY). Durable.
+
+    The answer counts the handles that are closed, and the connections that are ended.
+    """

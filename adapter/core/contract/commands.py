@@ -12,7 +12,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from adapter.core.contract import authority_commands, broker, msmq
+from adapter.core.contract import authority_commands, broker, channel_rules, msmq
 from adapter.core.contract.bounds import ELEMENTS_MAX, LANES_MAX, MESSAGES_MAX, Attributes
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.request import Request as Request  # noqa: PLC0414 -- of this contract
@@ -554,8 +554,11 @@ Command = (
     | AskExports
     | authority_commands.SetAuthority
     | authority_commands.DeleteAuthority
+    | authority_commands.RefreshSecurity
     | authority_commands.InquireAuthorities
     | authority_commands.ExplainAuthority
+    | channel_rules.SetChannelRule
+    | channel_rules.InquireChannelRules
     | msmq.MsmqOpen
     | msmq.MsmqSend
     | msmq.MsmqReceive

@@ -25,6 +25,8 @@ class Proof(Enum):
     """Likewise, and it is root or the account of the queue manager: it may name any user."""
     OWN = "own"
     """It is a part of the queue manager itself."""
+    MAPPED = "mapped"
+    """A channel authentication record says which user counts."""
     CONTEXT = "context"
     """Such a part acts for the user that the context of a message names."""
 
@@ -58,6 +60,8 @@ class Party(Struct):
     """Who a connection is, as its client and its listener say. since_ms: when it was made.
 
     application: as the client says. channel: the name by which it connects, "" if it names none.
+    host: its address without a port; "": it came by no network. peer, issuer: the names in its
+    certificate, each part by its short word: CN, O, ...
     """
 
     application: str = ""
@@ -65,6 +69,9 @@ class Party(Struct):
     address: str = ""
     since_ms: int = 0
     channel: str = ""
+    host: str = ""
+    peer: tuple[tuple[str, str], ...] = ()
+    issuer: tuple[tuple[str, str], ...] = ()
 
     @property
     def user(self) -> str:

@@ -131,6 +131,7 @@ class Reason(IntEnum):
     CONTEXT_HANDLE_ERROR = 117
     CONTEXT_NOT_AVAILABLE = 118
     AUTHORITY_MISSING = 119
+    STANDBY_QUEUE_MANAGER = 120
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

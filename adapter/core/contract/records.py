@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from adapter.core.contract.channel_rules import ChannelRuleSet
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.spans import Count, Span
 
@@ -43,9 +44,7 @@ class Placed(Struct, gc=False):
 
 
 class Taken(Struct, gc=False):
-    """The place of a message that was taken, or counted; and its priority, which may not be the
-    lane's.
-    """
+    """The place of a message that was taken or counted; its priority may not be the lane's."""
 
     queue: str
     lane: int
@@ -134,6 +133,14 @@ class SessionOpened(Struct):
 
     session: bytes
     time_ms: int
+    logged: bool = True
+
+
+class SessionBound(Struct):
+    """A session belongs to a user from now on: no other one may attach to it, or ask of it."""
+
+    session: bytes
+    user: str
     logged: bool = True
 
 
@@ -553,6 +560,7 @@ Record = (
     | QueueAltered
     | QueueDeleted
     | SessionOpened
+    | SessionBound
     | SessionExpired
     | UnitFenced
     | QueuePurged
@@ -588,4 +596,5 @@ Record = (
     | FeedSet
     | AuthoritySet
     | AuthorityDeleted
+    | ChannelRuleSet
 )

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from adapter.core.contract.arrivals import Lowest
 from adapter.core.contract.authorities import AuthorityRecord
+from adapter.core.contract.channel_rules import ChannelRule
 from adapter.core.contract.commands import AS_PUBLISHED
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.parties import Proof
@@ -370,6 +371,13 @@ class AuthorityExplained(Struct, array_like=True, tag=19):
     are_checked: bool
 
 
+class ChannelRulesFound(Struct, array_like=True, tag=20):
+    """Channel authentication records. checked: CHLAUTH of the queue manager: whether they count."""
+
+    rules: list[ChannelRule]
+    checked: str
+
+
 class ComputerFound(Struct, array_like=True, tag=40, gc=False):
     """Where the queues of a computer of MSMQ are read.
 
@@ -406,5 +414,6 @@ Result = (
     | Exported
     | AuthorityRecords
     | AuthorityExplained
+    | ChannelRulesFound
     | ComputerFound
 )

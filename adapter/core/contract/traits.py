@@ -12,9 +12,9 @@ from typing import Any, Final
 from adapter.core.contract import authorities as a
 from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
+from adapter.core.contract import channel_rules, rights
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
-from adapter.core.contract import rights
 from adapter.core.contract.rights import BY_HANDLE, BY_RULE, CONNECTED, Need, NeededRight
 
 
@@ -79,12 +79,13 @@ class Trait:
     is_new_work: a queue manager that quiesces refuses it; what is durable outside units is new work
     there in any case. opens: it opens or closes the handle that it names. has_cursor: it uses the
     cursor of its handle. may_be_one_way: it may come without a request number, and is not answered
-    then. content: what of it has no bound. audit: of an administrative command.
+    then. content: what of it has no bound. audit: of an administrative command. shows_bodies: it
+    shows messages that stay where they are.
     """
 
     __slots__ = (
         *("asks_right", "audit", "content", "durable", "has_cursor", "in_unit", "is_new_work"),
-        *("is_question", "may_be_one_way", "moves", "opens", "right"),
+        *("is_question", "may_be_one_way", "moves", "opens", "right", "shows_bodies"),
     )
 
     def __init__(
@@ -101,6 +102,7 @@ class Trait:
         may_be_one_way: bool = False,
         content: Content = Content.NONE,
         audit: Audit | None = None,
+        shows_bodies: bool = False,
     ) -> None:
         self.right: Final = right
         self.asks_right: Final = right.need not in (Need.CONNECTED, Need.HANDLE)
@@ -114,6 +116,7 @@ class Trait:
         self.may_be_one_way: Final = may_be_one_way
         self.content: Final = content
         self.audit: Final = audit
+        self.shows_bodies: Final = shows_bodies
 
 
 def _administrative(command: str, right: NeededRight, of: str = "{name}") -> Trait:
@@ -148,7 +151,9 @@ TRAITS: Final[dict[type, Trait]] = {
         content=Content.MESSAGES,
     ),
     c.Get: Trait(BY_HANDLE, OUTSIDE_UNITS, GET, in_unit=True),
-    c.Browse: Trait(BY_HANDLE, is_question=True, is_new_work=True, has_cursor=True),
+    c.Browse: Trait(
+        BY_HANDLE, is_question=True, is_new_work=True, has_cursor=True, shows_bodies=True
+    ),
     c.Begin: Trait(CONNECTED, is_new_work=True, may_be_one_way=True),
     c.Touch: Trait(CONNECTED, may_be_one_way=True),
     c.Commit: Trait(CONNECTED, ALWAYS),
@@ -193,11 +198,20 @@ TRAITS: Final[dict[type, Trait]] = {
     ac.DeleteAuthority: _administrative(
         "delete authority of {object_type}", rights.on_queue_manager(a.CHANGE), "{profile}"
     ),
+    ac.RefreshSecurity: _administrative(
+        "refresh security", rights.on_queue_manager(a.CHANGE), "of the queue manager"
+    ),
+    channel_rules.SetChannelRule: _administrative(
+        "set channel authentication record", rights.on_queue_manager(a.CHANGE), "{profile} {kind}"
+    ),
+    channel_rules.InquireChannelRules: _question(rights.on_queue_manager(a.DISPLAY)),
     ac.InquireAuthorities: _question(rights.on_queue_manager(a.DISPLAY)),
     ac.ExplainAuthority: _question(rights.on_queue_manager(a.DISPLAY)),
     m.MsmqOpen: _opening(BY_RULE),
     m.MsmqSend: Trait(BY_HANDLE, OUTSIDE_UNITS, PUT, in_unit=True, content=Content.MESSAGE),
-    m.MsmqReceive: Trait(BY_HANDLE, OUTSIDE_UNITS, GET, in_unit=True, has_cursor=True),
+    m.MsmqReceive: Trait(
+        BY_HANDLE, OUTSIDE_UNITS, GET, in_unit=True, has_cursor=True, shows_bodies=True
+    ),
     m.MsmqCursor: Trait(BY_HANDLE, has_cursor=True),
     m.MsmqMove: Trait(BY_HANDLE, OUTSIDE_UNITS, PUT, in_unit=True),
     m.MsmqReject: Trait(BY_HANDLE, in_unit=True),
@@ -211,7 +225,7 @@ TRAITS: Final[dict[type, Trait]] = {
     b.BrokerAlter: _administrative("alter Service Broker {kind}", BY_RULE),
     b.BrokerDrop: _administrative("drop Service Broker {kind}", BY_RULE),
     b.BrokerInquire: _question(BY_RULE),
-    b.BrokerBrowse: _question(BY_RULE),
+    b.BrokerBrowse: Trait(BY_RULE, is_question=True, shows_bodies=True),
     b.BrokerBegin: ON_CONVERSATION,
     b.BrokerSend: Trait(BY_RULE, in_unit=True, content=Content.BODY),
     b.BrokerReceive: ON_CONVERSATION,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from adapter.core.contract.authorities import (
     CLASS,
@@ -91,6 +91,20 @@ class Authorities:
         self._named: dict[tuple[str, str], set[Entity]] = {}
         """By type and profile without wildcards: who has a record of it."""
         self._kept: dict[tuple[str, tuple[str, ...], str, str], int] = {}
+        self._groups: Mapping[str, tuple[str, ...]] = {}
+        """Soft: by user, beside those of a principal."""
+
+    def know_groups(self, by_user: Mapping[str, tuple[str, ...]]) -> None:
+        """Know in which groups users are; in no others than these, from now on."""
+        self._groups = by_user
+        self._kept.clear()
+
+    def entities_of(self, principal: Principal) -> list[Entity]:
+        """Return whose records count for a principal: its user, its groups, and everyone."""
+        users: list[Entity] = [(principal.user, False)] if principal.user else []
+        known = self._groups.get(principal.user, ()) if principal.user else ()
+        groups = (*principal.groups, *known)
+        return [*users, *((group, True) for group in dict.fromkeys(groups)), (EVERYONE, True)]
 
     def set(self, record: AuthorityRecord) -> None:
         """Take a record, in the place of the one of the same profile and entity."""
@@ -143,7 +157,7 @@ class Authorities:
         self, principal: Principal, object_type: str, name: str
     ) -> Iterator[AuthorityRecord]:
         """Return the records that count: one at most of the user and of each group."""
-        for entity, is_group in entities_of(principal):
+        for entity, is_group in self.entities_of(principal):
             profiles = self._of.get((entity, is_group), {}).get(object_type)
             found = profiles.deciding(name) if profiles is not None else None
             if found is not None:
@@ -166,7 +180,7 @@ class Authorities:
 
     def _of_class(self, principal: Principal, object_type: str) -> int:
         bits = 0
-        for entity in entities_of(principal):
+        for entity in self.entities_of(principal):
             bits |= self.get(CLASS, object_type, *entity) or 0
         return bits
 
@@ -177,12 +191,6 @@ def union(records: Iterable[AuthorityRecord]) -> int:
     for record in records:
         bits |= record.bits
     return bits
-
-
-def entities_of(principal: Principal) -> list[Entity]:
-    """Return whose records count for a principal."""
-    users: list[Entity] = [(principal.user, False)] if principal.user else []
-    return [*users, *((group, True) for group in principal.groups), (EVERYONE, True)]
 
 
 def name_of(object_type: str, name: str) -> str:

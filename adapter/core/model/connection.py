@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adapter.core.contract.commands import Command
 from adapter.core.contract.parties import Party
 from adapter.core.contract.results import Refused
 from adapter.core.model.handles import Handle
@@ -17,6 +18,7 @@ class ConnectionState:
     __slots__ = (
         "handles",
         "number",
+        "openings",
         "party",
         "refused_begin",
         "session",
@@ -29,6 +31,8 @@ class ConnectionState:
         self.number = number
         self.party = Party()
         self.handles: dict[int, Handle | MsmqSender] = {}
+        self.openings: dict[int, Command] = {}
+        """What opened each handle; only where authorities are checked."""
         self.units: dict[bytes, UnitOfWork] = {}
         self.waiters: dict[int, Waiter] = {}
         self.turns = Turns()

@@ -22,6 +22,7 @@ from adapter.core.model.arrivals import Arrivals
 from adapter.core.model.authorities import Authorities
 from adapter.core.model.broker_events import BrokerEvents
 from adapter.core.model.broker_queue import BrokerQueue
+from adapter.core.model.channel_rules import ChannelRules
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.conversations import Conversations
 from adapter.core.model.delays import Delays, end_of
@@ -86,6 +87,7 @@ class HardState:
         self.conversations = Conversations()
         self.references = References()
         self.authorities = Authorities()
+        self.channel_rules = ChannelRules()
 
     def usual_attributes(self) -> QueueManagerAttributes:
         """Return what its attributes are before they are altered."""

@@ -25,6 +25,10 @@ class Numbers:
         """How many queues of each name there have been, but for names that can be forgotten."""
         self.first_n = 1
         """Where the n of places begins in this term."""
+        self.belong_to(owner_id)
+
+    def belong_to(self, owner_id: bytes) -> None:
+        """Begin anew with the message ids of an owner."""
         self._id_prefix = b"MQK " + owner_id[:12]
         self._ids = 0
 

@@ -1,8 +1,9 @@
-"""Which objects of Service Broker's catalog name which others: an index for the rules' questions.
+"""Which objects name which others: an index for the rules' questions.
 
-Every object has keys, by which those are found that concern a message type, a contract, a queue, a
-service, an event or the parties of a conversation. So no question walks over the catalog. This
-module does not know what follows from a reference.
+Every object of Service Broker's catalog has keys, by which those are found that concern a message
+type, a contract, a queue, a service, an event or the parties of a conversation; a receiver channel
+has the queue manager that it receives from. So no question walks over all objects. This module does
+not know what follows from a reference.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from typing import Final
 from msgspec import Struct
 
 from adapter.core.attributes import broker as kinds
+from adapter.core.attributes.objects import ChannelAttributes
 from adapter.core.model.broker_queue import key_of
 
 Reference = tuple[str, ...]
 """A kind of object, and what is referred to."""
+RECEIVER: Final = "receiver"
 _NOTHING: Final[dict[str, Struct]] = {}
 
 
@@ -28,7 +31,7 @@ class References:
         self._by_key: dict[Reference, dict[str, Struct]] = {}
 
     def add(self, name: str, attributes: Struct) -> None:
-        """Note an object. Objects that are not of the catalog have no keys."""
+        """Note an object. Objects of other kinds have no keys."""
         for key in _keys(attributes):
             self._by_key.setdefault(key, {})[name] = attributes
 
@@ -54,6 +57,8 @@ class References:
 def _keys(attributes: Struct) -> set[Reference]:
     """Return the keys of an object."""
     match attributes:
+        case ChannelAttributes(channel_type="RCVR", queue_manager=source) if source:
+            return {(RECEIVER, source)}
         case kinds.ContractAttributes(by_initiator=own, by_target=far, by_any=both):
             return {
                 (kinds.MESSAGE_TYPE, one) for text in (own, far, both) for one in kinds.names(text)

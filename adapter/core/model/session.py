@@ -36,11 +36,13 @@ class Session:
         "outcomes",
         "running",
         "seen",
+        "user",
         "written",
     )
 
     def __init__(self, ident: bytes, time_ms: int) -> None:
         self.ident = ident
+        self.user = ""  # whose it is; "": of nobody in particular
         self.issued = 0  # the highest number met
         self.outcomes: dict[int, Result] = {}
         self.kept_bytes = 0  # of the messages in outcomes

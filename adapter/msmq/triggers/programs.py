@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 
 from adapter import launch, watched
+from adapter.allowed import AllowedPrograms, ProgramNotAllowed
 from adapter.errors import Error
 
 log = logging.getLogger("adapter.msmq")
@@ -31,8 +32,13 @@ class ActionFailed(Error):  # noqa: N818 -- it says what happened
 class ActionPrograms:
     """Starts programs and sees to their end. Every method may be called from any thread."""
 
-    def __init__(self, failed: Callable[[str], None]) -> None:
-        """failed: called with a sentence when a program beside the service has failed."""
+    def __init__(
+        self, failed: Callable[[str], None], allowed: AllowedPrograms | None = None
+    ) -> None:
+        """failed: called with a sentence when a program beside the service has failed. allowed: no
+        others are started; None: any.
+        """
+        self._allowed = allowed
         self._failed = failed
         self._stopping = threading.Event()
         self._room = threading.BoundedSemaphore(PROGRAMS_MAX)
@@ -80,7 +86,12 @@ class ActionPrograms:
         if any("\0" in one for one in arguments):
             raise ActionFailed(f"an argument of {arguments[0]} contains a null character")
         try:
-            child = launch.start(arguments, output=None)
+            if self._allowed is not None:
+                child = self._allowed.start(arguments)
+            else:
+                child = launch.start(arguments, output=None)
+        except ProgramNotAllowed as refused:
+            raise ActionFailed(refused.text) from refused
         except (OSError, UnicodeEncodeError) as error:
             raise ActionFailed(f"{arguments[0]} was not started: {error}") from error
         with self._lock:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from contextlib import nullcontext
 
+from adapter.allowed import AllowedPrograms
 from adapter.msmq.enumerations import MessageQueueTransactionType as Kind
 from adapter.msmq.host import Host
 from adapter.msmq.message import Message
@@ -29,8 +30,10 @@ class RuleFailed(Exception):  # noqa: N818 -- it ends a transaction, and is not 
 class TriggerRules:
     """Applies rules, for all triggers of one service, and notes in its journal what happened."""
 
-    def __init__(self, host: Host, journal: Journal) -> None:
-        self.programs = ActionPrograms(self._program_failed)
+    def __init__(
+        self, host: Host, journal: Journal, allowed: AllowedPrograms | None = None
+    ) -> None:
+        self.programs = ActionPrograms(self._program_failed, allowed)
         self._host = host
         self._journal = journal
 

@@ -16,6 +16,7 @@ import time
 from datetime import timedelta
 
 from adapter import watched
+from adapter.allowed import AllowedPrograms
 from adapter.channel.plain_arguments import as_whole
 from adapter.msmq.errors import InvalidOperationError
 from adapter.msmq.host import Host
@@ -54,7 +55,13 @@ class TriggerService:
     before the message is left alone until another comes; None: without limit, as MSMQ does.
     """
 
-    def __init__(self, host: Host, *, max_repeats: int | None = None) -> None:
+    def __init__(
+        self,
+        host: Host,
+        *,
+        max_repeats: int | None = None,
+        allowed: AllowedPrograms | None = None,
+    ) -> None:
         self._host = host
         self._max_repeats = (
             None if max_repeats is None else as_whole("max_repeats", max_repeats, 1, 2**31)
@@ -66,7 +73,7 @@ class TriggerService:
         self._threads: list[threading.Thread] = []
         self._repeats: dict[str, tuple[int, int]] = {}
         self._journal = Journal()
-        self._rules = TriggerRules(host, self._journal)
+        self._rules = TriggerRules(host, self._journal, allowed)
         self._running = False
         self._computer = ""
         """The host's, once it is known."""

@@ -23,6 +23,7 @@ from adapter.server.clients import ServerControl
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connections import ClientConnections
 from adapter.server.mqk.connection import ClientConnection
+from adapter.server.tls import names_of
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
 
@@ -64,6 +65,8 @@ class MqkHandler:
 
         def decided(principal: Principal | Refused) -> None:
             if isinstance(principal, Refused):
+                where, what = client.peer.address, hello.application[:ORIGIN_LENGTH_MAX]
+                self._audit.not_authenticated(hello.user, where, what, principal)
                 client.goodbye(principal)
             elif self._connections.is_open(client):
                 self._let_in(client, hello, principal)
@@ -89,7 +92,12 @@ class MqkHandler:
     def _let_in(self, client: ClientConnection, hello: frames.Hello, principal: Principal) -> None:
         now_ms = self._clock.now_ms()
         application = hello.application[:ORIGIN_LENGTH_MAX]
-        party = Party(application, principal, client.peer.address, now_ms, hello.channel)
+        peer = client.peer
+        subject, issuer = (names_of(peer.certificate, one) for one in ("subject", "issuer"))
+        party = Party(
+            *(application, principal, peer.address, now_ms, hello.channel),
+            *(peer.host, subject, issuer),
+        )
         refused = self._connections.admit(client, party)
         if refused is not None:
             client.goodbye(refused)
@@ -126,6 +134,11 @@ class MqkHandler:
         if trait.audit is not None:
             at = client.number, request
             self._audit.asked(trait.audit, term.inquiries, at, command, client.party)
+            term.request(Request(client.number, request, number, command))
+            self._audit.executed(at)
+            return
+        if trait.shows_bodies and self._audit.is_on:
+            self._audit.browsed(term.inquiries, client.number, command, client.party)
         term.request(Request(client.number, request, number, command))
 
     def _answer(self, client: ClientConnection, request: int, command: Asked) -> None:
@@ -139,7 +152,7 @@ class MqkHandler:
             client.answer((request, Done()))
             who = by(client.number, client.party)
             log.info("stop requested by a client", immediate=command.immediate, **who)
-            self._control.tell_to_stop(command.immediate)
+            self._control.tell_to_stop(command.immediate, for_good=not command.hand_over)
         elif isinstance(command, frames.AskServer):
             client.answer((request, frames.Figures(self._control.figures().by_name())))
 

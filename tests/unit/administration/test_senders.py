@@ -58,7 +58,7 @@ def test_finding_mq_7_attributes_of_a_sender_are_read(
     assert answers[0].startswith(f"{number}: channel A.TO.B accepted without effect")
 
 
-@pytest.mark.parametrize("kind", ["SDR", "RCVR", "RQSTR", "SVR", "CLUSSDR", "CLUSRCVR"])
+@pytest.mark.parametrize("kind", ["SDR", "RQSTR", "SVR", "CLUSSDR", "CLUSRCVR"])
 def test_finding_mq_5_channels_between_queue_managers_are_read(
     qm: adapter.Connection, kind: str
 ) -> None:
@@ -68,3 +68,38 @@ def test_finding_mq_5_channels_between_queue_managers_are_read(
     answers = list(script.run([command]))
     assert answers[1].startswith("AMQ8014W: channel A.TO.B accepted without effect")
     assert (script.failed, script.wrong, script.without_effect) == ([], [], [1])
+
+
+RECEIVER = (
+    "CHANNEL(FROM.B) CHLTYPE(RCVR) TRPTYPE(TCP) QMNAME(B) MCAUSER('b') PUTAUT(CTX) BATCHSZ(50) "
+    "MRRTY(10) MRTMR(1000) MREXIT(' ') MSGEXIT(' ') NPMSPEED(FAST) SEQWRAP(999999999)"
+)
+
+
+def test_a_receiver_is_kept_and_shown(qm: adapter.Connection) -> None:
+    script = Script(qm)
+    answers = list(script.run([f"DEFINE {RECEIVER}"]))
+    assert answers[1].startswith("AMQ8014W: channel FROM.B created; not supported, without effect")
+    (found,) = qm.objects("channel", "FROM.B")
+    of = ("channel_type", "queue_manager", "mca_user", "put_authority")
+    assert [found.attributes[one] for one in of] == ["RCVR", "B", "b", "CTX"]
+    shown = "\n".join(told(qm, "DISPLAY CHANNEL(FROM.B) CHLTYPE QMNAME MCAUSER PUTAUT"))
+    for one in ("CHLTYPE(RCVR)", "QMNAME(B)", "MCAUSER(b)", "PUTAUT(CTX)"):
+        assert one in shown
+    told(qm, "ALTER CHANNEL(FROM.B) CHLTYPE(RCVR) PUTAUT(DEF)")
+    (found,) = qm.objects("channel", "FROM.B")
+    assert found.attributes["put_authority"] == "DEF"
+
+
+@pytest.mark.parametrize("attribute", ["MCAUSER('b')", "PUTAUT(CTX)"])
+def test_a_receiver_that_says_for_whom_and_not_whose_is_refused(
+    qm: adapter.Connection, attribute: str
+) -> None:
+    (answer,) = told(qm, f"DEFINE CHANNEL(A.TO.B) CHLTYPE(RCVR) {attribute}")
+    assert "needs QMNAME" in answer
+    told(qm, "DEFINE CHANNEL(A.TO.B) CHLTYPE(RCVR)")
+    (answer,) = told(qm, f"ALTER CHANNEL(A.TO.B) CHLTYPE(RCVR) {attribute}")
+    assert "needs QMNAME" in answer
+    for name in ("SYSTEM.AUTO.RECEIVER", "SYSTEM.KAFKA.RECEIVER"):
+        (answer,) = told(qm, f"ALTER CHANNEL({name}) CHLTYPE(RCVR) {attribute}")
+        assert answer.startswith("AMQ8016I")

@@ -19,6 +19,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "operations" / "configuration.md"
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "qm1.toml"
+    path.touch(0o600)
     path.write_text(
         'queue_manager = "QM1"\nlog_level = "debug"\n'
         "[kafka]\nbootstrap_servers = \"k:1\"\n[kafka.options]\nsasl.password = 'hush'\n"

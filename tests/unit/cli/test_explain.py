@@ -7,6 +7,7 @@ import pytest
 from adapter.cli import explain, output
 from adapter.cli.explain import in_words, ranges
 from adapter.core.contract import records as r
+from adapter.core.contract.channel_rules import ChannelRule, ChannelRuleSet
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.spans import Span
 from adapter.format import entries
@@ -65,6 +66,7 @@ RECORDS: list[tuple[r.Record, str]] = [
         r.SessionOpened(OUTCOME.session, 1_700_000_000_123),
         "session 000000000009 opened at 2023-11-14T22:13:20.123Z",
     ),
+    (r.SessionBound(OUTCOME.session, "ann"), "session 000000000009 is that of user ann"),
     (r.SessionExpired(OUTCOME.session), "session 000000000009 forgotten"),
     (r.UnitFenced(UNIT), "unit 000000000005 fenced: it was reported as backed out"),
     (r.QueuePurged("Q", [], 7), "queue Q purged: 7 messages gone"),
@@ -120,6 +122,14 @@ RECORDS: list[tuple[r.Record, str]] = [
     (
         r.AuthoritySet("ORDERS.**", "queue", "ada", False, 0x18),
         "user ada has inq put on queue ORDERS.**",
+    ),
+    (
+        ChannelRuleSet(ChannelRule("*", "BLOCKUSER", users=["eve"])),
+        "channel authentication record * BLOCKUSER set",
+    ),
+    (
+        ChannelRuleSet(ChannelRule("*", "BLOCKUSER", users=["eve"]), True),
+        "channel authentication record * BLOCKUSER deleted",
     ),
     (r.AuthoritySet("Q", "queue", "g", True, 0), "group g has no authority on queue Q"),
     (

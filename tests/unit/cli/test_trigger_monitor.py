@@ -1,6 +1,7 @@
 """mqk trigger-monitor: what a started program is told, and how the command ends."""
 
 import os
+import pwd
 import signal
 import sys
 import threading
@@ -98,3 +99,40 @@ def test_programs_learn_where_the_queue_manager_is(
     assert found["PATH"] == os.environ["PATH"]
     monkeypatch.setenv("MQSERVER", "MINE/TCP/elsewhere(1)")
     assert environment("h1:1500")["MQSERVER"] == "MINE/TCP/elsewhere(1)"
+
+
+def test_with_directories_programs_of_others_are_dead_letters(
+    at: Mqk, manager: adapter.testing.TestQueueManager, tmp_path: Path
+) -> None:
+    folder, out = tmp_path / "programs", tmp_path / "out"
+    folder.mkdir(mode=0o755)
+    script = folder / "worker"
+    script.write_text(f"#!/bin/sh\necho $MQK_QMGR >{out}\n")
+    script.chmod(0o755)
+    with manager.connect() as qm:
+        qm.define_queue("INITQ")
+        qm.define_queue("DEAD")
+        qm.alter_queue_manager(dead_letter_queue="DEAD")
+        for name, program in (("BAD", f"/bin/sh -c 'touch {out}'"), ("GOOD", "worker")):
+            qm.define_process(name, appl_type=6, appl_id=program)
+            trigger = TriggerMessage(queue="Q", process=name, appl_type=6, appl_id=program)
+            qm.put("INITQ", trigger.to_bytes(), format="MQTRIG", persistent=False)
+    account = pwd.getpwuid(os.geteuid()).pw_name
+    thread = signal_when(out, "\n", signal.SIGTERM)
+    said = at(
+        *("trigger-monitor", "-q", "INITQ", "--allow-directory", folder, "--run-as", account),
+    )
+    thread.join(WAIT_S)
+    assert said.status == 0
+    assert out.read_text() == f"{manager.address}\n"
+    assert "/bin/sh is not started: it is no program in" in said.err
+    with manager.connect() as qm:
+        assert qm.queue("DEAD").depth() == 1
+
+
+def test_an_account_without_directories_is_refused(mqk: Mqk) -> None:
+    for command in (["trigger-monitor"], ["triggers", "run", "x.toml"], ["broker", "activate"]):
+        more = ["--allow", "p"] if "activate" in command else []
+        said = mqk(*command, *more, "--run-as", "root")
+        assert said.status == 2
+        assert "--run-as needs --allow-directory" in said.err

@@ -35,6 +35,7 @@ def test_what_is_no_user_or_no_password(mqk: Mqk, path: Path, name: str, passwor
 
 def test_a_user_that_is_not_there_and_a_file_that_is_none(mqk: Mqk, path: Path) -> None:
     assert "user ada does not exist" in mqk("user", "remove", "ada").err
+    path.touch(0o600)
     path.write_text("something else\n")
     said = mqk("user", "list")
     assert said.status == 1

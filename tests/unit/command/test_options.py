@@ -63,6 +63,7 @@ def test_a_setting_of_java_clients_is_refused_with_the_one_to_use(
     name: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "client.properties"
+    file.touch(0o600)
     file.write_text(f"{name}=x\n")
     with pytest.raises(
         click.UsageError, match=rf"{name} is a setting of Kafka's Java clients: use"
@@ -105,3 +106,14 @@ def test_a_command_is_given_how_kafka_is_reached(tmp_path: Path) -> None:
     one, none = reached
     assert (one.servers, one.options) == ("k:1", {"client.id": "me", "acks": "all"})
     assert (none.servers, none.options) == ("", {})
+
+
+def test_a_properties_file_with_a_password_is_its_owners_alone(tmp_path: Path) -> None:
+    file = tmp_path / "client.properties"
+    file.write_text("sasl.username=me\nsasl.password=PLANTED\n")
+    file.chmod(0o644)
+    with pytest.raises(click.UsageError, match=r"holds sasl.password, and .*chmod 600") as refused:
+        options.kafka_options(file, {})
+    assert "PLANTED" not in str(refused.value)
+    file.chmod(0o600)
+    assert options.kafka_options(file, {})["sasl.password"] == "PLANTED"

@@ -13,6 +13,7 @@ from adapter.core.contract import records as r
 from adapter.core.contract.message import MessageData
 from adapter.format import entries, movable
 from adapter.format.avro import long
+from adapter.format.copied import Copy
 from adapter.format.schemas import VERSION, UnreadableError, schema_text
 from tests.support.examples import examples
 
@@ -62,7 +63,7 @@ def in_general(payload: bytes) -> list[list[movable.Movable]]:
     for record in entries.decode(payload):
         if isinstance(record, r.UnitCommitted):
             raw = dict(entries.raw_records(payload)[len(found)][1])
-            found.append([movable.Copy(**put) for put in raw["puts"]])
+            found.append([Copy(**put) for put in raw["puts"]])
         elif isinstance(record, r.QueueDefined | r.QueueDeleted | r.EventRaised):
             found.append([record])
         else:
@@ -71,7 +72,7 @@ def in_general(payload: bytes) -> list[list[movable.Movable]]:
 
 
 def without_copies(records: list[list[movable.Movable]]) -> list[list[movable.Movable]]:
-    return [[one for one in record if not isinstance(one, movable.Copy)] for record in records]
+    return [[one for one in record if not isinstance(one, Copy)] for record in records]
 
 
 @settings(max_examples=examples(300), deadline=None)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from adapter.format.movable import Copy, Movable
+from adapter.format.copied import Copy
+from adapter.format.movable import Movable
 from adapter.movers.batch import BYTES_MAX, MESSAGES_MAX, PARTITIONS_MAX, CopyBatch
 
 

@@ -7,7 +7,8 @@ import pytest
 from adapter.core.contract import records as r
 from adapter.core.contract.message import NO_ID, MessageData
 from adapter.format import descriptor
-from adapter.format.movable import Copy, Movable
+from adapter.format.copied import Copy
+from adapter.format.movable import Movable
 from adapter.format.progress import Parked
 from adapter.ledger.port import Entry, LedgerReader
 from adapter.movers import parking

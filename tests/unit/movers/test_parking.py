@@ -3,7 +3,8 @@
 from typing import Any, cast
 
 from adapter.core.contract import records as r
-from adapter.format.movable import Copy, Movable
+from adapter.format.copied import Copy
+from adapter.format.movable import Movable
 from adapter.format.progress import Parked
 from adapter.ledger.port import Entry, LedgerReader
 from adapter.movers.parking import RETRY_S, RETRY_S_MAX, CatchUp, RetrySchedule, position_of

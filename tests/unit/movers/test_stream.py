@@ -7,7 +7,8 @@ import pytest
 from adapter.core.contract.records import EventRaised, QueueDefined, QueueDeleted
 from adapter.format import entries
 from adapter.format.chunks import CHUNK_BYTES
-from adapter.format.movable import Copy, Movable
+from adapter.format.copied import Copy
+from adapter.format.movable import Movable
 from adapter.movers import stream
 from adapter.movers.batch import CopyBatch
 from adapter.movers.errors import Doubtful

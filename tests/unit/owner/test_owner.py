@@ -353,11 +353,12 @@ class Slow(MemoryLedger):
         after: Position | None = None,
         *,
         again: bool = False,
+        instead_of: bytes = b"",
     ) -> TakenOver:
         self.taking = True
         self.go.wait(WAIT_S)
         self.taking = False
-        return super().take_over(owner, who, replay, after, again=again)
+        return super().take_over(owner, who, replay, after, again=again, instead_of=instead_of)
 
     def close(self) -> None:
         self.closed_meanwhile = self.closed_meanwhile or self.taking

@@ -72,11 +72,26 @@ def test_only_json_is_taken(url: str, registry: TopicRegistry) -> None:
 
 @pytest.mark.parametrize(
     ("body", "code"),
-    [("{", 400), ("[]", 422), ('{"schema": 5}', 422), ('{"schema": "\\"int\\"", "id": "x"}', 422)],
+    [
+        ("{", 400),
+        (b"{\xa0}", 400),
+        ("[]", 422),
+        ('{"schema": 5}', 422),
+        ('{"schema": "\\"int\\"", "id": "x"}', 422),
+    ],
 )
-def test_a_body_that_cannot_be_read_is_refused(url: str, body: str, code: int) -> None:
+def test_a_body_that_cannot_be_read_is_refused(url: str, body: str | bytes, code: int) -> None:
     status, answer = call(url, "POST", "/subjects/s/versions", body)
     assert (status, answer["error_code"]) == (code, code)
+
+
+def test_a_body_that_is_not_encoded_as_it_says_is_refused_and_logged_as_no_error_of_ours(
+    url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    headers = JSON | {"Content-Encoding": "gzip"}
+    status, answer = call(url, "POST", "/subjects/s/versions", "no gzip", headers)
+    assert (status, answer["error_code"]) == (400, 400)
+    assert not [one for one in caplog.records if one.exc_info]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Who did what is in the log: connections, administrative commands, starts and stops."""
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,16 +15,26 @@ from adapter import addresses, testing
 from adapter.administration.pcf import structures as pcf
 from adapter.administration.pcf.command_server import COMMAND_QUEUE
 from adapter.administration.status import COMMAND_SERVER
+from adapter.channel.tls import tls_context
+from adapter.core.attributes.objects import QUEUE_MANAGER
+from adapter.core.contract import audit as on_record
+from adapter.core.contract import authorities as a
 from adapter.core.contract import commands as c
+from adapter.core.contract.audit import AuditNote
+from adapter.core.contract.authorities import Denial
+from adapter.core.contract.parties import Party, Principal, Proof
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
-from adapter.core.contract.results import Done
+from adapter.core.contract.results import Done, Refused
 from adapter.core.contract.traits import trait_of
 from adapter.core.model.manager import QueueManager
 from adapter.errors import Error
 from adapter.owner.inquiries import Inquiries
-from adapter.server import audit
+from adapter.server import audit, credentials
 from adapter.server.audit import AuditTrail
 from adapter.testing import TestQueueManager
+from tests.support.certificates import Authority
+from tests.support.passwords import hash_cheaply
 from tests.support.raw_client import RawClient
 
 
@@ -183,3 +194,180 @@ def test_finding_users_section_5_connections_of_commands_are_logged_at_debug(
     clients = [one for one in log.entries if "client" in one["event"]]
     assert {one["log_level"] for one in clients} == {"info"}  # the least that is logged
     assert {one["application"] for one in clients} == {"shop", "mqk get", "mqk browse"}
+
+
+class Recorded:
+    """A queue manager in memory whose notes of the audit are kept."""
+
+    def __init__(self, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.manager = manager
+        self.notes: list[AuditNote] = []
+        trail = manager._running().connections.audit
+        write = trail._write
+
+        def keep(notes: list[AuditNote]) -> None:
+            self.notes += notes
+            write(notes)
+
+        monkeypatch.setattr(trail, "_write", keep)
+
+    def of(self, kind: str) -> list[tuple[str, dict[str, str]]]:
+        """What is on record of a kind by now: names and details."""
+        self.manager.statistics()  # the turn of the loop in which notes are written is over
+        return [(one.name, one.details) for one in self.notes if one.kind == kind]
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Recorded]:
+    users = tmp_path / "users"
+    credentials.write(users, {"ann": hash_cheaply("right")})
+    settings: dict[str, Any] = {"credentials_file": users, "authorities": True, "audit": True}
+    with testing.queue_manager(unix_path=tmp_path / "s", **settings) as one:
+        yield Recorded(one, monkeypatch)
+
+
+def test_what_a_command_changes_is_on_record(recorded: Recorded) -> None:
+    with recorded.manager.connect(user="ada", application="deployment") as qm:
+        qm.define_queue("Q", max_depth=7)
+        qm.alter_queue("Q", max_depth=9, inhibit_put=True)
+        qm.alter_queue_manager(description="ours")
+        qm.define_process("P", appl_id="worker")
+        qm.set_authority("Q", users=["ann"], add=["put", "get"])
+        qm.set_authority("Q", users=["ann"], remove=["get"])
+        with pytest.raises(Error):
+            qm.delete_queue("GONE")
+        qm.delete_queue("Q")
+    found = recorded.of(on_record.COMMAND)
+    told = [(one["command"], name, one.get("before"), one.get("after")) for name, one in found]
+    assert told == [
+        ("define queue", "Q", None, '{"max_depth":7}'),
+        ("alter queue", "Q", '{"max_depth":7}', '{"max_depth":9,"inhibit_put":true}'),
+        ("alter queue manager", "QM1", "{}", '{"description":"ours"}'),
+        ("define process", "P", None, '{"appl_id":"worker"}'),
+        ("set authority of queue", "Q", "{}", '{"user ann":"get put"}'),
+        ("set authority of queue", "Q", '{"user ann":"get put"}', '{"user ann":"put"}'),
+        ("delete queue", "GONE", None, None),
+        ("delete queue", "Q", '{"inhibit_put":true,"max_depth":9}', None),
+    ]
+    assert {(one["proof"], one["application"]) for _, one in found} == {("operator", "deployment")}
+    outcomes = [(one["outcome"], one.get("reason")) for _, one in found]
+    assert outcomes == [("done", None)] * 6 + [("refused", "QUEUE_NOT_FOUND"), ("done", None)]
+
+
+def test_who_is_refused_is_on_record(recorded: Recorded, tmp_path: Path) -> None:
+    ann: dict[str, Any] = {"user": "ann", "application": "shop", "reconnect_timeout_s": 0.0}
+    for more in ({"password": "a guess"}, {}, {"password": "right"}):
+        login = ann | more
+        with pytest.raises(Error):
+            adapter.connect(recorded.manager.address, **login)
+    with adapter.connect(f"unix:{tmp_path}/s") as operator:
+        operator.define_queue("Q")
+        operator.set_role("app-put", "Q", users=["ann"])
+    ann["password"] = "right"
+    with adapter.connect(recorded.manager.address, **ann) as qm:
+        qm.put("Q", b"a body")
+        for refused in (lambda: qm.get("Q"), lambda: qm.delete_queue("Q"), qm.connections):
+            with pytest.raises(Error):
+                refused()
+    strangers = recorded.of(on_record.NOT_AUTHENTICATED)
+    assert [(name, one["application"], one["why"]) for name, one in strangers] == [
+        ("ann", "shop", "user or password is wrong"),
+        ("ann", "shop", "a user and a password must be given"),
+    ]
+    assert all(one["address"].startswith("127.0.0.1:") for _, one in strangers)
+    denied = recorded.of(on_record.NOT_AUTHORIZED)
+    assert [(name, one["command"], one["missing"]) for name, one in denied] == [
+        ("QM1", "Connect", "connect"),
+        ("Q", "Open", "get"),
+        ("Q", "DeleteQueue", "dlt"),
+        ("QM1", "AskConnections", "dsp"),
+    ]
+    assert "a guess" not in str(recorded.notes)
+    assert "a body" not in str(recorded.notes)
+
+
+def test_an_administrator_that_looks_at_messages_is_on_record(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    with adapter.connect(f"unix:{tmp_path}/s", user="root") as operator:
+        operator.define_queue("Q")
+        operator.set_role("app-get", "Q", users=["ann"])
+        operator.put("Q", b"a body")
+        operator.put("Q", b"another body")
+        with operator.queue("Q") as queue:
+            assert len(list(queue.browse())) == 2
+        assert operator.get("Q") is not None
+    login: dict[str, Any] = {"user": "ann", "password": "right"}
+    with adapter.connect(recorded.manager.address, **login) as qm:
+        assert len(list(qm.queue("Q").browse())) == 1
+    (found,) = recorded.of(on_record.BROWSED)
+    assert (found[0], found[1]["user"], found[1]["proof"]) == ("Q", "root", "operator")
+    assert "body" not in str(recorded.notes)
+
+
+def test_without_the_setting_nothing_is_on_record(
+    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = Recorded(manager, monkeypatch)
+    with manager.connect() as qm:
+        qm.define_queue("Q")
+        assert list(qm.queue("Q").browse()) == []
+    manager.statistics()
+    assert recorded.notes == []
+
+
+def test_refusals_without_end_do_not_fill_the_ledger() -> None:
+    async def refuse() -> list[AuditNote]:
+        notes: list[AuditNote] = []
+        now_s = [0.0]
+        kept = AuditTrail(is_on=True, now_s=lambda: now_s[0])
+        kept.write(notes.extend)
+        why = Refused(Reason.NOT_AUTHORIZED, "", "user or password is wrong")
+        for _ in range(audit.FAILURES_MAX + 20):
+            kept.not_authenticated("ann", "192.0.2.1:5", "shop", why)
+        now_s[0] = audit.FAILURES_S
+        kept.denied(Denial(1, "ann", "Open", "queue", "Q", a.GET), None)
+        await asyncio.sleep(0)
+        return notes
+
+    notes = asyncio.run(refuse())
+    assert len(notes) == audit.FAILURES_MAX + 1
+    assert (notes[-1].kind, notes[-1].details["left_out"]) == (on_record.NOT_AUTHORIZED, "20")
+
+
+def test_a_note_is_of_bounded_length() -> None:
+    async def ask() -> list[AuditNote]:
+        notes: list[AuditNote] = []
+        kept = AuditTrail(is_on=True)
+        kept.write(notes.extend)
+        command = c.AlterObject(QUEUE_MANAGER, "QM1", {"description": "x" * 100_000})
+        found = trait_of(command).audit
+        assert found is not None
+        party = Party("a", Principal("ada", Proof.PASSWORD))
+        kept.asked(found, Inquiries(QueueManager("QM1", b"owner")), (1, 1), command, party)
+        kept.answered([Reply(1, 1, Done())])
+        await asyncio.sleep(0)
+        return notes
+
+    (note,) = asyncio.run(ask())
+    assert len(note.details["attributes"]) == audit.DETAIL_LENGTH_MAX
+
+
+def test_a_certificate_that_is_not_accepted_is_on_record(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    ours, other = Authority(tmp_path), Authority(tmp_path / "other")
+    files = other.issue("client", "client.test", common_name="app")
+    tls = ours.server(client_ca=str(ours.path))
+    with testing.queue_manager(tls=tls, audit=True) as manager:
+        recorded = Recorded(manager, monkeypatch)
+        with pytest.raises(Error):
+            adapter.connect(manager.tls_address, tls=tls_context(ours.path, *files))
+        with pytest.raises(Error):
+            adapter.connect(manager.tls_address)  # no TLS at all: it is not authenticated either
+        (found,) = recorded.of(on_record.NOT_AUTHENTICATED)
+    assert found[1]["address"].startswith("127.0.0.1:")
+    assert found[1]["why"] == (
+        "the certificate is not accepted: unable to get local issuer certificate"
+    )

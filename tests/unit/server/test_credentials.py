@@ -66,6 +66,7 @@ def test_no_file_and_one_that_is_too_long(tmp_path: Path) -> None:
     with pytest.raises(StartError, match="cannot be read"):
         Credentials(tmp_path / "none")
     long = tmp_path / "long"
+    long.touch(0o600)
     with long.open("wb") as file:
         os.truncate(file.fileno(), credentials.FILE_BYTES_MAX + 1)
     with pytest.raises(StartError, match="it has more than"):
@@ -74,5 +75,15 @@ def test_no_file_and_one_that_is_too_long(tmp_path: Path) -> None:
 
 def test_a_damaged_hash_is_nobodys(tmp_path: Path) -> None:
     users = tmp_path / "users"
+    users.touch(0o600)
     users.write_text("ada:$argon2id$damaged\n")
     assert not Credentials(users).is_right("ada", "secret")
+
+
+def test_a_file_of_users_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    users = tmp_path / "users"
+    credentials.write(users, {"ada": hash_cheaply("secret")})
+    Credentials(users)
+    users.chmod(0o640)
+    with pytest.raises(StartError, match=r"holds hashes of passwords, and .* chmod 600 .*users"):
+        Credentials(users)

@@ -158,6 +158,7 @@ def test_a_port_that_is_taken(authority: Authority) -> None:
         ("Bearer abc", ("", "")),
         ("Basic", ("", "")),
         ("Basic !", ("", "")),
+        ("Basic \udcd7", ("", "")),
         ("Basic " + base64.b64encode(b"\xff:x").decode(), ("", "")),
         ("basic " + base64.b64encode(b"ann:a:b").decode(), ("ann", "a:b")),
         (

@@ -1,5 +1,7 @@
 """What settings mean for a server."""
 
+import pytest
+
 from adapter.config import load
 from adapter.core.contract.limits import Limits
 from adapter.logs import LogSettings
@@ -45,6 +47,7 @@ CHOICES = {
     "dead_letter_queue": "DLQ",
     "credentials_file": "users",
     "authorities": "yes",
+    "audit": "no",
     "network": "no",
     "schema_registry": "http://127.0.0.1:8081/x",
     "schema_topic": "other",
@@ -111,6 +114,20 @@ def test_every_setting_gets_where_it_is_used() -> None:
         network=False,
     )
     assert not wanted
+
+
+@pytest.mark.parametrize(
+    ("audit", "authorities", "is_on"),
+    [
+        ("with_authorities", "yes", True), ("with_authorities", "no", False),
+        ("yes", "no", True), ("no", "yes", False), ("no", "no", False),
+    ],
+)  # fmt: skip
+def test_the_audit_is_on_record_with_authorities_unless_it_is_said(
+    audit: str, authorities: str, is_on: bool
+) -> None:
+    made = settings_of(load({**NEEDED, "audit": audit, "authorities": authorities}, {}))
+    assert (made.audit, made.authorities) == (is_on, authorities == "yes")
 
 
 def test_the_address_for_monitoring_may_be_any() -> None:

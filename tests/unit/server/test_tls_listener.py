@@ -62,6 +62,22 @@ def test_a_client_is_who_its_certificate_says(driver: Driver, authority: Authori
         assert user_of(driver, manager, tls=authority.client("u" * 64)) == "u" * 64
 
 
+def test_a_certificate_is_mapped_to_a_user(driver: Driver, authority: Authority) -> None:
+    tls = authority.server(client_ca=str(authority.path))
+    with testing.queue_manager(tls=tls) as manager:
+        manager.mqsc(
+            "ALTER QMGR CHLAUTH(ENABLED)\n"
+            "SET CHLAUTH('*') TYPE(SSLPEERMAP) SSLPEER('CN=till*') SSLCERTI('O=*') +\n"
+            "  MCAUSER('till')\n"
+            "SET CHLAUTH('*') TYPE(SSLPEERMAP) SSLPEER('CN=old*') USERSRC(NOACCESS)\n"
+        )
+        assert user_of(driver, manager, tls=authority.client("till 7")) == "till"
+        assert user_of(driver, manager, tls=authority.client("ann")) == "ann"
+        assert "no authority for QM1" in why_not(
+            driver, manager.tls_address, tls=authority.client("old till")
+        )
+
+
 def test_a_user_that_would_be_cut_off_is_refused(driver: Driver, authority: Authority) -> None:
     """Two subjects that begin alike are two users."""
     tls = authority.server(client_ca=str(authority.path), user="subject")

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import pwd
 import sys
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter.allowed import AllowedPrograms
 from adapter.errors import InvalidOption
 from adapter.servicebroker import (
     DEFAULT,
@@ -241,6 +243,35 @@ def test_a_program(at: BrokerSite, tmp_path: Path) -> None:
         until(lambda: service.statistics()["failures"] == 1)
     finally:
         service.stop()
+
+
+def test_a_program_of_another_directory_is_not_started(at: BrokerSite, tmp_path: Path) -> None:
+    folder = tmp_path / "programs"
+    folder.mkdir(mode=0o755)
+    out = tmp_path / "out"
+    for name in ("programs/inside", "outside"):
+        program = tmp_path / name
+        program.write_text(f'#!/bin/sh\necho "$0 $1 $MQK_QUEUE" >>{out}\nexit 3\n')
+        program.chmod(0o755)
+    inside, outside = str(folder / "inside"), str(tmp_path / "outside")
+    service = ActivationService(
+        at.admin,
+        [EXPENSES],
+        allow=[inside, outside],
+        pause_s=0.05,
+        programs=AllowedPrograms([folder], pwd.getpwuid(os.geteuid()).pw_name),
+    )
+    at.admin.alter_queue(EXPENSES, activation=QueueActivation(outside))
+    service.start()
+    try:
+        at.submit("one")
+        until(lambda: service.statistics()["failures"] == 1)
+        assert not out.exists()
+        at.admin.alter_queue(EXPENSES, activation=QueueActivation(inside))
+        until(lambda: out.exists() and f"{inside} {EXPENSES} {EXPENSES}" in out.read_text())
+    finally:
+        service.stop()
+    assert "outside" not in out.read_text()
 
 
 def test_queues_that_cannot_be_activated(at: BrokerSite) -> None:

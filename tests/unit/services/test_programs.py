@@ -1,6 +1,7 @@
 """Real programs: what they are told, when they are waited for, how many there are, how they end."""
 
 import os
+import pwd
 import sys
 import threading
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter.allowed import AllowedPrograms
 from adapter.mqi import TriggerMessage
 from adapter.services.programs import CannotStart, Programs, command_of
 from tests.unit.test_launch import await_end, await_text, exists
@@ -80,7 +82,8 @@ def test_what_applications_set_is_no_part_of_the_command(
 def test_an_ampersand_at_the_end_means_not_to_wait(
     env_data: str, command: str, waits: bool
 ) -> None:
-    assert command_of(trigger("worker", env_data)) == (command, waits)
+    before, after, is_waited_for = command_of(trigger("worker", env_data))
+    assert (f'{before} "$1" {after}'.rstrip(), is_waited_for) == (command, waits)
 
 
 def test_a_program_in_the_foreground_is_waited_for(programs: Programs, tmp_path: Path) -> None:
@@ -211,3 +214,46 @@ def test_what_a_program_has_started_goes_on_when_it_has_ended(
     finally:
         os.kill(pid, 9)
     assert await_end(pid)
+
+
+@pytest.fixture
+def allowing(tmp_path: Path) -> Iterator[Programs]:
+    """Starts programs of one directory, without a shell."""
+    folder = tmp_path / "programs"
+    folder.mkdir(mode=0o755)
+    script = folder / "worker"
+    script.write_text('#!/bin/sh\nprintf "%s\\n" "$@" >"$0.said"\n')
+    script.chmod(0o755)
+    account = pwd.getpwuid(os.geteuid()).pw_name
+    made = Programs(lambda *_: None, allowed=AllowedPrograms([folder], account))
+    yield made
+    made.stop(1.0)
+
+
+def test_with_directories_a_command_is_split_and_no_shell_reads_it(
+    allowing: Programs, tmp_path: Path
+) -> None:
+    one = trigger("worker -a 'b c' $HOME", '"*" `d`')
+    allowing.start(one)
+    said = (tmp_path / "programs" / "worker.said").read_text().splitlines()
+    assert said == ["-a", "b c", "$HOME", os.fsdecode(one.to_tmc2()), "*", "`d`"]
+
+
+@pytest.mark.parametrize(
+    ("appl_id", "env_data", "why"),
+    [
+        ("/bin/sh -c 'touch pwned'", "", "it is no program in"),
+        ("sh -c true", "", "it is no program in"),
+        ("../../bin/sh", "", "it is no program in"),
+        ("worker", "; touch pwned", "started without a shell"),
+        ("worker", "&& touch pwned", "started without a shell"),
+        ("worker", ">pwned", "started without a shell"),
+        ("worker 'a", "", "no closing quotation"),
+    ],
+)
+def test_with_directories_nothing_else_is_started(
+    allowing: Programs, tmp_path: Path, appl_id: str, env_data: str, why: str
+) -> None:
+    with pytest.raises(CannotStart, match=why):
+        allowing.start(trigger(appl_id, env_data))
+    assert [one.name for one in (tmp_path / "programs").iterdir()] == ["worker"]

@@ -171,3 +171,9 @@ def test_any_bytes_are_answered_with_a_goodbye_or_taken(chunks: list[bytes], hel
         assert (session.state is ProtocolState.CLOSED) == closed
         with contextlib.suppress(frames.ProtocolError):
             codec.encode(frames.Goodbye(received.goodbye or Refused(1)))
+
+
+def test_a_hello_is_shown_without_its_password() -> None:
+    hello = frames.Hello(version=2, user="ann", application="shop", password="PLANTED")
+    assert repr(hello) == "Hello(version=2, application='shop', user='ann')"
+    assert "PLANTED" not in f"{hello} {[hello]}"

@@ -41,6 +41,7 @@ ENDPOINT_GONE = -8462
 NOT_SENDABLE = -8431
 NOT_VALID = -9615
 LIFETIME_OVER = -8489
+NO_PERMISSION = -8494
 
 
 class ConversationPlan:
@@ -281,6 +282,13 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
     _put(d, state, message)
     acknowledge(d, header)
     return True
+
+
+def refuse(d: ConversationPlan, header: BrokerHeader) -> None:
+    """Break off the conversation of a message that its sender has no right to send."""
+    state = d.side(header.conversation, not header.from_initiator)
+    text = f"You do not have permission to access the service '{header.service}'."
+    _answer(d, header, state, NO_PERMISSION, text)
 
 
 def _header_of(message: MessageData) -> BrokerHeader:

@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from adapter.core.contract import records as r
 from adapter.core.contract.arrivals import Arrival, ArrivedUnit, Lowest, Origin
+from adapter.core.contract.authorities import SERVICE
+from adapter.core.contract.broker import SYSTEM_TYPES
 from adapter.core.contract.commands import AskLowest, Request
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.ranges import Ranges
@@ -29,6 +31,7 @@ from adapter.core.rules.broker import delivery as broker_delivery
 from adapter.core.rules.broker.delivery import ConversationPlan
 from adapter.core.rules.messages import arrival as arrival_of_mq
 from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.messages.receiving import ReceiverAuthority, receiver_of
 from adapter.core.rules.messages.unit import Puts
 from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq.checks import is_valid
@@ -40,22 +43,38 @@ BLOCKED = "arrival_blocked"
 SPANS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
 POSITIONS_PER_RECORD = 1_000
+OF_SYSTEM = (*SYSTEM_TYPES, broker_delivery.END_ACKNOWLEDGED)
+"""Messages by which conversations end: they have nothing of an application, and go to one that is
+there; to refuse them would be answered by another one.
+"""
 
 
 class Arriving(Struct):
     """A unit of another queue manager that is being put.
 
     delivered: messages of MQ that their queues took; reports about them come when all were put.
+    receiver: by whose authorities they are put.
     """
 
     plan: Plan
     conversations: ConversationPlan
     source: str
+    receiver: ReceiverAuthority | None
     delivered: list[MessageData] = []
 
 
 def _of_conversation(arriving: Arriving, arrival: Arrival) -> str:
-    broker_delivery.deliver(arriving.conversations, arrival.message)
+    message, header = arrival.message, arrival.message.broker
+    receiver = arriving.receiver
+    if (
+        header is None
+        or receiver is None
+        or header.message_type in OF_SYSTEM
+        or receiver.may_put(SERVICE, header.service, message.user)
+    ):
+        broker_delivery.deliver(arriving.conversations, message)
+    else:
+        broker_delivery.refuse(arriving.conversations, header)
     return ""
 
 
@@ -63,7 +82,7 @@ def _of_msmq(arriving: Arriving, arrival: Arrival) -> str:
     message = arrival.message
     if msmq_delivery.waits_for_room(arriving.plan, message):
         return message.transmission.queue if message.transmission is not None else ""
-    msmq_delivery.arrive(arriving.plan, message)
+    msmq_delivery.arrive(arriving.plan, message, arriving.receiver)
     return ""
 
 
@@ -71,7 +90,7 @@ ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {
     "conversation": _of_conversation,
     "msmq": _of_msmq,
     "mq": lambda arriving, arrival: arrival_of_mq.arrive(
-        arriving.plan, arrival, arriving.source, arriving.delivered
+        arriving.plan, arrival, arriving.source, arriving.delivered, arriving.receiver
     ),
 }
 """By kind of message: plans its put; returns the name of the queue that has no room, else ""."""
@@ -80,7 +99,8 @@ ARRIVALS: dict[str, Callable[[Arriving, Arrival], str]] = {
 def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
     """Put what of a unit is new, and note that it came; or say that there is no room for it."""
     plan = Plan(qm, now_ms)
-    arriving = Arriving(plan, ConversationPlan(plan), unit.source)
+    receiver = receiver_of(qm, unit.source)
+    arriving = Arriving(plan, ConversationPlan(plan), unit.source, receiver)
     blocked = ""
     for arrival in _new(qm, unit):
         blocked = ARRIVALS[_kind_of(arrival)](arriving, arrival)
@@ -91,7 +111,8 @@ def decide(qm: QueueManager, unit: ArrivedUnit, now_ms: int) -> list[r.Record]:
         was_blocked = unit.topic in qm.arrivals.blocked
         qm.arrivals.blocked[unit.topic] = blocked
         if was_blocked:
-            return []  # the event is raised once
+            qm.step.denied.clear()
+            return []  # the event is raised once, and so is what was denied
         return [r.EventRaised(BLOCKED, blocked, now_ms, {"topic": unit.topic, "from": unit.source})]
     qm.arrivals.blocked.pop(unit.topic, None)
     for message in arriving.delivered:

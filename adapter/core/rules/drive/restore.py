@@ -29,7 +29,7 @@ from adapter.core.rules.consumers import batches
 from adapter.core.rules.drive import arrivals, feeds
 from adapter.core.rules.messages import delays
 from adapter.core.rules.messages.unit import stored_as
-from adapter.core.rules.objects import authorities
+from adapter.core.rules.objects import authorities, channel_rules
 
 SPANS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
@@ -58,6 +58,7 @@ def snapshot(qm: QueueManager) -> Iterator[r.Record]:
     yield from arrivals.describe(qm)
     yield from feeds.describe(qm)
     yield from authorities.describe(qm)
+    yield from channel_rules.describe(qm)
     for session in qm.sessions.values():
         yield from _session(session)
 
@@ -219,6 +220,8 @@ def _session(session: Session) -> Iterator[r.Record]:
         _flat(session.fenced.spans()),
         session.forgotten,
     )
+    if session.user:
+        yield r.SessionBound(session.ident, session.user)
     for number, result in session.outcomes.items():
         if number in session.written:
             yield _outcome(session.ident, number, result)

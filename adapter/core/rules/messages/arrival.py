@@ -19,6 +19,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.routes import Target
 from adapter.core.rules.messages import put
 from adapter.core.rules.messages.plan import Plan, dead_letter_queue
+from adapter.core.rules.messages.receiving import ReceiverAuthority
 from adapter.core.rules.network import routes
 
 INVALID: Final = 2110
@@ -27,10 +28,17 @@ LATER: Final = (Reason.MESSAGE_TOO_LONG, Reason.PERSISTENT_NOT_ALLOWED)
 """Said of a queue, and not of the message."""
 
 
-def arrive(plan: Plan, arrival: Arrival, source: str, delivered: list[MessageData]) -> str:
+def arrive(
+    plan: Plan,
+    arrival: Arrival,
+    source: str,
+    delivered: list[MessageData],
+    receiver: ReceiverAuthority | None,
+) -> str:
     """Plan the put of a message; returns the name of its queue if nothing can take it, else "".
 
     source: the queue manager that sent it. delivered: takes a message that its queue takes.
+    receiver: by whose authorities it is put; None: it needs none.
     """
     message = msgspec.structs.replace(arrival.message, transmission=None)
     to = arrival.message.transmission or Transmission("")
@@ -43,6 +51,8 @@ def arrive(plan: Plan, arrival: Arrival, source: str, delivered: list[MessageDat
         invalid = [as_bytes(plan.qm, message.body, plan.now_ms)]
         reason = plan.bury(invalid, to.queue, code, to.queue_manager)
     else:
+        if receiver is not None and not receiver.may_put_to(to, message.user):
+            target = Target(reason=Reason.AUTHORITY_MISSING)
         reason = plan.send(target, message)
         if reason is None:
             delivered.append(message)

@@ -45,7 +45,7 @@ from adapter.core.model.session import Session
 from adapter.core.model.trigger_put import TriggerPut
 from adapter.core.model.undo import Removed
 from adapter.core.model.unit import UnitOfWork
-from adapter.core.rules.primitives import staging, waiting
+from adapter.core.rules.primitives import access, staging, waiting
 from adapter.core.rules.primitives.decision import (
     OWN_UNIT,
     SESSION_ID_LENGTH,
@@ -172,6 +172,9 @@ def decide_ask_outcome(qm: QueueManager, request: Request, command: AskOutcome) 
     ident = command.unit
     if len(ident) != UNIT_ID_LENGTH:
         raise Refusal(Reason.IDENTIFIER_ERROR, detail="a unit id is 24 bytes")
+    known = qm.sessions.get(ident[:SESSION_ID_LENGTH])
+    if known is not None and not connection_of(qm, request).party.principal.is_privileged:
+        access.check_session(qm, request, known)
     state = _outcome(qm, request, ident)
     fences = state == "backed out" and unit_number(ident) not in _session_of(qm, ident).fenced
     return Decision([UnitFenced(ident)] if fences else [], UnitOutcome(state), barrier=True)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from adapter.core.attributes.msmq import COMPUTER_QUOTA_UNLIMITED_KB, QUOTA_UNLIMITED_KB
+from adapter.core.contract.authorities import QUEUE
 from adapter.core.contract.format_names import (
     COMPUTER_JOURNAL,
     DEAD_LETTERS,
@@ -38,6 +39,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
 from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.messages.receiving import ReceiverAuthority
 from adapter.core.rules.msmq import computers, queues
 from adapter.core.rules.msmq.computers import depends_on
 
@@ -47,6 +49,7 @@ RECEIVED = 0x4000
 BAD_DESTINATION = 0x8000
 REACH_QUEUE_TIMEOUT = 0x8002
 QUOTA_EXCEEDED = 0x8003
+ACCESS_DENIED = 0x8004
 NOT_TRANSACTIONAL_QUEUE = 0x8009
 NOT_TRANSACTIONAL_MESSAGE = 0x800A
 QUEUE_DELETED = 0xC000
@@ -301,8 +304,11 @@ def transmit(
     return True
 
 
-def arrive(plan: Plan, message: MessageData) -> None:
-    """Deliver a message that another computer sent to a queue here."""
+def arrive(plan: Plan, message: MessageData, receiver: ReceiverAuthority | None = None) -> None:
+    """Deliver a message that another computer sent to a queue here.
+
+    receiver: by whose authorities; None: it needs none.
+    """
     header = header_of(message)
     target = message.transmission or Transmission("")
     arrived = structs.replace(
@@ -325,7 +331,11 @@ def arrive(plan: Plan, message: MessageData) -> None:
         put(plan, _own_dead_letters(plan, header), arrived)
         return
     name = FormatName(computers.computer_of(plan.qm), target.queue)
-    deliver(plan, name, arrived)
+    key = name.base if queues.of_mq(plan.qm, name) is None else name.of_mq
+    if receiver is not None and not receiver.may_put(QUEUE, key, message.user):
+        fail(plan, arrived, ACCESS_DENIED)
+    else:
+        deliver(plan, name, arrived)
 
 
 def waits_for_room(plan: Plan, message: MessageData) -> bool:

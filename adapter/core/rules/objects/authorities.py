@@ -81,15 +81,17 @@ def _found(qm: QueueManager, command: ac.InquireAuthorities) -> Iterator[a.Autho
     profile, object_type = command.profile, command.object_type
     if object_type:
         _check_type(object_type, profile)
+    entities = {(command.entity, command.is_group)}
+    if command.of == "members":
+        user = "" if command.is_group else command.entity
+        entities |= set(qm.authorities.entities_of(Principal(user)))
     for one in qm.authorities.every():
         if object_type not in ("", one.object_type):
             continue
         name = a.SELF if one.object_type == a.QUEUE_MANAGER and profile == qm.name else profile
         if profile and not _fits(one, name, command.of):
             continue
-        is_own = (one.entity, one.is_group) == (command.entity, command.is_group)
-        is_everyone = command.of == "members" and one.is_group and one.entity == a.EVERYONE
-        if not command.entity or is_own or is_everyone:
+        if not command.entity or (one.entity, one.is_group) in entities:
             yield one
 
 

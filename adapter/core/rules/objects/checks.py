@@ -49,11 +49,14 @@ def check(qm: QueueManager, request: c.Request) -> None:
 
     Of a command whose trait says that it asks for a right.
     """
-    right = trait_of(request.command).right
     asker = asker_of(qm, request)
-    if asker.principal.is_privileged:
-        return
-    command = request.command
+    if not asker.principal.is_privileged:
+        check_command(qm, asker, request.command)
+
+
+def check_command(qm: QueueManager, asker: Asker, command: Any) -> None:
+    """Refuse a command that who asks has no authority for."""
+    right = trait_of(command).right
     rule = RULES.get(type(command))
     if rule is not None:
         rule(qm, asker, command)
@@ -62,6 +65,16 @@ def check(qm: QueueManager, request: c.Request) -> None:
         asker.require(right.object_type, name, right.bits)
     elif right.need is Need.CREATION:
         _create(qm, asker, right.object_type, getattr(command, right.of), command.replace)
+
+
+def check_subscribed(qm: QueueManager, asker: Asker, command: c.Subscribe, topic: str) -> None:
+    """Refuse who may no longer have the subscription open that a command has opened."""
+    asker = _acting(qm, asker, command.alternate_user)
+    either = a.SUBSCRIBE | a.RESUME
+    if _missing_of_topic(qm, asker, topic, either) == either:
+        raise asker.refusal(a.TOPIC, topic, either)
+    if not command.options & c.MANAGED and command.queue_handle and command.destination:
+        asker.require(a.QUEUE, command.destination, a.GET)
 
 
 def asker_of(qm: QueueManager, request: c.Request) -> Asker:
@@ -82,6 +95,13 @@ def finish(qm: QueueManager, request: c.Request, decision: Decision) -> None:
         _grant(qm, asker, request.command, decision)
 
 
+def note_opening(qm: QueueManager, request: c.Request) -> None:
+    """Keep by what a handle was opened, to ask again for its authorities (REFRESH SECURITY)."""
+    connection, number = connection_of(qm, request), getattr(request.command, "handle", 0)
+    if number in connection.handles:
+        connection.openings[number] = request.command
+
+
 def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> a.Denial | None:
     """Say which authorities on the queue manager itself the principal of a connection lacks."""
     principal = qm.connections[connection].party.principal
@@ -89,6 +109,12 @@ def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> a.Denia
     if not missing:
         return None
     return a.Denial(connection, principal.user, command, a.QUEUE_MANAGER, qm.name, missing)
+
+
+def may_change(qm: QueueManager, connection: int, queue: str) -> bool:
+    """Say whether the principal of a connection has the authority to change a queue."""
+    principal = qm.connections[connection].party.principal
+    return not Asker(qm, connection, principal, "").missing(a.QUEUE, queue, a.CHANGE)
 
 
 def bits_of_modes(modes: int) -> int:

@@ -56,6 +56,23 @@ def decide_close(qm: QueueManager, request: c.Request, command: c.Close) -> Deci
     return Decision(records, Done(), after, replies=replies, warning=warning)
 
 
+def close(
+    qm: QueueManager,
+    connection: ConnectionState,
+    number: int,
+    now_ms: int,
+    replies: list[Reply],
+) -> list[Record]:
+    """Close a handle that its program does not close; nothing, if it is not open.
+
+    Returns what to record of it. replies: takes answers to others.
+    """
+    handle = connection.handles.get(number)
+    if handle is None:
+        return []
+    return _close(HandleClose(qm, connection, now_ms, replies), handle)
+
+
 def _check_deletion(handle: handles.Handle | MsmqSender, delete: int) -> None:
     """Refuse a deletion at the close: of dynamic queues only, that no other handle uses."""
     queue = handle.queue if isinstance(handle, handles.QueueHandle) else None
@@ -88,6 +105,7 @@ class HandleClose(Struct):
 
 def _close(closing: HandleClose, handle: handles.Handle | MsmqSender) -> list[Record]:
     del closing.connection.handles[handle.number]
+    closing.connection.openings.pop(handle.number, None)
     rule = CLOSE.get(type(handle))
     return rule(closing, handle) if rule is not None else []
 

@@ -5,17 +5,23 @@ What they cause when a program meets them: core.rules.network.resolve, core.rule
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Final
+
 import msgspec
 
 from adapter.core.attributes import broker
 from adapter.core.attributes.export import EXPORT, ExportAttributes
 from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.objects import (
+    AUTO_RECEIVER,
+    KAFKA_RECEIVER,
     KINDS,
     QUEUE_MANAGER,
     SUBSCRIPTION,
     TYPES,
     WITH_QUEUE_NAMES,
+    ChannelAttributes,
 )
 from adapter.core.attributes.table import Dated, without_dates
 from adapter.core.contract import commands as c
@@ -32,6 +38,7 @@ from adapter.core.rules.pubsub import subscriptions, topics
 CATALOG = {broker.PREFIX + kind: attributes for kind, attributes in broker.TYPES.items()}
 """The objects of Service Broker, by the kind that records say."""
 LOCAL_QUEUE = "queue"
+CHANNEL = "channel"
 DEFINED = tuple(kind for kind in KINDS if kind not in (LOCAL_QUEUE, QUEUE_MANAGER))
 """The kinds of which there may be many here."""
 
@@ -52,12 +59,9 @@ def decide_define_object(qm: QueueManager, request: c.Request, command: c.Define
     if len(qm.objects) >= qm.limits.objects:
         raise Refusal(Reason.LIMIT_REACHED, name, f"{qm.limits.objects} objects at most")
     naming.check_attributes(KINDS[kind], kind, name, command.attributes)
-    if kind == topics.TOPIC:
-        topics.check_place(qm, name, command.attributes)
-    elif kind == FEED:
-        feeds.check_new(qm, name, command.attributes)
-    elif kind == EXPORT:
-        exports.check_new(qm, name, command.attributes)
+    check = CHECKS_OF_NEW.get(kind)
+    if check is not None:
+        check(qm, name, command.attributes)
     attributes = defaults.with_defaults(qm, kind, command.attributes)
     attributes |= {"created_ms": request.now_ms, "altered_ms": request.now_ms}
     return done(qm, request, [ObjectDefined(kind, name, attributes)])
@@ -69,14 +73,9 @@ def decide_alter_object(qm: QueueManager, request: c.Request, command: c.AlterOb
     _check_kind(kind, name, (*DEFINED, QUEUE_MANAGER))
     _check_there(qm, kind, name)
     naming.check_attributes(KINDS[kind], kind, name, command.attributes)
-    if kind == topics.TOPIC:
-        topics.check_place(qm, name, command.attributes)
-    elif kind == SUBSCRIPTION:
-        subscriptions.check_alteration(qm, name, command.attributes)
-    elif kind == FEED:
-        feeds.check_alteration(qm, name, command.attributes)
-    elif kind == EXPORT:
-        exports.check_alteration(qm, name, command.attributes)
+    check = CHECKS_OF_CHANGED.get(kind)
+    if check is not None:
+        check(qm, name, command.attributes)
     elif kind == QUEUE_MANAGER:
         statistics.note_change(qm, command.attributes, request.now_ms)
     attributes = command.attributes
@@ -106,6 +105,18 @@ def decide_inquire_objects(
         for name in naming.fitting(names, command.pattern, command.system)
     ]
     return Decision([], Objects(found), qm.entry_n)
+
+
+def _check_channel(qm: QueueManager, name: str, given: dict[str, Any]) -> None:
+    """A receiver that says for whom it puts, and not whose messages, would protect nothing."""
+    known = qm.objects.get((CHANNEL, name))
+    before = known if isinstance(known, ChannelAttributes) else ChannelAttributes()
+    channel = msgspec.structs.replace(before, **given)
+    says = channel.mca_user or channel.put_authority != "DEF"
+    named = channel.queue_manager or name in (AUTO_RECEIVER, KAFKA_RECEIVER)
+    if channel.channel_type == "RCVR" and says and not named:
+        text = "a receiver with MCAUSER or PUTAUT(CTX) needs QMNAME, whose messages it receives"
+        raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
 
 
 def _describe(kind: str, name: str, attributes: msgspec.Struct) -> ObjectDescription:
@@ -171,3 +182,19 @@ def apply_object_deleted(qm: QueueManager, record: ObjectDeleted) -> None:
         kind = record.kind.removeprefix(broker.PREFIX)
         object_type = SERVICE if kind != record.kind else TYPE_OF_KIND.get(kind, kind)
         qm.authorities.forget(object_type, record.name)
+
+
+Check = Callable[[QueueManager, str, dict[str, Any]], None]
+CHECKS_OF_NEW: Final[dict[str, Check]] = {
+    topics.TOPIC: topics.check_place,
+    FEED: feeds.check_new,
+    EXPORT: exports.check_new,
+    CHANNEL: _check_channel,
+}
+"""What the attributes of a new object must not be together, by kind."""
+CHECKS_OF_CHANGED: Final[dict[str, Check]] = CHECKS_OF_NEW | {
+    SUBSCRIPTION: subscriptions.check_alteration,
+    FEED: feeds.check_alteration,
+    EXPORT: exports.check_alteration,
+}
+"""The same of one that is altered."""

@@ -1,6 +1,8 @@
 """Sessions: numbered commands are executed once and answered as often as they are asked.
 
-A session that is unknown or has expired gets "outcome unknown", never a second execution.
+A session that is unknown or has expired gets "outcome unknown", never a second execution. It
+belongs to the user that opened it, as the queue manager knows that: others are refused, whatever id
+they have come to know.
 """
 
 from __future__ import annotations
@@ -9,12 +11,13 @@ from typing import Final
 
 from adapter.core.contract.commands import Request, SessionOpen, SessionResume
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import Record, SessionExpired, SessionOpened
+from adapter.core.contract.records import Record, SessionBound, SessionExpired, SessionOpened
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Refused, Result, Resumed
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.session import WINDOW, Session
 from adapter.core.rules.objects import closing
+from adapter.core.rules.primitives import access
 from adapter.core.rules.primitives.decision import (
     OWN_UNIT,
     SESSION_ID_LENGTH,
@@ -33,10 +36,13 @@ def decide_session_open(qm: QueueManager, request: Request, command: SessionOpen
         raise Refusal(Reason.IDENTIFIER_ERROR, detail="a session id is 16 bytes")
     _not_in_another(qm, request, command.session)
     new: list[Record] = []
-    if command.session not in qm.sessions:
+    if command.session in qm.sessions:
+        access.check_session(qm, request, qm.sessions[command.session])
+    else:
         if len(qm.sessions) >= qm.limits.sessions:
             new.append(SessionExpired(_longest_detached(qm).ident))
         new.append(SessionOpened(command.session, request.now_ms))
+        new += _bind(qm, request, command.session)
     decision = _attach(qm, request, command.session)
     return Decision(new + decision.records, Done(), barrier=True, closed=decision.closed)
 
@@ -47,6 +53,7 @@ def decide_session_resume(qm: QueueManager, request: Request, command: SessionRe
     if session is None:
         name, text = command.session.hex(), "the session is not known"
         return Decision([], Refused(Reason.OUTCOME_UNKNOWN, name, text), barrier=True)
+    access.check_session(qm, request, session)
     if len(command.unanswered) > WINDOW:
         raise Refusal(Reason.LIMIT_REACHED, detail=f"at most {WINDOW} commands are unanswered")
     _check_numbers(command)
@@ -55,7 +62,17 @@ def decide_session_resume(qm: QueueManager, request: Request, command: SessionRe
     session.expected = set(command.unanswered)
     session.issued = max(session.issued, command.issued)
     session.acknowledge([n for n in session.outcomes if n not in session.expected])
+    if not session.user:  # a release without users of sessions opened it
+        decision.records += _bind(qm, request, session.ident)
     return decision
+
+
+def _bind(qm: QueueManager, request: Request, ident: bytes) -> list[Record]:
+    """Let a session belong to the user of a connection; a client without one can keep it no more
+    than its id.
+    """
+    user = connection_of(qm, request).party.user
+    return [SessionBound(ident, user)] if user else []
 
 
 def _check_numbers(command: SessionResume) -> None:
@@ -140,6 +157,11 @@ def expire_sessions(qm: QueueManager) -> list[Record]:
 def apply_session_opened(qm: QueueManager, record: SessionOpened) -> None:
     """Make the session."""
     qm.sessions[record.session] = Session(record.session, record.time_ms)
+
+
+def apply_session_bound(qm: QueueManager, record: SessionBound) -> None:
+    """Note whose session it is."""
+    qm.sessions[record.session].user = record.user
 
 
 def apply_session_expired(qm: QueueManager, record: SessionExpired) -> None:

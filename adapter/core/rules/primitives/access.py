@@ -11,10 +11,12 @@ everyone, and no others. This module does not know which command needs what.
 from __future__ import annotations
 
 from adapter.core.contract.authorities import QUEUE_MANAGER, Denial
+from adapter.core.contract.commands import Request
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.model.authorities import name_of
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.session import Session
 
 
 class Asker:
@@ -31,7 +33,7 @@ class Asker:
         self.command = command
 
     def instead(self, user: str) -> Asker:
-        """Return the same for an alternate user, which has no groups but everyone."""
+        """Return the same for an alternate user, of whose groups the operating system says none."""
         return Asker(self._qm, self.connection, Principal(user, Proof.CONTEXT), self.command)
 
     def may(self, object_type: str, name: str, bits: int) -> bool:
@@ -58,6 +60,13 @@ class Asker:
         if missing:
             raise self.refusal(object_type, name, missing)
 
+    def lacks(self, object_type: str, name: str, bits: int) -> bool:
+        """Whether it does not have all of these authorities: then that is noted for the log."""
+        missing = self.missing(object_type, name, bits)
+        if missing:
+            self.refusal(object_type, name, missing)
+        return bool(missing)
+
     def refusal(self, object_type: str, name: str, missing: int) -> Refusal:
         """Note what is missing, and return what the client is told."""
         shown = self._qm.name if object_type == QUEUE_MANAGER else name
@@ -66,6 +75,18 @@ class Asker:
         )
         self._qm.step.denied.append(denied)
         return Refusal(Reason.AUTHORITY_MISSING, shown)
+
+
+def check_session(qm: QueueManager, request: Request, session: Session) -> None:
+    """Refuse who asks for the session of another user (MQRC_NOT_AUTHORIZED).
+
+    Also where authorities are not checked: who a client is, is known there too.
+    """
+    user = qm.connections[request.connection].party.user
+    if session.user and user != session.user:
+        name, command = "a session of another user", type(request.command).__name__
+        qm.step.denied.append(Denial(request.connection, user, command, "session", name, 0))
+        raise Refusal(Reason.AUTHORITY_MISSING, name)
 
 
 def known_user(qm: QueueManager, principal: Principal) -> Principal:

@@ -11,6 +11,10 @@ STOPPED: Final = "queue_manager_stopped"
 """The last record of an owner that was stopped: the next start need not wait for it."""
 
 
-def stop(qm: QueueManager, now_ms: int) -> list[Record]:
+FOR_GOOD: Final = "for_good"
+"""Of that record: an operator stopped the queue manager, so that no standby is to take over."""
+
+
+def stop(qm: QueueManager, now_ms: int, *, for_good: bool = False) -> list[Record]:
     """Say that the queue manager has been stopped."""
-    return [EventRaised(STOPPED, qm.name, now_ms, {})]
+    return [EventRaised(STOPPED, qm.name, now_ms, {FOR_GOOD: "yes"} if for_good else {})]

@@ -543,7 +543,7 @@ def test_channels_listener_topics_and_subscriptions_have_a_status(
 
 def test_rights_are_displayed_as_absent(qm: adapter.Connection) -> None:
     (answer,) = told(qm, "DIS CHLAUTH(*) MATCH(RUNCHECK)")
-    assert answer.startswith("AMQ8147E: no channel authentication record exists: every channel")
+    assert answer.startswith("AMQ8147E: no channel authentication record fits")
     (answer,) = told(qm, "DIS AUTHREC")
     assert answer.startswith("AMQ8147E: no authority record fits")
 

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from unittest.mock import Mock
 
 import msgspec
@@ -424,10 +425,11 @@ def from_frames(data: bytes) -> Reason:
     return Reason(goodbye.reason)
 
 
-def from_a_listener_without_owner() -> Reason:
+def from_a_listener_without_owner(*, is_standby: bool = False) -> Reason:
     async def admitted() -> Refused | None:
         audit, admission = AuditTrail(), Admission()
         connections = ClientConnections("QM1", audit)
+        connections.is_standby = lambda: is_standby
         handler = MqkHandler(connections, admission, audit, SystemClock(), Mock(ServerControl))
         return connections.begin(handler.accept())
 
@@ -517,6 +519,7 @@ ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
         codec.encode(frames.Hello(version=frames.PROTOCOL_VERSION, queue_manager="OTHER"))
     ),
     Reason.QUEUE_MANAGER_NOT_AVAILABLE: from_a_listener_without_owner,
+    Reason.STANDBY_QUEUE_MANAGER: partial(from_a_listener_without_owner, is_standby=True),
     Reason.QUEUE_MANAGER_STOPPING: from_a_server_that_stops,
     Reason.CONNECTION_ENDED: from_an_operator,
     Reason.QUEUE_MANAGER_QUIESCING: from_a_server_that_quiesces,

@@ -5,6 +5,7 @@ from typing import get_args
 import pytest
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.authority_commands import RefreshSecurity
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.traits import (
@@ -21,7 +22,9 @@ from adapter.wire.frames import AskServer
 
 COMMANDS = get_args(c.Command)
 ASKING = ("Ask", "Inquire", "Browse", "Locate", "ReadBatches", "AwaitEvent", "Explain")
-CHANGING = (*("Define", "Alter", "Delete", "Purge", "Clear", "Create", "Drop", "SetA", "Seek"),)
+CHANGING = (
+    *("Define", "Alter", "Delete", "Purge", "Clear", "Create", "Drop", "SetA", "SetC", "Seek"),
+)
 
 
 def test_every_command_has_a_row_and_nothing_else_has() -> None:
@@ -49,9 +52,11 @@ def test_every_command_that_asks_is_a_question_and_no_other() -> None:
     assert asking == {one for one in COMMANDS if TRAITS[one].is_question}
 
 
-def test_every_command_that_changes_objects_is_audited_and_no_other_but_one() -> None:
+def test_every_command_that_changes_objects_is_audited_and_no_others_but_two() -> None:
     changing = {one for one in COMMANDS if any(word in one.__name__ for word in CHANGING)}
-    assert changing | {c.EndConnection} == {one for one in COMMANDS if TRAITS[one].audit}
+    assert changing | {c.EndConnection, RefreshSecurity} == {
+        one for one in COMMANDS if TRAITS[one].audit
+    }
 
 
 def test_the_unit_and_a_peek_decide_whether_a_verb_is_durable() -> None:

@@ -1,10 +1,13 @@
 """TriggerService: retrieval, failures, several triggers of a queue, and lost connections."""
 
+import os
+import pwd
 import threading
 from pathlib import Path
 
 import pytest
 
+from adapter.allowed import AllowedPrograms
 from adapter.errors import InvalidValue
 from adapter.msmq import (
     InvalidOperationError,
@@ -109,6 +112,26 @@ def test_a_program_that_fails(at: MsmqSite) -> None:
         activated(service)
         assert "127" in (service.activations[0].error or "")
         assert service.statistics()["failures"] == 1
+
+
+def test_programs_of_other_directories_are_not_started(at: MsmqSite, tmp_path: Path) -> None:
+    queue = at.create()
+    send(queue, "1")
+    folder = tmp_path / "programs"
+    folder.mkdir(mode=0o755)
+    script = folder / "worker"
+    script.write_text("#!/bin/sh\nexit 3\n")
+    script.chmod(0o755)
+    allowed = AllowedPrograms([folder], pwd.getpwuid(os.geteuid()).pw_name)
+    rules = [Rule("1", action=Run("worker")), Rule("2", action=Run("sh", ("-c", "exit 4")))]
+    watched = Trigger("T", queue, rules=rules, serialized=True)
+    with running(at.home, watched, allowed=allowed) as service:
+        activated(service)
+        (error,) = [one.error for one in service.activations]
+    assert error == (
+        f"worker ended with status 3; sh is not started: it is no program in {folder}, where "
+        "programs have to be"
+    )
 
 
 def test_programs_run_beside_a_trigger_that_is_not_serialized(at: MsmqSite, tmp_path: Path) -> None:

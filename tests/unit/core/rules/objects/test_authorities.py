@@ -211,3 +211,35 @@ def test_reset_figures_are_a_change_of_each_queue() -> None:
     user(client)
     assert client.refused(c.AskStatus("*", reset=True)) is Reason.AUTHORITY_MISSING
     assert not isinstance(client.do(c.AskStatus("A", reset=True)), Refused)
+
+
+def test_users_have_what_the_groups_have_that_are_known_of_them() -> None:
+    """Those of the operating system count too; for others by whose authority something is opened
+    as well; who has no proof is in no group.
+    """
+    client = checked()
+    core = client.core
+    client.define("Q")
+    client.do(ac.SetAuthority("Q", "queue", [], ["staff"], PUT))
+    client.do(ac.SetAuthority("Q", "queue", [], ["tills"], GET))
+    opening = c.Open(1, "Q", c.OUTPUT | c.INPUT)
+    user(client, "ann", ("tills",))
+    assert client.refused(opening) is Reason.AUTHORITY_MISSING
+    core.give(inputs.GroupsKnown({"ann": ("staff", "tills"), "": ("staff", "tills")}))
+    assert client.do(opening) == Done()
+    user(client, "bob")
+    assert client.refused(c.Open(2, "Q", c.OUTPUT)) is Reason.AUTHORITY_MISSING
+    user(client, "")
+    assert client.refused(c.Open(2, "Q", c.OUTPUT)) is Reason.AUTHORITY_MISSING
+    operator(client)
+    client.do(ac.SetAuthority("", "qmgr", ["bob"], [], bits_of("qmgr", ["altusr"])))
+    shown = records(client, "Q", entity="ann", of="members")
+    assert [one.entity for one in shown] == ["staff", "tills"]
+    explained = client.do(ac.ExplainAuthority("ann", "queue", "Q"))
+    assert isinstance(explained, AuthorityExplained)
+    assert explained.bits == PUT | GET
+    user(client, "bob")
+    assert client.do(c.Open(2, "Q", c.OUTPUT, alternate_user="ann")) == Done()
+    core.give(inputs.GroupsKnown({}))
+    again = c.Open(3, "Q", c.OUTPUT, alternate_user="ann")
+    assert client.refused(again) is Reason.AUTHORITY_MISSING

@@ -5,11 +5,20 @@ import pytest
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.results import Done, Messages, PutDone, Refused, Resumed
+from adapter.core.contract.results import (
+    Done,
+    Messages,
+    PutDone,
+    Refused,
+    Resumed,
+    UnitOutcome,
+)
 from adapter.core.model.session import WINDOW
 from adapter.core.rules.objects.session import NUMBER_MAX
 from adapter.format import entries
+from tests.support.authorities import become
 from tests.support.core import Client, Core, client_on
 
 
@@ -134,6 +143,54 @@ def test_a_session_that_is_not_known_cannot_be_resumed() -> None:
     assert isinstance(refused, Refused)
     assert refused.reason == Reason.OUTCOME_UNKNOWN
     assert len(client.core.entries) == before + 1
+
+
+def of(core: Core, name: str, proof: Proof = Proof.PASSWORD) -> Client:
+    """Connect a client of a user."""
+    client = core.connect()
+    become(client, Principal(name, proof))
+    return client
+
+
+@pytest.mark.parametrize("snapshot", [False, True])
+def test_the_session_of_another_user_is_refused(snapshot: bool) -> None:
+    core = Core()
+    mine = of(core, "ann")
+    mine.define("Q")
+    if snapshot:
+        core.crash_with_snapshot()
+    else:
+        core.crash()
+    session = mine.session
+    for name, proof in (("eve", Proof.PASSWORD), ("", Proof.NONE), ("eve", Proof.OPERATOR)):
+        other = of(core, name, proof)
+        for command in (c.SessionResume(session, [], 1), c.SessionOpen(session)):
+            assert other.refused(command) is Reason.AUTHORITY_MISSING
+    assert not core.qm.attached, "and nothing of it was touched"
+    assert [one.command for one in core.denials] == ["SessionResume", "SessionOpen"] * 3
+    assert isinstance(of(core, "ann", Proof.CERTIFICATE).resume(session, [], 1), Resumed)
+
+
+def test_what_became_of_units_of_another_user_is_not_said_and_not_fenced() -> None:
+    core = Core()
+    mine = of(core, "ann")
+    mine.define("Q")
+    unit = mine.session + (9).to_bytes(8, "big")
+    mine.lose()
+    assert of(core, "eve").refused(c.AskOutcome(unit)) is Reason.AUTHORITY_MISSING
+    assert not core.qm.sessions[mine.session].fenced
+    for name, proof in (("ann", Proof.PASSWORD), ("root", Proof.OPERATOR)):
+        assert of(core, name, proof).do(c.AskOutcome(unit)) == UnitOutcome("backed out")
+
+
+def test_a_session_without_a_user_is_of_who_resumes_it_first() -> None:
+    client = client_on()
+    client.lose()
+    assert isinstance(of(client.core, "ann").resume(client.session, [], client.issued), Resumed)
+    client.core.crash()
+    other = of(client.core, "eve")
+    resume = c.SessionResume(client.session, [], client.issued)
+    assert other.refused(resume) is Reason.AUTHORITY_MISSING
 
 
 @pytest.mark.parametrize(

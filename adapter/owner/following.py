@@ -1,0 +1,270 @@
+"""A standby follows the ledger of a live owner, so that taking it over takes a moment.
+
+A follower applies what the owner writes to a core of its own. It begins again with a newer
+snapshot of the owner when it has read about as many entries as a restart would read: so its memory
+stays that of a restart, and it never needs what the owner has trimmed.
+
+It also decides when the owner is to be replaced, which concerns liveness and never safety: the
+ledger itself sees to it that one owner counts. The owner is replaced when it has written nothing
+for some heartbeats, when it was a process of this machine that has ended, or when its process was
+stopped while the queue manager goes on. Time spent without an answer from Kafka is no silence: the
+ledger is asked before the owner is replaced, and only the owner that was silent is.
+
+This module serves nothing and writes nothing. It runs in a thread of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import structlog
+from msgspec import Struct
+
+from adapter import logs
+from adapter.core.contract.limits import Limits
+from adapter.ledger.port import (
+    Entry,
+    LastRecord,
+    Ledger,
+    LedgerMismatch,
+    LedgerReader,
+    LedgerUnavailable,
+    Position,
+)
+from adapter.ledger.snapshots import Snapshot, SnapshotLog
+from adapter.owner import clock, liveness
+from adapter.owner.replay import Replay
+from adapter.owner.storage import SNAPSHOT_BYTES, SNAPSHOT_ENTRIES
+
+READ_S = 0.05
+"""How long it waits for the next entry before it looks whether the owner's process has ended."""
+RETRY_S = 0.2
+"""Before Kafka is asked again that did not answer."""
+
+log = structlog.get_logger("mqk.owner")
+repetitions = logs.Repetitions()
+
+
+class Vacancy(Struct, frozen=True):
+    """An owner that is to be replaced. owner: its id, b"" if there was none. why: a clause."""
+
+    owner: bytes
+    why: str
+
+
+class FollowBounds(Struct, frozen=True, kw_only=True):
+    """When a follower begins again with a newer snapshot: after so many entries, or bytes."""
+
+    entries: int = 2 * SNAPSHOT_ENTRIES
+    bytes: int = 2 * SNAPSHOT_BYTES
+
+
+class StoppedForGood(Exception):  # noqa: N818 -- it says what has happened
+    """An operator has stopped the queue manager: a standby ends too."""
+
+
+class LedgerFollower:
+    """Follows the ledger of one queue manager; follow() runs in one thread."""
+
+    def __init__(
+        self,
+        name: str,
+        ledger: Ledger,
+        make_reader: Callable[[Position | None], LedgerReader],
+        snapshots: SnapshotLog,
+        limits: Limits | None,
+        heartbeat_s: float,
+        on_following: Callable[[], object],
+        bounds: FollowBounds | None = None,
+        now_s: Callable[[], float] = clock.now_s,
+    ) -> None:
+        """ledger: is asked, and not written. heartbeat_s: how often the owner writes at least.
+        on_following: is called in the thread of follow(), whenever it begins to follow an owner.
+        """
+        self._on_following = on_following
+        self._now_s = now_s
+        self._name = name
+        self._ledger = ledger
+        self._make_reader = make_reader
+        self._snapshots = snapshots
+        self._limits = limits
+        self._bounds = bounds or FollowBounds()
+        self._silence_s = liveness.SILENCES * heartbeat_s
+        self._given_up = threading.Event()
+        self._reader: LedgerReader | None = None
+        self._replay: Replay | None = None
+        self._heard_s = 0.0
+        self._heard_ms = -1
+        """When the owner wrote last, as far as is known: by the clock of Kafka, and before that
+        by this process's."""
+        self._renewed_at = (0, 0)
+        """Entries and bytes when a newer snapshot was looked for last."""
+        self._owner = b""
+        self._announced = ""
+        self._process = liveness.OwnerProcess(b"")
+        self.behind = 0
+        """How many records of the ledger it has not read yet, as last heard of."""
+
+    @property
+    def owner_text(self) -> str:
+        """Say for people who owns the queue manager."""
+        return self._announced or f"owner {self._owner.hex()}" if self._owner else "its ledger"
+
+    def give_up(self) -> None:
+        """Let follow() return None soon. From any thread."""
+        self._given_up.set()
+
+    def take(self) -> Replay | None:
+        """Hand over what has been replayed, once."""
+        replay, self._replay = self._replay, None
+        return replay
+
+    def follow(self) -> Vacancy | None:
+        """Follow until the owner is to be replaced, or until it is given up (None). Blocking.
+
+        Raises StoppedForGood, and LedgerMismatch or LedgerUnreadableError for a ledger that cannot
+        be followed.
+        """
+        vacancy = self._vacant_at_first()
+        try:
+            while vacancy is None and not self._given_up.is_set():
+                vacancy = self._step()
+        finally:
+            self._close_reader()
+        return vacancy
+
+    def _vacant_at_first(self) -> Vacancy | None:
+        """Say whether the ledger has no owner when the standby starts."""
+        self._heard_s = self._now_s()
+        sign = self._ask()
+        if sign is None:
+            return None if self._given_up.is_set() else Vacancy(b"", "its ledger has no owner")
+        self._notice(sign.owner)
+        if liveness.has_stopped(sign.payload):
+            return Vacancy(sign.owner, "its last owner was stopped")
+        self._on_following()
+        return None
+
+    def _step(self) -> Vacancy | None:
+        try:
+            replay, reader = self._begin()
+            entries = reader.read(READ_S)
+        except LedgerMismatch:
+            if not self._begin_again():
+                raise
+            return None
+        except LedgerUnavailable as error:
+            self._wait_for_kafka(error)
+            return None
+        for entry in entries:
+            replay.apply(entry)
+        at, end = reader.offset_and_end()
+        self.behind = end - at
+        return self._look(entries)
+
+    def _look(self, entries: list[Entry]) -> Vacancy | None:
+        """Say whether the owner is to be replaced."""
+        if entries:
+            self._heard_s = self._now_s()
+            self._heard_ms = entries[-1].time_ms
+            self._notice(entries[-1].owner)
+            self._renew()
+            stopped = liveness.has_stopped(entries[-1].payload)
+            return self._confirm("it was stopped") if stopped else None
+        if self._process.has_ended():
+            return self._confirm("its process has ended")
+        silent_s = self._now_s() - self._heard_s
+        if silent_s >= self._silence_s:
+            return self._confirm(f"it has written nothing for {silent_s:.1f} s", silent=True)
+        return None
+
+    def _confirm(self, why: str, *, silent: bool = False) -> Vacancy | None:
+        """Ask the ledger itself whether this owner is still in force, and what it wrote last.
+
+        silent: that is all there is against it, so what it wrote last must not be news.
+        """
+        sign = self._ask()
+        if sign is None:
+            return None
+        is_news = sign.owner != self._owner or (silent and sign.time_ms != self._heard_ms)
+        self._notice(sign.owner)
+        self._heard_ms = sign.time_ms
+        if is_news:
+            self._heard_s = self._now_s()
+            return None
+        if silent and self._now_s() - self._heard_s < self._silence_s:
+            return None  # Kafka was away: the owner could not write
+        if liveness.is_stopped_for_good(sign.payload):
+            raise StoppedForGood(f"queue manager {self._name} was stopped, and its standby with it")
+        return Vacancy(sign.owner, why)
+
+    def _ask(self) -> LastRecord | None:
+        """Ask for the last record of the owner in force, for as long as it takes."""
+        while not self._given_up.is_set():
+            try:
+                return self._ledger.last_record()
+            except LedgerUnavailable as error:
+                self._wait_for_kafka(error)
+        return None
+
+    def _notice(self, owner: bytes) -> None:
+        if owner != self._owner:
+            self._owner = owner
+            self._announced = self._ask_name(owner)
+            self._process = liveness.OwnerProcess(owner)
+            self._heard_s = self._now_s()
+
+    def _ask_name(self, owner: bytes) -> str:
+        try:
+            return self._ledger.announcement_of(owner)
+        except LedgerUnavailable:
+            return ""
+
+    def _wait_for_kafka(self, error: LedgerUnavailable) -> None:
+        """Kafka does not answer: the owner's silence says nothing."""
+        if not error.retriable:
+            raise error
+        repetitions.warn(log, "ledger not followed", queue_manager=self._name, reason=str(error))
+        self._close_reader()
+        self._given_up.wait(RETRY_S)
+        self._heard_s = self._now_s()
+
+    # What is followed.
+
+    def _begin(self) -> tuple[Replay, LedgerReader]:
+        if self._replay is None:
+            self._replay = Replay(self._name, self._limits, self._snapshots.newest())
+        if self._reader is None:
+            self._reader = self._make_reader(self._replay.position)
+        return self._replay, self._reader
+
+    def _renew(self) -> None:
+        """Begin again with a newer snapshot, if it is time."""
+        replay, bounds = self._replay, self._bounds
+        assert replay is not None, "entries were applied to it"
+        entries, size = self._renewed_at
+        if replay.entries - entries < bounds.entries and replay.bytes - size < bounds.bytes:
+            return
+        self._renewed_at = replay.entries, replay.bytes  # without one: as much later again
+        self._begin_again()
+
+    def _begin_again(self) -> bool:
+        """Begin again with a newer snapshot than what has been read; else False."""
+        newest = self._snapshots.newest()
+        replay = self._replay
+        if newest is None or (replay is not None and not _is_newer(newest, replay.snapshot)):
+            return False
+        self._close_reader()
+        self._replay = Replay(self._name, self._limits, newest)
+        self._renewed_at = (0, 0)
+        return True
+
+    def _close_reader(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+
+def _is_newer(one: Snapshot, other: Snapshot | None) -> bool:
+    return other is None or (one.after.offset, one.cut_n) > (other.after.offset, other.cut_n)

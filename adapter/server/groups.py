@@ -1,0 +1,152 @@
+"""Groups of users: a file that says who is in which, beside those of the operating system.
+
+A line is GROUP:USER; empty lines and lines that begin with # are left out. `mqk group` writes the
+file. A user is named as the queue manager knows it: of a certificate that is what tls_user says.
+The file is looked at every few seconds. One that can no longer be read changes nothing, and is
+reported: what a user had by a group would be gone otherwise while the file is written.
+
+This module does not know what a group may do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import structlog
+
+from adapter import texts, watched
+from adapter.core.contract.authorities import ENTITY_LENGTH_MAX, EVERYONE
+from adapter.errors import StartError
+
+FILE_BYTES_MAX = 16 * 1024 * 1024
+LOOK_S = 2.0
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+Members = dict[str, list[str]]
+"""Users by group, each once, in order."""
+GroupsByUser = dict[str, tuple[str, ...]]
+
+log = structlog.get_logger("mqk.listener")
+
+
+class UserGroups:
+    """The groups of one file. It is small, and read only when it has changed."""
+
+    def __init__(self, path: Path | None) -> None:
+        """path: None for no file. Raises StartError for one that is no such file, or not read."""
+        self._path = path
+        self._mark = _mark(path) if path is not None else (0, 0)
+        self._read = by_user(read(path)) if path is not None else {}
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def groups(self) -> GroupsByUser:
+        """The groups of each user, as far as the file could be read."""
+        return self._read
+
+    def has_changed(self) -> bool:
+        """Read the file again if it is not as it was; whether groups are others now."""
+        if self._path is None:
+            return False
+        try:
+            mark = _mark(self._path)
+            if mark == self._mark:
+                return False
+            self._mark = mark
+            found = by_user(read(self._path))
+        except StartError as error:
+            log.error("the groups of users stay as they were", reason=str(error))
+            return False
+        before, self._read = self._read, found
+        return found != before
+
+    def watch(self, know: Callable[[GroupsByUser], None], broke: Callable[[str], None]) -> None:
+        """Have know called with the groups whenever they change, on this event loop, until stop().
+
+        broke: called if that ends by an exception.
+        """
+        if self._path is not None:
+            self._watch = watched.task("groups' watch", self._look(know), broke)
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._watch is not None:
+            self._watch.cancel()
+
+    async def _look(self, know: Callable[[GroupsByUser], None]) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if self.has_changed():
+                log.info("groups of users read again", file=str(self._path))
+                know(self._read)
+
+
+def _mark(path: Path) -> tuple[int, int]:
+    """Return what changes with the file; of one that is not there, the same each time."""
+    try:
+        state = path.stat()
+    except OSError:
+        return (0, 0)
+    return state.st_mtime_ns, state.st_size
+
+
+def read(path: Path) -> Members:
+    """Return who is in which group. Raises StartError."""
+    try:
+        text = texts.read(path, FILE_BYTES_MAX)
+        mode = path.stat().st_mode
+    except (OSError, texts.UnreadableTextError) as error:
+        raise StartError(f"{path}, the file of groups, cannot be read: {error}") from error
+    if mode & OTHERS_WRITE:
+        raise StartError(
+            f"{path}, the file of groups, may be written by other accounts: chmod go-w {path}"
+        )
+    members: Members = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        group, _, user = line.partition(":")
+        if problem(group) or problem(user):
+            raise StartError(
+                f"{path}, line {number}: GROUP:USER was expected, as `mqk group add` writes it"
+            )
+        users = members.setdefault(group, [])
+        if user not in users:
+            users.append(user)
+    return members
+
+
+def problem(name: str) -> str:
+    """Say why a name cannot be that of a group or user; "" if it can."""
+    if not 0 < len(name) <= ENTITY_LENGTH_MAX or not name.isprintable() or name != name.strip():
+        return f"a group or user has 1 to {ENTITY_LENGTH_MAX} printable characters"
+    if name == EVERYONE:
+        return f"all clients are in the group {EVERYONE}"
+    return ""
+
+
+def by_user(members: Members) -> GroupsByUser:
+    """Return the groups of each user.
+
+    >>> by_user({"staff": ["ann", "bob"], "tills": ["ann"]})
+    {'ann': ('staff', 'tills'), 'bob': ('staff',)}
+    """
+    found: dict[str, list[str]] = {}
+    for group, users in sorted(members.items()):
+        for user in users:
+            found.setdefault(user, []).append(group)
+    return {user: tuple(groups) for user, groups in found.items()}
+
+
+def write(path: Path, members: Members) -> None:
+    """Write the file anew, for its owner to change only, whole or not at all."""
+    text = "".join(f"{group}:{user}\n" for group in sorted(members) for user in members[group])
+    beside = path.with_name(path.name + ".new")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    beside.replace(path)

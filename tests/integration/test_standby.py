@@ -1,0 +1,215 @@
+"""Standbys of a queue manager: real processes on a real Kafka.
+
+One program puts numbered messages, one unit each, while its queue manager is killed, frozen,
+stopped or handed over. Afterwards each message is on the queue once and in order, and the program
+has heard of each unit what became of it.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+import adapter
+from adapter import errors as e
+from adapter.localkafka import LocalKafka
+from adapter.owner.parts import HEARTBEAT_S
+from tests.support.server_process import ServerProcess
+
+Named = Callable[..., str]
+HEARTBEATS_S = 0.5
+"""So that a silence that counts is 1.5 s."""
+AFTERWARDS = 100
+"""Messages that are put after a take-over."""
+WAIT_S = 60.0
+
+
+class Pair:
+    """An owner and its standby, each with an address of its own."""
+
+    def __init__(self, name: str, kafka: LocalKafka, folder: Path, heartbeat_s: float) -> None:
+        servers = kafka.bootstrap_servers
+        self.owner = ServerProcess(name, servers, folder, heartbeat_s=heartbeat_s)
+        self.standby = ServerProcess(name, servers, folder, standby=True, heartbeat_s=heartbeat_s)
+
+    def __enter__(self) -> Self:
+        self.owner.start()
+        self.standby.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.owner.__exit__(None, None, None)
+        self.standby.__exit__(None, None, None)
+
+    @property
+    def addresses(self) -> str:
+        return f"{self.standby.address},{self.owner.address}"
+
+
+class Program(threading.Thread):
+    """Puts numbers, one unit each, and asks what became of a unit when that is not told."""
+
+    def __init__(self, addresses: str) -> None:
+        super().__init__(name="program")
+        self.qm = adapter.connect(addresses, reconnect_timeout_s=WAIT_S)
+        self.qm.define_queue("Q")
+        self.put = 0
+        self.failed = 0
+        self.gap_s = 0.0
+        self.stop = threading.Event()
+        self.problem: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._put_all()
+        except BaseException as problem:  # noqa: BLE001 -- told by end()
+            self.problem = problem
+
+    def _put_all(self) -> None:
+        last_s = time.monotonic()
+        while not self.stop.is_set():
+            unit = self.qm.unit()
+            try:
+                with unit:
+                    self.qm.put("Q", b"%d" % self.put)
+            except e.BackedOut:
+                self.failed += 1
+                continue
+            except e.InDoubt:
+                self.failed += 1
+                if self.qm.outcome(unit.id) != "committed":
+                    continue
+            self.put += 1
+            now_s = time.monotonic()
+            self.gap_s, last_s = max(self.gap_s, now_s - last_s), now_s
+
+    def await_more(self, count: int = AFTERWARDS) -> None:
+        """Wait until so many more have been put."""
+        wanted, deadline_s = self.put + count, time.monotonic() + WAIT_S
+        while self.put < wanted:
+            assert self.problem is None, self.problem
+            assert time.monotonic() < deadline_s, f"only {self.put} of {wanted} were put"
+            time.sleep(0.01)
+
+    def end(self) -> None:
+        """Stop putting, and get all: each once, in order."""
+        self.stop.set()
+        self.join(WAIT_S)
+        assert self.problem is None, self.problem
+        queue = self.qm.queue("Q")
+        found = [int(message.body) for message in queue.browse()]
+        assert found == list(range(self.put))
+        self.qm.close()
+
+
+@pytest.fixture
+def pair(kafka: LocalKafka, unique_name: Named, tmp_path: Path) -> Iterator[Pair]:
+    with Pair(unique_name("QM"), kafka, tmp_path, HEARTBEAT_S) as made:
+        yield made
+
+
+@pytest.fixture
+def program(pair: Pair) -> Iterator[Program]:
+    made = Program(pair.addresses)
+    made.start()
+    made.await_more()
+    yield made
+    made.stop.set()
+    made.join(WAIT_S)
+
+
+def test_a_standby_takes_over_from_an_owner_that_is_killed(pair: Pair, program: Program) -> None:
+    """And so on, to and fro: a process that is started again is the next standby."""
+    serving, waiting = pair.owner, pair.standby
+    for _ in range(2):
+        serving.kill()
+        waiting.await_said("ledger taken over")
+        program.await_more()
+        serving.stand_by()
+        serving.start()
+        serving, waiting = waiting, serving
+    program.end()
+
+
+def test_clients_are_told_which_process_is_a_standby(pair: Pair) -> None:
+    with pytest.raises(e.StandbyQueueManager) as refused:
+        adapter.connect(pair.standby.address, reconnect_timeout_s=0.0)
+    assert refused.value.reason == 2543
+    text = str(refused.value)
+    assert f"(process {pair.owner.pid} on " in text
+    assert f"at {pair.owner.address}" in text
+    with adapter.connect(pair.addresses) as qm:
+        qm.define_queue("Q")
+
+
+def test_a_stop_by_an_operator_ends_the_standby_too(pair: Pair) -> None:
+    with adapter.connect(pair.owner.address) as qm:
+        qm.stop_queue_manager()
+    assert pair.owner.await_end() == 0
+    assert pair.standby.await_end() == 0
+    assert "was stopped, and its standby with it" in pair.standby.said()
+
+
+@pytest.mark.parametrize("by", ["command", "signal"])
+def test_a_queue_manager_is_handed_over(pair: Pair, program: Program, by: str) -> None:
+    if by == "signal":
+        pair.owner.ask_to_end()
+    else:
+        with adapter.connect(pair.owner.address) as qm:
+            qm.stop_queue_manager(hand_over=True)
+    assert pair.owner.await_end() == 0
+    pair.standby.await_said("reason='it was stopped'")
+    program.await_more()
+    program.end()
+
+
+def test_a_frozen_owner_is_replaced_and_ends_when_it_comes_back(
+    kafka: LocalKafka, unique_name: Named, tmp_path: Path
+) -> None:
+    with Pair(unique_name("QM"), kafka, tmp_path, HEARTBEATS_S) as pair:
+        program = Program(pair.addresses)
+        program.start()
+        program.await_more()
+        pair.owner.freeze()
+        pair.standby.await_said("ledger taken over")
+        pair.owner.thaw()
+        assert pair.owner.await_end() == 1
+        assert "another owner took over" in pair.owner.sentence()
+        program.await_more()
+        program.end()
+
+
+def test_a_standby_that_is_told_to_stop_ends_and_the_owner_goes_on(
+    pair: Pair, program: Program
+) -> None:
+    pair.standby.ask_to_end()
+    assert pair.standby.await_end() == 0
+    program.await_more()
+    program.end()
+
+
+def test_of_three_standbys_one_takes_over(
+    kafka: LocalKafka, unique_name: Named, tmp_path: Path
+) -> None:
+    name, servers = unique_name("QM"), kafka.bootstrap_servers
+    owner = ServerProcess(name, servers, tmp_path)
+    standbys = [ServerProcess(name, servers, tmp_path, standby=True) for _ in range(3)]
+    with owner, standbys[0], standbys[1], standbys[2]:
+        owner.start()
+        for one in standbys:
+            one.start()
+        addresses = ",".join(one.address for one in (*standbys, owner))
+        with adapter.connect(addresses, reconnect_timeout_s=WAIT_S) as qm:
+            qm.define_queue("Q")
+            owner.kill()
+            qm.queue("Q").put(b"a")
+            took_over = [one for one in standbys if "ledger taken over" in one.said()]
+            assert len(took_over) == 1
+            assert all("ends" not in one.said() for one in standbys)
+            took_over[0].kill()
+            message = qm.queue("Q").get(timeout=WAIT_S)
+            assert message is not None
+            assert message.body == b"a"

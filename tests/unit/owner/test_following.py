@@ -1,0 +1,280 @@
+"""A standby: it knows what the owner knows, replaces it when it is gone, and else does nothing."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from adapter.format import entries
+from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.ledger.port import LedgerReader, LedgerUnavailable, Position
+from adapter.ledger.snapshots import MemorySnapshots
+from adapter.owner import liveness, processes
+from adapter.owner.clock import SystemClock
+from adapter.owner.following import FollowBounds, LedgerFollower, StoppedForGood, Vacancy
+from adapter.owner.lifecycle import OwnerState
+from adapter.owner.owner import Owner
+from adapter.owner.snapshots import SnapshotCut, publish
+from tests.unit.owner.test_owner import Bench, Front, put
+
+HEARTBEAT_S = 5.0
+ELSEWHERE = bytes(range(16))
+WAIT_S = 20.0
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until something holds; the thread that follows needs the interpreter meanwhile."""
+    async with asyncio.timeout(WAIT_S):
+        while not condition():  # noqa: ASYNC110 -- what a thread does sets no event
+            await asyncio.sleep(0.005)
+
+
+class Time:
+    """A clock that goes on when it is looked at, by step_s."""
+
+    def __init__(self, step_s: float = 0.0) -> None:
+        self.step_s = step_s
+        self.s = 0.0
+
+    def now_s(self) -> float:
+        self.s += self.step_s
+        return self.s
+
+
+class Standby:
+    """A follower of a log, and what it asks."""
+
+    def __init__(self, log: MemoryLog, step_s: float = 0.0, entries_max: int = 1_000) -> None:
+        self.log = log
+        self.time = Time(step_s)
+        self.snapshots = MemorySnapshots()
+        self.readers: list[Position | None] = []
+        self.followed: list[str] = []
+        """Whom it has begun to follow."""
+        self.follower = LedgerFollower(
+            "QM1",
+            MemoryLedger(log),
+            self.reader,
+            self.snapshots,
+            None,
+            HEARTBEAT_S,
+            lambda: self.followed.append(self.follower.owner_text),
+            FollowBounds(entries=entries_max),
+            self.time.now_s,
+        )
+
+    def reader(self, position: Position | None) -> LedgerReader:
+        self.readers.append(position)
+        return MemoryLedgerReader(self.log, position)
+
+
+def owned(log: MemoryLog, owner: bytes, *payloads: bytes) -> MemoryLedger:
+    ledger = MemoryLedger(log)
+    ledger.take_over(owner, "QM1 (process 7 on elsewhere)", lambda _entry: None)
+    for payload in payloads:
+        ledger.append(payload)
+    return ledger
+
+
+def test_a_ledger_without_an_owner_is_taken_over_at_once() -> None:
+    assert Standby(MemoryLog()).follower.follow() == Vacancy(b"", "its ledger has no owner")
+
+
+def test_a_silent_owner_is_replaced_after_three_heartbeats() -> None:
+    log = MemoryLog()
+    owned(log, ELSEWHERE, entries.encode([]))
+    standby = Standby(log, step_s=1.0)
+    vacancy = standby.follower.follow()
+    assert vacancy is not None
+    assert vacancy.owner == ELSEWHERE
+    assert vacancy.why.startswith("it has written nothing for 1")
+    assert standby.time.s >= liveness.SILENCES * HEARTBEAT_S
+    assert standby.followed == ["QM1 (process 7 on elsewhere)"]
+
+
+def test_an_owner_that_writes_is_not_replaced() -> None:
+    """Until it is silent, however long the standby runs."""
+    log = MemoryLog()
+    ledger = owned(log, ELSEWHERE)
+    standby = Standby(log, step_s=1.0)
+    beats = 0
+
+    def beat() -> float:
+        nonlocal beats
+        standby.time.s += 1.0
+        if beats < 200:
+            beats += 1
+            ledger.append(entries.encode([]))
+        return standby.time.s
+
+    standby.follower._now_s = beat
+    vacancy = standby.follower.follow()
+    assert vacancy is not None
+    assert beats == 200
+    assert standby.time.s >= 200 + liveness.SILENCES * HEARTBEAT_S
+
+
+def test_an_owner_that_has_only_announced_itself_is_silent_too() -> None:
+    log = MemoryLog()
+    owned(log, ELSEWHERE)
+    vacancy = Standby(log, step_s=1.0).follower.follow()
+    assert vacancy is not None
+    assert vacancy.owner == ELSEWHERE
+
+
+def test_an_owner_of_this_machine_is_replaced_as_soon_as_its_process_has_ended() -> None:
+    program = "import sys; print('up', flush=True); sys.stdin.read()"
+    running = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert running.stdout is not None
+    running.stdout.readline()
+    mark = processes.machine() + processes.process(running.pid)
+    log = MemoryLog()
+    owned(log, os.urandom(liveness.RANDOM_BYTES) + mark, entries.encode([]))
+    standby = Standby(log)
+    found: list[Vacancy | None] = []
+    following = threading.Thread(target=lambda: found.append(standby.follower.follow()))
+    following.start()
+    following.join(0.3)
+    assert found == [], "its time stands still, and the process runs"
+    running.communicate(timeout=WAIT_S)
+    following.join(WAIT_S)
+    (vacancy,) = found
+    assert vacancy is not None
+    assert vacancy.why == "its process has ended"
+
+
+@pytest.mark.parametrize("for_good", [False, True])
+def test_a_stop_ends_the_standby_only_if_an_operator_stopped_the_queue_manager(
+    for_good: bool,
+) -> None:
+    log = MemoryLog()
+    standby = Standby(log)
+
+    async def main() -> Vacancy | None:
+        bench = Bench(log)
+        await bench.begin()
+        following = asyncio.get_running_loop().run_in_executor(None, standby.follower.follow)
+        await until(lambda: bool(standby.readers))
+        await bench.owner.stop(for_good=for_good)
+        return await asyncio.wait_for(following, WAIT_S)
+
+    if for_good:
+        with pytest.raises(StoppedForGood, match="queue manager QM1 was stopped, and its standby"):
+            asyncio.run(main())
+        assert Standby(log).follower.follow() is not None, "a start is no longer forbidden"
+    else:
+        vacancy = asyncio.run(main())
+        assert vacancy is not None
+        assert vacancy.why == "it was stopped"
+
+
+def test_it_takes_over_what_the_owner_knew() -> None:
+    log = MemoryLog()
+
+    async def main() -> None:
+        first = Bench(log)
+        await first.begin()
+        for number in range(50):
+            await first.ask(put(b"%d" % number), durable=True)
+        standby = Standby(log)
+        owner = Owner("QM1", MemoryLedger(log), SystemClock(), Front())
+        following = asyncio.create_task(owner.standby.follow(standby.follower))
+        await until(lambda: bool(standby.followed and standby.readers))
+        assert not owner.running
+        assert "it follows QM1 (process" in owner.why_not
+        await first.owner.stop()
+        assert await asyncio.wait_for(following, WAIT_S)
+        assert owner.lifecycle.state is OwnerState.RUNNING
+        queue = owner.term.qm.queues["Q"]
+        assert [stored.message.body for stored in queue.stored.values()] == [
+            b"%d" % number for number in range(50)
+        ]
+        await owner.stop()
+
+    asyncio.run(main())
+
+
+def test_of_five_standbys_one_takes_over_and_the_others_follow_it() -> None:
+    log = MemoryLog()
+
+    async def main() -> None:
+        first = Bench(log)
+        await first.begin()
+        owners = [Owner("QM1", MemoryLedger(log), SystemClock(), Front()) for _ in range(5)]
+        standbys = [Standby(log) for _ in owners]
+        tasks = [
+            asyncio.create_task(owner.standby.follow(standby.follower))
+            for owner, standby in zip(owners, standbys, strict=True)
+        ]
+        await until(lambda: all(owner.standby.follows for owner in owners))
+        await until(lambda: all(standby.readers for standby in standbys))
+        await first.owner.stop()
+        await until(lambda: any(owner.running for owner in owners))
+        await until(lambda: sum(owner.standby.follows for owner in owners) == 4)
+        states = sorted(owner.lifecycle.state.value for owner in owners)
+        assert states == ["running", *["standby"] * 4]
+        for standby in standbys:
+            standby.follower.give_up()
+        await asyncio.gather(*tasks)
+        for owner in owners:
+            await owner.stop()
+
+    asyncio.run(main())
+
+
+def test_it_begins_again_with_a_newer_snapshot() -> None:
+    """Its memory stays that of a restart, and what is trimmed is not missed."""
+    log = MemoryLog()
+
+    async def main() -> None:
+        first = Bench(log)
+        await first.begin()
+        standby = Standby(log, entries_max=20)
+        owner = Owner("QM1", MemoryLedger(log), SystemClock(), Front())
+        following = asyncio.create_task(owner.standby.follow(standby.follower))
+        for begun in range(1, 4):
+            await until(lambda begun=begun: len(standby.readers) == begun)  # type: ignore[misc]
+            cut_snapshot(first, standby.snapshots)
+            for number in range(25):
+                await first.ask(put(b"%d" % number), durable=True)
+        await first.owner.stop()
+        assert await asyncio.wait_for(following, WAIT_S)
+        assert len(owner.term.qm.queues["Q"].stored) == 75
+        await owner.stop()
+
+    asyncio.run(main())
+
+
+def cut_snapshot(bench: Bench, snapshots: MemorySnapshots) -> None:
+    """Write a snapshot as of the owner's last durable entry, with all its messages."""
+    at = bench.ledger.durable()
+    n, records, unmoved = bench.owner.loop.cut(0, frozenset())
+    assert n == at.n, "all of it is durable"
+    publish(SnapshotCut(n, records, unmoved, at), snapshots)
+
+
+def test_kafka_that_does_not_answer_is_no_silence() -> None:
+    log = MemoryLog()
+    owned(log, ELSEWHERE, entries.encode([]))
+    standby = Standby(log, step_s=1.0)
+    asked = 0
+    ledger = standby.follower._ledger
+    last_record = ledger.last_record
+
+    def unavailable() -> object:
+        nonlocal asked
+        asked += 1
+        if 1 < asked < 5:
+            raise LedgerUnavailable("no answer")
+        return last_record()
+
+    ledger.last_record = unavailable  # type: ignore[method-assign, assignment]
+    vacancy = standby.follower.follow()
+    assert vacancy is not None
+    assert standby.time.s >= 2 * liveness.SILENCES * HEARTBEAT_S, "it began to count anew"

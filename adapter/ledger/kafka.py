@@ -267,19 +267,23 @@ class LedgerWriter:
         if self._ended or producer is None or term is None:
             return False
         self._rests = True
+        is_all = False
         if self._polling.acquire(timeout=wait_s):
             try:
                 if term.has_undurable and not self._unread:
                     producer.poll(wait_s)
-                self._promise(term)
+                is_all = not term.has_undurable and not self._ended
+                if is_all:
+                    self.promised_n = term.durable_n
+                else:
+                    self._promise(term)
             except Exception as error:  # noqa: BLE001 -- as what ends the poll thread: a doubt
                 self._fail(f"{self._settings.topic}: taking reports failed: {error!r}")
             finally:
                 self._polling.release()
-            if not term.has_undurable and not self._ended:
-                return True
-        self.leave()
-        return False
+        if not is_all:
+            self.leave()
+        return is_all
 
     def leave(self) -> None:
         self._rests = False

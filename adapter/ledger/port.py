@@ -204,9 +204,9 @@ class Ledger(Protocol):
     def look(self, wait_s: float) -> bool:
         """Wait for the reports of all appends on this thread, for so long at most.
 
-        on_durable is then called on this thread, and no other one has to wake it: for an owner that
-        has nothing else to do. From the thread that appends; return whether everything is durable,
-        else reports come from another thread as ever. leave() is to follow.
+        No other thread has to wake this one: for an owner that has nothing else to do. From the
+        thread that appends; return whether everything is durable, which on_durable does not say
+        then. Else reports come from another thread as ever. leave() is to follow.
         """
 
     def leave(self) -> None:

@@ -17,7 +17,9 @@ LOOK_S: Final = 0.005
 ROUNDS: Final = 8
 """Commits in turn, with no other request while one was in flight, after which a client is alone."""
 LOOKS: Final = 64
-"""Waits until these commits are counted again: no request is read during a wait."""
+"""Waits until some commits are counted again: no request is read during a wait."""
+ROUNDS_AGAIN: Final = 2
+"""These commits: one that sends more without waiting does so at each of them."""
 ROUNDS_AFTER_FAILURE: Final = 100
 """After a wait in vain: Kafka is too slow, perhaps for a moment."""
 
@@ -44,7 +46,7 @@ class LoneClient:
         self._left -= 1
         if self._left <= 0:
             self.is_alone = not self.is_alone
-            self._left = LOOKS if self.is_alone else ROUNDS
+            self._left = LOOKS if self.is_alone else ROUNDS_AGAIN
 
     def failed(self) -> None:
         """Note that a wait was in vain."""

@@ -121,8 +121,11 @@ class OwnerLoop:
             self._schedule()
 
     def durable(self, n: int) -> None:
-        """Entries up to n are durable and valid: keep the promises that waited for them."""
-        if self._ended:
+        """Entries up to n are durable and valid: keep the promises that waited for them.
+
+        It may be known already, from a look of this thread's own.
+        """
+        if self._ended or n <= self.appends.durable_n:
             return
         self._lone.committed()
         self.appends.durable(n)
@@ -249,6 +252,7 @@ class OwnerLoop:
         if self._lone.is_alone and self._promises.is_single and not self._collected.records:
             self._looks = True
             if self.appends.look(LOOK_S):
+                self.durable(self.appends.appended_n)
                 return
             self._lone.failed()
         if self._looks:

@@ -64,6 +64,10 @@ class Paging:
         self._lacking: dict[PageKey, tuple[int, float]] = {}
         """Which message was not there, and since when."""
         self._ended = False
+        self._rested_at = 0
+        """How many pages had been read when the reader was told to rest."""
+        self._looked_at = 0
+        """The same when it was looked whether it may."""
         self.read = 0
         self.failures = 0
 
@@ -74,6 +78,15 @@ class Paging:
             return
         self._reading.add(key)
         self._submit(needed, incarnation, count, self._timings.retry_s)
+
+    def look(self) -> None:
+        """Let the reader rest, if it has read nothing since the last look, and something before."""
+        is_calm = self.read == self._looked_at > self._rested_at
+        if is_calm and not self._reading and not self._ended:
+            self._rested_at = self.read
+            resting = self._asyncio.run_in_executor(self._executor, self._reader.rest)
+            watched.when_done("letting the reader of pages rest", resting, _raise, self._broke)
+        self._looked_at = self.read
 
     def end(self) -> None:
         """Deliver nothing more."""
@@ -151,3 +164,9 @@ class Paging:
 
 def _key(needed: PageNeeded) -> PageKey:
     return needed.queue, needed.lane, needed.field
+
+
+def _raise(done: asyncio.Future[None]) -> None:
+    """Raise what it ended by."""
+    if not done.cancelled():
+        done.result()

@@ -158,6 +158,8 @@ class OwnerTerm:
         self._sweep_later()
         if self._parts.serves() and self.housekeeping is not None:
             self.housekeeping.sweep()
+            if self._paging is not None:
+                self._paging.look()
             self._paged_out.look(self.loop.paged_out)
 
     # What the connections ask.

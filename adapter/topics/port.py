@@ -57,6 +57,9 @@ class PageReader(Protocol):
         Raises PagesUnavailableError; MessageMissingError if Kafka answers without the message.
         """
 
+    def rest(self) -> None:
+        """Keep and fetch nothing until the next read: nothing has been read for a while."""
+
     def close(self) -> None:
         """Close the connections; idempotent."""
 

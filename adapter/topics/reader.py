@@ -10,6 +10,7 @@ lies between, and is found by halving.
 from __future__ import annotations
 
 import time
+from array import array
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -58,11 +59,15 @@ Point = tuple[int, int]
 
 
 class Points:
-    """Offsets of some messages of one lane, by seq."""
+    """Offsets of some messages of one lane, by seq.
+
+    In arrays, which are long blocks: a list has an object for each number, which is made between
+    the messages of a page, and holds a block of 1 MiB when these have gone.
+    """
 
     def __init__(self) -> None:
-        self._seqs: list[int] = []
-        self._offsets: list[int] = []
+        self._seqs = array("q")
+        self._offsets = array("q")
 
     def add(self, seq: int, offset: int) -> None:
         """Remember a message's offset, unless one near it is known."""
@@ -189,6 +194,17 @@ class Cursor:
             raise self._failure(place, seq, error) from error
         finally:
             self._next = 0
+
+    def rest(self) -> None:
+        """Keep nothing, and have nothing fetched, until the next read, which jumps.
+
+        Where a batch waits that no program takes, librdkafka looks at it a thousand times a second.
+        """
+        if self._consumer is not None:
+            self._left.clear()
+            self._decoder.clear()
+            self._next = 0
+            self._consumer.unassign()
 
     def close(self) -> None:
         if self._consumer is not None:
@@ -387,6 +403,10 @@ class KafkaPageReader:
         """
         place = (names.queue_topic(self._queue_manager, queue, incarnation), lane)
         return self._pages.blocks(place, seq)
+
+    def rest(self) -> None:
+        self._pages.rest()
+        self._singles.rest()
 
     def close(self) -> None:
         self._pages.close()

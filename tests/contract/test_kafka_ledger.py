@@ -1,6 +1,5 @@
 """The ledger contract, kept by the ledger on a real Kafka; and what only it can meet."""
 
-import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -89,18 +88,19 @@ def test_a_setting_that_the_client_does_not_know() -> None:
     assert not caught.value.retriable
 
 
-def test_looking_takes_reports_on_the_same_thread(kafka_place: KafkaPlace) -> None:
+def test_looking_takes_reports_and_they_are_told_to_nobody_else(kafka_place: KafkaPlace) -> None:
     ledger = kafka_place.ledger()
-    threads: list[int] = []
-    ledger.on_durable = lambda _n: threads.append(threading.get_ident())
+    heard = Heard(ledger)
     take(ledger)
-    ledger.append(b"its report may come to the ledger's thread, which was polling")
-    ledger.look(WAIT_S)
-    threads.clear()
+    n = ledger.append(b"its report may come to the ledger's thread, which was polling")
+    if not ledger.look(WAIT_S):
+        heard.wait_durable(n)
+    heard.durable.clear()
     for round_ in range(10):
-        ledger.append(b"%d" % round_)
+        n = ledger.append(b"%d" % round_)
         assert ledger.look(WAIT_S)
-    assert threads == [threading.get_ident()] * 10
+        assert ledger.durable().n == n
+    assert heard.durable == []
 
 
 def test_a_doubt_is_told_although_the_owner_looks_for_reports(kafka_place: KafkaPlace) -> None:

@@ -10,7 +10,7 @@ from adapter.core.contract.unit_records import Placed
 from adapter.format import descriptor, names
 from adapter.localkafka import LocalKafka
 from adapter.topics.admin import TopicAdmin, TopicSettings, queue_spec
-from adapter.topics.reader import KafkaPageReader
+from adapter.topics.reader import SINGLE_READ_ON, KafkaPageReader
 
 WAIT_S = 20.0
 LANE = 3
@@ -48,3 +48,17 @@ def test_every_message_is_found_in_whatever_order_they_are_asked_for(
     for seq in asked:
         at = SEQS.index(seq)
         assert read(reader, seq, count) == SEQS[at : at + count], f"from {seq} on"
+
+
+def test_single_messages_that_follow_each_other_are_found(reader: KafkaPageReader) -> None:
+    following = [*range(2_000, 2_000 + 3 * SINGLE_READ_ON), 90_000, 4_498, 4_499, 9_000, 90_000]
+    for seq in following:
+        assert read(reader, seq, 1) == [seq]
+
+
+def test_nothing_is_fetched_while_the_reader_rests(reader: KafkaPageReader) -> None:
+    for seq in (2_000, 90_000):  # with others behind it, and the last one
+        for count in (1, 20):
+            assert read(reader, seq, count)[0] == seq
+        reader.rest()
+        assert reader._singles._open().assignment() == reader._pages._open().assignment() == []

@@ -144,6 +144,9 @@ class Pages:
         assert page[0].seq == seq, (page[0].seq, seq)
         return Page(page[-1].seq, page)
 
+    def rest(self) -> None:
+        """See PageReader."""
+
     def close(self) -> None:
         """See PageReader."""
 

@@ -76,6 +76,18 @@ class Ranges:
             lows.insert(at + 1, number + 1)
             highs.insert(at + 1, high)
 
+    def remove_span(self, low: int, high: int) -> None:
+        """Remove the integers from low to high; ValueError if they are not all there."""
+        lows, highs = self._lows, self._highs
+        at = bisect_right(lows, low) - 1
+        if at < 0 or high > highs[at]:
+            raise ValueError(f"{low} to {high} are in no range")
+        first, last = lows[at], highs[at]
+        left = [(a, b) for a, b in ((first, low - 1), (high + 1, last)) if a <= b]
+        lows[at : at + 1] = [a for a, _ in left]
+        highs[at : at + 1] = [b for _, b in left]
+        self.total -= high - low + 1
+
     def discard(self, number: int) -> None:
         """Take one integer out, if it is in."""
         if number in self:

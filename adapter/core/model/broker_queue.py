@@ -93,6 +93,10 @@ class BrokerQueue(LocalQueue):
             row = row_of(stored.place[1], header)
             self.locked_rows.setdefault(header.handle, set()).add(row)
 
+    def lock_all(self, found: list[Stored]) -> None:
+        for stored in found:
+            self.lock(stored)
+
     def unlock(self, stored: Stored) -> None:
         LocalQueue.unlock(self, stored)
         self._forget_lock(stored)

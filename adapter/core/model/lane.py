@@ -91,6 +91,26 @@ class Lane:
         self.available.remove(stored)
         self.weight -= stored.length
 
+    def remove_first(self, gone: list[Stored]) -> bool:
+        """Take messages, given in their order, out of what is available; False if they are not the
+        first ones, and nothing is done.
+        """
+        if not self.available.remove_first(gone):
+            return False
+        self.weight -= sum([stored.length for stored in gone])
+        return True
+
+    def first_in_memory(self, count: int) -> list[Stored]:
+        """Return what comes first, so many; none if there is less, or if a message that is paged
+        out comes before the last of them.
+        """
+        head = self.available.head(count)
+        if head and self.paged.total:
+            gap = self.paged.at_or_after(0)
+            if gap is not None and gap <= head[-1].place[1]:
+                return []
+        return head
+
     def mark_put(self, seq: int, put_time_ms: int) -> None:
         """Note when a message was put, or became available, to know about when the first paged-out
         one was.
@@ -143,6 +163,16 @@ class Lane:
         self.paged.remove(seq)
         self.forget_end(seq, bucket_of(expires_at_ms))
         return self.counts.pop(seq, 0)
+
+    def page_in_all(self, come: list[Stored]) -> None:
+        """Stop counting messages as paged out, given in their order; set their backout counts."""
+        for low, high in spans_of([stored.place[1] for stored in come]):
+            self.paged.remove_span(low, high)
+        counts = self.counts
+        for stored in come if counts else ():
+            stored.backout_count = counts.pop(stored.place[1], 0)
+        for stored in come if self.ends else ():
+            self.forget_end(stored.place[1], bucket_of(stored.expires_at_ms))
 
     def forget_paged(self, kept: list[int]) -> int:
         """Forget what is paged out but for these; returns how many are gone."""

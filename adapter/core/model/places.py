@@ -74,14 +74,24 @@ class Places:
         if head < len(items) and items[head] is stored:
             items[head] = None
             self._head = head + 1
-            if self._head >= _COMPACT_AT and self._head * 2 >= len(self._items):
-                del self._items[: self._head]
-                self._head = 0
+            self._cut_off()
             return
         index = self._index(stored.place)
         if index == len(items) or items[index] is not stored:
             raise ValueError(f"no message at {stored.place}")
         del items[index]
+
+    def remove_first(self, gone: list[Stored]) -> bool:
+        """Remove messages, given in their order: one at least. False, and nothing is done, if they
+        are not the first ones.
+        """
+        items, head, end = self._items, self._head, self._head + len(gone)
+        if end > len(items) or items[head] is not gone[0] or items[end - 1] is not gone[-1]:
+            return False
+        items[head:end] = [None] * len(gone)
+        self._head = end
+        self._cut_off()
+        return True
 
     def has(self, place: Place) -> bool:
         """Whether there is a message at this place."""
@@ -120,7 +130,7 @@ class Places:
         items, start, left = self._items, self._head, size
         end = min(len(items), start + count)
         while start < end and left > 0:
-            left -= len(items[start].message.body)  # type: ignore[union-attr]
+            left -= items[start].length  # type: ignore[union-attr]
             start += 1
         for at in range(start, len(items)):
             yield items[at]  # type: ignore[misc]
@@ -143,6 +153,12 @@ class Places:
         items = self._items
         for at in range(self._head, len(items)):
             yield items[at]  # type: ignore[misc]
+
+    def _cut_off(self) -> None:
+        """Give up taken slots in front of the head, if there are many."""
+        if self._head >= _COMPACT_AT and self._head * 2 >= len(self._items):
+            del self._items[: self._head]
+            self._head = 0
 
     def _index(self, place: Place) -> int:
         return bisect_left(self._items, place, lo=self._head, key=_place)

@@ -156,6 +156,47 @@ class LocalQueue(Store):
         if depth > self.high_depth:
             self.high_depth = depth
 
+    def add_all(self, come: list[Stored]) -> None:
+        """Store messages of one lane at their places, given in their order: one at least.
+
+        There is no index that is to see them.
+        """
+        lane = self.lanes[-come[0].place[0]]
+        by_priority, soft = self.available_by_priority, self.soft_by_priority
+        for stored in come:
+            place = stored.place
+            self.stored[place] = stored
+            priority = stored.priority
+            by_priority[priority] += 1
+            if place[2]:
+                lane.next_n = max(lane.next_n, place[2] + 1)
+                soft[priority] += 1
+            else:
+                lane.next_seq = place[1] + 1
+        lane.add_all(come)
+        self.available_count += len(come)
+        depth = self.available_count + self.uncommitted_puts - self.uncommitted_delayed
+        if depth > self.high_depth:
+            self.high_depth = depth
+
+    def lock_all(self, found: list[Stored]) -> None:
+        """Hide messages for a unit, given in the order of delivery: one at least."""
+        place = found[0].place
+        is_simple = place[0] == found[-1].place[0] and not self.indexes.is_used
+        if not is_simple or not self.lanes[-place[0]].remove_first(found):
+            for stored in found:
+                self.lock(stored)
+            return
+        by_priority, soft = self.available_by_priority, self.soft_by_priority
+        for stored in found:
+            stored.locked = True
+            priority = stored.priority
+            by_priority[priority] -= 1
+            if stored.place[2]:
+                soft[priority] -= 1
+        self.available_count -= len(found)
+        self.locked_count += len(found)
+
     def hold_put(self, message: MessageData) -> None:
         """Count an uncommitted put."""
         self.uncommitted_puts += 1

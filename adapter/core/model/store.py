@@ -154,10 +154,10 @@ class Store:
         """
         for number in range(len(self.lanes) - 1, -1, -1):
             lane = self.lanes[number]
+            if lane.available.first() is not None:
+                return lane.first_in_memory(count)
             if lane.paged.total:
                 break
-            if lane.available.first() is not None:
-                return lane.available.head(count)
         return []
 
     def in_order_after(self, place: Place) -> Iterator[Stored]:
@@ -197,8 +197,8 @@ class Store:
         Their backout counts are set here.
         """
         lane = self.lanes[-come[0].place[0]]
+        lane.page_in_all(come)
         for stored in come:
-            stored.backout_count = lane.page_in(stored.place[1], stored.expires_at_ms)
             self.stored[stored.place] = stored
             if self.indexes.is_used:
                 self.indexes.paged_in(stored)

@@ -90,6 +90,14 @@ class UnitOfWork:
         self._hold(len(message.body))
         queue.hold_put(message)
 
+    def hold_puts(self, queue: LocalQueue, messages: list[MessageData], weight: int) -> None:
+        """Keep puts to one queue, of so much weight together, until the unit ends."""
+        self.puts += [(queue, message) for message in messages]
+        self.weight += weight
+        self._hold(sum([len(message.body) for message in messages]))
+        for message in messages:
+            queue.hold_put(message)
+
     def drop_put(self, queue: LocalQueue, message: MessageData) -> None:
         """Let go of one put: it is not to take effect."""
         at = next(i for i, put in enumerate(self.puts) if put[1] is message)
@@ -133,11 +141,13 @@ class UnitOfWork:
         del self.gets[gets:]
         self._hold(-sum(len(message.body) for message in sends))
 
-    def lock(self, queue: LocalQueue, stored: Stored) -> None:
-        """Lock a message until the unit ends."""
-        self.gets.append((queue, stored))
-        self._hold(stored.length)
-        self.holds_returned = self.holds_returned or stored.backout_count > 0
-        queue.lock(stored)
+    def lock(self, queue: LocalQueue, found: list[Stored]) -> None:
+        """Lock messages until the unit ends, given in the order of delivery: one at least."""
+        self.gets += [(queue, stored) for stored in found]
+        self._hold(sum([stored.length for stored in found]))
+        if not self.holds_returned:
+            self.holds_returned = any(stored.backout_count > 0 for stored in found)
+        queue.lock_all(found)
         if queue.marks is not None:
-            queue.marks.forget(stored.place)
+            for stored in found:
+                queue.marks.forget(stored.place)

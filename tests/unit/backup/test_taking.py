@@ -111,6 +111,9 @@ class Pages:
             return Page(at.seq, [Paged(message=message, **fields)])
         raise PagesUnavailableError(f"{queue} {incarnation} {lane} {seq}")
 
+    def rest(self) -> None:
+        """See PageReader."""
+
     def close(self) -> None:
         pass
 

@@ -39,6 +39,9 @@ class NoPages:
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         raise PagesUnavailableError(f"{queue} {incarnation} {lane} {seq} {count}")
 
+    def rest(self) -> None:
+        """See PageReader."""
+
     def close(self) -> None:
         """Nothing is open."""
 

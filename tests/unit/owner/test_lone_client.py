@@ -4,7 +4,14 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.results import PutDone
 from adapter.ledger.memory import MemoryLedger
-from adapter.owner.lone_client import LOOKS, ROUNDS, ROUNDS_AFTER_FAILURE, LoneClient
+from adapter.ledger.port import ignore_durable
+from adapter.owner.lone_client import (
+    LOOKS,
+    ROUNDS,
+    ROUNDS_AFTER_FAILURE,
+    ROUNDS_AGAIN,
+    LoneClient,
+)
 from tests.support.by_hand import ByHand
 from tests.support.core import Client
 
@@ -51,8 +58,19 @@ def test_it_is_checked_again() -> None:
     assert is_alone(lone)
     commit(lone, 7)
     assert not is_alone(lone)
-    commit(lone, 7, ROUNDS)
+    commit(lone, 7, ROUNDS_AGAIN - 1)
+    assert not is_alone(lone)
+    commit(lone, 7)
     assert is_alone(lone)
+
+
+def test_one_that_sends_more_is_found_when_it_is_checked_again() -> None:
+    lone = LoneClient()
+    commit(lone, 7, ROUNDS + LOOKS)
+    commit(lone, 7)
+    lone.asked(7, while_in_flight=True)
+    commit(lone, 7, ROUNDS - 1)
+    assert not is_alone(lone)
 
 
 def test_after_a_wait_in_vain_it_takes_longer() -> None:
@@ -78,7 +96,9 @@ class Watched:
         assert 0 < wait_s < 0.1
         self.calls.append("look")
         if self.answers:
+            told, self._ledger.on_durable = self._ledger.on_durable, ignore_durable
             self._ledger.pump()
+            self._ledger.on_durable = told
         return self.answers
 
     def leave(self) -> None:
@@ -139,3 +159,14 @@ def test_after_a_look_in_vain_reports_come_from_the_ledger() -> None:
     for _ in range(5):
         put_durably(owner, client)
     assert ledger.calls == ["look", "leave"]
+
+
+def test_the_reply_is_sent_in_the_turn_that_looks_and_a_report_of_before_changes_nothing() -> None:
+    owner, client, _, _ = watched()
+    request = put(client)
+    owner.turn()
+    assert isinstance(client.answer(request), PutDone)
+    n = owner.loop.appends.durable_n
+    assert n == owner.loop.appends.appended_n
+    owner.loop.durable(n - 1)
+    assert owner.loop.appends.durable_n == n

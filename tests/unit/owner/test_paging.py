@@ -1,6 +1,7 @@
 """Pages are delivered as they come; one without the message that it was read for takes its time."""
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ class Reader:
 
     def __init__(self, *answers: Page | PagesUnavailableError) -> None:
         self.answers = list(answers)
+        self.rests = 0
+        self.rested = threading.Event()
 
     def read(self, queue: str, incarnation: int, lane: int, seq: int, count: int) -> Page:
         assert (queue, incarnation, lane, seq, count) == ("Q", 2, 4, 7, 50)
@@ -26,6 +29,10 @@ class Reader:
         if isinstance(answer, PagesUnavailableError):
             raise answer
         return answer
+
+    def rest(self) -> None:
+        self.rests += 1
+        self.rested.set()
 
     def close(self) -> None:
         """See PageReader."""
@@ -118,3 +125,37 @@ def test_a_page_without_the_message_that_is_needed_is_not_asked_for_hotly() -> N
     seqs, after_s = delivered(Reader(page(9)), timings)
     assert seqs == [9]
     assert after_s >= 0.2
+
+
+def test_the_reader_rests_once_when_nothing_is_read_any_more() -> None:
+    reader = Reader(page(7), page(7))
+    came: asyncio.Queue[Page] = asyncio.Queue()
+
+    async def rests_after_a_page(one: Paging) -> int:
+        """Read a page, and look until the reader rests."""
+        before = reader.rests
+        one.look()
+        one.want(NEEDED, 2, 50)
+        one.look()  # it is being read
+        await asyncio.wait_for(came.get(), WAIT_S)
+        one.look()  # it was read just now
+        assert reader.rests == before
+        one.look()
+        assert await asyncio.to_thread(reader.rested.wait, WAIT_S)
+        reader.rested.clear()
+        for _ in range(3):
+            one.look()
+        return reader.rests
+
+    async def main() -> list[int]:
+        one = Paging(
+            reader,
+            lambda _needed, _incarnation, found: came.put_nowait(found),
+            never_missing,
+            pytest.fail,
+        )
+        rests = [await rests_after_a_page(one) for _ in range(2)]
+        one.end()
+        return rests
+
+    assert asyncio.run(main()) == [1, 2]

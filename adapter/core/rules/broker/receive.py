@@ -142,8 +142,8 @@ def _hold(
     that it counts as rolled back if the queue manager dies.
     """
     rows: list[Delivered] = []
+    unit.lock(queue, [stored for _, stored in found])
     for _, stored in found:
-        unit.lock(queue, stored)
         header = _header_of(stored)
         shown = delivered(stored)
         shown.message = structs.replace(

@@ -181,8 +181,7 @@ def _take_in_unit(
 
     Returns the entry too that must be durable before the messages are shown.
     """
-    for stored in found:
-        unit.lock(queue, stored)
+    unit.lock(queue, found)
     records = delivery_records(unit, queue, found)
     if reports is not None:
         records += reports.hold(unit)

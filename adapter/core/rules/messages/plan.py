@@ -248,11 +248,21 @@ class Plan:
                 unit.hold_put(queue, part, weight(part))
         puts = self.puts + self.reports if self.reports else self.puts
         known = weights or []
+        if len(known) == len(puts) > 1 and self._is_plain(puts, is_event=is_event):
+            unit.hold_puts(puts[0][0], [message for _, message in puts], sum(known))
+            return self._before()
         for at, (queue, message) in enumerate(puts):
             if is_event:
                 trigger_events.note_put(qm, queue, message, now_ms, unit)
             unit.hold_put(queue, message, known[at] if at < len(known) else weight(message))
         return self._before()
+
+    def _is_plain(self, puts: Puts, *, is_event: bool) -> bool:
+        """Whether these are puts to one queue, of which triggers take no notice."""
+        queue = puts[0][0]
+        if is_event and queue.attributes.trigger_control:
+            return False
+        return all(one is queue for one, _ in puts)
 
     def record(
         self,

@@ -32,6 +32,7 @@ from adapter.core.model.queue import LocalQueue
 from adapter.core.model.report import CONFIRM_ON_ARRIVAL, REQUEST
 from adapter.core.mq_layouts import transmission_header
 from adapter.core.rules.messages import context, deferred, report
+from adapter.core.rules.messages.alike import Alike
 from adapter.core.rules.messages.deferred import PutRule
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import unit_with_room
@@ -123,21 +124,31 @@ def _check_each(
 
     Returns the reason of a warning, or 0, and whether any message is to be cut.
     """
-    warning, is_cut, queue = 0, False, handle.queue
+    warning, is_cut, queue, alike = 0, False, handle.queue, None
     defaults: PutDefaults = handle.alias or queue.attributes
     if handle.route is not None:
         defaults = handle.alias or handle.route.definition or queue.attributes
+    elif len(command.messages) > 1:
+        alike = Alike(queue.attributes.max_message_length)
     for number, message in enumerate(command.messages):
-        if handle.route is not None or message.transmission is not None:
+        said = _as_tuple(message)
+        if alike is not None and alike.settles(message, said):
+            continue
+        is_plain = handle.route is None and message.transmission is None
+        if not is_plain:
             _address(handle, message)
         elif message.format == transmission_header.FORMAT:
+            is_plain = False
             message = command.messages[number] = _addressed_by_header(queue, message)
-        said = _as_tuple(message)
+        if not is_plain:
+            said = _as_tuple(message)
         is_cut = _check(queue, message, said) or is_cut
         if said[at.DELAY_MS] or said[at.DELIVER_AT_MS]:
             staging.check(qm, queue.name, message, request.now_ms)
         warning = default(queue, message, defaults) or warning
         cap_expiry(message, defaults)
+        if alike is not None and is_plain:
+            alike.note(message)
     return warning, is_cut
 
 

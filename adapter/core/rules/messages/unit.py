@@ -432,8 +432,9 @@ def apply_unit_committed(qm: QueueManager, record: UnitCommitted) -> Removed | N
     if record.verb == "get" and record.outcome is not None:
         _note_absent(qm, record)
     got = take(qm, record.gets)
-    for placed in record.puts:
-        _store(qm, record, placed)
+    if not _store_together(qm, record):
+        for placed in record.puts:
+            _store(qm, record, placed)
     if record.logged and record.puts:
         size = 0
         for placed in record.puts:
@@ -476,6 +477,31 @@ def _note_absent(qm: QueueManager, record: UnitCommitted) -> None:
     counts = [queue.lanes[taken.lane].counts.get(taken.seq, 0) for taken in record.gets]
     absent = Absent(record.gets, queue.incarnation, counts, known)
     qm.absent[outcome.session, outcome.number] = absent
+
+
+def _store_together(qm: QueueManager, record: UnitCommitted) -> bool:
+    """Store puts to one lane of a local queue of MQ, none of them delayed.
+
+    False, and nothing is done, if they are others, or it is one.
+    """
+    puts = record.puts
+    if len(puts) < 2:
+        return False
+    name, lane, queue = puts[0].queue, puts[0].lane, qm.queues[puts[0].queue]
+    if type(queue) is not LocalQueue or queue.indexes.is_used:
+        return False
+    for one in puts:
+        if one.queue != name or one.lane != lane or one.message.destination:
+            return False
+    unit, size, entry_n = record.unit, record.size, qm.entry_n
+    come = [stored_as(one, unit, size, entry_n=entry_n) for one in puts]
+    queue.add_all(come)
+    for stored in come:
+        if stored.message.expires_at_ms:
+            qm.add_expiry(queue, stored)
+    queue.note_taken(logged=record.logged)
+    qm.wake(queue)
+    return True
 
 
 def _store(qm: QueueManager, record: UnitCommitted, placed: Placed) -> None:

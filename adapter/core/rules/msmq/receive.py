@@ -177,7 +177,7 @@ def lock(qm: QueueManager, unit: UnitOfWork, queue: MsmqQueue, found: Stored) ->
     """Lock a message until its unit ends, and note who waits meanwhile."""
     if qm.waiters.count(queue):
         queue.locked_at[found.place] = qm.waiters.arrivals
-    unit.lock(queue, found)
+    unit.lock(queue, [found])
 
 
 def _find(

@@ -75,3 +75,18 @@ def test_numbers_are_joined_to_spans(numbers: set[int]) -> None:
     for number in numbers:
         ranges.add(number)
     assert spans_of(sorted(numbers)) == ranges.spans()
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(st.sets(st.integers(0, 12)), st.integers(0, 12), st.integers(0, 5))
+def test_a_span_is_removed_or_nothing(numbers: set[int], low: int, more: int) -> None:
+    ranges = Ranges(spans_of(sorted(numbers)))
+    gone = set(range(low, low + more + 1))
+    if gone <= numbers:
+        ranges.remove_span(low, low + more)
+        numbers -= gone
+    else:
+        with pytest.raises(ValueError, match="in no range"):
+            ranges.remove_span(low, low + more)
+    assert ranges.spans() == spans_of(sorted(numbers))
+    assert ranges.total == len(numbers)

@@ -106,7 +106,7 @@ def test_what_is_behind_the_first_ones() -> None:
     for seq in range(1, 7):
         places.add(at((0, seq, 0)))
     for stored in places:
-        stored.message.body = b"four"
+        stored.message.body, stored.length = b"four", 4
     assert [one.place[1] for one in places.behind(2, 1_000)] == [3, 4, 5, 6]
     assert [one.place[1] for one in places.behind(5, 5)] == [3, 4, 5, 6]
     assert [one.place[1] for one in places.behind(0, 0)] == [1, 2, 3, 4, 5, 6]

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.stored import Stored
@@ -108,3 +110,54 @@ def test_a_fifo_queue_keeps_its_lane() -> None:
     assert q.lane_of(MessageData(priority=2)) == 2
     q.alter({"msg_delivery_sequence": "FIFO"})
     assert q.lane_of(MessageData(priority=2)) == 7
+
+
+@pytest.mark.parametrize("before", [[], [(-1, 1, 0)], [(-1, 1, 0), (-1, 2, 0)]])
+def test_messages_are_added_together_as_one_by_one(before: list[Place]) -> None:
+    places = [(-1, 1, 1), (-1, 1, 2), (-1, 3, 0), (-1, 3, 3), (-1, 4, 0)]
+    together, one_by_one = queue(), queue()
+    for q in (together, one_by_one):
+        for place in before:
+            q.add(stored(place, body=b"ab"))
+    together.add_all([stored(place, body=b"ab") for place in places])
+    for place in places:
+        one_by_one.add(stored(place, body=b"ab"))
+    count = len(before) + 5
+    for q in (together, one_by_one):
+        assert [one.place for one in q.in_order()] == sorted([*before, *places])
+        assert set(q.stored) == {*before, *places}
+        assert (q.lanes[1].next_seq, q.lanes[1].next_n) == (5, 4)
+        assert (q.available_count, q.high_depth, q.weight) == (count, count, 2 * count)
+        assert (q.available_by_priority[1], q.soft_by_priority[1]) == (count, 3)
+
+
+@pytest.mark.parametrize("seqs", [[1, 2, 3], [1, 3], [2, 3], [5]])
+def test_messages_are_locked_together_as_one_by_one(seqs: list[int]) -> None:
+    together, one_by_one = queue(), queue()
+    for q in (together, one_by_one):
+        for seq in range(1, 6):
+            q.add(stored((0, seq, 0), body=b"ab"))
+    together.lock_all([together.stored[0, seq, 0] for seq in seqs])
+    for seq in seqs:
+        one_by_one.lock(one_by_one.stored[0, seq, 0])
+    left = [seq for seq in range(1, 6) if seq not in seqs]
+    for q in (together, one_by_one):
+        assert (q.available_count, q.locked_count) == (len(left), len(seqs))
+        assert [one.place[1] for one in q.stored.values() if one.locked] == seqs
+        assert [one.place[1] for one in q.in_order()] == left
+        assert (q.available_by_priority[0], q.weight) == (len(left), 2 * len(left))
+    for seq in seqs:
+        together.unlock(together.stored[0, seq, 0])
+    assert [one.place[1] for one in together.in_order()] == [1, 2, 3, 4, 5]
+
+
+def test_messages_of_several_lanes_and_of_an_index_are_locked_together() -> None:
+    q = queue()
+    for place in ((0, 1, 0), (-1, 1, 0), (-1, 1, 1)):
+        q.add(stored(place, message_id=bytes(24)))
+    assert len(list(q.indexes.with_id("message_id", bytes(24)))) == 3
+    q.lock_all([q.stored[-1, 1, 0], q.stored[-1, 1, 1], q.stored[0, 1, 0]])
+    assert list(q.in_order()) == []
+    assert list(q.indexes.with_id("message_id", bytes(24))) == []
+    q.unlock(q.stored[-1, 1, 1])
+    assert q.soft_by_priority == [0, 1, *[0] * 8]

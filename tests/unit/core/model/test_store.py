@@ -98,6 +98,18 @@ def test_the_first_messages_are_found_in_memory_or_left_to_a_walk() -> None:
     assert queue.first_in_memory(1) == [], "a message that is not in memory comes before"
 
 
+def test_the_first_messages_are_found_before_those_that_are_paged_out() -> None:
+    queue = fifo(10)
+    assert queue.page_out(2, 1_000, moved_n=1) == 8
+    first, second = list(queue.stored.values())
+    assert queue.first_in_memory(2) == [first, second]
+    assert queue.first_in_memory(3) == []
+    queue.take(first.place, 0)
+    queue.take(second.place, 0)
+    queue.add(stored((0, 11, 0)))
+    assert queue.first_in_memory(1) == [], "what is paged out comes before"
+
+
 def test_nothing_behind_a_message_that_is_not_copied_is_paged_out() -> None:
     queue = fifo(10)
     for stored in queue.stored.values():

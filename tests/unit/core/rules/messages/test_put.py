@@ -126,6 +126,40 @@ def test_what_is_refused(fields: dict[str, Any], reason: Reason, in_unit: bool) 
     assert (queue.depth, queue.uncommitted_puts) == (0, 0)
 
 
+@pytest.mark.parametrize(("fields", "reason"), BAD)
+def test_one_message_among_others_that_say_the_same_is_refused(
+    fields: dict[str, Any], reason: Reason
+) -> None:
+    client = client_on(max_message_length=100)
+    messages = [MessageData(body=b"%d" % number) for number in range(3)]
+    messages.insert(2, MessageData(**fields))
+    assert client.refused(c.Put(1, messages, client.begin(), c.SET_CONTEXT)) is reason
+    bad = {name: value for name, value in fields.items() if name not in ("body", "message_id")}
+    if bad:
+        like = [MessageData(body=b"%d" % number, **bad) for number in range(2)]
+        assert client.refused(c.Put(1, like, client.begin(), c.SET_CONTEXT)) is reason
+
+
+def test_what_is_left_open_is_filled_in_for_each_of_many_messages() -> None:
+    client = client_on(def_priority=4)
+    unit = client.begin()
+    kinds: list[dict[str, Any]] = [{}, {}, {"priority": 7}, {"priority": 7}, {"persistence": 0}]
+    kinds += [{}, {"expiry_ms": 500}, {"expiry_ms": 500}]
+    kinds += [{"priority": 12}, {"priority": 12}, {"properties": {"n": 1}}, {"properties": {}}]
+    messages = [MessageData(body=b"%d" % at, **kind) for at, kind in enumerate(kinds)]
+    assert isinstance(client.do(c.Put(1, messages, unit)), PutDone)
+    client.do(c.Commit(unit))
+    found = client.take(client.begin(), limit=len(kinds))
+    got = {one.message.body: one.message for one in found}
+    assert len(got) == len(kinds)
+    for at, kind in enumerate(kinds):
+        message, asked = got[b"%d" % at], kind.get("priority", 4)
+        assert message.priority == min(asked, 9)
+        assert (message.details is not None) == (asked > 9)
+        assert message.persistence == kind.get("persistence", 1)
+        assert message.expiry_ms == kind.get("expiry_ms", -1)
+
+
 GOOD: list[dict[str, Any]] = [
     {"body": b"x" * 100},
     {"body": b""},

@@ -42,8 +42,9 @@
     │   └── BackoutThresholdReached  a message came back too often and cannot be set aside
     ├── ConnectionBroken             also a ConnectionError
     │   ├── ConnectionClosed         this program closed it
-    │   └── QueueManagerNotAvailable, QueueManagerQuiescing, QueueManagerStopping,
-    │       WrongQueueManager, WrongVersion
+    │   ├── QueueManagerNotAvailable
+    │   │   └── StandbyQueueManager  its standby answers: name the other addresses too
+    │   └── QueueManagerQuiescing  QueueManagerStopping  WrongQueueManager  WrongVersion
     ├── SchemaError                  .code: an Avro schema, or a value of one, is not as it must be
     │   ├── SchemaNotFound  SchemaIncompatible  InvalidSchema  NotAvro
     │   └── RegistryNotAvailable     also a ConnectionError

@@ -17,6 +17,7 @@ CLASSES = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubcla
 NUMBERS = {
     "MQRC_BACKED_OUT": 2003,
     "MQRC_CONNECTION_BROKEN": 2009,
+    "MQRC_STANDBY_Q_MGR": 2543,
     "MQRC_EXPIRY_ERROR": 2013,
     "MQRC_GET_INHIBITED": 2016,
     "MQRC_HCONN_ERROR": 2018,

@@ -25,6 +25,8 @@ TYPES: Final = {
 """MQCAUT_*."""
 SOURCES: Final = {"MAP": 0, "NOACCESS": 1, "CHANNEL": 2}
 """MQUSRC_*."""
+CHECKS: Final = {"REQDADM": 2, "REQUIRED": 3, "ASQMGR": 4}
+"""MQCHK_*."""
 _OF_CLIENTS: Final = (
     text("ADDRESS", 3506, "of clients", 264),
     text("CLNTUSER", 3567, "the user that clients are", 1024),
@@ -36,7 +38,7 @@ RULE = table(
     choice("TYPE", 1352, "what the rule is about", TYPES),
     choice("ACTION", 1086, "what to do", {"ADD": 5, "REPLACE": 6, "REMOVE": 7, "REMOVEALL": 8}),
     text("ADDRLIST", 3566, "addresses that are blocked", 264),
-    choice("CHCKCLNT", 258, "whether clients must give a password", {"ASQMGR": 4}),
+    choice("CHCKCLNT", 258, "whether clients must give a password", CHECKS),
     text("CUSTOM", 2119, "settings without a parameter of their own", 0),
     text("DESCR", 2118, "free text", 64),
     text("MCAUSER", 3527, "as which user clients count", 64),
@@ -103,6 +105,7 @@ def change(qm: Connection, channel: str, given: Given) -> bool:
         addresses=addresses,
         source=source,
         warn=_word(given, "WARN", "NO") == "YES",
+        check_client=_word(given, "CHCKCLNT", "ASQMGR"),
         **_texts(given),
     )
     try:

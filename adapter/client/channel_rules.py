@@ -43,6 +43,7 @@ class ChannelRuleAdministration:
         addresses: Iterable[str] = (),
         warn: bool = False,
         description: str = "",
+        check_client: str = "ASQMGR",
     ) -> Steps[int]:
         """Set, change or delete a channel authentication record (SET CHLAUTH); how many are gone.
 
@@ -50,7 +51,9 @@ class ChannelRuleAdministration:
         "BLOCKADDR" (addresses), "SSLPEERMAP" (peer, issuer), "ADDRESSMAP" (address), "USERMAP"
         (client_user), "QMGRMAP" (queue_manager). action: "ADD", "REPLACE", "REMOVE", "REMOVEALL".
         source: "MAP" to mca_user, "NOACCESS" or "CHANNEL". warn: only note who would be refused.
-        Raises InvalidAttribute, InvalidOption, ObjectExists, ObjectNotFound.
+        check_client: "REQUIRED" of all clients, "REQDADM" of those that may change the queue
+        manager, to have given a password or a token; "ASQMGR": as CONNAUTH says. Raises
+        InvalidAttribute, InvalidOption, ObjectExists, ObjectNotFound.
         """
         command = SetChannelRule(
             *(a.as_text("profile", profile), a.as_text("kind", kind), a.as_text("action", action)),
@@ -62,6 +65,7 @@ class ChannelRuleAdministration:
             _texts(addresses, "address"),
             warn,
             a.as_text("description", description),
+            a.as_text("check_client", check_client),
         )
         return (yield from ask(self._channel, command, Done)).count
 

@@ -6,6 +6,8 @@ the next one beside it when records are new.
 
 from typing import Any
 
+import msgspec
+
 from adapter.core import inputs
 from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
@@ -232,7 +234,8 @@ def _identities(core: Core) -> None:
     known = core.connect()
     become(known, Principal("ann", Proof.PASSWORD))
     known.open_session(core.new_session_id())
-    known.do(SetChannelRule("SHOP.*", "USERMAP", client_user="till", mca_user="ann"))
+    mapped = SetChannelRule("SHOP.*", "USERMAP", client_user="till", mca_user="ann")
+    known.do(msgspec.structs.replace(mapped, check_client="REQDADM"))
     known.do(SetChannelRule("*", "BLOCKUSER", users=["*MQADMIN", "eve"]))
     known.do(SetChannelRule("*", "BLOCKADDR", addresses=["10.1.*"]))
     known.do(SetChannelRule("*", "BLOCKADDR", "REMOVEALL"))

@@ -261,7 +261,8 @@ def test_a_start_refuses_while_another_owner_is_alive(make: MakeServer) -> None:
     second = make(first.queue_manager)
     with Bystander(first.address, "BYSTANDER") as bystander:
         sentence = refused(second)
-        owner = f"{first.queue_manager} (process {first.pid} on {socket.gethostname()})"
+        process = f"(process {first.pid} on {socket.gethostname()})"
+        owner = f"{first.queue_manager} {process} at {first.address}"
         assert f"is owned by {owner}, which wrote to its ledger" in sentence
         assert "--take-over" in sentence
         bystander.await_turns(10)

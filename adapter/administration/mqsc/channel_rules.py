@@ -14,7 +14,9 @@ from adapter.client.connection import Connection
 from adapter.core.contract.channel_rules import ChannelRule
 
 SET_DONE, DETAILS = 8877, 8878
-SHOWN_WORDS = frozenset({"ALL", "USERLIST", "ADDRLIST", "MCAUSER", "USERSRC", "WARN", "DESCR"})
+SHOWN_WORDS = frozenset(
+    {"ALL", "USERLIST", "ADDRLIST", "MCAUSER", "USERSRC", "WARN", "DESCR", "CHCKCLNT"}
+)
 """Those of DISPLAY that take no value; they make no difference: all is shown."""
 
 
@@ -61,6 +63,7 @@ def _cells(rule: ChannelRule) -> Iterator[str]:
         yield f"ADDRLIST({','.join(rule.addresses)})"
     if not rule.kind.startswith("BLOCK"):
         yield f"USERSRC({rule.source})"
+        yield f"CHCKCLNT({rule.check_client})"
     if rule.warn:
         yield "WARN(YES)"
 

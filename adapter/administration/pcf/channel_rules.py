@@ -70,6 +70,8 @@ def _shown(rule: ChannelRule) -> list[Parameter]:
     if not rule.kind.startswith("BLOCK"):
         number = rows["USERSRC"].attribute.number
         reply.append(Integer(number, channel_rules.SOURCES[rule.source]))
+        number = rows["CHCKCLNT"].attribute.number
+        reply.append(Integer(number, channel_rules.CHECKS[rule.check_client]))
     return reply
 
 

@@ -18,6 +18,7 @@ from adapter.core.contract.bounds import ELEMENTS_MAX
 Kind = Literal["BLOCKUSER", "BLOCKADDR", "SSLPEERMAP", "ADDRESSMAP", "USERMAP", "QMGRMAP"]
 Source = Literal["MAP", "NOACCESS", "CHANNEL"]
 Action = Literal["ADD", "REPLACE", "REMOVE", "REMOVEALL"]
+Check = Literal["ASQMGR", "REQUIRED", "REQDADM"]
 Texts = Annotated[list[str], Meta(max_length=ELEMENTS_MAX)]
 
 ADMINISTRATORS: Final = "*MQADMIN"
@@ -55,7 +56,9 @@ class ChannelRule(Struct, array_like=True):
     client_user: the user that the client is before this. peer, issuer: parts of the names in its
     certificate, as CN=till*,O=Shop. queue_manager: whose messages, with * at its end. source: MAP:
     it counts as mca_user; NOACCESS: it is refused; CHANNEL: nothing is changed. users, addresses:
-    those that are blocked. warn: who would be refused is only noted.
+    those that are blocked. warn: who would be refused is only noted. check_client: whether it must
+    have given a password or a token: REQUIRED: each client; REQDADM: each that may change the queue
+    manager; ASQMGR: as CONNAUTH says.
     """
 
     profile: str
@@ -71,6 +74,7 @@ class ChannelRule(Struct, array_like=True):
     addresses: list[str] = []
     warn: bool = False
     description: str = ""
+    check_client: str = "ASQMGR"
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -111,6 +115,7 @@ class SetChannelRule(Struct, array_like=True, tag=56):
     addresses: Texts = []
     warn: bool = False
     description: str = ""
+    check_client: str = "ASQMGR"
 
 
 class InquireChannelRules(Struct, array_like=True, tag=57):
@@ -151,12 +156,21 @@ def problem_with(rule: ChannelRule) -> str:
 
 def _problem_with_source(rule: ChannelRule) -> str:
     if rule.kind in ("BLOCKUSER", "BLOCKADDR"):
-        return "" if rule.source == "MAP" else f"{rule.kind} has no source of the user"
+        if rule.source != "MAP" or rule.check_client != "ASQMGR":
+            return f"{rule.kind} has no source of the user, and checks no password"
+        return ""
     if rule.source not in get_args(Source):
         return f"{rule.source!r} is no source of the user: use {', '.join(get_args(Source))}"
     if (rule.source == "MAP") != bool(rule.mca_user):
         return "mca_user is given with source MAP, and only with it"
-    return "" if not rule.warn or rule.source == "NOACCESS" else "warn is of what is refused"
+    if rule.warn and rule.source != "NOACCESS":
+        return "warn is of what is refused"
+    if rule.check_client not in get_args(Check):
+        return f"{rule.check_client!r} is no check of clients: use {', '.join(get_args(Check))}"
+    is_of_clients = rule.kind != "QMGRMAP" and rule.source != "NOACCESS"
+    if rule.check_client != "ASQMGR" and not is_of_clients:
+        return "check_client is of clients that have access"
+    return ""
 
 
 def _problem_with_texts(rule: ChannelRule) -> str:

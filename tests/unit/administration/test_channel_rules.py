@@ -54,7 +54,7 @@ def test_a_record_is_set_shown_checked_and_removed_by_mqsc(qm: adapter.Connectio
 @pytest.mark.parametrize(
     "command",
     [
-        "SET CHLAUTH(A) TYPE(USERMAP) CLNTUSER('a') CHCKCLNT(REQUIRED) MCAUSER('b')",
+        "SET CHLAUTH(A) TYPE(USERMAP) CLNTUSER('a') CHCKCLNT(REQUIRED) USERSRC(NOACCESS)",
         "SET CHLAUTH(A) TYPE(USERMAP) CLNTUSER('a') CUSTOM('b') MCAUSER('b')",
         "SET CHLAUTH(A) TYPE(USERMAP) CLNTUSER('a')",
         "SET CHLAUTH(A) TYPE(BLOCKADDR) ADDRLIST('10.*')",

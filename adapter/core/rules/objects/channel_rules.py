@@ -140,7 +140,9 @@ def _counting(
     user = caller.user
     mapping = rules.mapping(caller)
     if mapping is not None:
-        refuses = mapping.source == "NOACCESS" and not mapping.warn
+        refuses = (mapping.source == "NOACCESS" and not mapping.warn) or _lacks_password(
+            qm, mapping, principal
+        )
         yield mapping, refuses
         if refuses:
             return
@@ -155,6 +157,20 @@ def _counting(
         blocks = blocks or Asker(qm, 0, of, CONNECT).may(QUEUE_MANAGER, qm.name, CHANGE)
     if blocks:
         yield users, not users.warn
+
+
+def _lacks_password(qm: QueueManager, rule: ChannelRule, principal: Principal | None) -> bool:
+    """Whether a client should have given a password or a token (CHCKCLNT). principal: see above."""
+    if rule.check_client == "ASQMGR" or principal is None:
+        return False
+    if principal.proof in (Proof.PASSWORD, Proof.TOKEN):
+        return False
+    of = Principal(rule.mca_user, Proof.MAPPED) if rule.source == "MAP" else principal
+    return (
+        rule.check_client == "REQUIRED"
+        or not qm.authorities.are_checked
+        or Asker(qm, 0, of, CONNECT).may(QUEUE_MANAGER, qm.name, CHANGE)
+    )
 
 
 def admit(qm: QueueManager, connection: int, party: Party) -> Party | None:

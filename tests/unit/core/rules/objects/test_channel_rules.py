@@ -206,6 +206,37 @@ def test_what_only_warns_is_noted(kind: str, given: dict[str, Any]) -> None:
     assert [one.name for one in client.core.denials] == [f"* {kind}"]
 
 
+@pytest.mark.parametrize("kind", [{"source": "CHANNEL"}, {"mca_user": "ann"}])
+@pytest.mark.parametrize("checks", [False, True])
+@pytest.mark.parametrize(
+    ("check", "administers", "proof", "comes"),
+    [
+        ("ASQMGR", True, Proof.NONE, True),
+        ("ASQMGR", True, Proof.CERTIFICATE, True),
+        ("REQUIRED", False, Proof.NONE, False),
+        ("REQUIRED", False, Proof.CERTIFICATE, False),
+        ("REQUIRED", False, Proof.PASSWORD, True),
+        ("REQUIRED", True, Proof.TOKEN, True),
+        ("REQDADM", False, Proof.CERTIFICATE, True),
+        ("REQDADM", True, Proof.CERTIFICATE, False),
+        ("REQDADM", True, Proof.PASSWORD, True),
+    ],
+)
+def test_a_mapping_demands_a_password(
+    kind: dict[str, str], checks: bool, check: str, administers: bool, proof: Proof, comes: bool
+) -> None:
+    """Who may do everything, because authorities are not checked, administers it too."""
+    client = site(checks=checks)
+    if checks:
+        bits = CONNECT | CHANGE if administers else CONNECT
+        client.do(ac.SetAuthority("", "qmgr", ["ann"], [], bits))
+    elif not administers and check == "REQDADM":
+        comes = False
+    rule(client, "SHOP.*", "ADDRESSMAP", address="*", check_client=check, **kind)
+    name = None if checks and proof is Proof.NONE and kind.get("source") else "ann"
+    assert come(client, proof=proof) == (name if comes else None)
+
+
 def test_lists_are_added_to_and_taken_from() -> None:
     client = site()
     rule(client, "*", "BLOCKUSER", users=["a", "b"])
@@ -283,6 +314,10 @@ def test_a_check_says_which_records_would_count() -> None:
         SetChannelRule("A", "USERMAP", client_user="a\n", mca_user="b"),
         SetChannelRule("A", "SSLPEERMAP", peer="till", mca_user="b"),
         SetChannelRule("A", "QMGRMAP", queue_manager="QM", address="*", mca_user="b"),
+        SetChannelRule("A", "QMGRMAP", queue_manager="QM", mca_user="b", check_client="REQUIRED"),
+        SetChannelRule("A", "BLOCKUSER", users=["a"], check_client="REQUIRED"),
+        SetChannelRule("A", "USERMAP", client_user="a", source="NOACCESS", check_client="REQUIRED"),
+        SetChannelRule("A", "USERMAP", client_user="a", mca_user="b", check_client="OPTIONAL"),
     ],
 )
 def test_what_is_no_record(command: SetChannelRule) -> None:

@@ -7,17 +7,24 @@ followed, nor what a take-over is made of.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 import structlog
 
-from adapter.ledger.port import OwnedByAnother
+from adapter import logs
+from adapter.ledger.port import LedgerUnavailable, OwnedByAnother
 from adapter.owner.following import LedgerFollower
 from adapter.owner.lifecycle import Lifecycle, OwnerState
+from adapter.owner.replay import Replay
 from adapter.owner.taking_over import Succession, TakeOvers
 from adapter.owner.term import OwnerTerm
 
+RETRY_S = 0.5
+"""Before the ledger is taken over again, if Kafka did not answer."""
+
 log = structlog.get_logger("mqk.owner")
+repetitions = logs.Repetitions()
 
 
 class OwnerStandby:
@@ -82,10 +89,26 @@ class OwnerStandby:
             log.warning("owner replaced", queue_manager=self._name, reason=vacancy.why)
             self._lifecycle.to(OwnerState.TAKING_OVER)
             try:
-                await self._take_over(None, Succession(vacancy.owner, follower.take()))
+                await self._succeed(vacancy.owner, follower.take())
             except OwnedByAnother as rival:
                 log.info("another standby was faster", queue_manager=self._name, reason=str(rival))
                 self._lifecycle.to(OwnerState.FOLLOWING)
             else:
                 return True
         return False
+
+    async def _succeed(self, owner: bytes, followed: Replay | None) -> None:
+        """Take over from an owner; while Kafka does not answer, try again."""
+        while True:
+            try:
+                await self._take_over(None, Succession(owner, followed))
+            except LedgerUnavailable as error:
+                if self._given_up or not error.retriable:
+                    raise
+                repetitions.warn(
+                    log, "ledger not available", queue_manager=self._name, reason=str(error)
+                )
+                followed = None  # it may have been given entries that are void
+                await asyncio.sleep(RETRY_S)
+            else:
+                return

@@ -278,3 +278,47 @@ def test_kafka_that_does_not_answer_is_no_silence() -> None:
     vacancy = standby.follower.follow()
     assert vacancy is not None
     assert standby.time.s >= 2 * liveness.SILENCES * HEARTBEAT_S, "it began to count anew"
+
+
+def test_a_standby_tries_again_while_kafka_does_not_answer_its_take_over() -> None:
+    log = MemoryLog()
+
+    async def main() -> None:
+        first = Bench(log)
+        await first.begin()
+        await first.ask(put(), durable=True)
+        standby = Standby(log)
+        owner = Owner("QM1", MemoryLedger(log), SystemClock(), Front())
+        following = asyncio.create_task(owner.standby.follow(standby.follower))
+        await until(lambda: bool(standby.readers))
+        log.unavailable = "no broker answers"
+        await first.owner.stop()
+        await until(lambda: owner.lifecycle.state is OwnerState.TAKING_OVER)
+        await asyncio.sleep(0.1)
+        assert not following.done()
+        log.unavailable = ""
+        assert await asyncio.wait_for(following, WAIT_S)
+        assert len(owner.term.qm.queues["Q"].stored) == 1
+        await owner.stop()
+
+    asyncio.run(main())
+
+
+def test_a_standby_that_is_told_to_stop_while_kafka_does_not_answer_ends() -> None:
+    log = MemoryLog()
+    owned(log, ELSEWHERE, entries.encode([]))
+    log.unavailable = "no broker answers"
+
+    async def main() -> None:
+        standby = Standby(log, step_s=1.0)
+        owner = Owner("QM1", MemoryLedger(log), SystemClock(), Front())
+        following = asyncio.create_task(owner.standby.follow(standby.follower))
+        await until(lambda: bool(standby.readers))
+        await until(lambda: owner.lifecycle.state is OwnerState.TAKING_OVER)
+        owner.standby.give_up()
+        owner.taking.give_up()
+        with pytest.raises(LedgerUnavailable):
+            await asyncio.wait_for(following, WAIT_S)
+        assert owner.lifecycle.state is OwnerState.FAILED
+
+    asyncio.run(main())

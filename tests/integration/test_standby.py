@@ -20,8 +20,8 @@ from adapter.owner.parts import HEARTBEAT_S
 from tests.support.server_process import ServerProcess
 
 Named = Callable[..., str]
-HEARTBEATS_S = 0.5
-"""So that a silence that counts is 1.5 s."""
+SHORT_HEARTBEAT_S = 1.0
+"""So that a silence that counts is 3 s."""
 AFTERWARDS = 100
 """Messages that are put after a take-over."""
 WAIT_S = 60.0
@@ -169,7 +169,7 @@ def test_a_queue_manager_is_handed_over(pair: Pair, program: Program, by: str) -
 def test_a_frozen_owner_is_replaced_and_ends_when_it_comes_back(
     kafka: LocalKafka, unique_name: Named, tmp_path: Path
 ) -> None:
-    with Pair(unique_name("QM"), kafka, tmp_path, HEARTBEATS_S) as pair:
+    with Pair(unique_name("QM"), kafka, tmp_path, SHORT_HEARTBEAT_S) as pair:
         program = Program(pair.addresses)
         program.start()
         program.await_more()

@@ -7,6 +7,7 @@ texts are.
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from pathlib import Path
@@ -35,6 +36,21 @@ def why_not_private(path: Path) -> str:
     except (OSError, ValueError):
         return ""
     return f"others may read or write it: chmod 600 {path}" if mode & OTHERS else ""
+
+
+def mark_of(path: Path) -> tuple[int, int]:
+    """Return what changes when a file does. Raises OSError."""
+    state = path.stat()
+    return state.st_mtime_ns, state.st_size
+
+
+def replace(path: Path, text: str, mode: int) -> None:
+    """Write a file anew, whole or not at all. mode: the permissions that it gets."""
+    beside = path.with_name(path.name + ".new")
+    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    beside.replace(path)
 
 
 def read(path: Path, bytes_max: int) -> str:

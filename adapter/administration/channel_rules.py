@@ -11,7 +11,7 @@ from typing import Any, Final
 from adapter.administration.without_effect import YES
 from adapter.client.connection import Connection
 from adapter.core.attributes.unsupported import choice, table, text
-from adapter.core.contract.channel_rules import ChannelRule
+from adapter.core.contract.channel_rules import NEEDED, ChannelRule
 from adapter.errors import NotAuthorized
 
 TYPES: Final = {
@@ -54,7 +54,7 @@ SHOWN = table(
     *_OF_CLIENTS,
 )
 """The parameters of DISPLAY CHLAUTH that take a value."""
-FIELDS: Final[Mapping[str, str]] = {
+FIELDS: Final[dict[str, str]] = {
     "ADDRESS": "address",
     "CLNTUSER": "client_user",
     "SSLPEER": "peer",
@@ -64,15 +64,8 @@ FIELDS: Final[Mapping[str, str]] = {
     "DESCR": "description",
 }
 """Parameters with one text, and what they are here."""
-LISTED: Final[Mapping[str, str]] = {"USERLIST": "users", "ADDRLIST": "addresses"}
-NEEDED: Final[Mapping[str, str]] = {
-    "BLOCKUSER": "USERLIST",
-    "BLOCKADDR": "ADDRLIST",
-    "SSLPEERMAP": "SSLPEER",
-    "ADDRESSMAP": "ADDRESS",
-    "USERMAP": "CLNTUSER",
-    "QMGRMAP": "QMNAME",
-}
+LISTED: Final[dict[str, str]] = {"USERLIST": "users", "ADDRLIST": "addresses"}
+_KEYWORDS: Final = {name: keyword for keyword, name in (FIELDS | LISTED).items()}
 NOT_CHECKED: Final = (
     "channel authentication records do not count until ALTER QMGR CHLAUTH(ENABLED); every channel "
     "name is accepted"
@@ -87,7 +80,7 @@ def missing(given: Given) -> str | None:
         return None
     if "TYPE" not in given:
         return "TYPE"
-    needed = NEEDED[str(given["TYPE"][0])]
+    needed = _KEYWORDS[NEEDED[str(given["TYPE"][0])]]
     return needed if needed not in given else None
 
 

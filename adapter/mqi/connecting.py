@@ -53,7 +53,7 @@ log = logging.getLogger("adapter.mqi")
 
 
 class ProgramCredentials(NamedTuple):
-    """What a program says to be let in by."""
+    """Who a program says it is: a user with a password, or a token."""
 
     user: str = ""
     password: str = ""

@@ -103,8 +103,6 @@ class LedgerFollower:
         self._owner = b""
         self._announced = ""
         self._process = liveness.OwnerProcess(b"")
-        self.behind = 0
-        """How many records of the ledger it has not read yet, as last heard of."""
 
     @property
     def owner_text(self) -> str:
@@ -159,8 +157,6 @@ class LedgerFollower:
             return None
         for entry in entries:
             replay.apply(entry)
-        at, end = reader.offset_and_end()
-        self.behind = end - at
         return self._look(entries)
 
     def _look(self, entries: list[Entry]) -> Vacancy | None:

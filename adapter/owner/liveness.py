@@ -99,23 +99,25 @@ def _check_readable(name: str, sign: LastRecord) -> None:
 
 def has_stopped(payload: bytes) -> bool:
     """Whether an entry is the last one of an owner that was stopped."""
-    try:
-        found = entries.decode(payload) if payload else []
-    except UnreadableError:
-        return False
-    return any(isinstance(record, EventRaised) and record.kind == STOPPED for record in found)
+    return _stop_in(payload) is not None
 
 
 def is_stopped_for_good(payload: bytes) -> bool:
     """Whether an entry is the last one of an owner that an operator stopped."""
+    stop = _stop_in(payload)
+    return stop is not None and FOR_GOOD in stop.details
+
+
+def _stop_in(payload: bytes) -> EventRaised | None:
+    """Return the record in an entry that says that its owner was stopped."""
     try:
         found = entries.decode(payload) if payload else []
     except UnreadableError:
-        return False
-    return any(
-        isinstance(record, EventRaised) and record.kind == STOPPED and FOR_GOOD in record.details
-        for record in found
-    )
+        return None
+    for record in found:
+        if isinstance(record, EventRaised) and record.kind == STOPPED:
+            return record
+    return None
 
 
 def is_gone(owner: bytes, proc: Path = PROC) -> bool:

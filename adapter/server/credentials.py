@@ -7,7 +7,6 @@ file. It is read again whenever it has changed. This module does not know who mu
 from __future__ import annotations
 
 import hmac
-import os
 import re
 import secrets
 import threading
@@ -100,8 +99,7 @@ class Credentials:
     def _look(self) -> None:
         """Read the file if it is not as it was. If it cannot be read, no client is admitted."""
         try:
-            state = self._path.stat()
-            mark = state.st_mtime_ns, state.st_size
+            mark = texts.mark_of(self._path)
             if mark != self._read_as:
                 self._hashes = read(self._path)
                 self._read_as = mark
@@ -139,8 +137,4 @@ def hash_password(password: str) -> str:
 def write(path: Path, users: dict[str, str]) -> None:
     """Write the file anew, readable by its owner only, whole or not at all."""
     text = "".join(f"{name}:{kept}\n" for name, kept in sorted(users.items()))
-    beside = path.with_name(path.name + ".new")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    beside.replace(path)
+    texts.replace(path, text, 0o600)

@@ -11,7 +11,6 @@ This module does not know what a group may do.
 from __future__ import annotations
 
 import asyncio
-import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -88,10 +87,9 @@ class UserGroups:
 def _mark(path: Path) -> tuple[int, int]:
     """Return what changes with the file; of one that is not there, the same each time."""
     try:
-        state = path.stat()
+        return texts.mark_of(path)
     except OSError:
         return (0, 0)
-    return state.st_mtime_ns, state.st_size
 
 
 def read(path: Path) -> Members:
@@ -145,8 +143,4 @@ def by_user(members: Members) -> GroupsByUser:
 def write(path: Path, members: Members) -> None:
     """Write the file anew, for its owner to change only, whole or not at all."""
     text = "".join(f"{group}:{user}\n" for group in sorted(members) for user in members[group])
-    beside = path.with_name(path.name + ".new")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    beside.replace(path)
+    texts.replace(path, text, 0o640)

@@ -65,7 +65,7 @@ class HttpUsers:
     def __init__(
         self, queue_manager: str, admission: Admission, audit: AuditTrail | None = None
     ) -> None:
-        """audit: hears of who is not let in."""
+        """audit: hears of users that are refused."""
         self._audit = audit
         self._challenge = {"WWW-Authenticate": f'Basic realm="{queue_manager}", charset="UTF-8"'}
         self._admission = admission

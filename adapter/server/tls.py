@@ -6,7 +6,6 @@ This module opens no connection; a listener does.
 from __future__ import annotations
 
 import ssl
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -22,7 +21,6 @@ VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 REVOCATION_LIST = b"-----BEGIN X509 CRL-----"
 CA_BYTES_MAX = 16 * 1024 * 1024
 """Some hundred thousand revoked certificates."""
-OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class TlsSettings(Struct, kw_only=True, frozen=True):
@@ -140,13 +138,11 @@ def _context(settings: TlsSettings) -> ssl.SSLContext:
 
 def _check_secret(path: str) -> None:
     try:
-        mode = Path(path).stat().st_mode
+        Path(path).stat()
     except OSError as error:
         raise StartError(f"TLS: {path} cannot be read: {error.strerror or error}") from error
-    if mode & OTHERS:
-        raise StartError(
-            f"TLS: {path} holds the private key, and others may read or write it: chmod 600 {path}"
-        )
+    if why := texts.why_not_private(Path(path)):
+        raise StartError(f"TLS: {path} holds the private key, and {why}")
 
 
 def _marks(settings: TlsSettings) -> list[tuple[int, int]]:
@@ -154,8 +150,7 @@ def _marks(settings: TlsSettings) -> list[tuple[int, int]]:
     for path in (settings.certificate, settings.key, settings.client_ca):
         if path:
             try:
-                state = Path(path).stat()
-                marks.append((state.st_mtime_ns, state.st_size))
+                marks.append(texts.mark_of(Path(path)))
             except OSError:
                 marks.append((0, 0))
     return marks

@@ -58,8 +58,7 @@ class KeyFile:
     def keys(self) -> Sequence[TokenKey]:
         """Return the keys. Raises TokenRefused: then no token can be checked."""
         try:
-            state = self._path.stat()
-            mark = state.st_mtime_ns, state.st_size
+            mark = texts.mark_of(self._path)
             if mark != self._read_as:
                 content = texts.read_bytes(self._path, token_keys.KEYS_BYTES_MAX)
                 self._keys = token_keys.parse(content)

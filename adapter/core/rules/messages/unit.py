@@ -497,7 +497,7 @@ def _store_together(qm: QueueManager, record: UnitCommitted) -> bool:
     come = [stored_as(one, unit, size, entry_n=entry_n) for one in puts]
     queue.add_all(come)
     for stored in come:
-        if stored.message.expires_at_ms:
+        if stored.expires_at_ms:
             qm.add_expiry(queue, stored)
     queue.note_taken(logged=record.logged)
     qm.wake(queue)

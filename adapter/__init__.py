@@ -12,12 +12,10 @@ Everything that programs use is here or on what connect() returns, with the erro
 most often; all errors are in adapter.errors, queue managers for tests in adapter.testing.
 """
 
-from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from adapter import errors
+from adapter import errors, release
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.tls import tls_context
 from adapter.channel.unit import NO_UNIT
@@ -46,17 +44,6 @@ from adapter.errors import (
     QueueNotFound,
 )
 
-
-def _installed_version() -> str:
-    """Return the release of the distribution that is installed."""
-    for distribution in ("mqk", "mqk-client"):
-        with suppress(PackageNotFoundError):
-            return version(distribution)
-    return "0+unknown"  # a copy of the sources that was never installed
-
-
-__version__ = _installed_version()
-
 if TYPE_CHECKING:
     from adapter import aio, kafka, mqi, testing
     from adapter import localkafka as localkafka
@@ -64,6 +51,8 @@ if TYPE_CHECKING:
     from adapter import servicebroker as servicebroker
     from adapter.workers.handlers import worker_connection
     from adapter.workers.running import run_worker
+
+    __version__: str
 else:
     ON_DEMAND = frozenset({"aio", "kafka", "localkafka", "mqi", "msmq", "servicebroker", "testing"})
     OF_WORKERS = {
@@ -77,6 +66,8 @@ else:
             return import_module(f"adapter.{name}")
         if name in OF_WORKERS:
             return getattr(import_module(OF_WORKERS[name]), name)
+        if name == "__version__":
+            return release.installed()
         raise AttributeError(f"module 'adapter' has no attribute {name!r}")
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+from collections.abc import Iterator
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 LONG_BYTES = 512 * 1024
@@ -59,6 +60,21 @@ class Burst:
         self._given_back = freed
         give_back_free_objects()
         return True
+
+
+@contextlib.contextmanager
+def loading() -> Iterator[None]:
+    """Look for no garbage while modules are imported: that takes a third of the time else.
+
+    Nothing is done where the program has switched garbage collection off by itself.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def keep_what_is_loaded() -> None:

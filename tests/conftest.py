@@ -51,6 +51,9 @@ compiles nothing any more, and fails where it needs code at once.
 """
 
 
+gc.disable()  # until everything is imported and collected
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     add_option(parser)
 
@@ -121,6 +124,7 @@ def group_of(node: str) -> str:
 
 def pytest_collection_finish() -> None:
     """What was imported and collected stays: there is no garbage to be looked for in it."""
+    gc.enable()
     gc.collect()
     gc.freeze()
 

@@ -47,7 +47,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "certificates": "",
         "setting_rows": "core",
         **dict.fromkeys(("texts", "memory"), ""),
-        "compiled": "",
+        **dict.fromkeys(("compiled", "release"), ""),
         "web": "addresses",
         "xml_validation": "",
         "config": "errors core setting_rows texts",
@@ -97,7 +97,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "testing",
         "server": "exports feeds network own_clients owner wire core.contract core.attributes "
         "core.inputs format ledger movers registry topics errors config setting_rows launch logs "
-        "watched web addresses certificates compiled memory texts "
+        "watched web addresses certificates compiled memory release texts "
         "administration.pcf.command_server",
         "testing": "adapter administration.mqsc aio channel client config core errors exports "
         "feeds format ledger localkafka logs msmq network owner registry server servicebroker "
@@ -105,7 +105,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "localkafka": "launch errors",
         "command": "allowed config setting_rows core.contract.reasons errors localkafka logs texts",
         "cli": "*",
-        "adapter": "channel client errors "
+        "adapter": "channel client errors release "
         "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand
         "spark_jobs": "adapter channel client command "
         "core.contract errors format localkafka registry topics",

@@ -8,13 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from importlib import metadata
 from pathlib import Path
 
 import click
 import msgspec
 from msgspec import Struct
 
+from adapter import release
 from adapter.backup import contents as backups
 from adapter.backup import file as files
 from adapter.backup import restoring, taking
@@ -322,7 +322,7 @@ def _examine(file: Path, name: str) -> Contents:
 
 def versions() -> dict[str, str | int]:
     """What writes a backup, and which formats its records have."""
-    return {"mqk": metadata.version("mqk"), "envelope": ENVELOPE_VERSION, "entry": ENTRY_VERSION}
+    return {"mqk": release.installed(), "envelope": ENVELOPE_VERSION, "entry": ENTRY_VERSION}
 
 
 def _ledger(name: str, kafka: KafkaClient) -> LedgerSettings:

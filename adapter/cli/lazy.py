@@ -13,6 +13,8 @@ import click
 from click.shell_completion import CompletionItem
 from msgspec import Struct
 
+from adapter import memory
+
 
 class LazyCommand(Struct, frozen=True):
     """A command that is not imported yet. target: `module:name`; help: its line in the list."""
@@ -28,7 +30,8 @@ Table = Mapping[str, LazyCommand]
 def load(entry: LazyCommand) -> click.Command:
     """Import a command that a table names."""
     module, name = entry.target.split(":")
-    command = getattr(importlib.import_module(module), name)
+    with memory.loading():
+        command = getattr(importlib.import_module(module), name)
     assert isinstance(command, click.Command), "the table names commands"
     return command
 

@@ -6,10 +6,10 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
-from importlib import metadata
 
 import click
 
+from adapter import release
 from adapter.cli.lazy import LazyCommand, LazyGroup
 from adapter.command import failures
 
@@ -83,15 +83,10 @@ COMMANDS = {
 }
 
 
-def version() -> str:
-    """The installed release of mqk."""
-    return metadata.version("mqk")
-
-
 def show_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     """Print the release and end."""
     if wanted and not context.resilient_parsing:
-        click.echo(f"mqk {version()}")
+        click.echo(f"mqk {release.installed()}")
         context.exit()
 
 

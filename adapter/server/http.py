@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 import html
 from collections.abc import Awaitable, Callable
-from importlib import metadata
 from typing import Protocol
 
 import structlog
 from aiohttp import web
 from msgspec import Struct, json
 
-from adapter import addresses
+from adapter import addresses, release
 from adapter.core.contract.results import QueueStatus
 from adapter.owner import lifecycle
 from adapter.owner.lifecycle import OwnerState
@@ -108,7 +107,7 @@ class Monitor:
     def __init__(self, server: ServerView, registry: TopicRegistry | None = None) -> None:
         self._server = server
         self._registry = registry
-        self._release = metadata.version("mqk")
+        self._release = release.installed()
         self._listener: HttpListener | HttpsListener | None = None
 
     async def start(

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
-from importlib import metadata
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import msgspec
@@ -22,7 +21,7 @@ import structlog
 import uvloop
 from msgspec import Struct
 
-from adapter import addresses, compiled, logs, memory, watched
+from adapter import addresses, compiled, logs, memory, release, watched
 from adapter.config import Config
 from adapter.core.contract.limits import Limits
 from adapter.errors import StartError
@@ -290,7 +289,7 @@ def _show(
     log.info(
         "stands by" if standby else "started",
         queue_manager=name,
-        version=metadata.version("mqk"),
+        version=release.installed(),
         core=compiled.text(compiled.count()),
         address=server.address,
         unix=server.listener.unix_path,

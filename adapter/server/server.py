@@ -8,13 +8,12 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 
 import structlog
 from msgspec import Struct
 
-from adapter import compiled, logs, watched
+from adapter import compiled, logs, release, watched
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
@@ -138,7 +137,7 @@ class Server:
         """The host and port that clients connect to, once it listens."""
         self._kafka = settings.kafka.bootstrap_servers
         # Read from disk: not each time figures are asked.
-        self._release = metadata.version("mqk"), compiled.count()
+        self._release = release.installed(), compiled.count()
         self._started_s = time.monotonic()
         self._commands = CommandService()
         credentials = _users(settings)

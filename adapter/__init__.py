@@ -67,7 +67,7 @@ else:
         if name in OF_WORKERS:
             return getattr(import_module(OF_WORKERS[name]), name)
         if name == "__version__":
-            return release.installed()
+            return release.find_installed()
         raise AttributeError(f"module 'adapter' has no attribute {name!r}")
 
 

@@ -63,7 +63,7 @@ class Burst:
 
 
 @contextlib.contextmanager
-def loading() -> Iterator[None]:
+def load_without_collecting() -> Iterator[None]:
     """Look for no garbage while modules are imported: that takes a third of the time else.
 
     Nothing is done where the program has switched garbage collection off by itself.

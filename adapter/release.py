@@ -10,7 +10,7 @@ from functools import cache
 
 
 @cache
-def installed() -> str:
+def find_installed() -> str:
     """Return the release of the distribution that is installed, mqk or mqk-client."""
     from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 

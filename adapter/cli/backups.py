@@ -322,7 +322,7 @@ def _examine(file: Path, name: str) -> Contents:
 
 def versions() -> dict[str, str | int]:
     """What writes a backup, and which formats its records have."""
-    return {"mqk": release.installed(), "envelope": ENVELOPE_VERSION, "entry": ENTRY_VERSION}
+    return {"mqk": release.find_installed(), "envelope": ENVELOPE_VERSION, "entry": ENTRY_VERSION}
 
 
 def _ledger(name: str, kafka: KafkaClient) -> LedgerSettings:

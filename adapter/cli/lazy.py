@@ -30,7 +30,7 @@ Table = Mapping[str, LazyCommand]
 def load(entry: LazyCommand) -> click.Command:
     """Import a command that a table names."""
     module, name = entry.target.split(":")
-    with memory.loading():
+    with memory.load_without_collecting():
         command = getattr(importlib.import_module(module), name)
     assert isinstance(command, click.Command), "the table names commands"
     return command

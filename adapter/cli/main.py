@@ -86,7 +86,7 @@ COMMANDS = {
 def show_version(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     """Print the release and end."""
     if wanted and not context.resilient_parsing:
-        click.echo(f"mqk {release.installed()}")
+        click.echo(f"mqk {release.find_installed()}")
         context.exit()
 
 

@@ -107,7 +107,7 @@ class Monitor:
     def __init__(self, server: ServerView, registry: TopicRegistry | None = None) -> None:
         self._server = server
         self._registry = registry
-        self._release = release.installed()
+        self._release = release.find_installed()
         self._listener: HttpListener | HttpsListener | None = None
 
     async def start(

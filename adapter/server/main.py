@@ -289,7 +289,7 @@ def _show(
     log.info(
         "stands by" if standby else "started",
         queue_manager=name,
-        version=release.installed(),
+        version=release.find_installed(),
         core=compiled.text(compiled.count()),
         address=server.address,
         unix=server.listener.unix_path,

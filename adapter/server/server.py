@@ -137,7 +137,7 @@ class Server:
         """The host and port that clients connect to, once it listens."""
         self._kafka = settings.kafka.bootstrap_servers
         # Read from disk: not each time figures are asked.
-        self._release = release.installed(), compiled.count()
+        self._release = release.find_installed(), compiled.count()
         self._started_s = time.monotonic()
         self._commands = CommandService()
         credentials = _users(settings)

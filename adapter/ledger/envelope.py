@@ -230,7 +230,7 @@ def _wrong_version(version: int) -> CorruptRecord:
         )
     if version in NEWER_VERSIONS:
         return NewerVersion(
-            f"the record has version {version} and this mqk reads up to version {KEYED_CHANGE_VERSION}: "
-            "use the newer mqk that wrote it"
+            f"the record has version {version} and this mqk reads up to version "
+            f"{KEYED_CHANGE_VERSION}: use the newer mqk that wrote it"
         )
     return CorruptRecord(f"unknown version {version}: another program wrote the record")

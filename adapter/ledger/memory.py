@@ -215,7 +215,7 @@ class MemoryLedger:
             check_known_value(log.topic, one, log.read(offset, offset + 1)[0].value)
 
     def last_record(self) -> port.LastRecord | None:
-        return signs.last_record(self.log.topic, self._seen())
+        return signs.last_record(self.log.topic, self._seen(), seals=self._seals)
 
     def time_ms(self) -> int:
         offset = self.log.write(signs.probe(NOT_AN_OWNER))

@@ -148,9 +148,9 @@ class Forged(Struct, gc=False, frozen=True):
     last: int
     records: int = 1
 
-    def also(self, offset: int) -> "Forged":
-        """Return these, and one more behind them."""
-        return Forged(self.first, offset, self.records + 1)
+    def with_more(self, more: "Forged") -> "Forged":
+        """Return these, and more behind them."""
+        return Forged(self.first, more.last, self.records + more.records)
 
 
 class Ledger(Protocol):

@@ -94,8 +94,8 @@ class Scan:
             raise port.LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
         self.met[verdict] += 1
         if verdict is Verdict.FORGED:
-            found = self.forged
-            self.forged = found.also(offset) if found else port.Forged(offset, offset)
+            found = port.Forged(offset, offset)
+            self.forged = self.forged.with_more(found) if self.forged else found
         if verdict is Verdict.OWNER_CHANGED and envelope is not None:
             self._last_n[self.validity.owner] = 0
             self._announced = f" at offset {offset}: {envelope.payload.decode(errors='replace')}"

@@ -93,7 +93,8 @@ class Term:
             except NewerVersion as newer:
                 return f"{self.topic} at offset {at}: {newer}"
             if verdict is Verdict.FORGED:
-                self._forged = self._forged.also(at) if self._forged else Forged(at, at)
+                found = Forged(at, at)
+                self._forged = self._forged.with_more(found) if self._forged else found
             if verdict is Verdict.OWNER_CHANGED and envelope is not None:
                 owner, who = envelope.owner.hex(), envelope.payload.decode(errors="replace")
                 return Deposed(

@@ -182,7 +182,9 @@ class LedgerWriter:
             raise unavailable(settings, ANNOUNCING, why, Failure.RETRY)
         return offset
 
-    def start(self, offset: int, on_durable: Durable, on_doubt: Doubt, on_forged: OnForged) -> None:
+    def start(
+        self, offset: int, on_durable: Durable, on_doubt: Doubt, on_forged: OnForged = ignore_forged
+    ) -> None:
         """Begin the term behind our OWNER_CHANGED."""
         self._term = Term(self._settings.topic, self._owner, offset, self._seals)
         self._on_durable, self._on_doubt, self._on_forged = on_durable, on_doubt, on_forged

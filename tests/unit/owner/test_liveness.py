@@ -13,7 +13,7 @@ from adapter.core.dispatch import step
 from adapter.core.model.manager import QueueManager
 from adapter.format import entries
 from adapter.format.schemas import VERSION
-from adapter.ledger.envelope import CHANGE_VERSION, OWNER_CHANGED, encode
+from adapter.ledger.envelope import NEWER_VERSIONS, OWNER_CHANGED, encode
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerMismatch
 from adapter.owner import liveness, processes
@@ -130,7 +130,7 @@ def test_a_later_release_is_not_taken_over_from() -> None:
         "this release reads version 1. Nothing was written; start that release, or a later one"
     )
     envelope = log.read(end - 1, end)[0].value
-    log.write(bytes((CHANGE_VERSION + 1,)) + envelope[1:])
+    log.write(bytes((NEWER_VERSIONS[0],)) + envelope[1:])
     with pytest.raises(LedgerMismatch, match="use the newer mqk that wrote it"):
         check_free("QM1", MemoryLedger(log), HEARTBEAT_S)
     assert log.end == end + 1

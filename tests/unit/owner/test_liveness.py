@@ -143,7 +143,7 @@ def test_a_later_release_is_told_when_it_is_taken_over_by_force(part: str) -> No
         log = owned(OF_ANOTHER_MACHINE, entry, ManualClock())
         envelope = log.read(log.end - 1, log.end)[0].value
         at = 0 if part == "record" else len(envelope) - len(entry)
-        later = (CHANGE_VERSION if part == "record" else VERSION) + 1
+        later = NEWER_VERSIONS[0] if part == "record" else VERSION + 1
         log.recreate()
         log.write(encode(OWNER_CHANGED, OF_ANOTHER_MACHINE, 0, b""))
         log.write(envelope[:at] + bytes((later,)) + envelope[at + 1 :])

@@ -303,6 +303,10 @@ class MemoryLedger:
         text = f"{self.log.topic}: entry n {step.n} failed, or its confirmation was lost"
         self._reports.append(DeliveryReport(step, failure=text))
 
+    def change_of(self, owner: bytes, replaces: bytes, who: bytes) -> bytes:
+        """For faults: give the OWNER_CHANGED of another owner with the keys of this one."""
+        return self._seals.change(owner, replaces, self._seals.begins_with, who)
+
     def hold(self) -> None:
         """For faults: report nothing until release()."""
         self._slow = True
@@ -408,7 +412,7 @@ def meet_hole(ledger: MemoryLedger, value: bytes) -> None:
 def meet_rival(ledger: MemoryLedger, value: bytes) -> None:
     """A rival takes over just before the record is written."""
     rival = f"rival-{ledger.log.end}".encode().ljust(envelopes.OWNER_BYTES, b".")
-    ledger.log.write(envelopes.encode_change(rival, ledger.durable().owner, b"a rival"))
+    ledger.log.write(ledger.change_of(rival, ledger.durable().owner, b"a rival"))
     ledger.written(value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 from tests.unit.cli.conftest import Mqk
@@ -56,3 +57,13 @@ def test_what_is_wrong_is_a_sentence(mqk: Mqk, tmp_path: Path) -> None:
     said = mqk("ledger", "verify", "QM1", "--ledger-key-file", file)
     assert said.status == 1
     assert "chmod 600" in said.err
+
+
+def test_the_commands_of_the_page(mqk: Mqk, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs/operations/security.md").read_text()
+    lines = [line for line in page.splitlines() if line.startswith("mqk ledger key ")]
+    assert len(lines) == 2
+    for line in lines:
+        words = shlex.split(line.replace("/etc/mqk", str(tmp_path)), comments=True)
+        said = mqk(*words[1:])
+        assert said.status == 0, said.err

@@ -165,13 +165,13 @@ class Validity:
         """Judge a record of a sealed ledger, or a sealed one of a ledger that is not."""
         one = seal_of(value)
         if self.key:
-            envelope = _read(value)
             if one is None or not self._seals.is_genuine(one):
+                envelope = _read(value)
                 return (Verdict.VOID if _is_probe(envelope) else Verdict.FORGED), envelope
             if one.key_id != self.key:
-                return Verdict.VOID, envelope  # too late, of an owner that sealed so
+                return Verdict.VOID, _read(value)  # too late, of an owner that sealed so
         try:
-            envelope = decode(value)
+            envelope = decode(value if one is None else one.record)
         except NewerVersion:
             raise
         except CorruptRecord:

@@ -429,7 +429,7 @@ class KafkaLedger:
                 offset = writer.change_owner(change)
                 self._read_tail(source, scan, owner, offset, replay)
                 scan.require_replaced(replaced, owner, self._attempted)
-                taken = scan.taken_over(offset)
+                taken = scan.taken_over(offset, self._seals.begins_with)
             except BaseException:
                 writer.stop()
                 raise

@@ -199,7 +199,7 @@ class MemoryLedger:
             self._report(scan.forged)
         self._counts["takeovers"] += 1
         self._counts["replayed"] += scan.met[Verdict.VALID]
-        return scan.taken_over(offset)
+        return scan.taken_over(offset, self._seals.begins_with)
 
     def _replay(self, scan: Scan, end: int, replay: Callable[[port.Entry], None]) -> None:
         for at, record in enumerate(self.log.read(scan.next_offset, end), scan.next_offset):

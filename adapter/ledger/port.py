@@ -130,13 +130,15 @@ class TakenOver(Struct, gc=False):
     """A won take-over.
 
     offset: of our OWNER_CHANGED; entries: how many valid ones were replayed; last_owner, last_n:
-    the owner in force before us and its last valid n (b"" and 0 if there was none).
+    the owner in force before us and its last valid n (b"" and 0 if there was none). key: the id of
+    the one that we seal with, b"" if we do not.
     """
 
     offset: int
     entries: int
     last_owner: bytes
     last_n: int
+    key: bytes = b""
 
 
 class Forged(Struct, gc=False, frozen=True):

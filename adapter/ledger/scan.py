@@ -183,11 +183,14 @@ class Scan:
         owner = self.validity.owner.hex()
         return f"{self._topic}: another owner took over{self._announced} ({owner})"
 
-    def taken_over(self, offset: int) -> port.TakenOver:
-        """What a take-over says when all before our own record at offset has been taken."""
+    def taken_over(self, offset: int, key: bytes = b"") -> port.TakenOver:
+        """What a take-over says when all before our own record at offset has been taken.
+
+        key: the id of the one that we seal with.
+        """
         validity = self.validity
         last_n = max(0, validity.next_n - 1)
-        return port.TakenOver(offset, self.met[Verdict.VALID], validity.owner, last_n)
+        return port.TakenOver(offset, self.met[Verdict.VALID], validity.owner, last_n, key)
 
     def _confirm(self, position: port.Position, value: bytes | None) -> None:
         self._unconfirmed = None

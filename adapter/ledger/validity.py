@@ -205,7 +205,8 @@ class Validity:
         has = f"which has {', '.join(known)}" if known else "for none was given"
         raise UnknownKey(
             f"the ledger is sealed with key {key_id.hex()}, which is not in the file of its keys, "
-            f"{has}: set ledger_key_file to a file with that key, such as the owner's"
+            f"{has}: set ledger_key_file (of a command --ledger-key-file) to a file with that key, "
+            "such as the owner's"
         )
 
     def _judge_entry(self, envelope: Envelope) -> Verdict:

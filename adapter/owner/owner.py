@@ -295,6 +295,7 @@ class Owner:
         log.info(
             "ledger taken over", queue_manager=self.name, entries=replayed.taken.entries,
             queues=len(term.qm.queues), seconds=round(self.replay_s, 3),
+            sealed_with=replayed.taken.key.hex(),
         )  # fmt: skip
         term.note_audit(self.taking.take_notes())
 

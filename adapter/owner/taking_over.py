@@ -144,4 +144,6 @@ def note_of(queue_manager: str, owner_id: bytes, replayed: Replayed) -> AuditNot
         "machine": processes.machine().hex(),
         "process": str(os.getpid()),
     }
+    if replayed.taken.key:
+        details["sealed_with"] = replayed.taken.key.hex()
     return AuditNote(TAKEN_OVER, queue_manager, details)

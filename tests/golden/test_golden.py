@@ -19,7 +19,7 @@ from tests.golden.story import KEYS, LEDGER, MANAGER
 from tests.support.backup_place import ledger_of
 
 HERE = Path(__file__).parent
-KEYS_NAMED = " .* which has ".join(id_of(key).hex() for key in KEYS.keys)
+KEYS_NAMED = ", .* which has ".join(id_of(key).hex() for key in KEYS.keys)
 """The text that names the first key, which is missing, and then the second."""
 LEDGERS = sorted(path.stem for path in HERE.glob("*.backup"))
 

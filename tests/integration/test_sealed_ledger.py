@@ -21,7 +21,9 @@ from adapter.format import names
 from adapter.ledger import envelope as envelopes
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
+from adapter.ledger.validity import Validity, Verdict
 from adapter.localkafka import LocalKafka
+from tests.support.backlog import until
 from tests.support.server_process import ServerProcess
 
 Named = Callable[..., str]
@@ -54,10 +56,25 @@ class Forger:
     def next_entry(self) -> bytes:
         """Make the entry that would come next, which defines a queue that nobody has defined."""
         found = [envelopes.decode(value) for value in self.values()]
-        last = max(found, key=lambda one: (one.owner == found[-1].owner, one.n))
+        owner = [one.owner for one in found if one.kind == envelopes.OWNER_CHANGED][-1]
+        n = max(one.n for one in found if one.owner == owner)
         definition = next(one for one in found if REAL in one.payload)
         payload = definition.payload.replace(REAL, FORGED)
-        return envelopes.encode(envelopes.ENTRY, last.owner, last.n + 1, payload)
+        return envelopes.encode(envelopes.ENTRY, owner, n + 1, payload)
+
+    def continue_ledger(self) -> None:
+        """Write the next entry before the owner does."""
+        while True:
+            forged = self.next_entry()
+            self.write(forged)
+            validity = Validity()
+            verdicts = {value: validity.judge_value(value)[0] for value in self.values()}
+            if verdicts[forged] is Verdict.VALID:
+                return
+
+    def offsets_of(self, values: list[bytes]) -> list[int]:
+        """Say where these records are."""
+        return [at for at, value in enumerate(self.values()) if value in values]
 
 
 def names_in(qm: adapter.Connection) -> set[str]:
@@ -96,7 +113,7 @@ def test_in_an_open_ledger_what_another_writer_continues_counts(
         forger = Forger(kafka, name)
         with adapter.connect(server.address) as qm:
             qm.define_queue(REAL.decode())
-            forger.write(forger.next_entry())
+            forger.continue_ledger()
         server.kill()
         server.start()
         with adapter.connect(server.address) as qm:
@@ -148,9 +165,15 @@ def forgeries(forger: Forger, key_id: bytes) -> list[bytes]:
 def test_in_a_sealed_ledger_it_is_void_for_all_and_reported(
     kafka: LocalKafka, unique_name: Named, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name = unique_name("QM")
+    name, servers = unique_name("QM"), kafka.bootstrap_servers
     pair = SealedPair(kafka, name, tmp_path)
     queue, bodies = REAL.decode(), [b"before the take-over", b"after it"]
+
+    def shown(*command: str) -> str:
+        capsys.readouterr()
+        assert run([*command, "--bootstrap-server", servers, "--json"]) == 0
+        return capsys.readouterr().out
+
     with pair.owner, pair.standby:
         pair.owner.start()
         pair.standby.start()
@@ -164,19 +187,23 @@ def test_in_a_sealed_ledger_it_is_void_for_all_and_reported(
             pair.owner.kill()
             pair.standby.await_said("ledger taken over")
             qm.put(queue, bodies[1])
+            pair.standby.kill()
+            pair.owner.start()
             assert names_in(qm) & {queue, FORGED.decode()} == {queue}
             assert [one.body for one in qm.queue(queue).browse()] == bodies
-        assert copies(kafka.bootstrap_servers, names.queue_topic(name, queue, 0), 2) == set(bodies)
-        at = ("--name", name, "--bootstrap-server", kafka.bootstrap_servers, "--json")
-        assert run(["audit", *at, "--kind", audit.FORGED]) == 0
-        noted = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-        assert sum(int(one["records"]) for one in noted[:1]) == len(made)
-        pair.standby.ask_to_end()
-        pair.standby.await_end()
+        assert copies(servers, names.queue_topic(name, queue, 0), 2) == set(bodies)
+        offsets = forger.offsets_of(made)
+        assert len(offsets) == len(made)
+        audited = ("audit", "--name", name, "--kind", audit.FORGED)
+        until(lambda: last_offset(shown(*audited)) == offsets[-1])
+        assert json.loads(shown(*audited).splitlines()[0])["first_offset"] == str(offsets[0])
 
-    read = ["ledger", "verify", name, "--bootstrap-server", kafka.bootstrap_servers, "--json"]
-    assert run(read) == 1
-    assert "sealed with key" in capsys.readouterr().err
-    assert run([*read, "--ledger-key-file", str(pair.keys)]) == 0
-    said = capsys.readouterr().out
-    assert said.count("forged") == len(made)
+        verify = ["ledger", "verify", name]
+        said = shown(*verify, "--ledger-key-file", str(pair.keys))
+        assert said.count("forged") == len(made)
+        assert run([*verify, "--bootstrap-server", servers]) == 1
+        assert "sealed with key" in capsys.readouterr().err
+
+
+def last_offset(events: str) -> int:
+    return max((int(json.loads(one)["last_offset"]) for one in events.splitlines()), default=-1)

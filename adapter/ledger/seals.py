@@ -1,10 +1,10 @@
-"""Seals of a ledger's records: keyed digests that only who has a key of the ledger can make. Pure.
+"""Seals of a ledger's records: keyed digests, which no program can make without a key. Pure.
 
 A sealed record is a record as it would be without a seal, behind its seal: a version byte, the id
 of the key, and the digest. The digest is an HMAC-SHA256, cut to 16 bytes, over the ledger's name
 (which says whose ledger it is) and the whole record: owner id, n, part, which owner and key an
-OWNER_CHANGED names, payload. Whoever can make 16 bytes that fit, of 2^128, needs no key; a whole
-digest would be 16 more bytes in each record, for nothing.
+OWNER_CHANGED names, payload. A guess fits once in 2^128; a whole digest would be 16 more bytes in
+each record, for nothing.
 
 A key's id is computed from the key: two files that call different keys by the same name would have
 two processes void each other's records.

@@ -1,7 +1,7 @@
 """Records of another writer in a sealed ledger: what the log and the audit say of them.
 
-They are void, so that nothing depends on a report. Whoever writes some may write many: the log
-repeats itself less and less, and the audit has one event of all that were found since the one
+They are void, so that nothing depends on a report. A forger may write many: the log repeats itself
+less and less, and the audit has one event of all that were found since the one
 before.
 """
 
@@ -34,8 +34,8 @@ class Forgeries:
             "forged ledger records",
             queue_manager=self._name,
             reason=f"{what.records} records from offset {what.first} to {what.last} of the ledger "
-            "have no genuine seal, and are void: another program writes to the ledger. Let nobody "
-            "but the queue manager have Write on its topics (`mqk acl list`)",
+            "have no genuine seal, and are void: another program writes to the ledger. Take "
+            "the right to write the topics of this queue manager from all other principals of Kafka",
         )
 
     def take_note(self) -> AuditNote | None:

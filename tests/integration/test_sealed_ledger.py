@@ -54,7 +54,7 @@ class Forger:
         assert not producer.flush(30)
 
     def next_entry(self) -> bytes:
-        """Make the entry that would come next, which defines a queue that nobody has defined."""
+        """Make the entry that would come next, which defines a queue of another name."""
         found = [envelopes.decode(value) for value in self.values()]
         owner = [one.owner for one in found if one.kind == envelopes.OWNER_CHANGED][-1]
         n = max(one.n for one in found if one.owner == owner)

@@ -231,7 +231,7 @@ def test_a_reader_that_resumes_without_the_key_refuses() -> None:
 
 
 def test_a_key_that_is_made_up_stops_no_reader() -> None:
-    """Else whoever may write could keep a queue manager from starting."""
+    """Else a program that may write could keep a queue manager from starting."""
     told = two_terms()
     made_up = seals(M)
     forged = made_up.change(B, bytes([1]) * 16, id_of(M), b"who")

@@ -46,7 +46,7 @@ def read(path: str | Path) -> SealKeys:
 
 
 def add(path: Path) -> str:
-    """Write a new key behind those of a file, which is made if there is none; return its id.
+    """Write a new key behind those of a file, which is made if it is missing; return its id.
 
     Raises LedgerKeysError, OSError.
     """

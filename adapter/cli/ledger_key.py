@@ -36,7 +36,7 @@ def key() -> None:
 @in_file
 @options.json_output
 def add(path: Path, as_json: bool) -> None:
-    """Make a key, and write it behind those of FILE, which is made if there is none.
+    """Make a key, and write it behind those of FILE, which is made if it does not exist.
 
     The first key of a file seals. To have another one seal, move its line to the top in the files
     of all that read the ledger, and start the queue manager again.

@@ -130,13 +130,13 @@ def encode_keyed_change(owner: bytes, replaces: bytes, next_key: bytes, who: byt
     return b"".join((header, *named, who))
 
 
-def sealed(key_id: bytes, seal: bytes, record: bytes) -> bytes:
+def put_seal(key_id: bytes, seal: bytes, record: bytes) -> bytes:
     """Put a seal before a record."""
     return _SEAL.pack(SEALED_VERSION, key_id, seal) + record
 
 
 def seal_of(value: bytes | None) -> Sealed | None:
-    """Take a seal off a record; None if there is none."""
+    """Take the seal off a sealed record; None for one without a seal."""
     if not value or value[0] != SEALED_VERSION or len(value) < _SEAL.size:
         return None
     _version, key_id, seal = _SEAL.unpack_from(value)

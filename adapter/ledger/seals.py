@@ -28,7 +28,7 @@ from adapter.ledger.envelope import (
     Sealed,
     encode_change,
     encode_keyed_change,
-    sealed,
+    put_seal,
 )
 
 KEY_BYTES = 32
@@ -84,7 +84,7 @@ class Seals:
         """Put a seal before a record; as it is with NO_KEY."""
         if key_id == NO_KEY:
             return record
-        return sealed(key_id, self._digest(key_id, record), record)
+        return put_seal(key_id, self._digest(key_id, record), record)
 
     def change(self, owner: bytes, replaces: bytes, in_force: bytes, who: bytes) -> bytes:
         """Give the OWNER_CHANGED of an owner. in_force: the id of the key in force before it."""

@@ -15,8 +15,8 @@ A ledger may be *sealed*: then a key is in force, only records with a genuine se
 judged as above, and all others are void. An OWNER_CHANGED is sealed with the key in force before
 it, and names the one that is in force behind it, or none. So every reader that can judge an owner's
 change learns which key it needs next, and refuses to go on without it: what cannot be checked must
-not be skipped, and a writer without a key cannot make it look so. The first key is in force from the
-OWNER_CHANGED on that is sealed with the key that it names.
+not be skipped, and a writer without a key cannot make it look so. The first key is in force from
+the OWNER_CHANGED on that is sealed with the key that it names.
 
 Pure: the same records in the same order give the same verdicts to every reader, at any time.
 """

@@ -35,7 +35,7 @@ class Forgeries:
             queue_manager=self._name,
             reason=f"{what.records} records from offset {what.first} to {what.last} of the ledger "
             "have no genuine seal, and are void: another program writes to the ledger. Take "
-            "the right to write the topics of this queue manager from all other principals of Kafka",
+            "Write on the topics of this queue manager from all other principals of Kafka",
         )
 
     def take_note(self) -> AuditNote | None:

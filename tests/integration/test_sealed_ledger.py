@@ -153,9 +153,9 @@ def forgeries(forger: Forger, key_id: bytes) -> list[bytes]:
     owner = envelopes.decode(entry).owner
     return [
         entry,
-        envelopes.sealed(key_id, b"0" * envelopes.SEAL_BYTES, entry),
-        envelopes.sealed(key_id, seal.seal, entry),
-        envelopes.sealed(b"unknown?", seal.seal, entry),
+        envelopes.put_seal(key_id, b"0" * envelopes.SEAL_BYTES, entry),
+        envelopes.put_seal(key_id, seal.seal, entry),
+        envelopes.put_seal(b"unknown?", seal.seal, entry),
         envelopes.encode_change(b"f" * envelopes.OWNER_BYTES, owner, b"a forger"),
         bytes((envelopes.NEWER_VERSIONS[0],)) + entry[1:],
         b"",

@@ -61,12 +61,12 @@ class Forger:
         entry = envelopes.encode(envelopes.ENTRY, last.owner, last.n + 1, payload)
         if what == UNSEALED:
             return entry
-        return envelopes.sealed(one.key_id, self._rng.randbytes(envelopes.SEAL_BYTES), entry)
+        return envelopes.put_seal(one.key_id, self._rng.randbytes(envelopes.SEAL_BYTES), entry)
 
     def _renumbered(self, one: envelopes.Sealed, last: envelopes.Envelope) -> bytes:
         """Give the record as the next one, with the seal that it has."""
         entry = envelopes.encode(envelopes.ENTRY, last.owner, last.n + 1, last.payload)
-        return envelopes.sealed(one.key_id, one.seal, entry)
+        return envelopes.put_seal(one.key_id, one.seal, entry)
 
     def _payload_of(self, value: bytes) -> bytes:
         try:

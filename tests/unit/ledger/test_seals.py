@@ -23,8 +23,8 @@ from adapter.ledger.envelope import (
     encode_change,
     encode_entry,
     encode_keyed_change,
+    put_seal,
     seal_of,
-    sealed,
 )
 from adapter.ledger.port import Entry, LedgerMismatch, Position
 from adapter.ledger.scan import Scan
@@ -120,9 +120,9 @@ def forgeries(draw: st.DrawFn, values: list[bytes]) -> bytes:
     one = seal_of(real)
     seal = one.seal if one else b"s" * SEAL_BYTES
     return draw(
-        st.sampled_from([record, sealed(one.key_id if one else K[:8], seal, record), real, b""])
+        st.sampled_from([record, put_seal(one.key_id if one else K[:8], seal, record), real, b""])
         if draw(st.booleans())
-        else st.builds(sealed, key_ids, st.just(seal), st.just(record))
+        else st.builds(put_seal, key_ids, st.just(seal), st.just(record))
     )
 
 
@@ -245,7 +245,7 @@ def test_a_later_release_is_told_from_a_forger() -> None:
     with pytest.raises(NewerVersion, match="use the newer mqk"):
         judge([*told.values, seals(K).seal(id_of(K), later)])
     with pytest.raises(NewerVersion, match="use the newer mqk"):
-        judge([*told.values[:2], sealed(id_of(K), b"s" * 16, later)])
+        judge([*told.values[:2], put_seal(id_of(K), b"s" * 16, later)])
 
 
 def test_a_record_of_another_ledger_is_forged() -> None:
@@ -323,7 +323,7 @@ def test_with_keys_more_is_read_to_know_whether_the_ledger_is_sealed() -> None:
 
 def test_a_made_up_seal_is_no_sign() -> None:
     told = two_terms()
-    forged = sealed(id_of(K), b"s" * SEAL_BYTES, encode(ENTRY, told.owner, 9, b"forged"))
+    forged = put_seal(id_of(K), b"s" * SEAL_BYTES, encode(ENTRY, told.owner, 9, b"forged"))
     assert signs_of([*told.values, forged], keys=seals(K)) != b"forged"
 
 

@@ -89,7 +89,7 @@ class Reader:
     def __init__(self, simulation: Simulation, mover: Mover, position: Position | None) -> None:
         self._simulation = simulation
         self._mover = mover
-        self._inner = simulation.owner.log.reader(position)
+        self._inner = simulation.owner.new_reader(position)
         self._entries: list[Entry] = []
 
     def read(self, _timeout_s: float) -> list[Entry]:
@@ -180,7 +180,7 @@ class Simulation(Steps):
         kept_bytes = KEPT_BYTES if self._seed % 2 else Limits().kept_bytes
         limits = Limits(window_messages=most, kept_bytes=kept_bytes)
         part_bytes = LONG_ENTRY_BYTES if self._is_long else envelope.PART_BYTES
-        return Owner(limits, log, storage, part_bytes)
+        return Owner(limits, log, storage, part_bytes, log.forger)
 
     @property
     def _chunk_bytes(self) -> int:

@@ -22,6 +22,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.format import chunks, descriptor, entries, names
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable, Position
+from adapter.ledger.seals import NO_KEYS
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
@@ -89,10 +90,6 @@ class Log(MemoryLog):
         self._met = met
         self._faults = faults
         self.forger = forger
-
-    def reader(self, position: Position | None) -> MemoryLedgerReader:
-        """Make what a mover reads."""
-        return MemoryLedgerReader(self, position, self.forger.readers_keys())
 
     def write(self, value: bytes) -> int:
         """See MemoryLog; the forger may write too."""
@@ -332,9 +329,16 @@ class Owner(ByHand):
     loop: Watched
     keeping: SteppedHousekeeping
 
-    log: Log
-
-    def __init__(self, limits: Limits, log: Log, storage: Storage, part_bytes: int) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        log: MemoryLog,
+        storage: Storage,
+        part_bytes: int,
+        forger: Forger | None = None,
+    ) -> None:
+        """forger: has the keys; without one the ledger is not sealed."""
+        self._forger = forger
         self.steps: list[dispatch.Effects] = []
         self.wanted: dict[tuple[str, int, str], Wanted] = {}
         self.kept = storage
@@ -342,8 +346,13 @@ class Owner(ByHand):
 
     def new_ledger(self) -> MemoryLedger:
         """See ByHand."""
-        keys = self.log.forger.owners_keys()
+        keys = self._forger.owners_keys() if self._forger is not None else NO_KEYS
         return MemoryLedger(self.log, pumped=True, part_bytes=self._part_bytes, keys=keys)
+
+    def new_reader(self, position: Position | None) -> MemoryLedgerReader:
+        """Make what a mover reads."""
+        keys = self._forger.readers_keys() if self._forger is not None else NO_KEYS
+        return MemoryLedgerReader(self.log, position, keys)
 
     def take_over(self, old: QueueManager | None = None) -> None:
         """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""

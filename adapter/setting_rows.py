@@ -266,6 +266,15 @@ SETTINGS: Mapping[str, Setting] = {
             "authorities says. The log has most of it in any case.",
         ),
         Setting(
+            key="ledger_key_file", kind=_text(), default="",
+            meaning="File of the keys that the ledger is sealed with, written by `mqk ledger key "
+            "add`, which only the user of the queue manager may read: records of the ledger that "
+            "another program has written are void then, and reported. It is read at the start. "
+            "Standbys need the same file, and all that reads a sealed ledger. Empty: the next "
+            "owner seals nothing, and a ledger that is sealed is refused.",
+            example='"/etc/mqk/ledger-keys"',
+        ),
+        Setting(
             key="remote_clients", kind=Literal["no", "with_password"], default="no",
             meaning="with_password: listen may be an address that other machines reach. Their "
             "clients must give a valid password, whatever CHCKCLNT is, so credentials_file must "

@@ -51,6 +51,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "web": "addresses",
         "xml_validation": "",
         "config": "errors core setting_rows texts",
+        "ledger_keys": "ledger.seals texts",
         "logs": "",
         "format": "core errors",
         "watched": "",
@@ -95,7 +96,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "servicebroker": "allowed channel core.contract core.attributes errors launch watched",
         "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
-        "server": "exports feeds network own_clients owner wire core.contract core.attributes "
+        "server": "ledger_keys "
+        "exports feeds network own_clients owner wire core.contract core.attributes "
         "core.inputs format ledger movers registry topics errors config setting_rows launch logs "
         "watched web addresses certificates compiled memory release texts "
         "administration.pcf.command_server",

@@ -14,10 +14,11 @@ from msgspec import Struct
 from adapter.backup import file as files
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.records import LaneRestored, MessageRestored, QueueRestored, Record
-from adapter.format import chunks, descriptor, entries
+from adapter.format import chunks, descriptor, entries, names
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import Position
 from adapter.ledger.scan import Scan
+from adapter.ledger.seals import NO_KEYS, SealKeys, Seals
 from adapter.ledger.snapshots import Snapshot
 
 FIRST = 1
@@ -89,9 +90,14 @@ def _take_in(waiting: WaitingMessages, record: Record) -> None:
         ]
 
 
-def examine(path: Path) -> Contents:
-    """Read a whole backup and see that nothing is missing in it. Raises BackupError."""
-    examining = Examining(path)
+def examine(path: Path, keys: SealKeys = NO_KEYS) -> Contents:
+    """Read a whole backup and see that nothing is missing in it. Raises LedgerError.
+
+    keys: of the seals of its ledger.
+    """
+    header = files.read_header(path)
+    ledger = names.ledger_topic(header.queue_manager)
+    examining = Examining(path, Seals(ledger, keys))
     for frame in files.read(path):
         if isinstance(frame, files.BackupLane):
             examining.lane = examining.found.setdefault(frame, Ranges())
@@ -103,14 +109,15 @@ def examine(path: Path) -> Contents:
             examining.parts.append(frame.content)
         elif isinstance(frame, files.LedgerRecord):
             examining.entry(frame)
-    return examining.contents(files.read_header(path))
+    return examining.contents(header)
 
 
 class Examining:
     """What has been read of a backup so far."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, seals: Seals) -> None:
         self._path = path
+        self._seals = seals
         self.lane: Ranges | None = None
         self.found: dict[files.BackupLane, Ranges] = {}
         self.parts: list[bytes] = []
@@ -131,7 +138,7 @@ class Examining:
             raise files.damage(self._path, "it has two snapshots")
         self._head = frame
         after = Position(frame.offset, frame.owner, frame.n)
-        self._scan = Scan(str(self._path), after)
+        self._scan = Scan(str(self._path), after, self._seals)
         if frame.cut_n == frame.n:
             self._cut = after
 

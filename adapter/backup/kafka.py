@@ -49,6 +49,7 @@ class KafkaBackupSource:
 
     def __init__(self, settings: MoverSettings) -> None:
         self.name = settings.queue_manager
+        self.seals = settings.ledger.seals()
         self._ledger = _on(settings, names.ledger_topic)
         self._snapshots = KafkaSnapshots(_on(settings, names.snapshots_topic))
         self._pages = KafkaPageReader(

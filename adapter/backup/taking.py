@@ -17,6 +17,7 @@ from adapter.backup.contents import waiting_of
 from adapter.core.contract.ranges import Ranges
 from adapter.format import entries
 from adapter.ledger.port import LedgerMismatch, Position, Raw
+from adapter.ledger.seals import Seals
 from adapter.ledger.snapshots import Snapshot
 from adapter.ledger.validity import Validity, Verdict
 
@@ -28,6 +29,8 @@ class BackupSource(Protocol):
     """What a backup is taken of. Blocking; raises LedgerError."""
 
     name: str
+    seals: Seals
+    """Of its ledger."""
 
     def newest(self) -> Snapshot | None:
         """Return the newest complete snapshot."""
@@ -88,7 +91,7 @@ def _empty(place: BackupSource) -> Snapshot:
             f"the ledger of {place.name} begins at offset {first}, and no snapshot stands for what "
             f"lay before: restore the topic of its snapshots from a copy"
         )
-    validity = Validity()
+    validity = Validity(place.seals)
     for raw in place.ledger(first) if end else ():
         if validity.judge_value(raw.value)[0] is Verdict.OWNER_CHANGED:
             after = Position(raw.offset, validity.owner, 0)

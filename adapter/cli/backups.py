@@ -21,18 +21,20 @@ from adapter.backup import restoring, taking
 from adapter.backup.contents import Contents
 from adapter.backup.file import BackupHeader, BackupLane, CopiedRecord, LedgerRecord
 from adapter.backup.kafka import KafkaBackupSource, KafkaRestoreTarget
-from adapter.cli import output
+from adapter.cli import ledger_key, output
 from adapter.cli.verify import Observation, Verifier
 from adapter.command import default_kafka, failures, options
 from adapter.command.options import KafkaClient
 from adapter.format import names
 from adapter.format.schemas import VERSION as ENTRY_VERSION
 from adapter.ledger.envelope import VERSION as ENVELOPE_VERSION
+from adapter.ledger.envelope import UnknownKey
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import LedgerError, LedgerMismatch, Raw
+from adapter.ledger.seals import NO_KEYS, SealKeys
 from adapter.ledger.snapshots import Snapshot
 from adapter.movers.errors import Doubtful
 from adapter.movers.recorded import (
@@ -48,7 +50,14 @@ from adapter.owner.replay import LedgerUnreadableError, known_entries
 from adapter.topics.admin import TopicError, settings_for
 
 ANSWER_S = 10.0
-EXPECTED = (LedgerError, TopicError, Doubtful, OwnedElsewhereError, LedgerUnreadableError)
+EXPECTED = (
+    LedgerError,
+    UnknownKey,
+    TopicError,
+    Doubtful,
+    OwnedElsewhereError,
+    LedgerUnreadableError,
+)
 
 
 class VerifyReport(Struct, kw_only=True):
@@ -66,12 +75,13 @@ class VerifyReport(Struct, kw_only=True):
 @click.command()
 @click.argument("name")
 @options.kafka_client_if_wanted
+@ledger_key.keys_option
 @click.option(
     "--file", type=click.Path(path_type=Path), metavar="FILE",
     help="Verify this backup instead of the ledger on Kafka.",
 )  # fmt: skip
 @options.json_output
-def verify(name: str, kafka: KafkaClient, file: Path | None, as_json: bool) -> None:
+def verify(name: str, kafka: KafkaClient, keys: SealKeys, file: Path | None, as_json: bool) -> None:
     """Read the whole ledger of queue manager NAME as an owner that starts does; find what is wrong.
 
     Every record is judged, read and replayed into a queue manager of its own; nothing is written.
@@ -80,9 +90,9 @@ def verify(name: str, kafka: KafkaClient, file: Path | None, as_json: bool) -> N
     """
     with failures.expect(*EXPECTED):
         if file is not None:
-            found = _examine(file, name)
+            found = _examine(file, name, keys)
             raws = (one.raw() for one in files.read(file) if isinstance(one, LedgerRecord))
-            verifier = Verifier(name, found.snapshot)
+            verifier = Verifier(name, found.snapshot, None, keys)
             report = _verify(str(file), verifier, raws, found.records, as_json)
         else:
             servers = kafka.servers or default_kafka.servers()
@@ -93,7 +103,7 @@ def verify(name: str, kafka: KafkaClient, file: Path | None, as_json: bool) -> N
             size = whole.end - whole.first
             newest = _snapshot(name, ledger)
             snapshot = newest if whole.first else None
-            verifier = Verifier(name, snapshot, copied_messages(movers))
+            verifier = Verifier(name, snapshot, copied_messages(movers), keys)
             report = _verify(ledger.topic, verifier, whole.records(), size, as_json)
             lost = _find_losses(ledger, movers) + [
                 Observation(whole.end - 1, True, text)
@@ -196,8 +206,9 @@ class CountedSource(KafkaBackupSource):
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
 @options.kafka_client
+@ledger_key.keys_option
 @options.json_output
-def backup(name: str, file: Path, kafka: KafkaClient, as_json: bool) -> None:
+def backup(name: str, file: Path, kafka: KafkaClient, keys: SealKeys, as_json: bool) -> None:
     """Write all of queue manager NAME, as it is now, to a new FILE.
 
     The queue manager may run meanwhile. The file holds the newest snapshot, the messages that it
@@ -205,7 +216,7 @@ def backup(name: str, file: Path, kafka: KafkaClient, as_json: bool) -> None:
     NAME --file FILE` checks it further, and `mqk ledger restore` writes it back.
     """
     with failures.expect(*EXPECTED):
-        movers = _movers(name, kafka)
+        movers = _movers(name, kafka, keys)
         made_ms = time.time_ns() // 1_000_000
         header = BackupHeader(queue_manager=name, made_ms=made_ms, versions=versions())
         with (
@@ -214,7 +225,7 @@ def backup(name: str, file: Path, kafka: KafkaClient, as_json: bool) -> None:
             files.new(file, header) as writer,
         ):
             taking.take(source, writer)
-        found = _examine_new(file)
+        found = _examine_new(file, keys)
         for lost in _find_losses(_ledger(name, kafka), movers):
             failures.tell(f"warning: {lost.text}. The backup holds what the ledger still says")
     if as_json:
@@ -236,10 +247,10 @@ def _emit(name: str, file: Path, found: Contents, **more: list[str]) -> None:
     )
 
 
-def _examine_new(file: Path) -> Contents:
+def _examine_new(file: Path, keys: SealKeys) -> Contents:
     """Read a new backup; delete one that cannot be restored."""
     try:
-        return backups.examine(file)
+        return backups.examine(file, keys)
     except LedgerError:
         file.unlink()
         raise
@@ -256,6 +267,7 @@ def _what(found: Contents) -> str:
 @click.argument("name")
 @click.argument("file", type=click.Path(path_type=Path))
 @options.kafka_client
+@ledger_key.keys_option
 @click.option(
     "--delete-topics", is_flag=True,
     help="Delete all topics of the queue manager first, but for those by which others send to it: "
@@ -263,14 +275,21 @@ def _what(found: Contents) -> str:
 )  # fmt: skip
 @options.confirmation("Delete all topics of queue manager {name}?", "delete_topics")
 @options.json_output
-def restore(name: str, file: Path, kafka: KafkaClient, delete_topics: bool, as_json: bool) -> None:
+def restore(
+    name: str,
+    file: Path,
+    kafka: KafkaClient,
+    keys: SealKeys,
+    delete_topics: bool,
+    as_json: bool,
+) -> None:
     """Write the backup FILE to a Kafka that holds nothing of queue manager NAME.
 
     The queue manager must not run. The whole file is checked before anything is written. A restore
     that did not come to its end is begun again by the same command.
     """
     with failures.expect(*EXPECTED):
-        found = _examine(file, name)
+        found = _examine(file, name, keys)
         target = KafkaRestoreTarget(_movers(name, kafka))
         _clear(file, target, name, _ledger(name, kafka), delete_topics)
         with output.progress("restoring", found.messages + found.records) as step:
@@ -310,14 +329,14 @@ def _clear(
     target.delete(existing)
 
 
-def _examine(file: Path, name: str) -> Contents:
+def _examine(file: Path, name: str, keys: SealKeys) -> Contents:
     header = files.read_header(file)
     if header.queue_manager != name:
         raise failures.Failed(
             f"{file} is a backup of queue manager {header.queue_manager}, not of {name}: name "
             "another file, or that queue manager"
         )
-    return backups.examine(file)
+    return backups.examine(file, keys)
 
 
 def versions() -> dict[str, str | int]:
@@ -330,11 +349,12 @@ def _ledger(name: str, kafka: KafkaClient) -> LedgerSettings:
     return LedgerSettings(bootstrap_servers=kafka.servers, topic=topic, client=kafka.options)
 
 
-def _movers(name: str, kafka: KafkaClient) -> MoverSettings:
+def _movers(name: str, kafka: KafkaClient, keys: SealKeys = NO_KEYS) -> MoverSettings:
     servers, client = kafka.servers, kafka.options
     return MoverSettings(
         queue_manager=name,
         source=KafkaCluster(servers, client),
         destination=KafkaCluster(servers, client),
         topics=settings_for(servers, client, ANSWER_S),
+        keys=keys,
     )

@@ -31,6 +31,7 @@ MEANING = {
     Verdict.DUPLICATE: "duplicate: written twice by a producer that retried; does not count",
     Verdict.VOID: "void: another owner had taken over, or an entry is missing; does not count",
     Verdict.PART: "part of a valid entry, or of one that has no end",
+    Verdict.FORGED: "forged: it has no genuine seal, and the ledger is sealed; does not count",
     Verdict.CORRUPT: "corrupt: not a record of a ledger; does not count",
 }
 ID_DIGITS = 12
@@ -81,9 +82,7 @@ def _explain_payload(envelope: Envelope, payload: bytes | None, shown: Shown) ->
     if envelope.kind == OWNER_CHANGED:
         who = envelope.payload.decode(errors="replace")
         shown.records.append({"record": "OwnerChanged", "who": who})
-        is_void = shown.verdict == Verdict.VOID.name.lower()
-        came = f"{who} wanted to take over, and another owner had done so before"
-        shown.lines.append(came if is_void else f"from here on the ledger is owned by {who}")
+        shown.lines.append(_explain_change(who, envelope.next_key, shown.verdict))
         return
     if envelope.n == PROBE_N:
         shown.lines.append("a start asked for the ledger's time, to see whether its owner is alive")
@@ -103,6 +102,17 @@ def _explain_payload(envelope: Envelope, payload: bytes | None, shown: Shown) ->
     for record in found:
         shown.records.append(as_data(record))
         shown.lines.append(in_words(record))
+
+
+def _explain_change(who: str, next_key: bytes | None, verdict: str) -> str:
+    if verdict == Verdict.VOID.name.lower():
+        return f"{who} wanted to take over, and another owner had done so before"
+    if verdict == Verdict.FORGED.name.lower():
+        return f"it says that {who} takes over"
+    owned = f"from here on the ledger is owned by {who}"
+    if next_key is None:
+        return owned
+    return f"{owned}, and " + (f"sealed with key {next_key.hex()}" if next_key else "not sealed")
 
 
 def time_of(time_ms: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import click
 import msgspec
 
-from adapter.cli import backups, explain, output
+from adapter.cli import backups, explain, ledger_key, output
 from adapter.cli.explain import Shown
 from adapter.command import failures, options
 from adapter.format import names
@@ -20,6 +20,7 @@ from adapter.ledger.envelope import NewerVersion
 from adapter.ledger.kafka_reader import Whole
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerError, LedgerMismatch
+from adapter.ledger.seals import SealKeys
 from adapter.ledger.validity import Assembly, Validity
 
 
@@ -31,11 +32,13 @@ def ledger() -> None:
 ledger.add_command(backups.verify)
 ledger.add_command(backups.backup)
 ledger.add_command(backups.restore)
+ledger.add_command(ledger_key.key)
 
 
 @ledger.command()
 @click.argument("name")
 @options.kafka_client
+@ledger_key.keys_option
 @click.option(
     "--from",
     "first",
@@ -47,14 +50,21 @@ ledger.add_command(backups.restore)
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of records to show.")
 @options.json_output
 def show(
-    name: str, kafka: options.KafkaClient, first: int, limit: int | None, as_json: bool
+    name: str,
+    kafka: options.KafkaClient,
+    keys: SealKeys,
+    first: int,
+    limit: int | None,
+    as_json: bool,
 ) -> None:
     """Explain the ledger of queue manager NAME, entry by entry, up to its present end.
 
     Records that do not count (duplicates, void and corrupt ones) are shown and marked.
     """
     topic = names.ledger_topic(name)
-    found = LedgerSettings(bootstrap_servers=kafka.servers, topic=topic, client=kafka.options)
+    found = LedgerSettings(
+        bootstrap_servers=kafka.servers, topic=topic, client=kafka.options, keys=keys
+    )
     wanted = (shown for shown in read(found) if shown.offset >= first)
     with failures.expect(LedgerError):
         for shown in itertools.islice(wanted, limit):
@@ -67,12 +77,14 @@ def show(
 
 def read(settings: LedgerSettings) -> Iterator[Shown]:
     """Read the ledger from its start to the end that it has now."""
+    seals = settings.seals()
     validity: Validity | None = None
     assembly = Assembly()
     for raw in Whole(settings).records():
-        if validity is None:
-            validity = Validity.of_trimmed(raw.value) if raw.offset else Validity()
         try:
+            if validity is None:
+                is_trimmed = raw.offset > 0
+                validity = Validity.of_trimmed(raw.value, seals) if is_trimmed else Validity(seals)
             verdict, envelope = validity.judge_value(raw.value)
         except NewerVersion as newer:
             raise LedgerMismatch(f"{settings.topic} at offset {raw.offset}: {newer}") from newer

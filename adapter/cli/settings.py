@@ -20,7 +20,7 @@ Command = Callable[..., Any]
 GROUPS: Groups = {
     "Addresses and users": (
         "listen", "listen_unix", "listen_unix_mode", "credentials_file", "groups_file",
-        "authorities", "audit", "remote_clients",
+        "authorities", "audit", "ledger_key_file", "remote_clients",
         "http_listen", "http_port", "registry_listen",
     ),
     "Kafka": (

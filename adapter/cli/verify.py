@@ -15,14 +15,15 @@ from adapter.core.model.manager import QueueManager
 from adapter.format import descriptor, entries, names
 from adapter.format.progress import CopyProgress
 from adapter.format.schemas import UnreadableError
-from adapter.ledger.envelope import OWNER_BYTES, NewerVersion
+from adapter.ledger.envelope import OWNER_BYTES, NewerVersion, UnknownKey
 from adapter.ledger.port import Raw
+from adapter.ledger.seals import NO_KEYS, SealKeys, Seals
 from adapter.ledger.snapshots import Snapshot, covers
 from adapter.ledger.validity import Assembly, Validity, Verdict
 from adapter.owner.replay import UNFIT, restore
 
-HARMLESS = frozenset({Verdict.DUPLICATE, Verdict.VOID})
-"""What failures leave behind, and the rule that says what counts is there for."""
+HARMLESS = frozenset({Verdict.DUPLICATE, Verdict.VOID, Verdict.FORGED})
+"""What failures and other writers leave behind, and the rule that says what counts is there for."""
 
 
 class Observation(Struct, frozen=True):
@@ -37,15 +38,22 @@ class Verifier:
     """Takes a ledger's records in order, and finds what is wrong with them."""
 
     def __init__(
-        self, name: str, snapshot: Snapshot | None = None, copied: CopyProgress | None = None
+        self,
+        name: str,
+        snapshot: Snapshot | None = None,
+        copied: CopyProgress | None = None,
+        keys: SealKeys = NO_KEYS,
     ) -> None:
-        """snapshot: what stands for the entries that have been deleted. copied: see copies()."""
+        """snapshot: what stands for the entries that have been deleted. copied: see copies(). keys:
+        of the ledger's seals.
+        """
+        self._seals = Seals(names.ledger_topic(name), keys)
         self._copied = copied or CopyProgress()
         self._copies: dict[tuple[str, int], int] = {}
         self.qm = QueueManager(name, bytes(OWNER_BYTES))
         self.records = self.entries = self.owners = self.anomalies = 0
         self._next = 0
-        self._validity = Validity()
+        self._validity = Validity(self._seals)
         self._assembly = Assembly()
         self._reader = descriptor.DescriptorReader()
         self._seqs: dict[tuple[str, int], int] = {}
@@ -55,11 +63,11 @@ class Verifier:
             restore(self.qm, snapshot, self._reader)
 
     def take(self, raw: Raw) -> list[Observation]:
-        """Take the next record; what is to be said about it."""
+        """Take the next record; what is to be said about it. Raises UnknownKey."""
         found: list[Observation] = []
         if not self.records and self._snapshot is not None:
             self._next = raw.offset
-            self._validity = Validity.of_trimmed(raw.value)
+            self._validity = Validity.of_trimmed(raw.value, self._seals)
         if raw.offset != self._next:
             gap = f"the records from offset {self._next} on are missing: {raw.offset} comes next"
             found.append(Observation(self._next, True, gap))
@@ -67,6 +75,8 @@ class Verifier:
         self.records += 1
         try:
             found += self._judge(raw)
+        except UnknownKey:
+            raise
         except NewerVersion as newer:
             found.append(Observation(raw.offset, True, str(newer)))
         self.anomalies += sum(one.anomaly for one in found)

@@ -2,8 +2,9 @@
 
 An entry is one record, or, if it is long, several of the same n in a row: each then says, in eight
 bytes more, which part it is and of how many. An OWNER_CHANGED names, in sixteen bytes more, the
-owner that it replaces; those of earlier releases name none. It must not know which records count
-(validity does) nor what a payload means.
+owner that it replaces; those of earlier releases name none. A sealed record is a record behind a
+seal; a sealed OWNER_CHANGED also names, in eight bytes more, the key of the seals that follow. It
+must not know which records count (validity does), nor how seals are made, nor what a payload means.
 """
 
 from collections.abc import Iterator
@@ -17,16 +18,26 @@ PARTS_VERSION = 2
 CHANGE_VERSION = 3
 """Of an OWNER_CHANGED that names the owner it replaces: a release that does not know of that would
 count one that is void."""
+SEALED_VERSION = 4
+"""Of a seal before a record. It is the same in all later releases, so that each can tell a record
+that it does not know from one that is forged: what changes is the version of what it seals."""
+KEYED_CHANGE_VERSION = 5
+"""Of an OWNER_CHANGED, behind a seal, that names the key of its owner's seals too."""
 # What a later version of mqk may write in the first byte. Bytes above are text or another program's
 # record: such a record is void, while a newer version's must never be skipped.
-NEWER_VERSIONS = range(CHANGE_VERSION + 1, 32)
+NEWER_VERSIONS = range(KEYED_CHANGE_VERSION + 1, 32)
 RESTORING = 31
 """The mark that a ledger begins with while it is being restored: nothing behind it may be read."""
 
 OWNER_CHANGED = 0
 ENTRY = 1
 PART = 2
-_KINDS = {VERSION: (OWNER_CHANGED, ENTRY), PARTS_VERSION: (PART,), CHANGE_VERSION: (OWNER_CHANGED,)}
+_KINDS = {
+    VERSION: (OWNER_CHANGED, ENTRY),
+    PARTS_VERSION: (PART,),
+    CHANGE_VERSION: (OWNER_CHANGED,),
+    KEYED_CHANGE_VERSION: (OWNER_CHANGED,),
+}
 
 PART_BYTES = 2 * 1024 * 1024
 """An entry whose payload is longer is written in parts of this length. A broker takes its time for
@@ -41,6 +52,12 @@ _N = Layout(">Q")
 _N_AT = HEADER_BYTES - _N.size
 _PART = Layout(">II")
 
+KEY_ID_BYTES = 8
+SEAL_BYTES = 16
+NO_KEY = b""
+"""The key of what is not sealed."""
+_SEAL = Layout(f">B{KEY_ID_BYTES}s{SEAL_BYTES}s")
+
 
 class CorruptRecord(ValueError):  # noqa: N818 -- it says what the record is
     """The bytes are no ledger record: another program wrote them, or they were torn."""
@@ -50,11 +67,24 @@ class NewerVersion(CorruptRecord):
     """A later version of mqk wrote the record. Nothing that it wrote may be skipped."""
 
 
+class UnknownKey(NewerVersion):
+    """The ledger is sealed with a key that is not known here. Nothing in it may be skipped."""
+
+
+class Sealed(Struct, gc=False):
+    """A record behind a seal. key_id: of the key that it is said to be made with."""
+
+    key_id: bytes
+    seal: bytes
+    record: bytes
+
+
 class Envelope(Struct, gc=False):
     """One ledger record. owner: 16 random bytes; n: dense from 0 for each owner.
 
     part, parts: which one of how many records of this entry it is, from 0. replaces: the owner that
-    an OWNER_CHANGED takes the ledger over from; None of one that does not say so.
+    an OWNER_CHANGED takes the ledger over from; None of one that does not say so. next_key: the id
+    of the key of its owner's seals, NO_KEY if it seals nothing; None of one that does not say so.
     """
 
     kind: int
@@ -64,6 +94,7 @@ class Envelope(Struct, gc=False):
     part: int = 0
     parts: int = 1
     replaces: bytes | None = None
+    next_key: bytes | None = None
 
 
 class RecordNumber(Struct, gc=False, frozen=True):
@@ -92,6 +123,26 @@ def encode_change(owner: bytes, replaces: bytes, who: bytes) -> bytes:
     return b"".join((header, replaces.ljust(OWNER_BYTES, b"\0"), who))
 
 
+def encode_keyed_change(owner: bytes, replaces: bytes, next_key: bytes, who: bytes) -> bytes:
+    """Give the OWNER_CHANGED, to be sealed, of an owner that seals by next_key, or by NO_KEY."""
+    header = _HEADER.pack(KEYED_CHANGE_VERSION, OWNER_CHANGED, owner, 0)
+    named = replaces.ljust(OWNER_BYTES, b"\0"), next_key.ljust(KEY_ID_BYTES, b"\0")
+    return b"".join((header, *named, who))
+
+
+def put_seal(key_id: bytes, seal: bytes, record: bytes) -> bytes:
+    """Put a seal before a record."""
+    return _SEAL.pack(SEALED_VERSION, key_id, seal) + record
+
+
+def seal_of(value: bytes | None) -> Sealed | None:
+    """Take the seal off a sealed record; None for one without a seal."""
+    if not value or value[0] != SEALED_VERSION or len(value) < _SEAL.size:
+        return None
+    _version, key_id, seal = _SEAL.unpack_from(value)
+    return Sealed(key_id, seal, value[_SEAL.size :])
+
+
 def encode_entry(
     owner: bytes, n: int, payload: bytes, part_bytes: int = PART_BYTES
 ) -> Iterator[bytes]:
@@ -118,8 +169,10 @@ def restoring(ident: bytes) -> bytes:
 def decode(value: bytes | None) -> Envelope:
     """Read a record; raises CorruptRecord, or NewerVersion for what a later mqk wrote.
 
-    A part is of kind ENTRY, as the one record of a shorter entry is.
+    A part is of kind ENTRY, as the one record of a shorter entry is. A seal is not looked at.
     """
+    if value and value[0] == SEALED_VERSION:
+        value = _without_seal(value)
     if value is None or len(value) < HEADER_BYTES:
         have = "no value" if value is None else f"{len(value)} bytes"
         raise CorruptRecord(f"a ledger record has at least {HEADER_BYTES} bytes, this has {have}")
@@ -134,27 +187,39 @@ def decode(value: bytes | None) -> Envelope:
         if part >= parts:
             raise CorruptRecord(f"part {part} of {parts}: another program wrote it")
         return Envelope(ENTRY, owner, n, value[start:], part, parts)
-    if version == CHANGE_VERSION:
-        return _decode_change(value, owner, n)
+    if kind == OWNER_CHANGED and version != VERSION:
+        return _decode_change(value, version, owner, n)
     return Envelope(kind, owner, n, value[HEADER_BYTES:])
 
 
-def _decode_change(value: bytes, owner: bytes, n: int) -> Envelope:
-    start = HEADER_BYTES + OWNER_BYTES
+def _without_seal(value: bytes) -> bytes:
+    one = seal_of(value)
+    if one is None or one.record[:1] == bytes((SEALED_VERSION,)):
+        raise CorruptRecord("it is no record behind a seal: another program wrote it")
+    return one.record
+
+
+def _decode_change(value: bytes, version: int, owner: bytes, n: int) -> Envelope:
+    is_keyed = version == KEYED_CHANGE_VERSION
+    key_at = HEADER_BYTES + OWNER_BYTES
+    start = key_at + (KEY_ID_BYTES if is_keyed else 0)
     if len(value) < start:
         raise CorruptRecord("it does not say which owner it replaces: another program wrote it")
-    replaces = value[HEADER_BYTES:start]
-    return Envelope(
-        OWNER_CHANGED, owner, n, value[start:], replaces=replaces if any(replaces) else NOBODY
-    )
+    replaces, key = value[HEADER_BYTES:key_at], value[key_at:start]
+    change = Envelope(OWNER_CHANGED, owner, n, value[start:])
+    change.replaces = replaces if any(replaces) else NOBODY
+    if is_keyed:
+        change.next_key = key if any(key) else NO_KEY
+    return change
 
 
 def step_of(value: bytes) -> RecordNumber:
     """Read only which record of its owner's it is, of one that encode or encode_entry made."""
-    n: int = _N.unpack_from(value, _N_AT)[0]
-    if value[0] != PARTS_VERSION:
+    start = _SEAL.size if value[0] == SEALED_VERSION else 0
+    n: int = _N.unpack_from(value, start + _N_AT)[0]
+    if value[start] != PARTS_VERSION:
         return RecordNumber(n)
-    return RecordNumber(n, *_PART.unpack_from(value, HEADER_BYTES))
+    return RecordNumber(n, *_PART.unpack_from(value, start + HEADER_BYTES))
 
 
 def _wrong_version(version: int) -> CorruptRecord:
@@ -165,7 +230,7 @@ def _wrong_version(version: int) -> CorruptRecord:
         )
     if version in NEWER_VERSIONS:
         return NewerVersion(
-            f"the record has version {version} and this mqk reads up to version {CHANGE_VERSION}: "
-            "use the newer mqk that wrote it"
+            f"the record has version {version} and this mqk reads up to version "
+            f"{KEYED_CHANGE_VERSION}: use the newer mqk that wrote it"
         )
     return CorruptRecord(f"unknown version {version}: another program wrote the record")

@@ -58,7 +58,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from adapter import watched
 from adapter.ledger import kafka_signs
-from adapter.ledger.envelope import RecordNumber, encode_change, encode_entry, step_of
+from adapter.ledger.envelope import RecordNumber, encode_entry, step_of
 from adapter.ledger.failures import Failure, classify, describe, explain
 from adapter.ledger.kafka_producers import POLL_S, await_reports
 from adapter.ledger.kafka_reader import (
@@ -77,8 +77,10 @@ from adapter.ledger.kafka_reader import (
 )
 from adapter.ledger.kafka_settings import LastError, LedgerSettings, owner_settings
 from adapter.ledger.port import (
+    COUNTS,
     RECORD_BYTES_MAX,
     Entry,
+    Forged,
     Known,
     LastRecord,
     LedgerClosed,
@@ -90,8 +92,10 @@ from adapter.ledger.port import (
     check_size,
     ignore_doubt,
     ignore_durable,
+    ignore_forged,
 )
 from adapter.ledger.scan import Scan
+from adapter.ledger.seals import Seals
 from adapter.ledger.term import Term
 
 __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
@@ -104,15 +108,21 @@ ATTEMPTS_KEPT: Final = 100
 
 Durable = Callable[[int], None]
 Doubt = Callable[[str], None]
+OnForged = Callable[[Forged], None]
 
 
 class LedgerWriter:
     """One producer and the term it writes."""
 
     def __init__(
-        self, settings: LedgerSettings, owner: bytes, given_up: threading.Event | None = None
+        self,
+        settings: LedgerSettings,
+        owner: bytes,
+        given_up: threading.Event | None = None,
+        seals: Seals | None = None,
     ) -> None:
         """given_up: the owner wants no take-over any more."""
+        self._seals = seals
         self.promised_n = 0
         self.doubted = False
         self._settings = settings
@@ -129,14 +139,15 @@ class LedgerWriter:
         self._poller: threading.Thread | None = None
         self._on_durable: Durable = ignore_durable
         self._on_doubt: Doubt = ignore_doubt
+        self._on_forged: OnForged = ignore_forged
         self._term: Term | None = None
         try:
             self._producer: Producer | None = Producer(owner_settings(settings, self._last_error))
         except KafkaException as error:
             raise wrong_settings(settings, error) from error
 
-    def change_owner(self, who: str, replaced: bytes) -> int:
-        """Append our OWNER_CHANGED and wait for it; its offset. replaced: the owner in force."""
+    def change_owner(self, change: bytes) -> int:
+        """Append our OWNER_CHANGED and wait for it; its offset."""
         reports: list[tuple[KafkaError | None, Message]] = []
         settings = self._settings
         producer = self._producer
@@ -150,7 +161,7 @@ class LedgerWriter:
         try:
             producer.produce(
                 settings.topic,
-                encode_change(self._owner, replaced, who.encode()),
+                change,
                 partition=PARTITION,
                 on_delivery=lambda error, message: reports.append((error, message)),
             )
@@ -171,10 +182,12 @@ class LedgerWriter:
             raise unavailable(settings, ANNOUNCING, why, Failure.RETRY)
         return offset
 
-    def start(self, offset: int, on_durable: Durable, on_doubt: Doubt) -> None:
+    def start(
+        self, offset: int, on_durable: Durable, on_doubt: Doubt, on_forged: OnForged = ignore_forged
+    ) -> None:
         """Begin the term behind our OWNER_CHANGED."""
-        self._term = Term(self._settings.topic, self._owner, offset)
-        self._on_durable, self._on_doubt = on_durable, on_doubt
+        self._term = Term(self._settings.topic, self._owner, offset, self._seals)
+        self._on_durable, self._on_doubt, self._on_forged = on_durable, on_doubt, on_forged
         self._poller = watched.thread("ledger", self._serve, self._broke)
 
     def append(self, payload: bytes) -> int:
@@ -185,7 +198,7 @@ class LedgerWriter:
             raise LedgerClosed(f"{topic}: this owner's term has ended; take over first")
         check_size(topic, payload)
         n = term.next_n
-        self._produce(producer, n, encode_entry(term.owner, n, payload))
+        self._produce(producer, n, term.as_written(encode_entry(term.owner, n, payload)))
         term.next_n = n + 1
         return n
 
@@ -349,6 +362,8 @@ class LedgerWriter:
                 doubt = f"n {step.n} is doubtful, for the records before it are unread: {error}"
             else:
                 doubt = term.judge_gap(step, offset, values)
+                if (forged := term.take_forged()) is not None:
+                    self._on_forged(forged)
             if doubt:
                 self._fail(doubt)
 
@@ -369,13 +384,16 @@ class KafkaLedger:
     def __init__(self, settings: LedgerSettings) -> None:
         self.on_durable: Durable = ignore_durable
         self.on_doubt: Doubt = ignore_doubt
+        self.on_forged: OnForged = ignore_forged
         self._settings = settings
+        self._seals = settings.seals()
         self._writer: LedgerWriter | None = None
         self._confirmed: Position | None = None
         """The last entry of our last term that Kafka confirmed."""
         self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
         self._given_up = threading.Event()
-        self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
+        self._forged_through = NO_OFFSET
+        self._counts = dict.fromkeys(COUNTS, 0)
 
     @property
     def place(self) -> str:
@@ -397,27 +415,38 @@ class KafkaLedger:
         self.close()
         with LedgerSource(self._settings) as source:
             source.check_topic()
-            writer = LedgerWriter(self._settings, owner, self._given_up)
+            writer = LedgerWriter(self._settings, owner, self._given_up, self._seals)
+            scan = Scan(self._settings.topic, after, self._seals)
             try:
-                scan = Scan(self._settings.topic, after)
                 self._read(source, scan, replay)
                 if again or instead_of:
                     scan.require_one_of([instead_of, *self._attempted])
                 check_wanted(self._settings, self._given_up)
                 replaced = scan.validity.owner
                 self._attempted.append(owner)
-                offset = writer.change_owner(who, replaced)
+                in_force = scan.validity.key
+                change = self._seals.change(owner, replaced, in_force, who.encode())
+                offset = writer.change_owner(change)
                 self._read_tail(source, scan, owner, offset, replay)
                 scan.require_replaced(replaced, owner, self._attempted)
-                taken = scan.taken_over(offset)
+                taken = scan.taken_over(offset, self._seals.begins_with)
             except BaseException:
                 writer.stop()
                 raise
-        writer.start(offset, self.on_durable, self.on_doubt)
+        if scan.forged is not None:
+            self._report(scan.forged)
+        writer.start(offset, self.on_durable, self.on_doubt, self._report)
         self._writer = writer
         self._counts["takeovers"] += 1
         self._counts["replayed"] += taken.entries
         return taken
+
+    def _report(self, found: Forged) -> None:
+        """Report forged records, but for those that were reported before."""
+        if found.last > self._forged_through:
+            self._forged_through = found.last
+            self._counts["forged"] += found.records
+            self.on_forged(found)
 
     def check(self, known: Sequence[Known]) -> None:
         check_known_entries(self._settings, known)

@@ -335,7 +335,7 @@ class KafkaLedgerReader:
 
     def __init__(self, settings: LedgerSettings, position: Position | None = None) -> None:
         self._settings = settings
-        self._scan = Scan(settings.topic, position)
+        self._scan = Scan(settings.topic, position, settings.seals())
         self._source: LedgerSource | None = None
 
     def read(self, timeout_s: float) -> list[Entry]:

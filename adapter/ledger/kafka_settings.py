@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from adapter.ledger.failures import describe
 from adapter.ledger.port import RECORD_BYTES_MAX
+from adapter.ledger.seals import NO_KEYS, SealKeys, Seals
 
 # Measured with three brokers: commits stall 2-4 s when one fails instead of 7-71 s.
 TIMINGS: Mapping[str, Any] = {
@@ -113,7 +114,7 @@ class LedgerSettings(Struct, frozen=True, kw_only=True):
     client: further librdkafka settings, for security. message_timeout_ms: after it an append is
     doubtful; a slow append alone is no reason to step down, so it is long. take_over_timeout_s:
     for our OWNER_CHANGED. read_timeout_s: without any progress while reading. reader: settings of
-    consumers only, of which a producer would complain.
+    consumers only, of which a producer would complain. keys: of the ledger's seals.
     """
 
     bootstrap_servers: str
@@ -123,6 +124,11 @@ class LedgerSettings(Struct, frozen=True, kw_only=True):
     message_timeout_ms: int = 120_000
     take_over_timeout_s: float = 30.0
     read_timeout_s: float = 30.0
+    keys: SealKeys = NO_KEYS
+
+    def seals(self) -> Seals:
+        """Make what seals and checks the ledger's records."""
+        return Seals(self.topic, self.keys)
 
 
 BATCH_BY_BATCH = {"max.in.flight.requests.per.connection": 1}

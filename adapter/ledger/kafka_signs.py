@@ -32,7 +32,8 @@ def find_last_record(settings: LedgerSettings) -> LastRecord | None:
         for window in signs.WINDOWS:
             start = max(first, end - window)
             whole = start == first or window == signs.WINDOWS[-1]
-            sign = signs.last_record(settings.topic, _read(source, start, end), whole=whole)
+            seen = _read(source, start, end)
+            sign = signs.last_record(settings.topic, seen, whole=whole, seals=settings.seals())
             if sign is not None or start == first:
                 return sign
     return None

@@ -24,6 +24,7 @@ from msgspec import Struct
 from adapter.ledger import envelope as envelopes
 from adapter.ledger import port, signs
 from adapter.ledger.scan import Scan, check_known, check_known_value
+from adapter.ledger.seals import NO_KEYS, SealKeys, Seals
 from adapter.ledger.term import Term
 from adapter.ledger.validity import Verdict
 
@@ -134,12 +135,19 @@ class MemoryLedger:
     """A Ledger on a MemoryLog; see the module's text for when reports come."""
 
     def __init__(
-        self, log: MemoryLog, *, pumped: bool = False, part_bytes: int = envelopes.PART_BYTES
+        self,
+        log: MemoryLog,
+        *,
+        pumped: bool = False,
+        part_bytes: int = envelopes.PART_BYTES,
+        keys: SealKeys = NO_KEYS,
     ) -> None:
-        """part_bytes: longer payloads are written in parts."""
+        """part_bytes: longer payloads are written in parts. keys: of the ledger's seals."""
         self.on_durable: Callable[[int], None] = port.ignore_durable
         self.on_doubt: Callable[[str], None] = port.ignore_doubt
+        self.on_forged: Callable[[port.Forged], None] = port.ignore_forged
         self.log = log
+        self._seals = Seals(log.topic, keys)
         self._pumped = pumped
         self._part_bytes = part_bytes
         self._term: Term | None = None
@@ -149,7 +157,8 @@ class MemoryLedger:
         self._slow = False
         self._late = False
         self._given_up = False
-        self._counts = dict.fromkeys(("takeovers", "replayed", "appends", "durable", "doubts"), 0)
+        self._forged_through = -1
+        self._counts = dict.fromkeys(port.COUNTS, 0)
 
     @property
     def place(self) -> str:
@@ -172,7 +181,7 @@ class MemoryLedger:
         log = self.log
         if log.unavailable:
             raise port.LedgerUnavailable(f"{log.topic} cannot be taken over: {log.unavailable}")
-        scan = Scan(log.topic, after)
+        scan = Scan(log.topic, after, self._seals)
         scan.check_bounds(log.first, log.end)
         self._replay(scan, log.end, replay)
         scan.require_confirmed(self._confirmed)
@@ -182,13 +191,15 @@ class MemoryLedger:
             raise port.LedgerUnavailable(f"{log.topic} was not taken over: this was given up")
         replaced = scan.validity.owner
         self._attempted.append(owner)
-        offset = log.write(envelopes.encode_change(owner, replaced, who.encode()))
+        offset = log.write(self._seals.change(owner, replaced, scan.validity.key, who.encode()))
         self._replay(scan, offset, replay)
         scan.require_replaced(replaced, owner, self._attempted)
-        self._term = Term(log.topic, owner, offset)
+        self._term = Term(log.topic, owner, offset, self._seals)
+        if scan.forged is not None:
+            self._report(scan.forged)
         self._counts["takeovers"] += 1
         self._counts["replayed"] += scan.met[Verdict.VALID]
-        return scan.taken_over(offset)
+        return scan.taken_over(offset, self._seals.begins_with)
 
     def _replay(self, scan: Scan, end: int, replay: Callable[[port.Entry], None]) -> None:
         for at, record in enumerate(self.log.read(scan.next_offset, end), scan.next_offset):
@@ -204,7 +215,7 @@ class MemoryLedger:
             check_known_value(log.topic, one, log.read(offset, offset + 1)[0].value)
 
     def last_record(self) -> port.LastRecord | None:
-        return signs.last_record(self.log.topic, self._seen())
+        return signs.last_record(self.log.topic, self._seen(), seals=self._seals)
 
     def time_ms(self) -> int:
         offset = self.log.write(signs.probe(NOT_AN_OWNER))
@@ -228,7 +239,8 @@ class MemoryLedger:
         n = term.next_n
         term.next_n = n + 1
         self._counts["appends"] += 1
-        for value in envelopes.encode_entry(term.owner, n, payload, self._part_bytes):
+        records = envelopes.encode_entry(term.owner, n, payload, self._part_bytes)
+        for value in term.as_written(records):
             self._late = False
             FAULTS[self.log.next_fault()](self, value)
         if not self._pumped and not self._late:
@@ -291,6 +303,10 @@ class MemoryLedger:
         text = f"{self.log.topic}: entry n {step.n} failed, or its confirmation was lost"
         self._reports.append(DeliveryReport(step, failure=text))
 
+    def change_of(self, owner: bytes, replaces: bytes, who: bytes) -> bytes:
+        """For faults: give the OWNER_CHANGED of another owner with the keys of this one."""
+        return self._seals.change(owner, replaces, self._seals.begins_with, who)
+
     def hold(self) -> None:
         """For faults: report nothing until release()."""
         self._slow = True
@@ -304,9 +320,19 @@ class MemoryLedger:
                 continue
             gap = term.gap(report.offset)
             values = [record.value for record in self.log.read(gap.start, gap.stop)]
-            if doubt := term.judge_gap(report.step, report.offset, values):
+            doubt = term.judge_gap(report.step, report.offset, values)
+            if (forged := term.take_forged()) is not None:
+                self._report(forged)
+            if doubt:
                 return doubt
         return ""
+
+    def _report(self, found: port.Forged) -> None:
+        """Report forged records, but for those that were reported before."""
+        if found.last > self._forged_through:
+            self._forged_through = found.last
+            self._counts["forged"] += found.records
+            self.on_forged(found)
 
     def _end_term(self) -> None:
         if self._term is not None:
@@ -319,9 +345,11 @@ class MemoryLedger:
 class MemoryLedgerReader:
     """A LedgerReader: tails a MemoryLog from its start, or from the last entry that is done."""
 
-    def __init__(self, log: MemoryLog, position: port.Position | None = None) -> None:
+    def __init__(
+        self, log: MemoryLog, position: port.Position | None = None, keys: SealKeys = NO_KEYS
+    ) -> None:
         self._log = log
-        self._scan = Scan(log.topic, position)
+        self._scan = Scan(log.topic, position, Seals(log.topic, keys))
 
     def read(self, timeout_s: float) -> list[port.Entry]:
         log = self._log
@@ -384,7 +412,7 @@ def meet_hole(ledger: MemoryLedger, value: bytes) -> None:
 def meet_rival(ledger: MemoryLedger, value: bytes) -> None:
     """A rival takes over just before the record is written."""
     rival = f"rival-{ledger.log.end}".encode().ljust(envelopes.OWNER_BYTES, b".")
-    ledger.log.write(envelopes.encode_change(rival, ledger.durable().owner, b"a rival"))
+    ledger.log.write(ledger.change_of(rival, ledger.durable().owner, b"a rival"))
     ledger.written(value)
 
 

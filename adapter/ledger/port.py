@@ -22,6 +22,10 @@ PAYLOAD_BYTES_MAX = 128 * 1024 * 1024
 """Of one entry, in parts: every reader keeps it in memory until its last part has come."""
 
 
+COUNTS = ("takeovers", "replayed", "appends", "durable", "doubts", "forged")
+"""What a ledger's statistics() counts."""
+
+
 class LedgerError(Exception):
     """The root of what a ledger raises; the text says what happened, to what, what to do."""
 
@@ -126,13 +130,29 @@ class TakenOver(Struct, gc=False):
     """A won take-over.
 
     offset: of our OWNER_CHANGED; entries: how many valid ones were replayed; last_owner, last_n:
-    the owner in force before us and its last valid n (b"" and 0 if there was none).
+    the owner in force before us and its last valid n (b"" and 0 if there was none). key: the id of
+    the one that we seal with, b"" if we do not.
     """
 
     offset: int
     entries: int
     last_owner: bytes
     last_n: int
+    key: bytes = b""
+
+
+class Forged(Struct, gc=False, frozen=True):
+    """Records of a sealed ledger that are void because another writer wrote them: offsets, and how
+    many from first to last.
+    """
+
+    first: int
+    last: int
+    records: int = 1
+
+    def with_more(self, more: "Forged") -> "Forged":
+        """Return these, and more behind them."""
+        return Forged(self.first, more.last, self.records + more.records)
 
 
 class Ledger(Protocol):
@@ -150,6 +170,9 @@ class Ledger(Protocol):
     after the last on_durable may be promised, no on_durable follows, append raises LedgerClosed.
     The text is a Deposed if another owner's take-over was seen, and a RefusedByKafka if another
     take-over would not help."""
+    on_forged: Callable[[Forged], None]
+    """Set before take_over. Called from any thread, in a take-over and in its term, with records
+    that are void for want of a genuine seal; they change nothing."""
 
     def check(self, known: Sequence[Known]) -> None:
         """Refuse a ledger that has lost one of these entries. Blocking; writes nothing.
@@ -276,6 +299,10 @@ def check_size(topic: str, payload: bytes) -> None:
 
 def ignore_durable(_n: int) -> None:
     """Stand for on_durable until the owner sets its own."""
+
+
+def ignore_forged(_found: Forged) -> None:
+    """Stand for on_forged until the owner sets its own."""
 
 
 def ignore_doubt(_text: str) -> None:

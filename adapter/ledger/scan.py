@@ -6,7 +6,15 @@ It applies validity and insists that no record is missing. It must not know wher
 from collections.abc import Collection
 
 from adapter.ledger import port
-from adapter.ledger.envelope import NOBODY, OWNER_CHANGED, CorruptRecord, NewerVersion, decode
+from adapter.ledger.envelope import (
+    NOBODY,
+    OWNER_CHANGED,
+    CorruptRecord,
+    NewerVersion,
+    UnknownKey,
+    decode,
+)
+from adapter.ledger.seals import Seals
 from adapter.ledger.validity import Assembly, Validity, Verdict
 
 RESTORE = (
@@ -54,12 +62,18 @@ def check_known_value(topic: str, known: port.Known, value: bytes | None) -> Non
 class Scan:
     """The state of one pass over a log: where it is, what is valid, what it has met."""
 
-    def __init__(self, topic: str, position: port.Position | None = None) -> None:
+    def __init__(
+        self, topic: str, position: port.Position | None = None, seals: Seals | None = None
+    ) -> None:
+        """seals: of the ledger's keys; None: a sealed ledger is refused."""
         self._topic = topic
         self._unconfirmed = position
         self.next_offset = 0 if position is None else position.offset
-        self.validity = Validity() if position is None else Validity.at(position.owner, position.n)
+        self.validity = Validity(seals)
+        if position is not None:
+            self.validity = Validity.at(position.owner, position.n, seals=seals)
         self.met = dict.fromkeys(Verdict, 0)
+        self.forged: port.Forged | None = None
         self._assembly = Assembly()
         self._last_n = {NOBODY: 0} if position is None else {position.owner: position.n}
         self._began = position
@@ -79,6 +93,9 @@ class Scan:
         except NewerVersion as newer:
             raise port.LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
         self.met[verdict] += 1
+        if verdict is Verdict.FORGED:
+            found = port.Forged(offset, offset)
+            self.forged = self.forged.with_more(found) if self.forged else found
         if verdict is Verdict.OWNER_CHANGED and envelope is not None:
             self._last_n[self.validity.owner] = 0
             self._announced = f" at offset {offset}: {envelope.payload.decode(errors='replace')}"
@@ -166,11 +183,14 @@ class Scan:
         owner = self.validity.owner.hex()
         return f"{self._topic}: another owner took over{self._announced} ({owner})"
 
-    def taken_over(self, offset: int) -> port.TakenOver:
-        """What a take-over says when all before our own record at offset has been taken."""
+    def taken_over(self, offset: int, key: bytes = b"") -> port.TakenOver:
+        """What a take-over says when all before our own record at offset has been taken.
+
+        key: the id of the one that we seal with.
+        """
         validity = self.validity
         last_n = max(0, validity.next_n - 1)
-        return port.TakenOver(offset, self.met[Verdict.VALID], validity.owner, last_n)
+        return port.TakenOver(offset, self.met[Verdict.VALID], validity.owner, last_n, key)
 
     def _confirm(self, position: port.Position, value: bytes | None) -> None:
         self._unconfirmed = None
@@ -180,6 +200,13 @@ class Scan:
             raise self._another_ledger(position, str(corrupt)) from corrupt
         if (found.owner, found.n) != (position.owner, position.n):
             raise self._another_ledger(position, f"it holds {found.owner.hex()} n {found.n}")
+        try:
+            is_genuine = self.validity.resume_behind(value)
+        except UnknownKey as unknown:
+            at = f"{self._topic} at offset {position.offset}"
+            raise port.LedgerMismatch(f"{at}: {unknown}") from unknown
+        if not is_genuine:
+            raise self._another_ledger(position, "its seal is not genuine")
 
     def _another_ledger(self, position: port.Position, found: str) -> port.LedgerMismatch:
         return port.LedgerMismatch(

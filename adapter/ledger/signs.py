@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from adapter.ledger import envelope as envelopes
 from adapter.ledger.port import LastRecord, LedgerMismatch
+from adapter.ledger.seals import Seals
 
 PROBE_N = 0
 """No owner's entry has this n. A probe is void for every reader, and no sign of anybody."""
@@ -32,34 +33,82 @@ def probe(owner: bytes) -> bytes:
     return envelopes.encode(envelopes.ENTRY, owner, PROBE_N, b"")
 
 
-def last_record(topic: str, records: Iterable[Seen], *, whole: bool = True) -> LastRecord | None:
+def last_record(
+    topic: str, records: Iterable[Seen], *, whole: bool = True, seals: Seals | None = None
+) -> LastRecord | None:
     """Find the last record of the owner in force; None if there is no sign of anybody.
 
     whole: these are all records, or more are not to be read. Else None too if it needs earlier ones
-    to know whether the last change counts. Raises LedgerMismatch for what a later mqk wrote: this
-    one must not take over from it.
+    to know whether the last change counts, or with keys whether the ledger is sealed. Raises
+    LedgerMismatch for what a later mqk wrote: this one must not take over from it. seals: without
+    a key each seal is taken for genuine, as who needs to know it reads the ledger.
     """
-    owner = envelopes.NOBODY
-    sign = None
-    known = whole
+    search = SignSearch(topic, seals or Seals(""), whole=whole)
     for record in records:
+        search.take(record)
+    return search.found()
+
+
+class SignSearch:
+    """What the records of a log so far say of its owner. Unsealed ones say nothing of a sealed log,
+    and the first genuine seal shows that it is one.
+    """
+
+    def __init__(self, topic: str, seals: Seals, *, whole: bool) -> None:
+        self._topic = topic
+        self._seals = seals
+        self._whole = self._known = whole
+        self._owner = envelopes.NOBODY
+        self._sign: LastRecord | None = None
+        self._is_sealed = self._was_sealed = False
+        self._newer = ""
+
+    def found(self) -> LastRecord | None:
+        """Return the sign, when all records have been taken."""
+        if self._newer:
+            raise LedgerMismatch(self._newer)
+        is_sure = self._known and (self._whole or self._was_sealed or not self._seals.ids())
+        return self._sign if is_sure else None
+
+    def take(self, record: Seen) -> None:
+        """Take the next record."""
+        one = envelopes.seal_of(record.value)
+        is_sealed = one is not None and (not self._seals.ids() or self._seals.is_genuine(one))
+        if self._is_sealed and not is_sealed:
+            return  # it is forged
         try:
             found = envelopes.decode(record.value)
         except envelopes.NewerVersion as newer:
-            raise LedgerMismatch(f"{topic} at offset {record.offset}: {newer}") from newer
+            self._newer = self._newer or f"{self._topic} at offset {record.offset}: {newer}"
+            return
         except envelopes.CorruptRecord:
-            continue
+            return
+        if is_sealed and not self._is_sealed:
+            if self._was_sealed and found.kind != envelopes.OWNER_CHANGED:
+                return  # it is late: the sealing has ended
+            self._begin_sealed()
+        if is_sealed or one is None:
+            self._judge(found, record.time_ms)
+
+    def _begin_sealed(self) -> None:
+        """Forget what was found before: it is older, or forged."""
+        self._is_sealed = self._was_sealed = True
+        self._owner, self._sign, self._newer = envelopes.NOBODY, None, ""
+
+    def _judge(self, found: envelopes.Envelope, time_ms: int) -> None:
+        owner, nobody = self._owner, envelopes.NOBODY
         if found.kind == envelopes.OWNER_CHANGED:
-            if found.replaces not in (None, owner) and owner != envelopes.NOBODY:
-                continue  # it is void: another owner had taken over
-            known = known or owner != envelopes.NOBODY or found.replaces is None
-            owner = found.owner
-            sign = LastRecord(owner, record.time_ms, b"")
-        elif found.n != PROBE_N and owner in (envelopes.NOBODY, found.owner):
-            owner, known = found.owner, True  # two owners do not write without a change between
+            if found.replaces not in (None, owner) and owner != nobody:
+                return  # it is void: another owner had taken over
+            self._known = self._known or owner != nobody or found.replaces is None
+            self._owner = found.owner
+            self._sign = LastRecord(found.owner, time_ms, b"")
+            self._is_sealed = self._is_sealed and found.next_key != envelopes.NO_KEY
+        elif found.n != PROBE_N and owner in (nobody, found.owner):
+            # Two owners do not write without a change between.
+            self._owner, self._known = found.owner, True
             payload = found.payload if found.parts == 1 else b""
-            sign = LastRecord(owner, record.time_ms, payload)
-    return sign if known else None
+            self._sign = LastRecord(found.owner, time_ms, payload)
 
 
 def announcement(records: Iterable[Seen], owner: bytes) -> str:

@@ -8,9 +8,11 @@ not know Kafka.
 """
 
 from collections.abc import Iterable
+from functools import partial
 
-from adapter.ledger.envelope import NewerVersion, RecordNumber
-from adapter.ledger.port import Deposed, Position
+from adapter.ledger.envelope import NO_KEY, NewerVersion, RecordNumber
+from adapter.ledger.port import Deposed, Forged, Position
+from adapter.ledger.seals import Seals
 from adapter.ledger.validity import Validity, Verdict
 
 
@@ -19,10 +21,22 @@ class Term:
     so many parts of the entry after it are durable too.
     """
 
-    __slots__ = ("at", "durable_n", "next_n", "next_offset", "owner", "parts", "topic")
+    __slots__ = (
+        "_forged", "_key", "_seals", "at", "durable_n", "next_n", "next_offset", "owner", "parts",
+        "topic",
+    )  # fmt: skip
 
-    def __init__(self, topic: str, owner: bytes, offset: int) -> None:
-        """offset: of our OWNER_CHANGED."""
+    def __init__(
+        self,
+        topic: str,
+        owner: bytes,
+        offset: int,
+        seals: Seals | None = None,
+    ) -> None:
+        """offset: of our OWNER_CHANGED. seals: what it said of them, None: none."""
+        self._seals = seals
+        self._key = NO_KEY if seals is None else seals.begins_with
+        self._forged: Forged | None = None
         self.topic = topic
         self.owner = owner
         self.next_n = 1
@@ -53,18 +67,34 @@ class Term:
         self.durable_n, self.parts = step.n, 0
         self.at = Position(offset, self.owner, step.n)
 
+    def as_written(self, records: Iterable[bytes]) -> Iterable[bytes]:
+        """Return the records of an entry, sealed if this term is."""
+        if self._seals is None or self._key == NO_KEY:
+            return records
+        return map(partial(self._seals.seal, self._key), records)
+
+    def take_forged(self) -> Forged | None:
+        """Return what gaps had of another writer, once."""
+        found, self._forged = self._forged, None
+        return found
+
     def gap(self, offset: int) -> range:
         """Say which offsets judge_gap must be given for a report that does not follow."""
         return range(self.next_offset, offset + 1)
 
     def judge_gap(self, step: RecordNumber, offset: int, values: Iterable[bytes | None]) -> str:
         """Judge the records of a gap, the reported one last; "" to go on, else why to doubt."""
-        validity = Validity.at(self.owner, self.durable_n, self.parts)
+        validity = Validity.at(
+            self.owner, self.durable_n, self.parts, seals=self._seals, key=self._key
+        )
         for at, value in enumerate(values, self.next_offset):
             try:
                 verdict, envelope = validity.judge_value(value)
             except NewerVersion as newer:
                 return f"{self.topic} at offset {at}: {newer}"
+            if verdict is Verdict.FORGED:
+                found = Forged(at, at)
+                self._forged = self._forged.with_more(found) if self._forged else found
             if verdict is Verdict.OWNER_CHANGED and envelope is not None:
                 owner, who = envelope.owner.hex(), envelope.payload.decode(errors="replace")
                 return Deposed(

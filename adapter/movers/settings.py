@@ -13,6 +13,7 @@ from adapter.format import names
 from adapter.ledger.kafka import LedgerSettings
 from adapter.ledger.kafka_settings import ASSIGNED, RECONNECTS, TIMINGS
 from adapter.ledger.port import RECORD_BYTES_MAX
+from adapter.ledger.seals import NO_KEYS, SealKeys
 from adapter.logs import LogSettings
 from adapter.topics.admin import TopicSettings
 
@@ -62,7 +63,8 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
     topics: how topics are created at the destination. interval_ms: while entries trickle in,
     how long to collect them: the first after a pause is copied at once, the others wait so long at
     most, and do not cost a transaction each. Under load a transaction takes entries for up to 250
-    ms; with 0, every read is a transaction. log: how their process logs.
+    ms; with 0, every read is a transaction. log: how their process logs. keys: of the ledger's
+    seals.
     """
 
     queue_manager: str
@@ -71,6 +73,7 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
     topics: TopicSettings
     interval_ms: int = 50
     log: LogSettings = LogSettings()
+    keys: SealKeys = NO_KEYS
 
     @property
     def progress_topic(self) -> str:
@@ -86,6 +89,7 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
             # all that has come meanwhile, where many fetches would bring them one by one.
             client={**self.source.options, "queued.min.messages": "1"},
             reader=RECONNECTS,
+            keys=self.keys,
         )
 
 

@@ -21,6 +21,7 @@ class TermFigures(Struct, kw_only=True):
     ledger_appends: int
     ledger_durable: int
     ledger_doubts: int
+    ledger_forged: int
     ledger_waits_s: float
     sessions: int
     queues: int

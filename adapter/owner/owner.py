@@ -32,7 +32,7 @@ from adapter.owner.recovery import OwnerRecovery
 from adapter.owner.stall import Stall, not_written
 from adapter.owner.standby import OwnerStandby
 from adapter.owner.storage import Storage
-from adapter.owner.taking_over import GIVE_UP_S, Succession, TakeOvers, note_of
+from adapter.owner.taking_over import GIVE_UP_S, Succession, TakeOvers
 from adapter.owner.term import OwnerTerm
 
 QUIESCE_S: Final = 4.0
@@ -243,6 +243,7 @@ class Owner:
         self._stall.report(self._waits_ms, serves=self.running)
         if self.running:
             self.loop.take(inputs.Tick())
+            self.term.note_audit(self.taking.take_notes())
             self.loop.heartbeat()
 
     def broke(self, what: str) -> None:
@@ -294,9 +295,9 @@ class Owner:
         log.info(
             "ledger taken over", queue_manager=self.name, entries=replayed.taken.entries,
             queues=len(term.qm.queues), seconds=round(self.replay_s, 3),
+            sealed_with=replayed.taken.key.hex(),
         )  # fmt: skip
-        if self._settings.audits:
-            term.note_audit([note_of(self.name, owner_id, replayed)])
+        term.note_audit(self.taking.take_notes())
 
     def _from_ledger(self, call: Callable[[int, object], None], term: int, what: object) -> None:
         """Bring a call of the ledger's thread to this one."""

@@ -19,6 +19,7 @@ from adapter.core.model.tally import Tally
 from adapter.ledger.port import LedgerUnavailable
 from adapter.owner import liveness, processes
 from adapter.owner.following import LedgerFollower, Vacancy
+from adapter.owner.forgeries import Forgeries
 from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.replay import Replay, Replayed, take_over
 
@@ -46,6 +47,10 @@ class TakeOvers:
         """Where clients reach this process, for people."""
         self._given_up = asyncio.Event()
         self._replaying: asyncio.Future[Replayed] | None = None
+        self._forgeries = Forgeries(name)
+        self._notes: list[AuditNote] = []
+        found = partial(parts.calls.from_thread, "forged records", self._forgeries.found)
+        parts.ledger.on_forged = found
 
     async def check_free(self) -> None:
         """Refuse to take over from an owner that is alive; see liveness."""
@@ -75,7 +80,16 @@ class TakeOvers:
             followed=succession.followed if succession is not None else None,
         )
         self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
-        return await self._wait_for(self._replaying)
+        replayed = await self._wait_for(self._replaying)
+        self._notes.append(note_of(self._name, owner_id, replayed))
+        return replayed
+
+    def take_notes(self) -> list[AuditNote]:
+        """Return what is to be on record since the last call: take-overs and forged records."""
+        notes, self._notes = self._notes, []
+        forged = self._forgeries.take_note()
+        notes += [] if forged is None else [forged]
+        return notes if self._settings.audits else []
 
     async def follow(self, follower: LedgerFollower) -> Vacancy | None:
         """Follow the ledger in another thread until its owner is to be replaced."""
@@ -130,4 +144,6 @@ def note_of(queue_manager: str, owner_id: bytes, replayed: Replayed) -> AuditNot
         "machine": processes.machine().hex(),
         "process": str(os.getpid()),
     }
+    if replayed.taken.key:
+        details["sealed_with"] = replayed.taken.key.hex()
     return AuditNote(TAKEN_OVER, queue_manager, details)

@@ -211,7 +211,8 @@ class OwnerTerm:
 
     def note_audit(self, notes: list[AuditNote]) -> None:
         """Take in what is to be on record."""
-        self.loop.take(inputs.Audited(notes))
+        if notes:
+            self.loop.take(inputs.Audited(notes))
 
     async def await_units(self, grace_s: float, is_quiescing: Callable[[], bool]) -> None:
         """Wait until units in flight have ended, for so long at most, while the owner quiesces."""

@@ -10,6 +10,7 @@ from functools import partial
 
 from msgspec import Struct
 
+from adapter import ledger_keys
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.object_names import NAME
@@ -22,6 +23,7 @@ from adapter.ledger.kafka import KafkaLedger, KafkaLedgerReader
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
+from adapter.ledger.seals import SealKeys
 from adapter.logs import LogSettings
 from adapter.movers.process import MoverProcess
 from adapter.movers.recorded import check_ledger_is_there, read_recorded
@@ -58,7 +60,8 @@ class KafkaSettings(Struct, kw_only=True):
 
     options: further librdkafka settings, for security. replication: 0 is as many copies as there
     are brokers, at most three. min_insync_replicas: 0 is all copies but one. mover_interval_ms: see
-    MoverSettings. consumed_retention_ms: see owner.storage.Storage.
+    MoverSettings. consumed_retention_ms: see owner.storage.Storage. ledger_key_file: of the keys of
+    the ledger's seals; "": it is not sealed.
     """
 
     bootstrap_servers: str
@@ -68,14 +71,21 @@ class KafkaSettings(Struct, kw_only=True):
     consumed_retention_ms: int = DAY_MS
     events_retention_ms: int = 7 * DAY_MS
     mover_interval_ms: int = 50
+    ledger_key_file: str = ""
 
 
 class Wired:
     """The parts of one queue manager on Kafka, made anew for each start."""
 
     def __init__(
-        self, name: str, settings: KafkaSettings, topics: TopicSettings, log: LogSettings
+        self,
+        name: str,
+        settings: KafkaSettings,
+        topics: TopicSettings,
+        log: LogSettings,
+        keys: SealKeys,
     ) -> None:
+        self._keys = keys
         self._name = name
         self._settings = settings
         self._topics = topics
@@ -90,6 +100,7 @@ class Wired:
             bootstrap_servers=self._settings.bootstrap_servers,
             topic=names.ledger_topic(self._name),
             client=self._settings.options,
+            keys=self._keys,
         )
 
     def follower(
@@ -194,6 +205,7 @@ class Wired:
             topics=self._topics,
             interval_ms=self._settings.mover_interval_ms,
             log=self._log,
+            keys=self._keys,
         )
 
 
@@ -205,6 +217,10 @@ def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> 
     if len(name) > NAME_LENGTH_MAX or not NAME.fullmatch(name):
         allowed = f"a name has 1 to {NAME_LENGTH_MAX} of A-Z a-z 0-9 . _ / %"
         raise StartError(f"{name!r} is not a name for a queue manager: {allowed}", name)
+    try:
+        keys = ledger_keys.read(settings.ledger_key_file)
+    except ledger_keys.LedgerKeysError as error:
+        raise StartError(str(error), name) from error
     found = settings_for(settings.bootstrap_servers, settings.options, ANSWER_S)
     copies = settings.replication or found.replication
     topics = TopicSettings(
@@ -212,7 +228,7 @@ def wire(name: str, settings: KafkaSettings, log: LogSettings | None = None) -> 
         min_insync_replicas=settings.min_insync_replicas or max(1, copies - 1),
         events_retention_ms=settings.events_retention_ms,
     )
-    wired = Wired(name, settings, topics, log or LogSettings())
+    wired = Wired(name, settings, topics, log or LogSettings(), keys)
     check_ledger_is_there(wired.mover_settings())
     TopicAdmin(settings.bootstrap_servers, topics, settings.options).ensure(own_specs(name))
     return wired

@@ -101,6 +101,7 @@ def settings_of(config: Config) -> ServerSettings:
             consumed_retention_ms=config["kafka.consumed_retention_ms"],
             events_retention_ms=config["kafka.events_retention_ms"],
             mover_interval_ms=config["mover_interval_ms"],
+            ledger_key_file=config["ledger_key_file"],
         ),
         host=host,
         port=port,

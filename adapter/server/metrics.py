@@ -96,6 +96,10 @@ FIGURES: Mapping[str, MetricRow] = {
     "ledger_doubts": _counter(
         "mqk_ledger_doubts_total", "Appends whose outcome was in doubt: each one is a take-over."
     ),
+    "ledger_forged": _counter(
+        "mqk_ledger_forged_records_total",
+        "Records of a sealed ledger that are void because another program wrote them.",
+    ),
     "uptime_s": _gauge("mqk_uptime_seconds", "Since the queue manager started."),
     "log_lines_dropped": _counter(
         "mqk_log_lines_dropped_total", "Lines of the log that could not be written."

@@ -15,12 +15,12 @@ from adapter.cli.backups import versions
 from adapter.cli.verify import Verifier
 from adapter.core.contract.records import Record
 from adapter.format import entries
+from adapter.ledger.seals import Seals
 from tests.golden.state import state
-from tests.golden.story import records, tell
+from tests.golden.story import KEYS, LEDGER, MANAGER, records, tell
 from tests.support.backup_place import MemoryPlace
 from tests.support.core import START_MS
 
-MANAGER = "GOLDEN"
 HERE = Path(__file__).parent
 
 
@@ -34,10 +34,11 @@ def make(name: str) -> None:
     place = MemoryPlace(MANAGER)
     place.values = [raw.value for raw in ledger]
     place.time_ms = START_MS
+    place.seals = Seals(LEDGER, KEYS)
     header = BackupHeader(queue_manager=MANAGER, made_ms=START_MS, versions=versions())
     with new(HERE / f"{name}.backup", header) as file:
         take(place, file)
-    verifier = Verifier(MANAGER)
+    verifier = Verifier(MANAGER, keys=KEYS)
     for raw in ledger:
         assert not any(one.anomaly for one in verifier.take(raw))
     text = json.dumps(state(verifier.qm), indent=1)

@@ -18,14 +18,23 @@ from adapter.core.contract.feeds import FedBatch, FedMessage, FeedStart
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.transmission import Transmission
-from adapter.ledger.envelope import ENTRY, NOBODY, encode, encode_change
+from adapter.format import entries as entry_format
+from adapter.format import names
+from adapter.ledger.envelope import ENTRY, NO_KEY, NOBODY, encode, encode_change
 from adapter.ledger.port import Raw
+from adapter.ledger.seals import SealKeys, Seals
 from tests.support.authorities import become
 from tests.support.core import START_MS, Client, Core
 
 FIRST_OWNER = bytes(range(16))
 SECOND_OWNER = bytes(range(16, 32))
 FROZEN_OWNER = bytes(range(32, 48))
+THIRD_OWNER = bytes(range(48, 64))
+LAST_OWNER = bytes(range(64, 80))
+MANAGER = "GOLDEN"
+LEDGER = names.ledger_topic(MANAGER)
+KEYS = SealKeys((bytes(range(32)), bytes(range(32, 64))))
+"""Of the golden ledgers that are sealed: no secret."""
 
 
 def tell() -> list[bytes]:
@@ -242,19 +251,34 @@ def _identities(core: Core) -> None:
 
 
 def records() -> list[Raw]:
-    """The ledger: two owners, and what failures leave behind between their entries."""
+    """The ledger: four owners, and what failures and a forger leave behind between their entries.
+
+    The first one seals nothing, the next two do, each with a key of its own, and the last one ends
+    that.
+    """
     entries = tell()
-    half = len(entries) // 2
-    first = [encode(ENTRY, FIRST_OWNER, n, one) for n, one in enumerate(entries[:half], 1)]
-    second = [encode(ENTRY, SECOND_OWNER, n, one) for n, one in enumerate(entries[half:], 1)]
+    third = len(entries) // 3
+    parts = entries[:third], entries[third : 2 * third], entries[2 * third :]
+    own = [Seals(LEDGER, SealKeys(keys)) for keys in (KEYS.keys, KEYS.keys[::-1])]
+    last = Seals(LEDGER, SealKeys(KEYS.keys, seals=False))
+    keys = [one.begins_with for one in own]
+    first = [encode(ENTRY, FIRST_OWNER, n, one) for n, one in enumerate(parts[0], 1)]
+    second = [encode(ENTRY, SECOND_OWNER, n, one) for n, one in enumerate(parts[1], 1)]
+    third_ones = [encode(ENTRY, THIRD_OWNER, n, one) for n, one in enumerate(parts[2], 1)]
     values = [
         encode_change(FIRST_OWNER, NOBODY, b"GOLDEN (process 1)"),
         *first,
         first[-1],  # written twice
-        encode_change(SECOND_OWNER, FIRST_OWNER, b"GOLDEN (process 2)"),
+        own[0].change(SECOND_OWNER, FIRST_OWNER, NO_KEY, b"GOLDEN (process 2)"),
         encode_change(FROZEN_OWNER, FIRST_OWNER, b"GOLDEN (process 1)"),  # it does not know that
-        encode(ENTRY, FIRST_OWNER, half + 1, entries[half]),  # of an owner that was deposed
-        *second,
-        encode(ENTRY, SECOND_OWNER, len(second) + 2, entries[-1]),  # behind one that was lost
+        encode(ENTRY, FIRST_OWNER, third + 1, parts[1][0]),  # of an owner that was deposed
+        encode(ENTRY, SECOND_OWNER, 1, parts[0][-1]),  # forged
+        *(own[0].seal(keys[0], one) for one in second),
+        own[1].change(THIRD_OWNER, SECOND_OWNER, keys[0], b"GOLDEN (process 3)"),
+        own[0].seal(keys[0], encode(ENTRY, SECOND_OWNER, third + 1, parts[2][0])),  # deposed
+        *(own[1].seal(keys[1], one) for one in third_ones),
+        own[1].seal(keys[1], encode(ENTRY, THIRD_OWNER, len(third_ones) + 2, parts[0][-1])),
+        last.change(LAST_OWNER, THIRD_OWNER, keys[1], b"GOLDEN (process 4)"),
+        encode(ENTRY, LAST_OWNER, 1, entry_format.encode([])),
     ]
     return [Raw(offset, START_MS + offset, value) for offset, value in enumerate(values)]

@@ -8,24 +8,29 @@ import pytest
 from adapter.backup.contents import examine
 from adapter.backup.file import LedgerRecord, new, read, read_header
 from adapter.cli.verify import Verifier
-from adapter.ledger.envelope import decode, encode
+from adapter.ledger.envelope import UnknownKey, decode, encode
 from adapter.ledger.memory import MemoryLedger, MemoryLog
+from adapter.ledger.port import LedgerMismatch
+from adapter.ledger.seals import SealKeys, id_of
 from adapter.owner import replay
 from tests.golden.make import make
 from tests.golden.state import state
+from tests.golden.story import KEYS, LEDGER, MANAGER
 from tests.support.backup_place import ledger_of
 
 HERE = Path(__file__).parent
+KEYS_NAMED = ", .* which has ".join(id_of(key).hex() for key in KEYS.keys)
+"""The text that names the first key, which is missing, and then the second."""
 LEDGERS = sorted(path.stem for path in HERE.glob("*.backup"))
 
 
 def replayed(file: Path) -> object:
     """Let an owner take the ledger over, as it does when it starts."""
-    log = MemoryLog("golden")
+    log = MemoryLog(LEDGER)
     for raw in ledger_of(file):
         log.write(raw.value or b"")
     name = read_header(file).queue_manager
-    ledger = MemoryLedger(log)
+    ledger = MemoryLedger(log, keys=KEYS)
     try:
         return state(replay.take_over(name, b"o" * 16, "a test", ledger, None).qm)
     finally:
@@ -41,17 +46,31 @@ def test_a_golden_ledger_is_replayed_to_its_state(name: str) -> None:
 @pytest.mark.parametrize("name", LEDGERS)
 def test_a_golden_ledger_verifies(name: str) -> None:
     """The records that do not count are told, and nothing is wrong."""
-    verifier = Verifier("GOLDEN")
+    verifier = Verifier(MANAGER, keys=KEYS)
     found = [one for raw in ledger_of(HERE / f"{name}.backup") for one in verifier.take(raw)]
     first, *others = [(one.anomaly, one.text.split(":")[0]) for one in found]
     assert first == (False, "duplicate")
-    assert others in ([(False, "void")] * 2, [(False, "void")] * 3), "3 since changes name whom"
+    void, forged = (False, "void"), (False, "forged")
+    assert others in (
+        [void] * 2,
+        [void] * 3,  # since changes name whom
+        [forged] * 3 + [void] * 2,  # since some are sealed
+    )
 
 
 @pytest.mark.parametrize("name", LEDGERS)
 def test_a_golden_ledger_is_a_backup_that_can_be_restored(name: str) -> None:
-    found = examine(HERE / f"{name}.backup")
+    found = examine(HERE / f"{name}.backup", KEYS)
     assert found.records == len(ledger_of(HERE / f"{name}.backup"))
+
+
+def test_a_sealed_golden_ledger_is_refused_without_its_keys() -> None:
+    file = HERE / "0.1-seals.backup"
+    with pytest.raises(LedgerMismatch, match="is sealed with key"):
+        examine(file)
+    verifier = Verifier(MANAGER, keys=SealKeys(KEYS.keys[1:]))
+    with pytest.raises(UnknownKey, match=KEYS_NAMED):
+        list(map(verifier.take, ledger_of(file)))
 
 
 def test_a_ledger_that_says_otherwise_is_noticed(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ print, the texts of exceptions, and the arguments and environment of the process
 
 from __future__ import annotations
 
+import base64
 import subprocess
 import sys
 import traceback
@@ -28,6 +29,7 @@ from cryptography.hazmat.primitives.serialization import (
 from msgspec import structs
 
 import adapter
+from adapter import ledger_keys
 from adapter.administration.mqsc import execute
 from adapter.localkafka import LocalKafka, free_port
 from adapter.logs import LogSettings
@@ -108,6 +110,8 @@ class Place:
         self.tls = structs.replace(
             self.authority.server(client_ca=str(self.authority.path)), port=free_port()
         )
+        self.ledger_keys = folder / "ledger-keys"
+        ledger_keys.add(self.ledger_keys)
         self.http, self.registry = free_port(), free_port()
         self.key_line = Path(self.tls.key).read_text().splitlines()[1]
         self.server = ServerProcess("QM1", kafka.proxied_bootstrap_servers, folder)
@@ -119,6 +123,7 @@ class Place:
             kafka=KafkaSettings(
                 bootstrap_servers=self.kafka.proxied_bootstrap_servers,
                 options=self.options | options,
+                ledger_key_file=str(self.ledger_keys),
             ),
             port=self.server.port,
             unix_path=str(self.socket),
@@ -134,6 +139,12 @@ class Place:
             log=LogSettings(level="debug", format="json"),
         )
         self.server.write_settings(msgspec.json.encode(settings))
+
+    @property
+    def ledger_key(self) -> tuple[str, str]:
+        """The key of the ledger's seals, as its file has it, and as JSON would."""
+        text = self.ledger_keys.read_text().splitlines()[-1]
+        return text, base64.b64encode(bytes.fromhex(text)).decode()
 
     def as_auditor(self) -> list[str]:
         """The options of a command that reads topics, its password in a file of its own."""
@@ -173,7 +184,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 def test_planted_secrets_come_out_nowhere(place: Place) -> None:
     search = Search(
         USERS_OWN, GUESSED, OF_REGISTRY, PASSPHRASE, WRONG_SASL, OF_KEYS,
-        locked_kafka.PASSWORD, place.hashed, place.key_line,
+        locked_kafka.PASSWORD, place.hashed, place.key_line, *place.ledger_key,
     )  # fmt: skip
     place.told(ON_TOPIC, **{"sasl.password": WRONG_SASL})
     place.server.launch()

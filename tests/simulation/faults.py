@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adapter.ledger.memory import FAULTS as APPEND_FAULTS
 from tests.simulation import transactions as t
+from tests.simulation.forger import FORGERIES
 from tests.simulation.storage import STORAGE_FAULTS
 
 RIVAL = "rival mover"
@@ -142,6 +143,7 @@ FAULTS = (
     *OTHER_FAULTS,
     *(TOUCHED, PUT_REFUSED, COMMITS_IN_FLIGHT, CRASH_WITH_COMMITS),
     *STORAGE_FAULTS,
+    *FORGERIES,
     *TRIGGERS,
     *GROUPS,
     *DYNAMIC_QUEUES,

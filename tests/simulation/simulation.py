@@ -23,7 +23,6 @@ from adapter.core.contract.results import Messages, Refused, Result, Resumed
 from adapter.format import chunks, names
 from adapter.ledger import envelope
 from adapter.ledger.memory import FAULTS as APPEND_FAULTS
-from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
 from adapter.ledger.port import Entry, LedgerError, LedgerReader, Position
 from adapter.movers.errors import Fenced
 from adapter.movers.mover import Mover
@@ -36,6 +35,7 @@ from tests.simulation import transactions as t
 from tests.simulation.auditor import Auditor
 from tests.simulation.copies import Copies
 from tests.simulation.faults import COMMIT_FAULTS, NO_ROOM, REFUSED, RIVAL, TOPIC_FAULTS
+from tests.simulation.forger import Forger
 from tests.simulation.operations import Op
 from tests.simulation.programs import (
     HANDLES,
@@ -89,7 +89,7 @@ class Reader:
     def __init__(self, simulation: Simulation, mover: Mover, position: Position | None) -> None:
         self._simulation = simulation
         self._mover = mover
-        self._inner = MemoryLedgerReader(simulation.owner.log, position)
+        self._inner = simulation.owner.new_reader(position)
         self._entries: list[Entry] = []
 
     def read(self, _timeout_s: float) -> list[Entry]:
@@ -165,7 +165,7 @@ class Simulation(Steps):
         self.owner.held = True
 
     def _make_owner(self) -> Owner:
-        log = Log(lambda: self.now_ms, self.met, self._faults)
+        log = Log(lambda: self.now_ms, self.met, self._faults, Forger(self._seed, self.met))
         entries = self.rng.choice(SNAPSHOT_ENTRIES)
         storage = Storage(
             snapshots=Snapshots(self._faults),
@@ -180,7 +180,7 @@ class Simulation(Steps):
         kept_bytes = KEPT_BYTES if self._seed % 2 else Limits().kept_bytes
         limits = Limits(window_messages=most, kept_bytes=kept_bytes)
         part_bytes = LONG_ENTRY_BYTES if self._is_long else envelope.PART_BYTES
-        return Owner(limits, log, storage, part_bytes)
+        return Owner(limits, log, storage, part_bytes, log.forger)
 
     @property
     def _chunk_bytes(self) -> int:
@@ -460,7 +460,7 @@ class Simulation(Steps):
         owner.crash()
         owner.doubts.clear()
         self._recovered(crashed=True)
-        owner.log.write(envelope.encode_change(b"comes to".ljust(16), replaced, FROZEN))
+        owner.log.write(owner.ledger.change_of(b"comes to".ljust(16), replaced, FROZEN))
 
     def _crash_while_taking_over(self) -> None:
         self.met["crash while taking over"] += 1
@@ -477,7 +477,7 @@ class Simulation(Steps):
         with contextlib.suppress(t.Killed):
             newest = self.owner.kept.snapshots.newest()
             after = newest.after if newest else None
-            MemoryLedger(self.owner.log).take_over(owner_id, "dies", replay, after)
+            self.owner.new_ledger().take_over(owner_id, "dies", replay, after)
 
     def _recovered(self, crashed: bool) -> None:
         """After the owner went: see what is left, and ask again for what was not answered."""

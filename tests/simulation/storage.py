@@ -20,8 +20,9 @@ from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.records import MessageRestored
 from adapter.core.model.manager import QueueManager
 from adapter.format import chunks, descriptor, entries, names
-from adapter.ledger.memory import MemoryLog
-from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
+from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable, Position
+from adapter.ledger.seals import NO_KEYS
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
@@ -35,6 +36,7 @@ from adapter.server.movers import NoMovers
 from adapter.topics.port import LaneKey, Page, PagesUnavailableError, Trimmed, paged
 from tests.simulation import transactions as t
 from tests.simulation.copies import joined
+from tests.simulation.forger import Forger
 from tests.support.by_hand import ByHand
 
 PAGE_LATE = "page late"
@@ -79,12 +81,23 @@ class Faults:
 
 
 class Log(MemoryLog):
-    """A ledger's log that says which faults were met, and may fail to be trimmed."""
+    """A ledger's log that says which faults were met, may fail to be trimmed, and has a forger."""
 
-    def __init__(self, clock_ms: Callable[[], int], met: Counter[str], faults: Faults) -> None:
+    def __init__(
+        self, clock_ms: Callable[[], int], met: Counter[str], faults: Faults, forger: Forger
+    ) -> None:
         super().__init__("simulated", clock_ms)
         self._met = met
         self._faults = faults
+        self.forger = forger
+
+    def write(self, value: bytes) -> int:
+        """See MemoryLog; the forger may write too."""
+        offset = super().write(value)
+        forged = self.forger.following(value, self._records)
+        if forged is not None:
+            super().write(forged)
+        return offset
 
     def next_fault(self) -> str:
         """See MemoryLog."""
@@ -316,11 +329,30 @@ class Owner(ByHand):
     loop: Watched
     keeping: SteppedHousekeeping
 
-    def __init__(self, limits: Limits, log: MemoryLog, storage: Storage, part_bytes: int) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        log: MemoryLog,
+        storage: Storage,
+        part_bytes: int,
+        forger: Forger | None = None,
+    ) -> None:
+        """forger: has the keys; without one the ledger is not sealed."""
+        self._forger = forger
         self.steps: list[dispatch.Effects] = []
         self.wanted: dict[tuple[str, int, str], Wanted] = {}
         self.kept = storage
         super().__init__(limits, log, storage, part_bytes)
+
+    def new_ledger(self) -> MemoryLedger:
+        """See ByHand."""
+        keys = self._forger.owners_keys() if self._forger is not None else NO_KEYS
+        return MemoryLedger(self.log, pumped=True, part_bytes=self._part_bytes, keys=keys)
+
+    def new_reader(self, position: Position | None) -> MemoryLedgerReader:
+        """Make what a mover reads."""
+        keys = self._forger.readers_keys() if self._forger is not None else NO_KEYS
+        return MemoryLedgerReader(self.log, position, keys)
 
     def take_over(self, old: QueueManager | None = None) -> None:
         """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""

@@ -15,6 +15,7 @@ from adapter.format.copied import Copy
 from adapter.format.movable import Movable, decode_copies
 from adapter.format.progress import CopyProgress
 from adapter.ledger.port import LedgerMismatch, Raw
+from adapter.ledger.seals import Seals
 from adapter.ledger.snapshots import Snapshot
 
 MARK = b"a mark"
@@ -25,6 +26,7 @@ class MemoryPlace:
 
     def __init__(self, name: str = "QM1") -> None:
         self.name = name
+        self.seals = Seals("")
         self.snapshots: list[Snapshot] = []
         self.values: list[bytes | None] = []
         self.first = 0

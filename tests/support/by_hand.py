@@ -79,7 +79,7 @@ class ByHand(Core, ClientSink):
     def take_over(self, old: QueueManager | None = None) -> None:
         """Become the owner, and go on from what the ledger says. old: a core that lives on."""
         owner_id = next(self._owner_ids).to_bytes(4, "big") * 4
-        self.ledger = MemoryLedger(self.log, pumped=True, part_bytes=self._part_bytes)
+        self.ledger = self.new_ledger()
         self.ledger.on_durable = self._durable
         self.ledger.on_doubt = self._doubt
         replayed = take_over("QM1", owner_id, "by hand", self.ledger, self._limits, self.storage)
@@ -92,6 +92,10 @@ class ByHand(Core, ClientSink):
         self._turns.clear()
         self.loop = self.new_loop()
         self.give(inputs.Restarted())
+
+    def new_ledger(self) -> MemoryLedger:
+        """Make the ledger of the next term."""
+        return MemoryLedger(self.log, pumped=True, part_bytes=self._part_bytes)
 
     def now(self) -> inputs.Now:
         """See Core."""

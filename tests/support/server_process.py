@@ -41,7 +41,7 @@ class ServerProcess:
     options: of librdkafka's. http_port: of the endpoint for monitoring, 0 for none.
     quiesce_s: how long units are given when it is told to end. take_over: from one that is alive.
     registry, network: the settings schema_registry and network. standby: it follows another one.
-    heartbeat_s: how often an idle owner writes.
+    heartbeat_s: how often an idle owner writes. ledger_key_file, audit: the settings.
     """
 
     def __init__(
@@ -62,6 +62,8 @@ class ServerProcess:
         network: bool = False,
         standby: bool = False,
         heartbeat_s: float = HEARTBEAT_S,
+        ledger_key_file: str = "",
+        audit: bool = False,
     ) -> None:
         self.queue_manager = queue_manager
         self.port = port or free_port()
@@ -76,7 +78,11 @@ class ServerProcess:
             self._settings,
             str(files),
         ]
-        kafka = KafkaSettings(bootstrap_servers=bootstrap_servers, options=options or {})
+        kafka = KafkaSettings(
+            bootstrap_servers=bootstrap_servers,
+            options=options or {},
+            ledger_key_file=ledger_key_file,
+        )
         settings = ServerSettings(
             queue_manager=queue_manager,
             kafka=kafka,
@@ -90,6 +96,7 @@ class ServerProcess:
             network=network,
             standby=standby,
             heartbeat_ms=round(heartbeat_s * 1000),
+            audit=audit,
             log=LogSettings(format="text"),  # so that the only JSON is its line for programs
         )
         self._told = settings

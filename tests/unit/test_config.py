@@ -14,6 +14,7 @@ from adapter.setting_rows import OPTIONS, SETTINGS
 FLAG = {
     "listen_unix": "/flag", "listen_unix_mode": "600",
     "queue_manager": "FLAG", "credentials_file": "flag", "groups_file": "flag",
+    "ledger_key_file": "flag",
     "jwt_keys": "https://flag/keys",
     "ldap_server": "ldaps://flag", "ldap_ca": "flag",
     "ldap_user_dn": "cn={},o=flag", "ldap_group_base": "flag",
@@ -41,6 +42,7 @@ FLAG = {
 VARIABLE = {
     "listen_unix": "/env", "listen_unix_mode": "660",
     "queue_manager": "ENV", "credentials_file": "env", "groups_file": "env",
+    "ledger_key_file": "env",
     "jwt_keys": "https://env/keys",
     "ldap_server": "ldaps://env", "ldap_ca": "env",
     "ldap_user_dn": "cn={},o=env", "ldap_group_base": "env",
@@ -68,6 +70,7 @@ VARIABLE = {
 IN_FILE: dict[str, Any] = {
     "listen_unix": "/file", "listen_unix_mode": "666",
     "queue_manager": "FILE", "credentials_file": "file", "groups_file": "file",
+    "ledger_key_file": "file",
     "jwt_keys": "https://file/keys",
     "ldap_server": "ldaps://file", "ldap_ca": "file",
     "ldap_user_dn": "cn={},o=file", "ldap_group_base": "file",

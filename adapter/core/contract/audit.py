@@ -14,7 +14,8 @@ NOT_AUTHORIZED: Final = "not_authorized"
 COMMAND: Final = "command"
 BROWSED: Final = "messages_browsed"
 TAKEN_OVER: Final = "ledger_taken_over"
-KINDS: Final = frozenset({NOT_AUTHENTICATED, NOT_AUTHORIZED, COMMAND, BROWSED, TAKEN_OVER})
+FORGED: Final = "ledger_records_forged"
+KINDS: Final = frozenset({NOT_AUTHENTICATED, NOT_AUTHORIZED, COMMAND, BROWSED, TAKEN_OVER, FORGED})
 
 
 class AuditNote(Struct, frozen=True):

@@ -61,7 +61,7 @@ DEFINED = r.QueueDefined("Q", 0, {})
     [
         (b"hello", "corrupt: not a record of a ledger"),
         (None, "corrupt: not a record of a ledger"),
-        (bytes([9]) + entry(2)[1:], "the record has version 9 and this mqk reads up to version 3"),
+        (bytes([9]) + entry(2)[1:], "the record has version 9 and this mqk reads up to version 5"),
         (encode(ENTRY, OWNER, 2, b"\x01\x02\x44"), "unreadable: entry: "),
         (encode(ENTRY, OWNER, 2, b"\x07"), "unreadable: entry: schema version 7"),
         (entry(2, r.QueueDeleted("NONE")), "QueueDeleted cannot be applied: KeyError('NONE'); "),

@@ -210,19 +210,19 @@ def test_a_take_over_that_is_not_confirmed(
 ) -> None:
     announcing.outcome = outcome
     with pytest.raises(LedgerUnavailable, match=f"announcing the new owner.*{why}") as caught:
-        announcing.writer.change_owner("me", b"")
+        announcing.writer.change_owner(b"a change")
     assert caught.value.retriable is retriable
 
 
 def test_a_take_over_that_is_never_answered(announcing: Announcing) -> None:
     announcing.answers = False
     with pytest.raises(LedgerUnavailable, match=r"no answer within 0\.2 s.*try again"):
-        announcing.writer.change_owner("me", b"")
+        announcing.writer.change_owner(b"a change")
 
 
 def test_a_take_over_that_is_confirmed(announcing: Announcing) -> None:
     announcing.outcome = 42
-    assert announcing.writer.change_owner("me", b"") == 42
+    assert announcing.writer.change_owner(b"a change") == 42
 
 
 def test_a_take_over_asks_for_its_topic_until_it_is_confirmed(announcing: Announcing) -> None:
@@ -230,7 +230,7 @@ def test_a_take_over_asks_for_its_topic_until_it_is_confirmed(announcing: Announ
     announcing.answers = False
     announcing.outcome = 42
     announcing.asks_needed = 3  # the first is before the record; the second one fails
-    assert announcing.writer.change_owner("me", b"") == 42
+    assert announcing.writer.change_owner(b"a change") == 42
 
 
 def test_one_call_for_all_reports_of_a_poll(stage: Stage) -> None:

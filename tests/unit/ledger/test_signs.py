@@ -2,7 +2,7 @@
 
 import pytest
 
-from adapter.ledger.envelope import CHANGE_VERSION, ENTRY, OWNER_CHANGED, encode, encode_change
+from adapter.ledger.envelope import ENTRY, NEWER_VERSIONS, OWNER_CHANGED, encode, encode_change
 from adapter.ledger.port import LastRecord, LedgerMismatch
 from adapter.ledger.signs import Seen, announcement, last_record, probe
 from adapter.ledger.validity import Validity, Verdict
@@ -61,7 +61,7 @@ def test_a_probe_is_void_for_every_reader() -> None:
 
 
 def test_what_a_later_version_wrote_is_told() -> None:
-    newer = bytes((CHANGE_VERSION + 1,)) + entry(A, 1)[1:]
+    newer = bytes((NEWER_VERSIONS[0],)) + entry(A, 1)[1:]
     with pytest.raises(LedgerMismatch, match=r"t at offset 1: .* use the newer mqk that wrote it"):
         last_record("t", seen(change(A), newer))
 

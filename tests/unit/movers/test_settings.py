@@ -2,6 +2,7 @@
 
 import msgspec
 
+from adapter.ledger.seals import SealKeys
 from adapter.movers.settings import (
     FLUSH_TIMEOUT_S,
     SOCKET_TIMEOUT_MS,
@@ -32,6 +33,7 @@ SETTINGS = MoverSettings(
     source=KafkaCluster("host:9092", OPTIONS),
     destination=KafkaCluster("host:9092", OPTIONS),
     topics=TopicSettings.for_brokers(3),
+    keys=SealKeys((b"k" * 32, b"l" * 32), seals=False),
 )
 
 
@@ -47,6 +49,11 @@ def test_options_do_not_change_what_safety_stands_on() -> None:
     read = consumer_settings(SETTINGS, lambda _error: None)
     assert read["isolation.level"] == "read_committed"
     assert read["auto.offset.reset"] == "error"
+
+
+def test_the_ledger_is_read_with_its_keys() -> None:
+    assert SETTINGS.ledger.keys == SETTINGS.keys
+    assert "kkkk" not in repr(SETTINGS)
 
 
 def test_time_limits_fit_into_each_other() -> None:

@@ -13,7 +13,7 @@ from adapter.core.dispatch import step
 from adapter.core.model.manager import QueueManager
 from adapter.format import entries
 from adapter.format.schemas import VERSION
-from adapter.ledger.envelope import CHANGE_VERSION, OWNER_CHANGED, encode
+from adapter.ledger.envelope import NEWER_VERSIONS, OWNER_CHANGED, encode
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerMismatch
 from adapter.owner import liveness, processes
@@ -130,7 +130,7 @@ def test_a_later_release_is_not_taken_over_from() -> None:
         "this release reads version 1. Nothing was written; start that release, or a later one"
     )
     envelope = log.read(end - 1, end)[0].value
-    log.write(bytes((CHANGE_VERSION + 1,)) + envelope[1:])
+    log.write(bytes((NEWER_VERSIONS[0],)) + envelope[1:])
     with pytest.raises(LedgerMismatch, match="use the newer mqk that wrote it"):
         check_free("QM1", MemoryLedger(log), HEARTBEAT_S)
     assert log.end == end + 1
@@ -143,7 +143,7 @@ def test_a_later_release_is_told_when_it_is_taken_over_by_force(part: str) -> No
         log = owned(OF_ANOTHER_MACHINE, entry, ManualClock())
         envelope = log.read(log.end - 1, log.end)[0].value
         at = 0 if part == "record" else len(envelope) - len(entry)
-        later = (CHANGE_VERSION if part == "record" else VERSION) + 1
+        later = NEWER_VERSIONS[0] if part == "record" else VERSION + 1
         log.recreate()
         log.write(encode(OWNER_CHANGED, OF_ANOTHER_MACHINE, 0, b""))
         log.write(envelope[:at] + bytes((later,)) + envelope[at + 1 :])

@@ -44,7 +44,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "allowed": "errors launch",
         "acls": "format",
         "addresses": "",
-        "certificates": "",
+        "certificates": "texts",
         "setting_rows": "core",
         **dict.fromkeys(("texts", "memory"), ""),
         "compiled": "",

@@ -10,14 +10,17 @@ from pathlib import Path
 
 import pytest
 import structlog.testing
+from msgspec.structs import replace
 
 import adapter
 from adapter import testing
 from adapter.channel.tls import tls_context
+from adapter.errors import StartError
 from adapter.server import credentials, tls_listener
+from adapter.server.tls import ServerTls, TlsSettings
 from adapter.testing import TestQueueManager
 from tests.drivers import Driver
-from tests.support.certificates import Authority
+from tests.support.certificates import Authority, encrypt, secret
 
 SOON_S = 10.0
 
@@ -219,6 +222,64 @@ def test_a_new_certificate_is_used_without_a_restart(
             except adapter.Error:
                 assert time.monotonic() < deadline_s
         assert before.queues() == []
+
+
+def test_the_key_may_be_encrypted_and_be_renewed_with_its_password(
+    driver: Driver, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls_listener, "LOOK_S", 0.02)
+    folder = tmp_path / "new"
+    folder.mkdir()
+    renewed = Authority(folder)
+    password = secret(tmp_path / "password", "first\n")
+    tls = authority.server(key_password_file=str(password))
+    encrypt(Path(tls.key), "first")
+    with testing.queue_manager(tls=tls) as manager:
+        assert user_of(driver, manager, tls=authority.path)
+        certificate, key = renewed.issue("server", "127.0.0.1")
+        encrypt(key, "second")
+        Path(tls.key).write_bytes(key.read_bytes())
+        Path(tls.certificate).write_bytes(certificate.read_bytes())
+        time.sleep(0.1)
+        assert user_of(driver, manager, tls=authority.path), "its password has not come yet"
+        password.write_text("second\n")
+        deadline_s = time.monotonic() + SOON_S
+        while True:
+            try:
+                driver.connect(manager.tls_address, tls=renewed.path).close()
+                break
+            except adapter.Error:
+                assert time.monotonic() < deadline_s
+
+
+def test_certificates_may_be_in_key_stores_at_both_ends(
+    driver: Driver, authority: Authority, tmp_path: Path
+) -> None:
+    own = authority.store("server", "", "127.0.0.1")
+    tls = TlsSettings(host="127.0.0.1", certificate=str(own), client_ca=str(authority.path))
+    shown = authority.store("client", "secret", common_name="app")
+    with testing.queue_manager(tls=tls) as manager:
+        context = tls_context(authority.path, shown, password="secret")
+        assert user_of(driver, manager, tls=context) == "app"
+
+
+def test_a_queue_manager_says_what_is_wrong_with_its_key(
+    authority: Authority, tmp_path: Path
+) -> None:
+    tls = authority.server()
+    encrypt(Path(tls.key), "secret")
+    wrong = secret(tmp_path / "wrong", "guess")
+    shared = secret(tmp_path / "shared", "secret")
+    shared.chmod(0o644)
+    for path, said in (
+        ("", "give its password too.*tls_key_password_file"),
+        (str(wrong), "the password is not that of the private key"),
+        (str(shared), f"{shared} holds its password, and .* chmod 600"),
+        (str(tmp_path / "none"), "cannot be read"),
+    ):
+        with pytest.raises(StartError, match=said) as refused:
+            ServerTls(replace(tls, key_password_file=path))
+        assert "guess" not in str(refused.value).replace(str(tmp_path), "")
 
 
 def test_connections_outlive_the_restart_of_a_queue_manager(

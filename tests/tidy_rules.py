@@ -73,8 +73,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "backup": "core.contract format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",
         "registry": "addresses texts web errors ledger topics format.schemas launch watched",
-        "channel": "addresses certificates wire core.contract core.mq_layouts core.attributes "
-        "errors",
+        "channel": "addresses certificates watched wire core.contract core.mq_layouts "
+        "core.attributes errors",
         "client": "channel network.lookup registry.port registry.rest registry.values "
         "topics.events wire core.contract core.mq_layouts core.attributes errors",
         "aio": "addresses certificates channel client registry.port registry.values watched wire "

@@ -45,6 +45,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "acls": "format",
         "addresses": "",
         "certificates": "texts",
+        "tls_alerts": "",
         "setting_rows": "core",
         **dict.fromkeys(("texts", "memory"), ""),
         "compiled": "",
@@ -77,8 +78,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.attributes errors",
         "client": "channel network.lookup registry.port registry.rest registry.values "
         "topics.events wire core.contract core.mq_layouts core.attributes errors",
-        "aio": "addresses certificates channel client registry.port registry.values watched wire "
-        "core.contract core.attributes errors",
+        "aio": "addresses certificates tls_alerts channel client registry.port registry.values "
+        "watched wire core.contract core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
         "administration": "character_sets texts client errors mq_constants watched "
@@ -97,7 +98,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "testing",
         "server": "exports feeds network own_clients owner wire core.contract core.attributes "
         "core.inputs format ledger movers registry topics errors config setting_rows launch logs "
-        "watched web addresses certificates compiled memory texts "
+        "watched web addresses certificates tls_alerts compiled memory texts "
         "administration.pcf.command_server",
         "testing": "adapter administration.mqsc aio channel client config core errors exports "
         "feeds format ledger localkafka logs msmq network owner registry server servicebroker "

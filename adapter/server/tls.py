@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from adapter import certificates, texts
 from adapter.errors import StartError
-from adapter.server.tls_alerts import AlertingContext
+from adapter.tls_alerts import AlertingContext
 
 UserPart = Literal["common_name", "dns", "email", "subject"]
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
@@ -46,7 +46,7 @@ class ServerTls:
         """Raises StartError if a file cannot be used."""
         self._settings = settings
         self._read_as = _marks(settings)
-        self.context = _context(settings)
+        self.context = AlertingContext(_context(settings))
 
     def look(self) -> bool:
         """Read certificate and key again if a file has changed; whether that was so.
@@ -58,7 +58,7 @@ class ServerTls:
             return False
         self._read_as = marks
         made = _context(self._settings)  # first, so that files that do not fit change nothing
-        self.context = made
+        self.context = AlertingContext(made)
         return True
 
     def user_of(self, certificate: Mapping[str, Any] | None) -> str:
@@ -118,7 +118,7 @@ def _context(settings: TlsSettings) -> ssl.SSLContext:
     if settings.key_password_file:
         _check_secret(settings.key_password_file, "its password")
     try:
-        context = AlertingContext(ssl.PROTOCOL_TLS_SERVER)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = VERSIONS[settings.min_version]
         context.num_tickets = 0  # no client of ours keeps a session
         password = settings.key_password_file

@@ -1,15 +1,17 @@
 """A queue manager listens with TLS: who gets in, as whom, and what a hostile client may cost."""
 
+import asyncio
 import contextlib
 import random
 import socket
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 import structlog.testing
+import uvloop
 from msgspec.structs import replace
 
 import adapter
@@ -158,15 +160,48 @@ def test_what_is_wrong_with_a_clients_certificate_is_said_at_both_ends(
         assert user_of(driver, manager, tls=authority.client("app")) == "app"
 
 
-def test_the_log_says_that_a_client_does_not_accept_the_certificate(authority: Authority) -> None:
-    """A client of threads says why; the event loops of tasks only close the connection."""
+def test_the_log_says_that_a_client_does_not_accept_the_certificate(
+    driver: Driver, authority: Authority
+) -> None:
     with (
         testing.queue_manager(tls=authority.server()) as manager,
         structlog.testing.capture_logs() as lines,
     ):
-        with pytest.raises(adapter.Error, match="local issuer"):
-            adapter.connect(manager.tls_address, tls=True, connect_timeout_s=2.0)
+        assert "local issuer" in why_not(driver, manager.tls_address, tls=True)
         assert "unknown ca" in logged(lines)
+
+
+@pytest.mark.parametrize(
+    "loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"]
+)
+def test_threads_and_tasks_say_the_same_of_a_certificate(
+    authority: Authority, tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    stranger = Authority(folder).issue("client", "c.test", common_name="app")
+    server = authority.server(client_ca=str(authority.path))
+    with asyncio.Runner(loop_factory=loop) as tasks:
+        with testing.queue_manager(tls=server) as manager:
+            host = manager.tls_address.replace("127.0.0.1", "localhost")
+            for address, context in (
+                (manager.tls_address, True),
+                (host, authority.path),
+                (manager.address, authority.path),
+                (manager.tls_address, tls_context(authority.path, *stranger)),
+                (manager.tls_address, authority.client("app", expired=True)),
+                (manager.tls_address, authority.client(None)),
+            ):
+                options = {"tls": context, "connect_timeout_s": 2.0}
+                with pytest.raises(adapter.Error) as of_threads:
+                    adapter.connect(address, **options)
+                with pytest.raises(adapter.Error) as of_tasks:
+                    tasks.run(adapter.aio.connect(address, **options))
+                assert str(of_tasks.value) == str(of_threads.value)
+            qm = tasks.run(adapter.aio.connect(manager.tls_address, tls=authority.client("app")))
+            assert tasks.run(qm.queues()) == []
+            tasks.run(qm.close())
+        tasks.run(asyncio.sleep(0.1))  # in which uvloop closes what the queue manager has ended
 
 
 def test_a_certificate_is_revoked_by_a_list_among_the_authorities(

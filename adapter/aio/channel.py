@@ -27,7 +27,7 @@ from adapter.channel.commits import IN_FLIGHT_MAX
 from adapter.channel.forking import disown_in_child
 from adapter.channel.link.port import Link
 from adapter.channel.numbering import UNANSWERED_MAX
-from adapter.channel.renewal import TokenRenewal, warn_of_end
+from adapter.channel.renewal import TokenSchedule, warn_of_end
 from adapter.channel.requests import Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
 from adapter.channel.steps import Steps
@@ -77,7 +77,7 @@ class TaskChannel(ChannelBooks):
 
     def renew_by_itself(self) -> None:
         """See ChannelBooks: a task does."""
-        renewal = TokenRenewal(self._introduction)
+        renewal = TokenSchedule(self._introduction)
         if self._renewer is None and renewal.is_possible:
             work = keep_renewed(ref(self), renewal)
             self._renewer = watched.task("token renewal", work, warn_of_end)

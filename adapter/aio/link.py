@@ -248,7 +248,7 @@ class AddressDialer:
     async def _dial_tls(self, context: ssl.SSLContext) -> TaskLink:
         """Connect with TLS, on a socket that is known: the queue manager hears of a failure."""
         loop, address = asyncio.get_running_loop(), self._address
-        sock = await _connected(loop, address.host, address.port)
+        sock = await _connect_socket(loop, address.host, address.port)
         with alerts_on(sock):
             _, link = await loop.create_connection(
                 self._link, sock=sock, ssl=context, server_hostname=address.host
@@ -259,7 +259,7 @@ class AddressDialer:
         return TaskLink(str(self._address))
 
 
-async def _connected(loop: asyncio.AbstractEventLoop, host: str, port: int) -> socket.socket:
+async def _connect_socket(loop: asyncio.AbstractEventLoop, host: str, port: int) -> socket.socket:
     """Return a socket that is connected to the first address of a host that accepts. Raises
     OSError.
     """

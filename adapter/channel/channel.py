@@ -13,6 +13,7 @@ from _thread import RLock
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
+from weakref import ref
 
 from adapter.channel.books import ChannelBooks
 from adapter.channel.commits import IN_FLIGHT_MAX, CommitsInFlight
@@ -25,7 +26,7 @@ from adapter.channel.letting_go import LettingGo
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.receiving import Receiver
 from adapter.channel.recovery import Recovery
-from adapter.channel.renewal import TokenRenewal, start_thread
+from adapter.channel.renewal import TokenSchedule, start_thread
 from adapter.channel.requests import FORGOTTEN, Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
 from adapter.channel.timeouts import Timeouts
@@ -58,16 +59,16 @@ class Channel(ChannelBooks):
             self._read_for_room,
         )
         disown_in_child(self._recovery)
-        self._renewal: TokenRenewal | None = None
+        self._renewal: TokenSchedule | None = None
         self._recovery.connect_first()
         self.renew_by_itself()
 
     def renew_by_itself(self) -> None:
         """See ChannelBooks: a thread does, which is there only for connections with such tokens."""
-        renewal = TokenRenewal(self._introduction)
+        renewal = TokenSchedule(self._introduction)
         if self._renewal is None and renewal.is_possible:
             self._renewal = renewal
-            start_thread(self, renewal, self._closing)
+            start_thread(ref(self), renewal, self._closing)
 
     def another(self) -> Channel:
         """Connect once more, to the same queue manager as the same user; raises as __init__."""

@@ -15,23 +15,19 @@ from __future__ import annotations
 import base64
 import logging
 import time
-import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from adapter import watched
 from adapter.channel import requests as rq
+from adapter.channel.conversation import Introduction
+from adapter.channel.flag import Flag
 from adapter.channel.requests import Pending
 from adapter.core.contract.results import Done, Refused
 from adapter.errors import Error
 from adapter.wire.frames import RenewToken
-
-if TYPE_CHECKING:
-    from adapter.channel.channel import Channel
-    from adapter.channel.conversation import Introduction
-    from adapter.channel.flag import Flag
 
 LOOK_S: Final = 10.0
 """It is looked at so often whether a token is due: another one may have been shown meanwhile."""
@@ -44,7 +40,18 @@ SHARE: Final = 0.75
 log = logging.getLogger("adapter.client")
 
 
-class TokenRenewal:
+class RenewedByThread(Protocol):
+    """A connection of threads."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether there is a link, as far as is known."""
+
+    def ask(self, requests: list[Pending]) -> None:
+        """Send requests in one frame and wait until each has an answer."""
+
+
+class TokenSchedule:
     """What one connection knows of the token that it has shown last."""
 
     def __init__(self, introduction: Introduction, clock: Callable[[], float] = time.time) -> None:
@@ -133,14 +140,18 @@ def end_of(token: str) -> float:
         return 0.0
 
 
-def start_thread(channel: Channel, renewal: TokenRenewal, closing: Flag) -> None:
-    """Renew the token of a connection of threads, until that is closed or dropped."""
-    weak = weakref.ref(channel)
+def start_thread(
+    find: Callable[[], RenewedByThread | None], renewal: TokenSchedule, closing: Flag
+) -> None:
+    """Renew the token of a connection of threads, until that is closed or dropped.
+
+    find: returns the connection, and does not keep it.
+    """
 
     def renew() -> None:
         while not closing.wait(renewal.wait_s()):
             request = renewal.request()
-            channel = weak()
+            channel = find()
             if channel is None:
                 return
             if request is not None and channel.is_connected:  # else the next link begins with it

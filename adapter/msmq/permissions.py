@@ -45,7 +45,7 @@ NO_DENIAL: Final = (
     "mqk auth explain names the record that grants"
 )
 NO_JOURNAL: Final = (
-    "who may receive from a queue may receive from its journal, and nobody else: give "
+    "only who may receive from a queue may receive from its journal: give "
     "RECEIVE_MESSAGE with it, or leave it out"
 )
 NO_OWNERSHIP: Final = (
@@ -144,20 +144,22 @@ def _entries(
     if isinstance(given, str):
         given = Trustee(given)
     if isinstance(given, Trustee):
-        return [_checked(MessageQueueAccessControlEntry(given, rights, kind))]  # type: ignore[arg-type]
+        if rights is None:
+            raise WrongArgumentType("give rights too: which ones of MessageQueueAccessRights")
+        return [_check_entry(MessageQueueAccessControlEntry(given, rights, kind))]
     if rights is not None:
         raise WrongArgumentType("rights go with the name of a user, or a Trustee: leave them out")
     if isinstance(given, MessageQueueAccessControlEntry):
-        return [_checked(given)]
+        return [_check_entry(given)]
     if not isinstance(given, Iterable):
         raise WrongArgumentType(
             "give the name of a user, a Trustee, a MessageQueueAccessControlEntry or an "
             f"AccessControlList, not {given!r}"
         )
-    return [_checked(one) for one in given]
+    return [_check_entry(one) for one in given]
 
 
-def _checked(entry: object) -> MessageQueueAccessControlEntry:
+def _check_entry(entry: object) -> MessageQueueAccessControlEntry:
     if not isinstance(entry, MessageQueueAccessControlEntry):
         raise WrongArgumentType(f"an entry is a MessageQueueAccessControlEntry, not {entry!r}")
     if not isinstance(entry.trustee, Trustee):
@@ -170,9 +172,7 @@ def _checked(entry: object) -> MessageQueueAccessControlEntry:
         raise WrongArgumentType(f"rights are MessageQueueAccessRights, not {entry.rights!r}")
     beyond = entry.rights & ~Rights.FULL_CONTROL
     if beyond:
-        raise WrongArgument(
-            f"rights are those of MessageQueueAccessRights: {int(beyond):#x} is none"
-        )
+        raise WrongArgument(f"MessageQueueAccessRights has no right {int(beyond):#x}")
     return entry
 
 

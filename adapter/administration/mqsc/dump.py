@@ -13,7 +13,7 @@ from adapter.administration import objects
 from adapter.administration.kinds import DEFINED, FoundObject, Kind
 from adapter.administration.mqsc.dump_security import authority_records, channel_records
 from adapter.administration.mqsc.text import quote
-from adapter.administration.mqsc.written import Problem, command, is_one_line, left_out, listed
+from adapter.administration.mqsc.written import Problem, command, is_one_line, left_out, write_list
 from adapter.administration.values import NAMES, members, text
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
@@ -154,7 +154,7 @@ def parameter(row: AttributeRow, value: Any) -> str:
         return written
     keyword = row.attribute.keyword
     if keyword == NAMES:
-        return listed(keyword, [one for one in written.split(",") if one] or [" "])
+        return write_list(keyword, [one for one in written.split(",") if one] or [" "])
     if row.type is int or members(row):
         return f"{keyword}({written})"
     return f"{keyword}({quote(written or ' ')})"

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator
 
 from adapter.administration import authorities, channel_rules
 from adapter.administration.mqsc.text import quote
-from adapter.administration.mqsc.written import Problem, command, is_one_line, left_out, listed
+from adapter.administration.mqsc.written import Problem, command, is_one_line, left_out, write_list
 from adapter.client.connection import Connection
 from adapter.core.contract.authorities import QUEUE, QUEUE_MANAGER, AuthorityRecord
 from adapter.core.contract.channel_rules import ChannelRule
@@ -77,7 +77,7 @@ def _channel_record(one: ChannelRule) -> Iterator[str | Problem]:
         return
     lines = [f"SET CHLAUTH({quote(one.profile)})", f"TYPE({one.kind})"]
     lines += [f"{word}({quote(value)})" for word, value in texts.items() if value]
-    lines += [listed(word, values) for word, values in lists.items() if values]
+    lines += [write_list(word, values) for word, values in lists.items() if values]
     if not one.kind.startswith("BLOCK"):
         lines += [f"USERSRC({one.source})"]
         lines += [f"CHCKCLNT({one.check_client})"] if one.check_client != "ASQMGR" else []

@@ -41,6 +41,6 @@ def command(of: str, lines: list[str]) -> Iterator[str | Problem]:
         yield ("" if not at else INDENT) + line + ("" if at == last else " +")
 
 
-def listed(keyword: str, values: list[str]) -> str:
+def write_list(keyword: str, values: list[str]) -> str:
     """Write a parameter with several texts."""
     return f"{keyword}({', '.join(map(quote, values))})"

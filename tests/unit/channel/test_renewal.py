@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from adapter.channel.conversation import Introduction
-from adapter.channel.renewal import AGAIN_S, LATE_S, LOOK_S, TokenRenewal, end_of
+from adapter.channel.renewal import AGAIN_S, LATE_S, LOOK_S, TokenSchedule, end_of
 from adapter.channel.token_source import Token, TokenSource
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Done, Refused
@@ -28,7 +28,7 @@ class Site:
         self.issuer = Issuer()
         self.introduction = Introduction("QM1", "test", token=TokenSource(lambda: self.next))
         self.next = self.introduction.token = self.token(lasts_s)
-        self.renewal = TokenRenewal(self.introduction, lambda: clock[0])
+        self.renewal = TokenSchedule(self.introduction, lambda: clock[0])
         self.renewal.wait_s()
 
     def token(self, lasts_s: float) -> str:

@@ -100,7 +100,7 @@ def broker_object(kind: str, name: str) -> tuple[str, str]:
     return (a.QUEUE, key_of(name)) if kind == kinds.QUEUE else (a.SERVICE, name)
 
 
-def _created(qm: QueueManager, command: b.BrokerCreate, _: Any) -> tuple[str, str] | None:
+def _new_of_catalog(qm: QueueManager, command: b.BrokerCreate, _: Any) -> tuple[str, str] | None:
     """Return what is new; None of a name that another object of the type service has already: by
     its records who created this one could do everything with that one too.
     """
@@ -188,5 +188,5 @@ RULES: Final[dict[type, Callable[[QueueManager, Asker, Any], None]]] = {
 }
 CREATED: Final[dict[type, Created]] = {
     m.MsmqCreate: lambda qm, command, _: (a.QUEUE, _name_of(qm, command.path, command.computer)),
-    b.BrokerCreate: _created,
+    b.BrokerCreate: _new_of_catalog,
 }

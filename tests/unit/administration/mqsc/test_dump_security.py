@@ -95,8 +95,8 @@ def test_what_mqsc_cannot_say_is_left_out_and_reported() -> None:
     with adapter.testing.queue_manager("QM1") as manager, manager.connect() as qm:
         qm.set_authority("A", users=["ends "], add=["put"])
         qm.set_authority("B\u2028C", users=["ann"], add=["put"])
-        given = {"address": "*", "source": "CHANNEL"}
-        qm.set_channel_rule("C", "ADDRESSMAP", description="d" * 65, **given)  # type: ignore[arg-type]
+        long = "d" * 65
+        qm.set_channel_rule("C", "ADDRESSMAP", address="*", source="CHANNEL", description=long)
         qm.set_channel_rule(
             "D", "BLOCKUSER", users=[f"{'u' * 60}{number:04}" for number in range(256)]
         )

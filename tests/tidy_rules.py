@@ -90,8 +90,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "frameworks": "adapter errors",
         "kombu": "adapter errors frameworks",
         "dramatiq": "adapter errors frameworks",
-        "mqi": "administration texts channel character_sets launch mq_constants errors "
-        "core.attributes core.contract core.mq_layouts services",
+        "mqi": "certificates administration texts channel character_sets launch mq_constants "
+        "errors core.attributes core.contract core.mq_layouts services",
         "msmq": "allowed channel core.contract core.attributes errors launch watched",
         "servicebroker": "allowed channel core.contract core.attributes errors launch watched",
         "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "

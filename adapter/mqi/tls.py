@@ -28,8 +28,8 @@ from msgspec import Struct
 
 from adapter import mq_constants as mq
 from adapter import texts
+from adapter.certificates import Password
 from adapter.channel.tls import (
-    Password,
     context_by,
     context_of_store,
     key_store_of,

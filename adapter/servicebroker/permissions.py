@@ -129,7 +129,7 @@ def _entities(users: Names, roles: Names) -> list[tuple[str, bool]]:
     return [(bits.EVERYONE, True) if one[0].lower() == PUBLIC else one for one in found]
 
 
-def _each(what: str, names: Names) -> list[str]:
+def _each(what: str, names: object) -> list[str]:
     if isinstance(names, str):
         return [names]
     if not isinstance(names, Iterable) or isinstance(names, bytes):

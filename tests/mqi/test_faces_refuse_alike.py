@@ -20,7 +20,7 @@ from adapter.server import credentials
 from adapter.testing import TestQueueManager, queue_manager
 from tests.mqi.conftest import CHANNEL, conname
 
-WHO = {"user": "app", "password": "app"}
+WHO: dict[str, Any] = {"user": "app", "password": "app"}
 REFUSED = 2035
 MAIL, MAIL_KEY = r".\private$\mail", r"private$\mail"
 GRANTED = r"""

@@ -202,7 +202,7 @@ def test_a_key_store_is_a_repository_with_its_password(
     def refused(**given: str) -> bool:
         with pytest.raises(ibmmq.MQMIError) as wrong:
             shown(address, store, **given)
-        return reason_of(wrong) == CMQC.MQRC_KEY_REPOSITORY_ERROR
+        return bool(reason_of(wrong) == CMQC.MQRC_KEY_REPOSITORY_ERROR)
 
     assert refused()
     assert shown(address, store, password="päss") == "payroll"

@@ -128,13 +128,13 @@ def test_a_chain_is_shown_without_its_root(authority: Authority, tmp_path: Path)
     stranger = trustme.CA()
     pems = [made.cert_chain_pems[0], middle.cert_pem, root.cert_pem, stranger.cert_pem]
     own, *others = (x509.load_pem_x509_certificate(one.bytes()) for one in pems)
-    key = load_pem_private_key(made.private_key_pem.bytes(), None)
+    key: Any = load_pem_private_key(made.private_key_pem.bytes(), None)
     content = pkcs12.serialize_key_and_certificates(
         None,
         key,
         own,
         reversed(others),
-        ENCRYPTION,  # type: ignore[arg-type]
+        ENCRYPTION,
     )
     path = tmp_path / "chain.p12"
     path.write_bytes(content)

@@ -26,8 +26,9 @@ class Site:
     def __init__(self, clock: list[float], lasts_s: float = 100.0) -> None:
         self.clock = clock
         self.issuer = Issuer()
+        self.next: str = self.token(lasts_s)
         self.introduction = Introduction("QM1", "test", token=TokenSource(lambda: self.next))
-        self.next = self.introduction.token = self.token(lasts_s)
+        self.introduction.token = self.next
         self.renewal = TokenSchedule(self.introduction, lambda: clock[0])
         self.renewal.wait_s()
 
@@ -144,6 +145,6 @@ def test_when_a_token_ends() -> None:
     issuer = Issuer()
     assert end_of(issuer.token(lasts_s=5, now_s=NOW_S)) == NOW_S + 5
     for claims in ({"exp": None}, {"exp": "soon"}, {"exp": [1]}):
-        assert end_of(issuer.token(**claims)) == 0  # type: ignore[arg-type]
+        assert end_of(issuer.token(**claims)) == 0
     for text in ("", "opaque", "a.b", "a.W10.c", "a.MQ.c", "a.é.c", "..", "a.eyJleHAiOjFlOTk5fQ.c"):
         assert end_of(text) in (0, float("inf")), text

@@ -164,7 +164,7 @@ def test_arguments(site: Site) -> None:
     entry = MessageQueueAccessControlEntry(Trustee("till"), peek)
     for given in (("till",), ("till", 2), (3, peek), ([entry, "till"],), (entry, peek)):
         with pytest.raises(TypeError):
-            site.queue.set_permissions(*given)  # type: ignore[arg-type]
+            site.queue.set_permissions(*given)
     with pytest.raises(TypeError):
         site.queue.set_permissions("till", peek, "allow")  # type: ignore[arg-type]
     for trustee in (Trustee("till", TrusteeType.COMPUTER), Trustee("")):

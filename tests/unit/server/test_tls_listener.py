@@ -8,6 +8,7 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog.testing
@@ -192,7 +193,7 @@ def test_threads_and_tasks_say_the_same_of_a_certificate(
                 (manager.tls_address, authority.client("app", expired=True)),
                 (manager.tls_address, authority.client(None)),
             ):
-                options = {"tls": context, "connect_timeout_s": 2.0}
+                options: dict[str, Any] = {"tls": context, "connect_timeout_s": 2.0}
                 with pytest.raises(adapter.Error) as of_threads:
                     adapter.connect(address, **options)
                 with pytest.raises(adapter.Error) as of_tasks:

@@ -1,6 +1,7 @@
 """GRANT, REVOKE and DENY: what users are told, and what they may then."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,7 @@ def test_what_is_wrong(site: Site) -> None:
         maker.grant(3, on_service=STORE, to_user="bench")  # type: ignore[arg-type]
     session = site.connect("maker")
     for name in ("//parts/None", STORE.lower()):
-        assert denied(lambda name=name: session.grant("SEND", on_service=name, to_user="b"))
+        assert denied(partial(session.grant, "SEND", on_service=name, to_user="b"))
     site.operator.set_authority("", "qmgr", users=["maker"], add=["chg"])
     with pytest.raises(sb.ServiceBrokerError, match="15151"):
         session.grant("SEND", on_service="//parts/None", to_user="bench")

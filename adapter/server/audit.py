@@ -21,7 +21,7 @@ from msgspec import json
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.core.contract import audit as on_record
 from adapter.core.contract.audit import AuditNote
-from adapter.core.contract.authorities import Denial, words_of
+from adapter.core.contract.authorities import ALL, Denial, words_of
 from adapter.core.contract.authority_commands import DeleteAuthority, PermissionChange, SetAuthority
 from adapter.core.contract.broker import BrokerPermit
 from adapter.core.contract.msmq import MsmqPermit
@@ -246,7 +246,7 @@ def _looking(
 def _change(change: PermissionChange) -> str:
     """Say what a user or a group is given, and what is left of what it had: all, or the rest."""
     who = f"{'group' if change.is_group else 'user'} {change.entity}"
-    taken = " ".join(words_of(~change.keep)) if change.keep else "all"
+    taken = " ".join(words_of(ALL & ~change.keep)) if change.keep else "all"
     given = " ".join(words_of(change.add))
     return f"{who}: take {taken or 'none'}, give {given or 'none'}"
 

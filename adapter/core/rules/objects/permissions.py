@@ -68,8 +68,8 @@ def _decide(
     """Change the records of an object by its name, all or none. wanted: as it is reset to."""
     object_type, name = subject(qm, command)
     if is_generic(name):
-        text = "it has wildcards in its name, which would mean other objects too: rename it"
-        raise Refusal(Reason.NAME_ERROR, name, text)
+        text = f"a record of the name {name} would be one of other objects too, as * and ? are any"
+        raise Refusal(Reason.OPTIONS_ERROR, command.name, text)
     for change in command.changes:
         entity = _entity(command.name, object_type, change)
         before = wanted.get(entity, qm.authorities.get(name, object_type, *entity) or 0)

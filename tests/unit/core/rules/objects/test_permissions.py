@@ -138,7 +138,7 @@ def test_a_name_with_wildcards_grants_nothing_of_other_queues() -> None:
     assert is_denied(client, m.MsmqOpen(1, MAIL, m.RECEIVE_ACCESS))
     operator(client)
     change = m.MsmqPermit(".\\private$\\*", [ac.PermissionChange("eve", False, 0, GET)])
-    assert client.refused(change) is Reason.NAME_ERROR
+    assert client.refused(change) is Reason.OPTIONS_ERROR
 
 
 def test_a_service_and_its_queue_are_granted_by_who_controls_them() -> None:

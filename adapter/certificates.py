@@ -53,7 +53,7 @@ class KeyStore:
 
         key: Any = self._content.key
         if key is None or self._content.cert is None:
-            raise ValueError("there is no private key in it")
+            raise ValueError("there is no certificate with its private key in it")
         secret = secrets.token_urlsafe(32)
         encrypted = s.BestAvailableEncryption(secret.encode())
         blocks = [key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, encrypted)]
@@ -102,6 +102,8 @@ def load(
             raise ValueError("a file of PKCS#12 has the private key too: name no other one")
         read_store(certificate, password).load_into(context)
         return
+    if key is not None and is_store(key):
+        raise ValueError("the private key is in PKCS#12: name this file as the certificate")
     asked = []
 
     def answer() -> str:

@@ -100,12 +100,16 @@ def test_what_is_wrong_with_a_key_store_is_said(authority: Authority, tmp_path: 
         text = said(lambda wrong=wrong: load(wrong, None, "other"))  # type: ignore[misc]
         assert text == "the password is not its own, or it is no PKCS#12"
     assert "name no other one" in said(lambda: load(store, key, PASSWORD))
+    assert "name this file as the certificate" in said(lambda: load(authority.path, store))
     bare = tmp_path / "bare.p12"
     own = x509.load_pem_x509_certificate(authority.path.read_bytes())
     bare.write_bytes(
         pkcs12.serialize_java_truststore([pkcs12.PKCS12Certificate(own, b"ca")], ENCRYPTION)
     )
-    assert said(lambda: load(bare, None, PASSWORD)) == "there is no private key in it"
+    assert (
+        said(lambda: load(bare, None, PASSWORD))
+        == "there is no certificate with its private key in it"
+    )
     long = tmp_path / "long.p12"
     long.write_bytes(b"\x30" + b"x" * certificates.STORE_BYTES_MAX)
     assert "more than 1048576 bytes" in said(lambda: load(long, None, PASSWORD))

@@ -13,7 +13,6 @@ from _thread import RLock
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
-from weakref import ref
 
 from adapter.channel.books import ChannelBooks
 from adapter.channel.commits import IN_FLIGHT_MAX, CommitsInFlight
@@ -26,7 +25,8 @@ from adapter.channel.letting_go import LettingGo
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.receiving import Receiver
 from adapter.channel.recovery import Recovery
-from adapter.channel.renewal import TokenSchedule, start_thread
+from adapter.channel.renewal import TokenSchedule
+from adapter.channel.renewing import RenewingThread
 from adapter.channel.requests import FORGOTTEN, Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
 from adapter.channel.timeouts import Timeouts
@@ -68,7 +68,8 @@ class Channel(ChannelBooks):
         renewal = TokenSchedule(self._introduction)
         if self._renewal is None and renewal.is_possible:
             self._renewal = renewal
-            start_thread(ref(self), renewal, self._closing)
+            parts = self._state, self._sender, self._leadership, self._receiver, self._recovery
+            RenewingThread(*parts, self._read_for_room).start(renewal)
 
     def another(self) -> Channel:
         """Connect once more, to the same queue manager as the same user; raises as __init__."""

@@ -16,14 +16,12 @@ import base64
 import logging
 import time
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
-from adapter import watched
 from adapter.channel import requests as rq
 from adapter.channel.conversation import Introduction
-from adapter.channel.flag import Flag
 from adapter.channel.requests import Pending
 from adapter.core.contract.results import Done, Refused
 from adapter.errors import Error
@@ -38,17 +36,6 @@ LATE_S: Final = 60.0
 SHARE: Final = 0.75
 
 log = logging.getLogger("adapter.client")
-
-
-class RenewedByThread(Protocol):
-    """A connection of threads."""
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether there is a link, as far as is known."""
-
-    def ask(self, requests: list[Pending]) -> None:
-        """Send requests in one frame and wait until each has an answer."""
 
 
 class TokenSchedule:
@@ -138,31 +125,6 @@ def end_of(token: str) -> float:
         return float(end) if isinstance(end, int | float) else 0.0
     except (IndexError, ValueError, AttributeError, OverflowError):
         return 0.0
-
-
-def start_thread(
-    find: Callable[[], RenewedByThread | None], renewal: TokenSchedule, closing: Flag
-) -> None:
-    """Renew the token of a connection of threads, until that is closed or dropped.
-
-    find: returns the connection, and does not keep it.
-    """
-
-    def renew() -> None:
-        while not closing.wait(renewal.wait_s()):
-            request = renewal.request()
-            channel = find()
-            if channel is None:
-                return
-            if request is not None and channel.is_connected:  # else the next link begins with it
-                try:
-                    channel.ask([request])
-                    renewal.note(request)
-                except Error as error:
-                    renewal.failed(error)
-            del channel  # it may be dropped while this waits
-
-    watched.thread("token renewal", renew, warn_of_end)
 
 
 def warn_of_end(why: str) -> None:

@@ -113,7 +113,7 @@ class TokenSchedule:
         if token != self._known:
             self._known, self._refused, self._why = token, "", ""
             self._end_s = end_of(token)
-            self._due_s = now_s + max((self._end_s - now_s) * SHARE, 0.0)
+            self._due_s = now_s + max((self._end_s - now_s) * SHARE, AGAIN_S)
 
 
 def end_of(token: str) -> float:

@@ -110,6 +110,16 @@ def test_a_token_that_is_refused_is_shown_once(
     assert site.introduction.token != site.next
 
 
+def test_tokens_that_all_end_at_once_are_not_shown_without_pause(clock: list[float]) -> None:
+    site = Site(clock)
+    ends_s, shown = NOW_S + 100, 0
+    while clock[0] < ends_s:
+        clock[0] += max(site.renewal.wait_s(), 0.01)
+        site.next = site.issuer.token(lasts_s=ends_s - clock[0], now_s=clock[0], jti=clock[0])
+        shown += site.shown(accepted) is not None
+    assert 3 <= shown <= 10
+
+
 def test_what_was_lost_with_its_connection_is_shown_again(clock: list[float]) -> None:
     site = Site(clock)
     clock[0] += 80

@@ -41,7 +41,7 @@ OTHER_VARIABLES = frozenset(
     {
         *(FILE_VARIABLE, "MQK_QMGR", "MQK_DEBUG", "MQK_CACHE_DIR"),
         *("MQK_USER", "MQK_PASSWORD", "MQK_REGISTRY"),
-        *("MQK_TLS_CA", "MQK_TLS_CERT", "MQK_TLS_KEY"),
+        *("MQK_TLS_CA", "MQK_TLS_CERT", "MQK_TLS_KEY", "MQK_TLS_KEY_PASSWORD"),
         *("MQK_TAG", "MQK_PORT", "MQK_METRICS_PORT", "MQK_SPARK_QUEUE"),
     }
 )

@@ -137,7 +137,8 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="tls_certificate", kind=_text(), default="",
             meaning="File of the queue manager's certificate, and those between it and its "
-            "authority, PEM. It and the key are read again when they change: no restart is needed.",
+            "authority, PEM; or of PKCS#12, with the key. It and the key are read again when they "
+            "change: no restart is needed.",
             example='"/etc/mqk/tls/qm1.pem"',
         ),
         Setting(
@@ -145,6 +146,12 @@ SETTINGS: Mapping[str, Setting] = {
             meaning="File of its private key, PEM, which only the user of the queue manager may "
             "read. Empty: it is in tls_certificate.",
             example='"/etc/mqk/tls/qm1.key"',
+        ),
+        Setting(
+            key="tls_key_password_file", kind=_text(), default="",
+            meaning="File whose first line is the password of the private key, or of PKCS#12, "
+            "which only the user of the queue manager may read. Empty: the key is not encrypted.",
+            example='"/etc/mqk/tls/qm1.password"',
         ),
         Setting(
             key="tls_client_ca", kind=_text(), default="",

@@ -44,7 +44,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "allowed": "errors launch",
         "acls": "format",
         "addresses": "",
-        "certificates": "",
+        "certificates": "texts",
+        "tls_alerts": "",
         "setting_rows": "core",
         **dict.fromkeys(("texts", "memory"), ""),
         **dict.fromkeys(("compiled", "release"), ""),
@@ -74,12 +75,12 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "backup": "core.contract format ledger movers topics errors",
         "wire": "core.contract core.attributes errors",
         "registry": "addresses texts web errors ledger topics format.schemas launch watched",
-        "channel": "addresses certificates wire core.contract core.mq_layouts core.attributes "
-        "errors",
+        "channel": "addresses certificates watched wire core.contract core.mq_layouts "
+        "core.attributes errors",
         "client": "channel network.lookup registry.port registry.rest registry.values "
         "topics.events wire core.contract core.mq_layouts core.attributes errors",
-        "aio": "addresses certificates channel client registry.port registry.values watched wire "
-        "core.contract core.attributes errors",
+        "aio": "addresses certificates tls_alerts channel client registry.port registry.values "
+        "watched wire core.contract core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
         "administration": "character_sets texts client errors mq_constants watched "
@@ -90,8 +91,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "frameworks": "adapter errors",
         "kombu": "adapter errors frameworks",
         "dramatiq": "adapter errors frameworks",
-        "mqi": "administration texts channel character_sets launch mq_constants errors "
-        "core.attributes core.contract core.mq_layouts services",
+        "mqi": "certificates administration texts channel character_sets launch mq_constants "
+        "errors core.attributes core.contract core.mq_layouts services",
         "msmq": "allowed channel core.contract core.attributes errors launch watched",
         "servicebroker": "allowed channel core.contract core.attributes errors launch watched",
         "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
@@ -99,7 +100,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "server": "ledger_keys "
         "exports feeds network own_clients owner wire core.contract core.attributes "
         "core.inputs format ledger movers registry topics errors config setting_rows launch logs "
-        "watched web addresses certificates compiled memory release texts "
+        "watched web addresses certificates compiled memory release texts tls_alerts "
         "administration.pcf.command_server",
         "testing": "adapter administration.mqsc aio channel client config core errors exports "
         "feeds format ledger localkafka logs msmq network owner registry server servicebroker "

@@ -13,6 +13,7 @@ from adapter.client.connection import Connection
 from adapter.core.attributes.unsupported import choice, table, text
 from adapter.core.contract.authorities import (
     APPLICABLE,
+    PROFILE_LENGTH_MAX,
     QUEUE_MANAGER,
     AuthorityRecord,
     words_of,
@@ -52,7 +53,7 @@ OBJECT_TYPES: Final = {
 PRINCIPAL, GROUP = 1, 2
 """MQZAET_*."""
 RECORD = table(
-    text("PROFILE", 3067, "which objects"),
+    text("PROFILE", 3067, "which objects", PROFILE_LENGTH_MAX),
     choice("OBJTYPE", 1016, "their type", OBJECT_TYPES),
     text("GROUP", 3066, "whose rights", 1024),
     text("PRINCIPAL", 3065, "whose rights", 1024),
@@ -62,7 +63,7 @@ RECORD = table(
 )
 """The parameters of SET and DELETE AUTHREC."""
 SHOWN = table(
-    text("PROFILE", 3067, "which objects"),
+    text("PROFILE", 3067, "which objects", PROFILE_LENGTH_MAX),
     choice("OBJTYPE", 1016, "their type", OBJECT_TYPES | {"ALL": 1001}),
     text("GROUP", 0, "whose rights", 1024),
     text("PRINCIPAL", 0, "whose rights", 1024),

@@ -14,18 +14,20 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
-from weakref import WeakMethod
+from weakref import WeakMethod, ref
 
 from adapter import watched
 from adapter.aio.commits import TaskCommits
 from adapter.aio.link import TaskHandshake, TaskLink
 from adapter.aio.recovery import TaskRecovery
+from adapter.aio.renewal import keep_renewed
 from adapter.aio.waiting import await_answers, await_outcomes, let_cancel
 from adapter.channel.books import ChannelBooks
 from adapter.channel.commits import IN_FLIGHT_MAX
 from adapter.channel.forking import disown_in_child
 from adapter.channel.link.port import Link
 from adapter.channel.numbering import UNANSWERED_MAX
+from adapter.channel.renewal import TokenSchedule, warn_of_end
 from adapter.channel.requests import Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
 from adapter.channel.steps import Steps
@@ -58,6 +60,7 @@ class TaskChannel(ChannelBooks):
     def __init__(self, handshake: TaskHandshake, timeouts: Timeouts) -> None:
         super().__init__(handshake, timeouts)
         self._keeper: asyncio.Task[None] | None = None
+        self._renewer: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self.commits = TaskCommits(IN_FLIGHT_MAX)
         """Of units that did not wait for the outcome."""
@@ -70,6 +73,14 @@ class TaskChannel(ChannelBooks):
         """Make the first link; raises the error that the caller of connect() gets."""
         await self._recovery.connect_first()
         self._keeper = watched.task("reconnection", self._recovery.keep(), _weakly(self._fail))
+        self.renew_by_itself()
+
+    def renew_by_itself(self) -> None:
+        """See ChannelBooks: a task does."""
+        renewal = TokenSchedule(self._introduction)
+        if self._renewer is None and renewal.is_possible:
+            work = keep_renewed(ref(self), renewal)
+            self._renewer = watched.task("token renewal", work, warn_of_end)
 
     def check_usable(self) -> None:
         """Refuse another event loop or thread, a forked child, and a closed connection."""
@@ -284,8 +295,9 @@ class TaskChannel(ChannelBooks):
             self._recovery.lose(state.link, "closed")
         state.outstanding.give_up(why, ConnectionClosed)
         self._make_room()
-        if self._keeper is not None and self._keeper is not asyncio.current_task():
-            self._keeper.cancel()
+        for one in (self._keeper, self._renewer):
+            if one is not None and one is not asyncio.current_task():
+                one.cancel()
 
     def __del__(self) -> None:
         """End the link and the task of a connection that no program can close any more."""
@@ -295,6 +307,8 @@ class TaskChannel(ChannelBooks):
         self._closing.set()
         with suppress(RuntimeError):  # the event loop is closed, and both have ended with it
             self._loop.call_soon_threadsafe(keeper.cancel)
+            if self._renewer is not None:
+                self._loop.call_soon_threadsafe(self._renewer.cancel)
             if link is not None:
                 self._loop.call_soon_threadsafe(link.shutdown)
         self._warn_unclosed()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import ssl
 import time
 from collections import deque
@@ -23,6 +24,7 @@ from adapter.channel.conversation import Conversation, Introduction, frames_of, 
 from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, TlsRefused, WhileFull
 from adapter.channel.link.tcp import keep_alive
+from adapter.tls_alerts import AlertingContext, alerts_on
 from adapter.wire.codec import FrameBuffer, Payload
 from adapter.wire.frames import ProtocolError
 
@@ -69,7 +71,7 @@ class TaskLink(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See asyncio.Protocol."""
-        self._fail(str(exc) if exc else "the queue manager closed the connection")
+        self._fail(said_of(exc) if exc else "the queue manager closed the connection")
         self.resume_writing()
         self.arrived()
 
@@ -212,7 +214,7 @@ class AddressDialer:
 
     def __init__(self, address: Address, tls: ssl.SSLContext | None = None) -> None:
         self._address = address
-        self._tls = tls
+        self._tls = None if tls is None else AlertingContext(tls)
 
     async def dial(self, timeout_s: float) -> TaskLink:
         """See TaskDialer."""
@@ -230,8 +232,9 @@ class AddressDialer:
                     except OSError:
                         if address.path:
                             raise
-                where = address.host, address.port
-                _, link = await loop.create_connection(self._link, *where, ssl=self._tls)
+                if self._tls is not None:
+                    return await self._dial_tls(self._tls)
+                _, link = await loop.create_connection(self._link, address.host, address.port)
                 return link
         except TimeoutError as error:
             raise HostNotReached(f"{address}: timed out") from error
@@ -242,8 +245,40 @@ class AddressDialer:
         except UnicodeError as error:
             raise HostNotReached(f"{address}: {error}") from error
 
+    async def _dial_tls(self, context: ssl.SSLContext) -> TaskLink:
+        """Connect with TLS, on a socket that is known: the queue manager hears of a failure."""
+        loop, address = asyncio.get_running_loop(), self._address
+        sock = await _connect_socket(loop, address.host, address.port)
+        with alerts_on(sock):
+            _, link = await loop.create_connection(
+                self._link, sock=sock, ssl=context, server_hostname=address.host
+            )
+        return link
+
     def _link(self) -> TaskLink:
         return TaskLink(str(self._address))
+
+
+async def _connect_socket(loop: asyncio.AbstractEventLoop, host: str, port: int) -> socket.socket:
+    """Return a socket that is connected to the first address of a host that accepts. Raises
+    OSError.
+    """
+    problem: OSError | None = None
+    for family, kind, protocol, _, where in await loop.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM
+    ):
+        sock = socket.socket(family, kind, protocol)
+        sock.setblocking(False)
+        try:
+            await loop.sock_connect(sock, where)
+            return sock
+        except OSError as error:
+            sock.close()
+            problem = problem or error
+        except BaseException:
+            sock.close()
+            raise
+    raise problem or OSError(f"{host} has no address")
 
 
 def _said_of(error: OSError) -> str:

@@ -123,6 +123,12 @@ class ChannelBooks:
                 self.submit_behind(deferred, [], unit)
 
     @abstractmethod
+    def renew_by_itself(self) -> None:
+        """Show new tokens from now on before the one before ends, if they come from where newer
+        ones come from. Any thread or task of the connection may call it, and again.
+        """
+
+    @abstractmethod
     def new_handle(self, queue: str, modes: int) -> Handle:
         """Draw a handle number."""
 

@@ -25,6 +25,8 @@ from adapter.channel.letting_go import LettingGo
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.receiving import Receiver
 from adapter.channel.recovery import Recovery
+from adapter.channel.renewal import TokenSchedule
+from adapter.channel.renewing import RenewingThread
 from adapter.channel.requests import FORGOTTEN, Handle, Pending, UnitOnWire
 from adapter.channel.sending import Sender
 from adapter.channel.timeouts import Timeouts
@@ -57,7 +59,17 @@ class Channel(ChannelBooks):
             self._read_for_room,
         )
         disown_in_child(self._recovery)
+        self._renewal: TokenSchedule | None = None
         self._recovery.connect_first()
+        self.renew_by_itself()
+
+    def renew_by_itself(self) -> None:
+        """See ChannelBooks: a thread does, which is there only for connections with such tokens."""
+        renewal = TokenSchedule(self._introduction)
+        if self._renewal is None and renewal.is_possible:
+            self._renewal = renewal
+            parts = self._state, self._sender, self._leadership, self._receiver, self._recovery
+            RenewingThread(*parts, self._read_for_room).start(renewal)
 
     def another(self) -> Channel:
         """Connect once more, to the same queue manager as the same user; raises as __init__."""

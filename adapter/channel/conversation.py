@@ -65,6 +65,8 @@ class Introduction:
         """token: where the client's token comes from, in place of user and password."""
         self.queue_manager = queue_manager
         self.token_source = token
+        self.token = ""
+        """The token that was shown last."""
         self.application = application
         self.kafka = ""
         self.version = 0
@@ -88,6 +90,7 @@ class Introduction:
             channel=self._channel,
             token=token,
         )
+        self.token = token
         frames = yield encode(hello)
         welcome = frames[0]
         if not isinstance(welcome, Welcome):

@@ -30,6 +30,11 @@ class TokenSource:
             raise InvalidType(f"token is a text, a path or a function, not of the type {kind}")
         self._given: Token = given
 
+    @property
+    def is_renewable(self) -> bool:
+        """Whether another token may come from there later: it is no text."""
+        return not isinstance(self._given, str)
+
     def current(self) -> str:
         """Return the token. Raises InvalidOption, InvalidType, or what the function raises."""
         given = self._given

@@ -128,6 +128,14 @@ def connect_with(
     help="Its private key, if it is not in the same file. As MQK_TLS_KEY.",
 )  # fmt: skip
 @click.option(
+    "--tls-key-password-file",
+    metavar="FILE",
+    expose_value=False,
+    callback=partial(connect_with, "MQK_TLS_KEY_PASSWORD_FILE"),
+    help="The file whose first line is the password of that key, or of a certificate in PKCS#12. "
+    "As MQK_TLS_KEY_PASSWORD_FILE; MQK_TLS_KEY_PASSWORD is the password itself.",
+)
+@click.option(
     "--token-file",
     metavar="FILE",
     expose_value=False,

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 import click
 
-from adapter.administration.mqsc.dump import Problem, definitions
+from adapter.administration.mqsc.dump import definitions
 from adapter.administration.mqsc.execute import Script
+from adapter.administration.mqsc.written import Problem
 from adapter.cli.connected import connect
 from adapter.command import failures, options
 
@@ -21,8 +22,8 @@ from adapter.command import failures, options
 @click.option("--quiet", "-q", is_flag=True, help="Show answers only, not the commands.")
 @click.option(
     "--dump", is_flag=True,
-    help="Run nothing: write the definitions of the queue manager as a script of MQSC, as dmpmqcfg "
-    "does, leaving out defaults.",
+    help="Run nothing: write the definitions of the queue manager, with its authority and channel "
+    "authentication records, as a script of MQSC, as dmpmqcfg does, leaving out defaults.",
 )  # fmt: skip
 @click.option(
     "--all", "everything", is_flag=True,

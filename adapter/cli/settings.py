@@ -32,8 +32,8 @@ GROUPS: Groups = {
         "session_expiry_ms",
     ),
     "TLS": (
-        "listen_tls", "tls_certificate", "tls_key", "tls_client_ca", "tls_user", "tls_min_version",
-        "http_tls",
+        "listen_tls", "tls_certificate", "tls_key", "tls_key_password_file", "tls_client_ca",
+        "tls_user", "tls_min_version", "http_tls",
     ),
     "Tokens": (
         "jwt_keys", "jwt_ca", "jwt_issuer", "jwt_audience", "jwt_user_claim", "jwt_groups_claim",

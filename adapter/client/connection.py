@@ -96,7 +96,8 @@ def connect(
     that this program runs as. password: for queue managers that ask for one; None: MQK_PASSWORD.
     token: a JSON Web Token in place of user and password: its text; a pathlib.Path, the file that
     has it; or a function that returns one. File and function are asked for each connection that is
-    made; see renew_token(). None: the file that MQK_TOKEN_FILE names.
+    made, and again before their token ends; see renew_token(). None: the file that MQK_TOKEN_FILE
+    names.
     tls: encrypt the connection, and check the queue manager's certificate: by the authorities that
     the system trusts (True), by those in a file (its path), or as an ssl.SSLContext says, see
     tls_context(); False: in the clear; None: as MQK_TLS_CA says, in the clear if it is not set.

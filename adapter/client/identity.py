@@ -20,6 +20,7 @@ class TokenRenewal:
     def renew_token(self, token: Token | None = None) -> Steps[None]:
         """Show a new token of the same user, so that the connection outlives the one before.
 
+        A connection whose token is a file or a function does so by itself, in time.
         Nothing that is open or in flight is touched; the groups of the new token count from the
         next open or command on. token: as of connect(), used for further connections too; None:
         from where the connection has its token. Raises NotAuthorized: the token before stays in
@@ -29,5 +30,7 @@ class TokenRenewal:
         source = introduction.token_source if token is None else TokenSource(token)
         if source is None:
             raise InvalidOption("token: the connection was made without one: give it here")
-        yield from ask(self._channel, RenewToken(source.current()), Done)
-        introduction.token_source = source
+        shown = source.current()
+        yield from ask(self._channel, RenewToken(shown), Done)
+        introduction.token_source, introduction.token = source, shown
+        self._channel.renew_by_itself()

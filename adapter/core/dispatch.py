@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
-from adapter.core.contract.authorities import CONNECT, Denial
+from adapter.core.contract.authorities import CONNECT, AuthorityRecord, Denial
 from adapter.core.contract.message import first_n
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
@@ -45,6 +45,7 @@ from adapter.core.rules.objects import (
     channel_rules,
     checks,
     closing,
+    permissions,
     quiesce,
     session,
     statistics,
@@ -357,6 +358,11 @@ def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> Denial 
     command: what it asks for of the process that runs the queue manager.
     """
     return checks.lacks(qm, connection, command, bits) if qm.authorities.are_checked else None
+
+
+def permissions_of(qm: QueueManager, command: Any) -> list[AuthorityRecord]:
+    """Return the authority records that a command which sets permissions may change."""
+    return permissions.records_of(qm, command)
 
 
 def may_change(qm: QueueManager, connection: int, queue: str) -> bool:

@@ -1,14 +1,16 @@
 """TLS of programs of MQ: what a CipherSpec, a key repository and a certificate label mean here.
 
-A key repository is a file in PEM: certificates of authorities, and the program's own certificates
-with their private keys if it shows one. It is named by MQSCO.KeyRepository, else by MQSSLKEYR, with
-or without its ending; else it is what MQK_TLS_CA names, or the authorities that the system trusts.
+A key repository is a file in PEM or PKCS#12: certificates of authorities, and the program's own
+certificates with their private keys if it shows one. It is named by MQSCO.KeyRepository, else by
+MQSSLKEYR, with or without its ending; else it is what MQK_TLS_CA names, or the authorities that the
+system trusts. Its password is that of the MQSCO, else MQKEYRPWD. A .kdb of IBM MQ, and a stash, are
+not read.
 
 A label says which of several certificates is shown: that of the channel, else of the MQSCO, else of
 MQCERTLABL. A certificate has its label in a line `friendlyName: LABEL` before it, as `openssl
 pkcs12` writes it, or is the only one of a file LABEL.pem beside the repository. Without a label the
-first certificate that has its key in the repository is shown. The library that connects negotiates
-the cipher: of a CipherSpec the version of TLS counts.
+first certificate that has its key in the repository is shown. Of PKCS#12 only one is read. The
+library that connects negotiates the cipher: of a CipherSpec the version of TLS counts.
 """
 
 from __future__ import annotations
@@ -26,13 +28,29 @@ from msgspec import Struct
 
 from adapter import mq_constants as mq
 from adapter import texts
-from adapter.channel.tls import context_by, tls_context
+from adapter.certificates import Password
+from adapter.channel.tls import (
+    context_by,
+    context_of_store,
+    key_store_of,
+    password_by,
+    tls_context,
+)
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import InvalidOption
+from adapter.mqi import pointers
 from adapter.mqi.reasons import MqiFailure
 
-REPOSITORY, LABEL = "MQSSLKEYR", "MQCERTLABL"
-ENDINGS = ("", ".pem", ".arm", ".crt")
+REPOSITORY, LABEL, PASSWORD = "MQSSLKEYR", "MQCERTLABL", "MQKEYRPWD"
+ENDINGS = ("", ".pem", ".arm", ".crt", ".p12", ".pfx")
+KDB = ".kdb"
+ENCRYPTED = "<MQI>!"
+"""What a password begins with that runmqicred has encrypted."""
+SCO_VERSION_OF_PASSWORDS = 6
+NO_KDB = (
+    "is of the kind CMS, which only IBM's libraries read: convert it, as by `runmqakm -keydb "
+    "-convert -db key.kdb -new_db key.p12 -new_format pkcs12`, and give its password in MQKEYRPWD"
+)
 BLOCK = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----", re.DOTALL)
 FRIENDLY_NAME = re.compile(r"^\s*friendlyName:\s*(.*?)\s*$", re.MULTILINE)
 CERTIFICATE, PRIVATE_KEY = "CERTIFICATE", "PRIVATE KEY"
@@ -64,7 +82,10 @@ def context_of(
     try:
         if not cipher:
             return context_by(None)
-        context = _of_repository(named, label) if named else context_by(None) or tls_context()
+        if named:
+            context = _of_repository(named, label, _password(given, environment))
+        else:
+            context = context_by(None) or tls_context()
     except InvalidOption as error:
         log.warning("MQCONN: %s", error.text)
         raise MqiFailure(mq.MQRC_KEY_REPOSITORY_ERROR) from error
@@ -76,25 +97,49 @@ def context_of(
     return context
 
 
-def _of_repository(named: str, label: str) -> ssl.SSLContext:
+def _password(sco: Mapping[str, Any], environment: Mapping[str, str]) -> Password | None:
+    """Return the password of a key repository; None if none is given. Raises InvalidOption."""
+    given = ""
+    if sco.get("Version", 0) >= SCO_VERSION_OF_PASSWORDS and "KeyRepoPasswordPtr" in sco:
+        given = pointers.text(sco["KeyRepoPasswordPtr"], sco["KeyRepoPasswordLength"])
+    given = given or environment.get(PASSWORD, "")
+    if given.startswith(ENCRYPTED):
+        raise InvalidOption(
+            "the password of the key repository is one that runmqicred has encrypted, which only "
+            "IBM's libraries decrypt: give it as it is, in MQKEYRPWD or MQSCO.KeyRepoPassword"
+        )
+    return given or password_by(environment)
+
+
+def _of_repository(named: str, label: str, password: Password | None) -> ssl.SSLContext:
     path = _file(named)
-    if path is None:
-        text = f"key repository {named} is not a file in PEM, nor are those with .pem"
+    if path is None or path.suffix == KDB:
+        if path is not None or Path(named + KDB).is_file():
+            raise InvalidOption(f"key repository {path or named + KDB} {NO_KDB}")
+        text = f"key repository {named} is not a file in PEM or PKCS#12, nor with .pem or .p12"
         raise InvalidOption(text)
-    text = _read(path)
+    store = key_store_of(path, password)
+    if store is not None and label in ("", store.label):
+        return context_of_store(store)
+    text = "" if store is not None else _read(path)
     if not label:
         has_key = any(one[1].endswith(PRIVATE_KEY) for one in BLOCK.finditer(text))
-        return tls_context(path, path if has_key else None)
+        return tls_context(path, path if has_key else None, password=password)
     chosen = _blocks_of(text, label)
     if chosen is not None:
-        return _with_own(path, chosen)
+        return _with_own(path, chosen, password)
+    if store is not None:
+        raise InvalidOption(
+            f"key repository {path} has a private key with the certificate labelled "
+            f"{store.label!r}, not {label!r}: of several in PKCS#12 only the first is read"
+        )
     beside = _file(str(path.parent / label))
     if beside is None:
         raise InvalidOption(
             f"key repository {path} has no certificate labelled {label!r} (a line `friendlyName: "
             f"{label}` before it), and there is no {label}.pem beside it"
         )
-    return tls_context(path, beside)
+    return tls_context(path, beside, password=password)
 
 
 def _file(named: str) -> Path | None:
@@ -122,7 +167,7 @@ def _blocks_of(text: str, label: str) -> str | None:
     return "\n".join(one[0] for one in found) + "\n" if is_whole else None
 
 
-def _with_own(repository: Path, own: str) -> ssl.SSLContext:
+def _with_own(repository: Path, own: str, password: Password | None) -> ssl.SSLContext:
     """Trust a repository's authorities, and show this certificate. OpenSSL reads it from a file,
     which only this user may read, and which is gone when this returns.
     """
@@ -130,6 +175,6 @@ def _with_own(repository: Path, own: str) -> ssl.SSLContext:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(own)
-        return tls_context(repository, name)
+        return tls_context(repository, name, password=password)
     finally:
         Path(name).unlink()

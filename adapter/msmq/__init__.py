@@ -19,15 +19,18 @@ from adapter.msmq.binary_formatter import BinaryMessageFormatter as BinaryMessag
 from adapter.msmq.connecting import connect as connect
 from adapter.msmq.cursor import MessageCursor as MessageCursor
 from adapter.msmq.cursor import MessageEnumerator as MessageEnumerator
+from adapter.msmq.enumerations import AccessControlEntryType as AccessControlEntryType
 from adapter.msmq.enumerations import AcknowledgeTypes as AcknowledgeTypes
 from adapter.msmq.enumerations import Acknowledgment as Acknowledgment
 from adapter.msmq.enumerations import MessageLookupAction as MessageLookupAction
 from adapter.msmq.enumerations import MessagePriority as MessagePriority
+from adapter.msmq.enumerations import MessageQueueAccessRights as MessageQueueAccessRights
 from adapter.msmq.enumerations import MessageQueueTransactionStatus as MessageQueueTransactionStatus
 from adapter.msmq.enumerations import MessageQueueTransactionType as MessageQueueTransactionType
 from adapter.msmq.enumerations import MessageType as MessageType
 from adapter.msmq.enumerations import PeekAction as PeekAction
 from adapter.msmq.enumerations import QueueAccessMode as QueueAccessMode
+from adapter.msmq.enumerations import TrusteeType as TrusteeType
 from adapter.msmq.error_codes import MessageQueueErrorCode as MessageQueueErrorCode
 from adapter.msmq.errors import InvalidOperationError as InvalidOperationError
 from adapter.msmq.errors import MessageQueueException as MessageQueueException
@@ -38,6 +41,11 @@ from adapter.msmq.formatters import ActiveXMessageFormatter as ActiveXMessageFor
 from adapter.msmq.formatters import BytesFormatter as BytesFormatter
 from adapter.msmq.host import Host as Host
 from adapter.msmq.message import Message as Message
+from adapter.msmq.permissions import AccessControlList as AccessControlList
+from adapter.msmq.permissions import (
+    MessageQueueAccessControlEntry as MessageQueueAccessControlEntry,
+)
+from adapter.msmq.permissions import Trustee as Trustee
 from adapter.msmq.queue import MessageQueue as MessageQueue
 from adapter.msmq.transaction import MessageQueueTransaction as MessageQueueTransaction
 from adapter.msmq.transaction import transaction_scope as transaction_scope

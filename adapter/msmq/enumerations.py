@@ -110,3 +110,48 @@ class MessageQueueTransactionType(Enum):
     NONE = "none"
     SINGLE = "single"
     AUTOMATIC = "automatic"
+
+
+class MessageQueueAccessRights(IntFlag):
+    """What may be done with a queue."""
+
+    DELETE_MESSAGE = 0x1
+    PEEK_MESSAGE = 0x2
+    RECEIVE_MESSAGE = DELETE_MESSAGE | PEEK_MESSAGE
+    WRITE_MESSAGE = 0x4
+    DELETE_JOURNAL_MESSAGE = 0x8
+    RECEIVE_JOURNAL_MESSAGE = DELETE_JOURNAL_MESSAGE | PEEK_MESSAGE
+    SET_QUEUE_PROPERTIES = 0x10
+    GET_QUEUE_PROPERTIES = 0x20
+    DELETE_QUEUE = 0x10000
+    GET_QUEUE_PERMISSIONS = 0x20000
+    CHANGE_QUEUE_PERMISSIONS = 0x40000
+    TAKE_QUEUE_OWNERSHIP = 0x80000
+    GENERIC_WRITE = GET_QUEUE_PROPERTIES | GET_QUEUE_PERMISSIONS | WRITE_MESSAGE
+    GENERIC_READ = (
+        GET_QUEUE_PROPERTIES | GET_QUEUE_PERMISSIONS | RECEIVE_MESSAGE | RECEIVE_JOURNAL_MESSAGE
+    )
+    FULL_CONTROL = (
+        GENERIC_READ | GENERIC_WRITE | SET_QUEUE_PROPERTIES | DELETE_QUEUE
+        | CHANGE_QUEUE_PERMISSIONS | TAKE_QUEUE_OWNERSHIP
+    )  # fmt: skip
+
+
+class AccessControlEntryType(Enum):
+    """What becomes of the rights that a trustee has."""
+
+    ALLOW = 1
+    SET = 2
+    DENY = 3
+    REVOKE = 4
+
+
+class TrusteeType(Enum):
+    """What a trustee is."""
+
+    UNKNOWN = 0
+    USER = 1
+    GROUP = 2
+    DOMAIN = 3
+    ALIAS = 4
+    COMPUTER = 5

@@ -9,8 +9,8 @@ class MessageQueueErrorCode(IntEnum):
     """Why an operation of MSMQ failed; names and numbers as in System.Messaging and mq.h.
 
     Some are here for programs that name them, and mqk raises them never: NO_DS, DTC_CONNECT,
-    QUEUE_NOT_AVAILABLE, WRITE_NOT_ALLOWED, ILLEGAL_QUEUE_PROPERTIES, UNSUPPORTED_OPERATION,
-    PROPERTY and INSUFFICIENT_PROPERTIES.
+    QUEUE_NOT_AVAILABLE, WRITE_NOT_ALLOWED, ILLEGAL_QUEUE_PROPERTIES, PROPERTY and
+    INSUFFICIENT_PROPERTIES.
     """
 
     GENERIC = 0xC00E0001

@@ -32,7 +32,7 @@ from adapter.msmq.errors import MessageQueueException
 from adapter.msmq.filters import MessageReadPropertyFilter
 from adapter.msmq.formatters import MessageFormatter
 from adapter.msmq.message import Message, incoming
-from adapter.msmq.properties import QueueProperties
+from adapter.msmq.permissions import QueuePermissions
 from adapter.msmq.transaction import Transaction, resolve
 from adapter.msmq.xml_formatter import XmlMessageFormatter
 
@@ -49,7 +49,7 @@ OpenHandles = dict[tuple[QueueAccessMode, Channel], Handle]
 """What a queue object has open, by access and connection."""
 
 
-class OpenMessageQueue(QueueProperties, Closing):
+class OpenMessageQueue(QueuePermissions, Closing):
     """A queue that is open. Shared by threads; leaving it as a context closes it.
 
     formatter: of values that are sent and received. message_read_property_filter: what is read of

@@ -18,6 +18,7 @@ from adapter.core.attributes.objects import (
     AuthInfoAttributes,
 )
 from adapter.core.contract.authorities import Denial, words_of
+from adapter.core.contract.reasons import Refusal
 from adapter.core.model.broker_queue import key_of
 from adapter.core.model.channel_security import why_not_by
 from adapter.core.model.manager import QueueManager
@@ -103,13 +104,31 @@ class Inquiries:
         of = [(one, False) for one in users] + [(one, True) for one in groups]
         held = self._qm.authorities.get
         return {
-            f"{'group' if is_group else 'user'} {entity}": " ".join(words_of(bits)) or "none"
+            _entity(entity, is_group): _words(bits)
             for entity, is_group in of
             if (bits := held(profile, object_type, entity, is_group)) is not None
         }
+
+    def permissions_of(self, command: Any) -> dict[str, str] | None:
+        """What users and groups have by the records that a command may change, in words."""
+        if self._qm is None:
+            return None
+        try:
+            found = dispatch.permissions_of(self._qm, command)
+        except Refusal:
+            return None  # of a name that no object can have
+        return {_entity(one.entity, one.is_group): _words(one.bits) for one in found}
 
     def queue_of(self, connection: int, handle: int) -> str:
         """The name of the queue that a connection has open under a handle; "" if it has none."""
         known = None if self._qm is None else self._qm.connections.get(connection)
         found = known.handles.get(handle) if known is not None else None
         return found.name if found is not None else ""
+
+
+def _entity(name: str, is_group: bool) -> str:
+    return f"{'group' if is_group else 'user'} {name}"
+
+
+def _words(bits: int) -> str:
+    return " ".join(words_of(bits)) or "none"

@@ -21,8 +21,10 @@ from msgspec import json
 from adapter.core.attributes.objects import QUEUE_MANAGER
 from adapter.core.contract import audit as on_record
 from adapter.core.contract.audit import AuditNote
-from adapter.core.contract.authorities import Denial, words_of
-from adapter.core.contract.authority_commands import DeleteAuthority, SetAuthority
+from adapter.core.contract.authorities import ALL, Denial, words_of
+from adapter.core.contract.authority_commands import DeleteAuthority, PermissionChange, SetAuthority
+from adapter.core.contract.broker import BrokerPermit
+from adapter.core.contract.msmq import MsmqPermit
 from adapter.core.contract.parties import Party, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.replies import Reply
@@ -34,7 +36,7 @@ OF_COMMANDS = "mqk "
 """What the application begins with that a command of mqk says it is."""
 
 TRUSTED = (Proof.OPERATOR, Proof.OWN, Proof.CONTEXT)
-DETAILS = ("attributes", "replace", "purge", "add", "remove", "users", "groups")
+DETAILS = ("attributes", "replace", "purge", "add", "remove", "users", "groups", "reset")
 BITS = ("add", "remove")
 DETAIL_LENGTH_MAX: Final = 8_000
 FAILURES_MAX: Final = 50
@@ -100,6 +102,8 @@ class AuditTrail:
             words["kind"] = "queue manager"
         what, name = audit.command.format_map(words), audit.of.format_map(words)
         details = {one: value for one in DETAILS if (value := getattr(command, one, None))}
+        if changes := getattr(command, "changes", None):
+            details["changes"] = [_change(one) for one in changes]
         details |= {one: " ".join(words_of(details[one])) for one in BITS if one in details}
         facts = {"command": what, "object": name, **by(connection, party), **details}
         self._asked[at] = CommandNote(facts, looks)
@@ -232,9 +236,19 @@ def _looking(
         return lambda: inquiries.authorities_of(
             command.object_type, command.profile, command.users, command.groups
         )
+    if isinstance(command, MsmqPermit | BrokerPermit):
+        return lambda: inquiries.permissions_of(command)
     kind = str(words.get("kind", "queue"))
     name = str(words.get("queue_of") or words.get("name") or "")
     return lambda: inquiries.attributes_of(kind, name)
+
+
+def _change(change: PermissionChange) -> str:
+    """Say what a user or a group is given, and what is left of what it had: all, or the rest."""
+    who = f"{'group' if change.is_group else 'user'} {change.entity}"
+    taken = " ".join(words_of(ALL & ~change.keep)) if change.keep else "all"
+    given = " ".join(words_of(change.add))
+    return f"{who}: take {taken or 'none'}, give {given or 'none'}"
 
 
 def _difference(before: dict[str, Any] | None, after: dict[str, Any] | None) -> dict[str, str]:

@@ -149,6 +149,7 @@ def _tls(config: Config) -> TlsSettings:
         port=port,
         certificate=config["tls_certificate"],
         key=config["tls_key"],
+        key_password_file=config["tls_key_password_file"],
         client_ca=config["tls_client_ca"],
         user=config["tls_user"],
         min_version=config["tls_min_version"],

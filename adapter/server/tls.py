@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from adapter import certificates, texts
 from adapter.errors import StartError
-from adapter.server.tls_alerts import AlertingContext
+from adapter.tls_alerts import AlertingContext
 
 UserPart = Literal["common_name", "dns", "email", "subject"]
 VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
@@ -33,6 +33,7 @@ class TlsSettings(Struct, kw_only=True, frozen=True):
     port: int = 0
     certificate: str = ""
     key: str = ""
+    key_password_file: str = ""
     client_ca: str = ""
     user: UserPart = "common_name"
     min_version: str = "1.3"
@@ -45,7 +46,7 @@ class ServerTls:
         """Raises StartError if a file cannot be used."""
         self._settings = settings
         self._read_as = _marks(settings)
-        self.context = _context(settings)
+        self.context = AlertingContext(_context(settings))
 
     def look(self) -> bool:
         """Read certificate and key again if a file has changed; whether that was so.
@@ -57,7 +58,7 @@ class ServerTls:
             return False
         self._read_as = marks
         made = _context(self._settings)  # first, so that files that do not fit change nothing
-        self.context = made
+        self.context = AlertingContext(made)
         return True
 
     def user_of(self, certificate: Mapping[str, Any] | None) -> str:
@@ -113,13 +114,18 @@ def user_of(certificate: Mapping[str, Any] | None, part: UserPart) -> str:
 
 
 def _context(settings: TlsSettings) -> ssl.SSLContext:
-    key = settings.key or settings.certificate
-    _check_secret(key)
+    _check_secret(settings.key or settings.certificate, "the private key")
+    if settings.key_password_file:
+        _check_secret(settings.key_password_file, "its password")
     try:
-        context = AlertingContext(ssl.PROTOCOL_TLS_SERVER)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = VERSIONS[settings.min_version]
         context.num_tickets = 0  # no client of ours keeps a session
-        certificates.load(context, settings.certificate, settings.key or None)
+        password = settings.key_password_file
+        certificates.load(
+            *(context, settings.certificate, settings.key or None),
+            Path(password) if password else None,
+        )
         if settings.client_ca:
             context.load_verify_locations(settings.client_ca)
             context.verify_mode = ssl.CERT_OPTIONAL
@@ -130,24 +136,27 @@ def _context(settings: TlsSettings) -> ssl.SSLContext:
             one for one in (settings.certificate, settings.key, settings.client_ca) if one
         )
         raise StartError(
-            f"TLS: {files} cannot be used ({certificates.said_of(error)}): give the certificate, "
-            "its key and the authorities in PEM"
+            f"TLS: {files} cannot be used ({certificates.said_of(error)}): give the certificate "
+            "and its key in PEM or PKCS#12, the password of the key in the file "
+            "tls_key_password_file, and the authorities in PEM"
         ) from error
     return context
 
 
-def _check_secret(path: str) -> None:
+def _check_secret(path: str, what: str) -> None:
     try:
         Path(path).stat()
     except OSError as error:
         raise StartError(f"TLS: {path} cannot be read: {error.strerror or error}") from error
     if why := texts.why_not_private(Path(path)):
-        raise StartError(f"TLS: {path} holds the private key, and {why}")
+        raise StartError(f"TLS: {path} holds {what}, and {why}")
 
 
 def _marks(settings: TlsSettings) -> list[tuple[int, int]]:
     marks = []
-    for path in (settings.certificate, settings.key, settings.client_ca):
+    for path in (
+        *(settings.certificate, settings.key, settings.key_password_file, settings.client_ca),
+    ):
         if path:
             try:
                 marks.append(texts.mark_of(Path(path)))

@@ -24,7 +24,7 @@ from adapter.errors import StartError
 from adapter.server.audit import AuditTrail
 from adapter.server.guesses import network_of
 from adapter.server.tls import ServerTls
-from adapter.server.tls_alerts import ACCEPTED
+from adapter.tls_alerts import alerts_on
 
 HANDSHAKE_S = 5.0
 SHUTDOWN_S = 2.0
@@ -119,15 +119,15 @@ class TlsListener:
 
     async def _shake(self, sock: socket.socket, network: str, address: str) -> None:
         loop = asyncio.get_running_loop()
-        ACCEPTED.set(sock)
         try:
-            await loop.connect_accepted_socket(
-                self._accept,
-                sock,
-                ssl=self._tls.context,
-                ssl_handshake_timeout=HANDSHAKE_S,
-                ssl_shutdown_timeout=SHUTDOWN_S,
-            )
+            with alerts_on(sock):
+                await loop.connect_accepted_socket(
+                    self._accept,
+                    sock,
+                    ssl=self._tls.context,
+                    ssl_handshake_timeout=HANDSHAKE_S,
+                    ssl_shutdown_timeout=SHUTDOWN_S,
+                )
         except OSError as error:  # those of TLS and timeouts among them
             self.refused += 1
             sock.close()

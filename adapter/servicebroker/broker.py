@@ -19,12 +19,13 @@ from adapter.core.contract.results import UnitOutcome, UnitState
 from adapter.servicebroker import arguments as a
 from adapter.servicebroker.errors import InvalidArgument, as_broker
 from adapter.servicebroker.inspection import Poison
+from adapter.servicebroker.permissions import Permissions
 from adapter.servicebroker.statements import TIMEOUT_MAX_MS
 from adapter.servicebroker.subscription import Subscribing
 from adapter.servicebroker.transaction import Transaction
 
 
-class ServiceBroker(Closing, Poison, Subscribing):
+class ServiceBroker(Closing, Poison, Subscribing, Permissions):
     """A session: a statement joins its open transaction, or is a transaction of its own.
 
     It has at most one transaction at a time. Leaving it as a context closes it.

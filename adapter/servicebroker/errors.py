@@ -20,6 +20,7 @@ DEADLOCK_VICTIM = 1205
 
 NUMBERS: dict[Reason, int] = {
     Reason.QUEUE_NOT_FOUND: 208,
+    Reason.AUTHORITY_MISSING: 229,
     Reason.QUEUE_DELETED: 208,
     Reason.QUEUE_PARKED: 1105,
     Reason.LOCK_TIMEOUT: 1222,

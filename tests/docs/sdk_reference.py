@@ -77,6 +77,8 @@ CLASSES: dict[str, type] = {
             msmq.Message,
             msmq.MessageQueueTransaction,
             msmq.MessageEnumerator,
+            msmq.Trustee,
+            msmq.MessageQueueAccessControlEntry,
         )
     },
     "adapter.msmq.triggers.TriggerService": TriggerService,
@@ -232,7 +234,7 @@ def signature(function: object) -> str:
     for one in found.parameters.values():
         default = one.default
         if isinstance(default, enum.Enum):
-            default = inspect.Parameter.empty
+            default = _Text(f"{type(default).__name__}.{default.name}")
         shown.append(one.replace(annotation=_Text(one.annotation), default=default))
     own = [one for one in shown if one.name not in ("self", "cls")]
     returned = found.return_annotation
@@ -242,7 +244,7 @@ def signature(function: object) -> str:
 
 
 class _Text:
-    """An annotation that is shown as it stands in the code."""
+    """An annotation, or a default, that is shown as it stands in the code."""
 
     def __init__(self, of: object) -> None:
         self._of = of

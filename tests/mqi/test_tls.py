@@ -13,14 +13,14 @@ from ibmmq import CMQC, CMQXC
 from adapter import testing
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, reason_of
-from tests.support.certificates import Authority
+from tests.support.certificates import Authority, encrypt, secret
 
 CIPHER = "ANY_TLS12_OR_HIGHER"
 
 
 @pytest.fixture
 def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Authority:
-    for name in ("MQSSLKEYR", "MQSERVER", "MQCCDTURL", "MQK_TLS_CA"):
+    for name in ("MQSSLKEYR", "MQSERVER", "MQCCDTURL", "MQK_TLS_CA", "MQKEYRPWD"):
         monkeypatch.delenv(name, raising=False)
     return Authority(tmp_path)
 
@@ -155,13 +155,15 @@ def labelled(authority: Authority, folder: Path) -> Path:
     return path
 
 
-def shown(address: str, path: Path, in_cd: str = "", in_sco: str = "") -> str:
+def shown(address: str, path: Path, in_cd: str = "", in_sco: str = "", password: str = "") -> str:
     """The user of a program whose channel, or whose MQSCO, has a label."""
     qmgr = ibmmq.QueueManager(None)
     cd = ibmmq.CD(ChannelName=CHANNEL.encode(), ConnectionName=conname(address).encode())
     cd.TransportType, cd.ChannelType = CMQXC.MQXPT_TCP, CMQXC.MQCHT_CLNTCONN
     cd.SSLCipherSpec, cd.CertificateLabel = CIPHER.encode(), in_cd.encode()
     sco = ibmmq.SCO(KeyRepository=str(path).encode(), CertificateLabel=in_sco.encode())
+    if password:
+        sco.Version, sco.KeyRepoPassword = CMQC.MQSCO_VERSION_6, password.encode()
     qmgr.connect_with_options("QM1", cd=cd, sco=sco)
     try:
         md = ibmmq.MD()
@@ -189,6 +191,57 @@ def test_a_label_says_which_certificate_is_shown(
         with pytest.raises(ibmmq.MQMIError) as refused:
             shown(address, path, in_sco=wrong)
         assert reason_of(refused) == CMQC.MQRC_KEY_REPOSITORY_ERROR
+
+
+def test_a_key_store_is_a_repository_with_its_password(
+    manager: TestQueueManager, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = manager.tls_address
+    store = authority.store("key", "päss", common_name="payroll", label="mine")
+
+    def refused(**given: str) -> bool:
+        with pytest.raises(ibmmq.MQMIError) as wrong:
+            shown(address, store, **given)
+        return bool(reason_of(wrong) == CMQC.MQRC_KEY_REPOSITORY_ERROR)
+
+    assert refused()
+    assert shown(address, store, password="päss") == "payroll"
+    monkeypatch.setenv("MQKEYRPWD", "päss")
+    assert shown(address, store.with_suffix(""), in_sco="mine") == "payroll"
+    assert refused(password="wrong")
+    assert refused(in_sco="other")
+    monkeypatch.setenv("MQKEYRPWD", "<MQI>!1!abcdef")
+    assert refused()
+    monkeypatch.delenv("MQKEYRPWD")
+    monkeypatch.setenv("MQK_TLS_KEY_PASSWORD_FILE", str(secret(tmp_path / "p", "päss\n")))
+    assert shown(address, store) == "payroll"
+
+
+def test_an_encrypted_key_in_a_repository_is_read_with_its_password(
+    manager: TestQueueManager, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = authority.issue("pair", "c.test", common_name="payroll")
+    encrypt(key, "secret")
+    path = tmp_path / "repository.pem"
+    own = f"friendlyName: mine\n{certificate.read_text()}{key.read_text()}"
+    path.write_text(own + authority.path.read_text())
+    monkeypatch.setenv("MQKEYRPWD", "secret")
+    assert shown(manager.tls_address, path) == "payroll"
+    assert shown(manager.tls_address, path, in_cd="mine") == "payroll"
+
+
+def test_a_kdb_is_refused_with_what_to_do(
+    manager: TestQueueManager,
+    authority: Authority,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    del authority
+    (tmp_path / "key.kdb").write_bytes(b"x")
+    for name in ("key", "key.kdb"):
+        assert refusal(manager.tls_address, str(tmp_path / name)) == CMQC.MQRC_KEY_REPOSITORY_ERROR
+        assert "-new_format pkcs12" in caplog.text
+        caplog.clear()
 
 
 def test_a_table_says_the_label(

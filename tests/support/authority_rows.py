@@ -11,6 +11,7 @@ from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
+from adapter.core.contract.authorities import APPLICABLE, words_of
 from adapter.core.contract.channel_rules import InquireChannelRules, SetChannelRule
 from tests.support.authorities import operator, user
 from tests.support.core import Client
@@ -231,6 +232,10 @@ ROWS: dict[type, list[Row]] = {
     ],
     m.MsmqAlter: [Row(m.MsmqAlter(".\\private$\\mail", {}), (queue("chg", name=MSMQ),))],
     m.MsmqDelete: [Row(m.MsmqDelete(".\\private$\\mail"), (queue("dlt", name=MSMQ),))],
+    m.MsmqPermit: [
+        Row(m.MsmqPermit(".\\private$\\mail", [ac.PermissionChange("ann")]), (manager("chg"),)),
+        Row(m.MsmqPermit(".\\private$\\mail"), (queue(*words_of(APPLICABLE["queue"]), name=MSMQ),)),
+    ],
     m.MsmqInquire: [
         Row(m.MsmqInquire(".\\private$\\mail"), (queue(*SEES, name=MSMQ),), any_of=True),
         Row(m.MsmqInquire("private$\\*"), (manager("dsp"),)),
@@ -243,6 +248,17 @@ ROWS: dict[type, list[Row]] = {
         Row(b.BrokerAlter("service", "ASK", {}), (Needed("service", "ASK", ("chg",)),))
     ],
     b.BrokerDrop: [Row(b.BrokerDrop("service", "ASK"), (Needed("service", "ASK", ("dlt",)),))],
+    b.BrokerPermit: [
+        Row(b.BrokerPermit("service", "ASK"), (manager("chg"),)),
+        Row(
+            b.BrokerPermit("service", "ASK"),
+            (Needed("service", "ASK", tuple(words_of(APPLICABLE["service"]))),),
+        ),
+        Row(
+            b.BrokerPermit("queue", "ASKED"),
+            (queue(*words_of(APPLICABLE["queue"]), name=SERVICE_QUEUE),),
+        ),
+    ],
     b.BrokerInquire: [
         Row(b.BrokerInquire("queue", "ASKED"), (queue(*SEES, name=SERVICE_QUEUE),), any_of=True),
         Row(b.BrokerInquire(b.ENDPOINTS), (manager("dsp"),)),

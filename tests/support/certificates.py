@@ -8,7 +8,14 @@ import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.hazmat.primitives.serialization.pkcs12 import serialize_key_and_certificates
 
 from adapter.channel.tls import tls_context
 from adapter.server.tls import TlsSettings
@@ -41,6 +48,27 @@ class Authority:
         key.write_bytes(made.private_key_pem.bytes())
         return certificate, key
 
+    def store(
+        self,
+        file: str,
+        password: str,
+        *names: str,
+        common_name: str | None = None,
+        label: str | None = None,
+    ) -> Path:
+        """Sign a certificate; returns a file of PKCS#12 with its key and this authority."""
+        made = self._ca.issue_cert(*(names or ("c.test",)), common_name=common_name)
+        own = [x509.load_pem_x509_certificate(one.bytes()) for one in made.cert_chain_pems]
+        key = load_pem_private_key(made.private_key_pem.bytes(), None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey)
+        how = BestAvailableEncryption(password.encode()) if password else NoEncryption()
+        authority = x509.load_pem_x509_certificate(self.path.read_bytes())
+        path = self._folder / f"{file}.p12"
+        path.touch(0o600)
+        name = None if label is None else label.encode()
+        path.write_bytes(serialize_key_and_certificates(name, key, own[0], [authority], how))
+        return path
+
     def server(self, *names: str, expired: bool = False, **settings: str) -> TlsSettings:
         """Settings of a queue manager that listens with a certificate for these names."""
         certificate, key = self.issue("server", *(names or ("127.0.0.1",)), expired=expired)
@@ -68,3 +96,17 @@ class Authority:
         key = load_pem_private_key(self._ca.private_key_pem.bytes(), None)
         assert isinstance(key, ec.EllipticCurvePrivateKey)
         return made.sign(key, SHA256()).public_bytes(Encoding.PEM)
+
+
+def encrypt(key: Path, password: str) -> None:
+    """Encrypt a private key in its file."""
+    plain = load_pem_private_key(key.read_bytes(), None)
+    how = BestAvailableEncryption(password.encode())
+    key.write_bytes(plain.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, how))
+
+
+def secret(path: Path, text: str) -> Path:
+    """Write a file that is its owner's alone."""
+    path.touch(0o600)
+    path.write_text(text)
+    return path

@@ -1,6 +1,7 @@
 """Writes the definitions of a queue manager as a script that recreates them: what dmpmqcfg does.
 
-Messages are not definitions. This module does not know where the script goes.
+Messages are not definitions; authority and channel authentication records are, and come last.
+This module does not know where the script goes.
 """
 
 from __future__ import annotations
@@ -8,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct
-
 from adapter.administration import objects
 from adapter.administration.kinds import DEFINED, FoundObject, Kind
-from adapter.administration.mqsc.text import COMMAND_LENGTH_MAX, quote
+from adapter.administration.mqsc.dump_security import authority_records, channel_records
+from adapter.administration.mqsc.text import quote
+from adapter.administration.mqsc.written import Problem, command, is_one_line, left_out, write_list
 from adapter.administration.values import NAMES, members, text
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
@@ -36,19 +37,12 @@ ORDER = (
     "QMGR",
 )
 """Objects come before those that name them."""
-INDENT = "   "
 SEPARATOR = "\\"
 """What only names of queues have that other faces define; MQ's have none."""
 HEADING = """\
 * Definitions of queue manager {name}, {which}.
 * To recreate them on another queue manager: mqk mqsc < THIS_FILE
 """
-
-
-class Problem(Struct, frozen=True):
-    """Something that the script lacks. text: what and why."""
-
-    text: str
 
 
 def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | Problem]:
@@ -59,12 +53,14 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
     """
     which = "with all their attributes" if everything else "as far as they are not the defaults"
     yield from HEADING.format(name=qm.name, which=which).splitlines()
+    dynamic = set()
     for word in ORDER:
         kind = DEFINED[word]
         defaults = _defaults(qm, kind)
         for one in objects.find(qm, kind, "*"):
             if word == "QLOCAL" and one.values["definition_type"] != "PREDEFINED":
                 yield f"* queue {one.name} is dynamic, and is not written"
+                dynamic.add(one.name)
                 continue
             if SEPARATOR in one.name:
                 yield f"* queue {one.name} is one of Service Broker, and is not written"
@@ -75,6 +71,8 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
             if one.values.get("destination_queue_manager") == qm.name:
                 one.values["destination_queue_manager"] = ""
             yield from _definition(one, None if everything else _usual(one, defaults))
+    yield from channel_records(qm)
+    yield from authority_records(qm, dynamic)
 
 
 def _defaults(qm: Connection, kind: Kind) -> list[dict[str, Any]]:
@@ -116,27 +114,21 @@ def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str 
     parameters, problems = [], []
     for row in [*always, *rows]:
         written = parameter(row, one.value(row))
-        if len(f".{written}.".splitlines()) > 1:
+        if is_one_line(written):
+            parameters.append(written)
+        else:
             problems.append(
                 f"{row.attribute.keyword} of {one.kind.noun} {one.name} has a line break"
             )
-        else:
-            parameters.append(written)
     begun = (
         "ALTER QMGR"
         if one.kind.kind == QUEUE_MANAGER
         else f"DEFINE {one.kind.word}({quote(one.name)})"
     )
     lines = [begun, *parameters, *([] if one.kind.kind == QUEUE_MANAGER else ["REPLACE"])]
-    if sum(map(len, lines)) + len(INDENT) * len(lines) > COMMAND_LENGTH_MAX:
-        problems = [f"{one.kind.noun} {one.name} has more characters than a command may have"]
-        lines = []
     for problem in problems:
-        yield f"* left out: {ascii(problem)[1:-1]}"
-        yield Problem(problem)
-    last = len(lines) - 1
-    for at, line in enumerate(lines):
-        yield ("" if not at else INDENT) + line + ("" if at == last else " +")
+        yield from left_out(problem)
+    yield from command(f"{one.kind.noun} {one.name}", lines)
 
 
 def _is_made(one: FoundObject) -> bool:
@@ -162,8 +154,7 @@ def parameter(row: AttributeRow, value: Any) -> str:
         return written
     keyword = row.attribute.keyword
     if keyword == NAMES:
-        names = [quote(one) for one in written.split(",") if one]
-        return f"{keyword}({', '.join(names) or quote(' ')})"
+        return write_list(keyword, [one for one in written.split(",") if one] or [" "])
     if row.type is int or members(row):
         return f"{keyword}({written})"
     return f"{keyword}({quote(written or ' ')})"

@@ -29,11 +29,13 @@ class MsmqAttributes(QueueAttributes, kw_only=True):
     """The attributes of a queue of MSMQ.
 
     kind: what a record of a queue says of its kind. path_name: as it was created, without the
-    computer. kept_bytes: in a snapshot, the bodies on the queue.
+    computer. owner: the user that created it, where authorities are checked. kept_bytes: in a
+    snapshot, the bodies on the queue.
     """
 
     kind: str = KIND
     path_name: str = ""
+    owner: str = ""
     kept_bytes: int = 0
     transactional: Annotated[bool, _own("it takes only messages sent in transactions")] = False
     label: Annotated[

@@ -67,6 +67,23 @@ class ExplainAuthority(Struct, array_like=True, tag=54):
     groups: Names = []
 
 
+class PermissionChange(Struct, array_like=True):
+    """What becomes of what a user or a group has on one object by the object's own name.
+
+    keep: the bits that stay, of those that it had. add: those that it has beside them. Who has none
+    then has no record of the object: what a less specific profile says counts again.
+    """
+
+    entity: str
+    is_group: bool = False
+    keep: int = 0
+    add: int = 0
+
+
+Changes = Annotated[list[PermissionChange], Meta(max_length=ELEMENTS_MAX)]
+"""One after the other, all or none."""
+
+
 class RefreshSecurity(Struct, array_like=True, tag=55):
     """Close what is open without the authority that it needs now (REFRESH SECURITY). Durable.
 

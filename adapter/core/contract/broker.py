@@ -13,6 +13,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
+from adapter.core.contract.authority_commands import Changes
 from adapter.core.contract.bounds import ELEMENTS_MAX, Attributes
 
 DEFAULT: Final = "DEFAULT"
@@ -62,6 +63,14 @@ class BrokerDrop(Struct, array_like=True, tag=102):
 
     kind: str
     name: str
+
+
+class BrokerPermit(Struct, array_like=True, tag=115):
+    """Change who may do what with an object of the catalog (GRANT, REVOKE). Durable."""
+
+    kind: str
+    name: str
+    changes: Changes = []
 
 
 class BrokerInquire(Struct, array_like=True, tag=103):

@@ -568,12 +568,14 @@ Command = (
     | msmq.MsmqCreate
     | msmq.MsmqAlter
     | msmq.MsmqDelete
+    | msmq.MsmqPermit
     | msmq.MsmqPurge
     | msmq.MsmqInquire
     | msmq.MsmqLocate
     | broker.BrokerCreate
     | broker.BrokerAlter
     | broker.BrokerDrop
+    | broker.BrokerPermit
     | broker.BrokerInquire
     | broker.BrokerBrowse
     | broker.BrokerBegin

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from adapter.core.contract.authority_commands import Changes
 from adapter.core.contract.bounds import Attributes
 from adapter.core.contract.message import MessageData
 
@@ -148,6 +149,19 @@ class MsmqDelete(Struct, array_like=True, tag=44):
     """Delete a queue of MSMQ with what is on it (MQDeleteQueue). Durable."""
 
     name: str
+    computer: str = ""
+
+
+class MsmqPermit(Struct, array_like=True, tag=61):
+    """Change who may do what with a queue of MSMQ (MQSetQueueSecurity). Durable.
+
+    reset: before changes, let the queue have the permissions of a new one: its creator everything,
+    everyone to send, and to see its properties.
+    """
+
+    name: str
+    changes: Changes = []
+    reset: bool = False
     computer: str = ""
 
 

@@ -139,6 +139,10 @@ class Authorities:
                 del self._named[object_type, profile]
         self._kept.clear()
 
+    def entities_named(self, object_type: str, name: str) -> list[Entity]:
+        """Return who has a record of one object by its name, in order."""
+        return sorted(self._named.get((object_type, name), ()))
+
     def forget(self, object_type: str, name: str) -> None:
         """Forget what was granted on one object by its name: it is gone."""
         for entity, is_group in list(self._named.get((object_type, name), ())):

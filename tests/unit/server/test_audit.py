@@ -11,7 +11,7 @@ import structlog
 from structlog.testing import LogCapture
 
 import adapter
-from adapter import addresses, testing
+from adapter import addresses, msmq, testing
 from adapter.administration.pcf import structures as pcf
 from adapter.administration.pcf.command_server import COMMAND_QUEUE
 from adapter.administration.status import COMMAND_SERVER
@@ -252,6 +252,29 @@ def test_what_a_command_changes_is_on_record(recorded: Recorded) -> None:
     assert {(one["proof"], one["application"]) for _, one in found} == {("operator", "deployment")}
     outcomes = [(one["outcome"], one.get("reason")) for _, one in found]
     assert outcomes == [("done", None)] * 6 + [("refused", "QUEUE_NOT_FOUND"), ("done", None)]
+
+
+def test_permissions_of_other_faces_are_on_record(recorded: Recorded) -> None:
+    with recorded.manager.connect_msmq() as host:
+        queue = host.create(r".\private$\mail")
+        queue.set_permissions("ann", msmq.MessageQueueAccessRights.RECEIVE_MESSAGE)
+        queue.reset_permissions()
+    with recorded.manager.connect_servicebroker() as broker:
+        broker.create_queue("Asked")
+        broker.grant("RECEIVE", on_queue="Asked", to_role=["tills", "public"])
+        broker.revoke("RECEIVE", on_queue="Asked", from_role="tills")
+    noted = [one for _, one in recorded.of(on_record.COMMAND)]
+    found = [one for one in noted if "permissions" in one["command"]]
+    mail, asked = "set permissions of MSMQ queue", "set permissions of Service Broker queue"
+    told = [(one["command"], one.get("before"), one.get("after")) for one in found]
+    assert told == [
+        (mail, "{}", '{"user ann":"browse get"}'),
+        (mail, '{"user ann":"browse get"}', '{"group everyone":"dsp inq put"}'),
+        (asked, "{}", '{"group everyone":"get","group tills":"get"}'),
+        (asked, '{"group tills":"get"}', "{}"),
+    ]
+    assert "user ann: take none, give browse get" in found[0]["changes"]
+    assert "group tills: take get, give none" in found[3]["changes"]
 
 
 def test_who_is_refused_is_on_record(recorded: Recorded, tmp_path: Path) -> None:

@@ -1,23 +1,29 @@
 """A queue manager listens with TLS: who gets in, as whom, and what a hostile client may cost."""
 
+import asyncio
 import contextlib
 import random
 import socket
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog.testing
+import uvloop
+from msgspec.structs import replace
 
 import adapter
 from adapter import testing
 from adapter.channel.tls import tls_context
+from adapter.errors import StartError
 from adapter.server import credentials, tls_listener
+from adapter.server.tls import ServerTls, TlsSettings
 from adapter.testing import TestQueueManager
 from tests.drivers import Driver
-from tests.support.certificates import Authority
+from tests.support.certificates import Authority, encrypt, secret
 
 SOON_S = 10.0
 
@@ -155,15 +161,48 @@ def test_what_is_wrong_with_a_clients_certificate_is_said_at_both_ends(
         assert user_of(driver, manager, tls=authority.client("app")) == "app"
 
 
-def test_the_log_says_that_a_client_does_not_accept_the_certificate(authority: Authority) -> None:
-    """A client of threads says why; the event loops of tasks only close the connection."""
+def test_the_log_says_that_a_client_does_not_accept_the_certificate(
+    driver: Driver, authority: Authority
+) -> None:
     with (
         testing.queue_manager(tls=authority.server()) as manager,
         structlog.testing.capture_logs() as lines,
     ):
-        with pytest.raises(adapter.Error, match="local issuer"):
-            adapter.connect(manager.tls_address, tls=True, connect_timeout_s=2.0)
+        assert "local issuer" in why_not(driver, manager.tls_address, tls=True)
         assert "unknown ca" in logged(lines)
+
+
+@pytest.mark.parametrize(
+    "loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"]
+)
+def test_threads_and_tasks_say_the_same_of_a_certificate(
+    authority: Authority, tmp_path: Path, loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    stranger = Authority(folder).issue("client", "c.test", common_name="app")
+    server = authority.server(client_ca=str(authority.path))
+    with asyncio.Runner(loop_factory=loop) as tasks:
+        with testing.queue_manager(tls=server) as manager:
+            host = manager.tls_address.replace("127.0.0.1", "localhost")
+            for address, context in (
+                (manager.tls_address, True),
+                (host, authority.path),
+                (manager.address, authority.path),
+                (manager.tls_address, tls_context(authority.path, *stranger)),
+                (manager.tls_address, authority.client("app", expired=True)),
+                (manager.tls_address, authority.client(None)),
+            ):
+                options: dict[str, Any] = {"tls": context, "connect_timeout_s": 2.0}
+                with pytest.raises(adapter.Error) as of_threads:
+                    adapter.connect(address, **options)
+                with pytest.raises(adapter.Error) as of_tasks:
+                    tasks.run(adapter.aio.connect(address, **options))
+                assert str(of_tasks.value) == str(of_threads.value)
+            qm = tasks.run(adapter.aio.connect(manager.tls_address, tls=authority.client("app")))
+            assert tasks.run(qm.queues()) == []
+            tasks.run(qm.close())
+        tasks.run(asyncio.sleep(0.1))  # in which uvloop closes what the queue manager has ended
 
 
 def test_a_certificate_is_revoked_by_a_list_among_the_authorities(
@@ -219,6 +258,64 @@ def test_a_new_certificate_is_used_without_a_restart(
             except adapter.Error:
                 assert time.monotonic() < deadline_s
         assert before.queues() == []
+
+
+def test_the_key_may_be_encrypted_and_be_renewed_with_its_password(
+    driver: Driver, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tls_listener, "LOOK_S", 0.02)
+    folder = tmp_path / "new"
+    folder.mkdir()
+    renewed = Authority(folder)
+    password = secret(tmp_path / "password", "first\n")
+    tls = authority.server(key_password_file=str(password))
+    encrypt(Path(tls.key), "first")
+    with testing.queue_manager(tls=tls) as manager:
+        assert user_of(driver, manager, tls=authority.path)
+        certificate, key = renewed.issue("server", "127.0.0.1")
+        encrypt(key, "second")
+        Path(tls.key).write_bytes(key.read_bytes())
+        Path(tls.certificate).write_bytes(certificate.read_bytes())
+        time.sleep(0.1)
+        assert user_of(driver, manager, tls=authority.path), "its password has not come yet"
+        password.write_text("second\n")
+        deadline_s = time.monotonic() + SOON_S
+        while True:
+            try:
+                driver.connect(manager.tls_address, tls=renewed.path).close()
+                break
+            except adapter.Error:
+                assert time.monotonic() < deadline_s
+
+
+def test_certificates_may_be_in_key_stores_at_both_ends(
+    driver: Driver, authority: Authority, tmp_path: Path
+) -> None:
+    own = authority.store("server", "", "127.0.0.1")
+    tls = TlsSettings(host="127.0.0.1", certificate=str(own), client_ca=str(authority.path))
+    shown = authority.store("client", "secret", common_name="app")
+    with testing.queue_manager(tls=tls) as manager:
+        context = tls_context(authority.path, shown, password="secret")
+        assert user_of(driver, manager, tls=context) == "app"
+
+
+def test_a_queue_manager_says_what_is_wrong_with_its_key(
+    authority: Authority, tmp_path: Path
+) -> None:
+    tls = authority.server()
+    encrypt(Path(tls.key), "secret")
+    wrong = secret(tmp_path / "wrong", "guess")
+    shared = secret(tmp_path / "shared", "secret")
+    shared.chmod(0o644)
+    for path, said in (
+        ("", "give its password too.*tls_key_password_file"),
+        (str(wrong), "the password is not that of the private key"),
+        (str(shared), f"{shared} holds its password, and .* chmod 600"),
+        (str(tmp_path / "none"), "cannot be read"),
+    ):
+        with pytest.raises(StartError, match=said) as refused:
+            ServerTls(replace(tls, key_password_file=path))
+        assert "guess" not in str(refused.value).replace(str(tmp_path), "")
 
 
 def test_connections_outlive_the_restart_of_a_queue_manager(

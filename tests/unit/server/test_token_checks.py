@@ -1,6 +1,7 @@
 """Clients that show tokens: who they are, until when, and by which keys that is known."""
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter import addresses, testing
+from adapter import addresses, testing, texts
+from adapter.channel import renewal
+from adapter.channel.token_source import Token
 from adapter.core.contract.parties import Proof
 from adapter.errors import InvalidOption, InvalidType, NotAuthorized, StartError
 from adapter.server import credentials, token_checks
@@ -146,21 +149,16 @@ def test_a_password_and_a_token_are_one_too_many(
 def test_a_connection_ends_with_its_token(
     driver: Driver, manager: TestQueueManager, issuer: Issuer
 ) -> None:
-    made: list[float] = []
-
-    def token() -> str:
-        made.append(time.time())
-        return issuer.token(lasts_s=0.5 if len(made) == 1 else 60)
-
+    made = [issuer.token(lasts_s=0.5)]
     with (
-        driver.connect(manager.address, token=token) as qm,
+        driver.connect(manager.address, token=lambda: made[-1]) as qm,
         driver.connect(manager.address, token=issuer.token("watch")) as watch,
     ):
         qm.define_queue("Q")
         number = next(one.number for one in watch.connections() if one.user == "ann")
         until(lambda: number not in {one.number for one in watch.connections()})
+        made.append(issuer.token())
         qm.put("Q", b"x")  # connected again, with a new token
-        assert len(made) == 2
         assert {one.user for one in watch.connections()} == {"ann", "watch"}
 
 
@@ -180,6 +178,73 @@ def test_a_renewed_token_keeps_units_and_handles(
         assert [one.number for one in qm.connections()] == [number]
         manager.drop_next_reply()  # connected again, by the newer token
         assert queue.depth() == 0
+
+
+@pytest.mark.parametrize("source", ["file", "function"])
+def test_a_token_of_a_file_or_a_function_is_renewed_by_itself(
+    driver: Driver, manager: TestQueueManager, issuer: Issuer, tmp_path: Path, source: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """While nothing is asked, and a unit is open."""
+    monkeypatch.setattr(renewal, "AGAIN_S", 0.05)
+    path, made = tmp_path / "token", [issuer.token(lasts_s=1.5)]
+    path.write_text(made[0])
+    token: Token = path if source == "file" else lambda: made[0]
+    with (
+        driver.connect(manager.address, token=issuer.token("watch")) as watch,
+        driver.connect(manager.address, token=token) as qm,
+    ):
+        qm.define_queue("Q")
+        number = next(one.number for one in watch.connections() if one.user == "ann")
+        with qm.unit() as unit:
+            qm.put("Q", b"x", unit=unit)
+            made[0] = issuer.token(lasts_s=60, groups=["tills"])
+            texts.replace(path, made[0], 0o600)
+            time.sleep(1.8)  # the first token is over, and has been looked at many times
+        assert number in {one.number for one in watch.connections()}
+        message = qm.get("Q")
+        assert message is not None
+        assert message.body == b"x"
+
+
+def test_a_token_that_is_not_renewed_in_time_ends_its_connection(
+    driver: Driver, manager: TestQueueManager, issuer: Issuer, caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(renewal, "AGAIN_S", 0.05)
+    made = [issuer.token("ann", lasts_s=1), issuer.token("bob")]
+    options = {"token": lambda: made.pop(0) if made else "", "reconnect_timeout_s": 0.5}
+    with (
+        driver.connect(manager.address, token=issuer.token("watch")) as watch,
+        driver.connect(manager.address, **options) as qm,
+    ):
+        until(lambda: "ann" not in {one.user for one in watch.connections()})
+        until(lambda: "no JSON Web Token" in caplog.text)
+        assert "the token is of bob" in caplog.text
+        with pytest.raises(adapter.Error):
+            qm.queues()
+
+
+def renewals() -> int:
+    return sum(one.name == "token renewal" for one in threading.enumerate())
+
+
+def test_a_dropped_connection_is_not_kept_by_the_renewal_of_its_token(
+    manager: TestQueueManager, issuer: Issuer
+) -> None:
+    assert renewals() == 0
+    qm = adapter.connect(manager.address, token=issuer.token)
+    assert renewals() == 1
+    dropped = [qm]
+    del qm
+    with pytest.warns(ResourceWarning, match="was dropped and not closed"):
+        dropped.clear()
+    until(lambda: renewals() == 0)
+    with adapter.connect(manager.address, token=issuer.token()) as qm:
+        assert renewals() == 0, "a text has no thread"
+        qm.renew_token(issuer.token)
+        assert renewals() == 1
+    until(lambda: renewals() == 0)
 
 
 def test_another_user_cannot_go_on(

@@ -54,6 +54,12 @@ def lookup(qm: QueueManager, kind: str, name: str) -> Struct | None:
     return qm.objects.get((kinds.PREFIX + kind, name)) or SYSTEM.get((kind, name))
 
 
+def check_there(qm: QueueManager, kind: str, name: str) -> None:
+    """Refuse an object that is no queue, and does not exist."""
+    _check_name(kind, name)
+    _require(qm, kind, name)
+
+
 def _require(qm: QueueManager, kind: str, name: str) -> Any:
     found = lookup(qm, kind, name)
     if found is None:

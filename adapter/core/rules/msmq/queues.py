@@ -28,7 +28,7 @@ from adapter.core.model.queue_kinds import made_of
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.msmq import computers
 from adapter.core.rules.primitives import naming
-from adapter.core.rules.primitives.decision import Decision, done
+from adapter.core.rules.primitives.decision import Decision, connection_of, done
 
 A_QUEUE = "a queue of MSMQ"
 PATTERN_LENGTH_MAX = 512
@@ -156,7 +156,11 @@ def decide_create(qm: QueueManager, request: Request, command: MsmqCreate) -> De
     ensure_system(plan)
     path = command.path.rpartition("\\")[2]
     path = f"private$\\{path}" if "\\" in name.queue else path
-    queue = ensure(plan, name.queue, **({"path_name": path} | command.attributes))
+    given = {"path_name": path} | command.attributes
+    creator = connection_of(qm, request).party.principal
+    if qm.authorities.are_checked and creator.user and not creator.is_privileged:
+        given["owner"] = creator.user
+    queue = ensure(plan, name.queue, **given)
     if queue.attributes.journaling:
         ensure_journal(plan, queue.name, queue.attributes)
     return done(qm, request, plan.record())

@@ -127,10 +127,15 @@ def _entities(
     if not named:
         raise Refusal(Reason.OPTIONS_ERROR, profile, "a user or a group is needed")
     for name, _ in named:
-        if not 0 < len(name) <= a.ENTITY_LENGTH_MAX or not name.isprintable():
-            text = f"a user or group has 1 to {a.ENTITY_LENGTH_MAX} printable characters"
-            raise Refusal(Reason.OPTIONS_ERROR, profile, text)
+        check_entity(name, profile)
     return list(dict.fromkeys(named))
+
+
+def check_entity(name: str, profile: str) -> None:
+    """Refuse what is no name of a user or a group. profile: what the record is of, for the text."""
+    if not 0 < len(name) <= a.ENTITY_LENGTH_MAX or not name.isprintable():
+        text = f"a user or group has 1 to {a.ENTITY_LENGTH_MAX} printable characters"
+        raise Refusal(Reason.OPTIONS_ERROR, profile, text)
 
 
 def apply_authority_set(qm: QueueManager, record: AuthoritySet) -> None:

@@ -21,6 +21,7 @@ from adapter.core.contract import results
 from adapter.core.contract.records import AuthoritySet
 from adapter.core.contract.rights import Need, NeededRight
 from adapter.core.contract.traits import trait_of
+from adapter.core.model.authorities import is_generic
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.network import exports, topic_strings
@@ -326,15 +327,14 @@ def _grant(qm: QueueManager, asker: Asker, command: Any, decision: Decision) -> 
     created = CREATED.get(type(command))
     found = created(qm, command, decision.result) if created is not None else None
     user = asker.principal.user
-    if found is None or not user:
-        return
+    if found is None or not user or is_generic(found[1]):
+        return  # a record of a name with wildcards would be one of other objects too
     object_type, name = found
     logged = all(record.logged for record in decision.records)
     bits = a.APPLICABLE[object_type]
     granted = [AuthoritySet(name, object_type, user, False, bits, logged=logged)]
     if isinstance(command, m.MsmqCreate):  # as MSMQ says it of new queues
-        everyone = a.PUT | a.INQUIRE | a.DISPLAY
-        granted.append(AuthoritySet(name, object_type, a.EVERYONE, True, everyone))
+        granted.append(AuthoritySet(name, object_type, a.EVERYONE, True, faces.OF_EVERYONE))
     decision.records += granted
 
 

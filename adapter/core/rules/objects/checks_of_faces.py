@@ -33,6 +33,10 @@ ACCESS: Final = (
 )
 
 
+OF_EVERYONE: Final = a.PUT | a.INQUIRE | a.DISPLAY
+"""What everyone may do with a new queue of MSMQ."""
+
+
 def _msmq_name(qm: QueueManager, name: format_names.FormatName) -> str:
     """Return the name by which a queue is checked; of another computer it is its format name."""
     if name.of_mq and queues.of_mq(qm, name) is not None:
@@ -66,6 +70,21 @@ def _delete(qm: QueueManager, asker: Asker, command: m.MsmqDelete) -> None:
     asker.require(a.QUEUE, _name_of(qm, command.name, command.computer), a.DELETE)
 
 
+def subject(qm: QueueManager, command: m.MsmqPermit | b.BrokerPermit) -> tuple[str, str]:
+    """Return the type and name of the object whose permissions a command changes."""
+    if isinstance(command, b.BrokerPermit):
+        return broker_object(command.kind, command.name)
+    return a.QUEUE, _name_of(qm, command.name, command.computer)
+
+
+def _permit(qm: QueueManager, asker: Asker, command: m.MsmqPermit | b.BrokerPermit) -> None:
+    """Who has every authority on an object (full control) may give of it; and who may give all."""
+    of = subject(qm, command)
+    missing = asker.missing(*of, a.APPLICABLE[of[0]])
+    if missing and not asker.may(a.QUEUE_MANAGER, qm.name, a.CHANGE):
+        raise asker.refusal(*of, missing)
+
+
 def _inquire(qm: QueueManager, asker: Asker, command: m.MsmqInquire) -> None:
     """A pattern shows all queues: that is for who may look at the queue manager."""
     if "*" in command.name:
@@ -79,6 +98,17 @@ def _inquire(qm: QueueManager, asker: Asker, command: m.MsmqInquire) -> None:
 def broker_object(kind: str, name: str) -> tuple[str, str]:
     """Return the type and name by which an object of the catalog is checked."""
     return (a.QUEUE, key_of(name)) if kind == kinds.QUEUE else (a.SERVICE, name)
+
+
+def _new_of_catalog(qm: QueueManager, command: b.BrokerCreate, _: Any) -> tuple[str, str] | None:
+    """Return what is new; None of a name that another object of the type service has already: by
+    its records who created this one could do everything with that one too.
+    """
+    others = [one for one in kinds.TABLES if one not in (kinds.QUEUE, command.kind)]
+    is_there = any(catalog.lookup(qm, one, command.name) is not None for one in others)
+    if command.kind != kinds.QUEUE and is_there:
+        return None
+    return broker_object(command.kind, command.name)
 
 
 def _of_catalog(bits: int) -> Callable[[QueueManager, Asker, Any], None]:
@@ -140,10 +170,12 @@ RULES: Final[dict[type, Callable[[QueueManager, Asker, Any], None]]] = {
     m.MsmqCreate: _create,
     m.MsmqAlter: _alter,
     m.MsmqDelete: _delete,
+    m.MsmqPermit: _permit,
     m.MsmqInquire: _inquire,
     b.BrokerCreate: _of_catalog(a.CREATE),
     b.BrokerAlter: _of_catalog(a.CHANGE),
     b.BrokerDrop: _of_catalog(a.DELETE),
+    b.BrokerPermit: _permit,
     b.BrokerInquire: _look,
     b.BrokerBrowse: _browse,
     b.BrokerBegin: _begin,
@@ -156,5 +188,5 @@ RULES: Final[dict[type, Callable[[QueueManager, Asker, Any], None]]] = {
 }
 CREATED: Final[dict[type, Created]] = {
     m.MsmqCreate: lambda qm, command, _: (a.QUEUE, _name_of(qm, command.path, command.computer)),
-    b.BrokerCreate: lambda _, command, _result: broker_object(command.kind, command.name),
+    b.BrokerCreate: _new_of_catalog,
 }

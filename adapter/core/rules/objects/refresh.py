@@ -3,6 +3,7 @@
 An authority is asked for at the connect and the open, and not by verbs: what was revoked since goes
 on as long as it is open. A refresh ends the connections and closes the handles that would be
 refused now. What a closed handle has got and put stays in its unit. A wait under it is refused.
+Channel authentication records are not asked again: they say whether a connection begins, as on MQ.
 This module does not know which authority an open needs.
 """
 

@@ -5,7 +5,8 @@ import pytest
 import adapter
 from adapter.administration.kinds import DEFINED
 from adapter.administration.mqsc.answers import is_warning
-from adapter.administration.mqsc.dump import Problem, definitions
+from adapter.administration.mqsc.dump import definitions
+from adapter.administration.mqsc.written import Problem
 from adapter.testing import TestQueueManager
 from tests.support.attribute_samples import given_rows, needed, samples
 

@@ -24,6 +24,7 @@ COMMANDS = get_args(c.Command)
 ASKING = ("Ask", "Inquire", "Browse", "Locate", "ReadBatches", "AwaitEvent", "Explain")
 CHANGING = (
     *("Define", "Alter", "Delete", "Purge", "Clear", "Create", "Drop", "SetA", "SetC", "Seek"),
+    "Permit",
 )
 
 

@@ -367,3 +367,16 @@ def test_a_caller_of_a_queue_manager_meets_only_rules_of_queue_managers() -> Non
     mapped = rules.mapping(Caller("FROM.A", queue_manager="QMA"))
     assert mapped is not None
     assert mapped.mca_user == "b"
+
+
+def test_a_connection_that_is_there_is_not_asked_again() -> None:
+    client = site(checks=True)
+    client.do(ac.SetAuthority("", "qmgr", ["ann", "till"], [], CONNECT))
+    assert come(client, proof=Proof.PASSWORD) == "ann"
+    number = max(client.core.qm.connections)
+    rule(client, "*", "USERMAP", client_user="ann", mca_user="till")
+    rule(client, "*", "BLOCKUSER", users=["till", "ann"])
+    rule(client, "*", "ADDRESSMAP", address="*", source="NOACCESS")
+    assert client.do(ac.RefreshSecurity()) == Done(0)
+    assert client.core.qm.connections[number].party.user == "ann"
+    assert come(client, proof=Proof.PASSWORD) is None, "it is asked when it comes again"

@@ -71,7 +71,7 @@ class TakeOvers:
             check=not again,
             again=again,
             tally=tally,
-            instead_of=succession.owner if succession is not None else b"",
+            instead_of=succession.owner if succession is not None else None,
             followed=succession.followed if succession is not None else None,
         )
         self._replaying = asyncio.get_running_loop().run_in_executor(None, work)

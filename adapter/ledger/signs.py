@@ -5,8 +5,9 @@ Nothing depends on the answer but courtesy: taking over is safe at any time.
 
 **Whose record is the last**, is found in the last few records, which need not tell who was in force
 before them. Among them may be what a deposed owner wrote late. So each owner that they name is
-supposed to have been in force before; the one counts by whom most of the entries are explained, for
-what is written late is little. If several are possible, more records are looked at.
+supposed to have been in force before, and none of them. What is written late is little; so it is
+known who is in force if there is only one supposition that leaves no more than that unexplained.
+Else more records are looked at. The first record of a ledger counts, trimmed or not.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,8 @@ PROBE_N = 0
 """No owner's entry has this n. A probe is void for every reader, and no sign of anybody."""
 WINDOWS = (16, 256, 16_384)
 """How many of the last records are looked at, until one among them is a sign."""
+LATE_ENTRIES_MAX = 8
+"""As many as two owners keep in flight: so many of the last records may be late."""
 ANNOUNCEMENT_RECORDS_MAX = 262_144
 """How far back an owner's announcement is looked for: it is only for a sentence."""
 
@@ -55,32 +58,28 @@ def find_last_record(
     first, end: its offsets, end excluded, and read returns the records of such a range. Raises
     LedgerMismatch for what a later mqk wrote: this one must not take over from it.
     """
+    accounts: list[Account] = []
     for window in WINDOWS:
         start = max(first, end - window)
-        whole = start == first or window == WINDOWS[-1]
-        sign = last_record(topic, read(start, end), whole=whole)
-        if sign is not None or start == first:
-            return sign
-    return None
+        found = _decode(topic, read(start, end))
+        if start == first:
+            return _account(found, _supposed(found[0][1])).sign if found else None
+        accounts = _accounts(found)
+        possible = [one.sign for one in accounts if one.unexplained <= LATE_ENTRIES_MAX]
+        if possible and all(one == possible[0] for one in possible):
+            return possible[0]
+    return min(accounts, key=lambda account: account.unexplained).sign
 
 
-def last_record(topic: str, records: Iterable[Seen], *, whole: bool = True) -> LastRecord | None:
-    """Find the last record of the owner in force among these; see find_last_record.
+def _accounts(found: Sequence[tuple[Seen, envelopes.Envelope]]) -> list[Account]:
+    """Suppose of each owner that is named, and of none of them, that it was in force before."""
+    supposed = dict.fromkeys(_supposed(envelope) for _, envelope in found)
+    return [_account(found, owner) for owner in {**supposed, None: None}]
 
-    whole: these are all records, or more are not to be read. Else None too if it needs earlier ones
-    to know who is in force.
-    """
-    found = _decode(topic, records)
-    named = dict.fromkeys(
-        one.owner if one.kind == envelopes.ENTRY else one.replaces for _, one in found
-    )
-    accounts = [_account(found, owner) for owner in named if owner is not None]
-    if not whole or not accounts:
-        accounts.append(_account(found, None))
-    if whole:
-        return min(accounts, key=lambda account: account.unexplained).sign
-    possible = [account.sign for account in accounts if not account.unexplained]
-    return possible[0] if possible and all(sign == possible[0] for sign in possible) else None
+
+def _supposed(envelope: envelopes.Envelope) -> bytes | None:
+    """Say who is in force before a record, if it counts."""
+    return envelope.owner if envelope.kind == envelopes.ENTRY else envelope.replaces
 
 
 def _decode(topic: str, records: Iterable[Seen]) -> list[tuple[Seen, envelopes.Envelope]]:
@@ -110,7 +109,8 @@ def _account(found: Sequence[tuple[Seen, envelopes.Envelope]], in_force: bytes |
             in_force = envelope.owner
             been.add(in_force)
         elif envelope.owner != in_force:
-            account.unexplained += envelope.owner not in been
+            is_whole = envelope.part + 1 == envelope.parts
+            account.unexplained += is_whole and envelope.owner not in been
             continue
         elif envelope.parts == 1:
             payload = envelope.payload

@@ -16,6 +16,7 @@ from tests.search.processes import (
     OWNS,
     READ,
     READ_AGAIN,
+    SILENCE_S,
     STOPPED_FOR_GOOD,
     VACANT,
     SearchedProcess,
@@ -34,8 +35,12 @@ def spend(left: Left, *names: str) -> Left:
     return left._replace(**{name: getattr(left, name) - 1 for name in names})
 
 
-def choices(state: SearchState) -> Iterator[Choice]:
-    """All that can happen next."""
+def choices(state: SearchState, *, prompt: bool = False) -> Iterator[Choice]:
+    """All that can happen next. prompt: standbys read at once what is written."""
+    late = [at for at, one in enumerate(state.processes) if prompt and _has_unread(state, one)]
+    if late:
+        yield _act(state, late[0], "follows", Acting.step)
+        return
     for owner, _ in state.flights:
         yield from _of_flight(state, owner)
     for at, process in enumerate(state.processes):
@@ -117,11 +122,20 @@ def _taken(state: SearchState, owner: bytes, at: int, left: Left | None) -> Acti
 # -- processes
 
 
-def _of_follower(state: SearchState, at: int, process: SearchedProcess) -> Iterator[Choice]:
-    left, follower = state.left, process.follower
+def _has_unread(state: SearchState, process: SearchedProcess) -> bool:
+    """Whether a step of a follower does something, though no time has passed."""
+    if process.mode != FOLLOWS:
+        return False
+    follower = process.follower
     reader = follower._reader
     unread = reader is None or reader.offset_and_end()[0] < len(state.history)
-    if unread or not follower._has_looked or follower._has_stopped:
+    return unread or not follower._has_looked or follower._has_stopped
+
+
+def _of_follower(state: SearchState, at: int, process: SearchedProcess) -> Iterator[Choice]:
+    left, follower = state.left, process.follower
+    counts_silence = process.now_s - follower._heard_s >= SILENCE_S
+    if _has_unread(state, process) or counts_silence:
         yield _act(state, at, "follows", Acting.step)
     if not follower._has_looked:
         return
@@ -236,10 +250,7 @@ def _beat(state: SearchState, at: int, process: SearchedProcess) -> Choice | Non
 
 
 def _heal_follower(state: SearchState, at: int, process: SearchedProcess) -> Choice | None:
-    follower = process.follower
-    reader = follower._reader
-    unread = reader is None or reader.offset_and_end()[0] < len(state.history)
-    if unread or not follower._has_looked or follower._has_stopped:
+    if _has_unread(state, process):
         return _act(state, at, "follows", Acting.step)
     if any(one.mode == OWNS for one in state.processes):
         return None

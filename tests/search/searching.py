@@ -26,13 +26,15 @@ HEALING_MAX = 100
 
 
 class Bounds(Struct, frozen=True):
-    """processes: how many. left: what may happen. owned: one of them is the owner at first. meets:
-    what must happen in it, or the search is about nothing.
+    """processes: how many. left: what may happen. owned: one of them is the owner at first. prompt:
+    standbys read at once what is written, and do not lag. meets: what must happen in it, or the
+    search is about nothing.
     """
 
     processes: int
     left: Left
     owned: bool = True
+    prompt: bool = False
     meets: tuple[str, ...] = ()
 
 
@@ -96,7 +98,7 @@ class Search:
     def _look(self, todo: deque[tuple[SearchState, object, int]]) -> None:
         state, key, depth = todo.popleft()
         covered = self.covered
-        for name, act in choices(state):
+        for name, act in choices(state, prompt=self._bounds.prompt):
             try:
                 step = act()
                 self._agree(step.state)
@@ -211,10 +213,13 @@ SEARCHES: dict[str, Bounds] = {
     "races": Bounds(
         4,
         Left(appends=1, takes=3, silences=2, kills=1),
+        prompt=True,
         meets=("lost a race", "deposed", "is told that a process has ended", LATE),
     ),
     "unowned": Bounds(4, Left(appends=1, takes=3), owned=False, meets=("lost a race",)),
-    "appends": Bounds(4, Left(appends=6, takes=1, silences=1), meets=("deposed", LATE)),
+    "appends": Bounds(
+        4, Left(appends=6, takes=1, silences=1), prompt=True, meets=("deposed", LATE)
+    ),
     "doubts": Bounds(
         2,
         Left(appends=3, takes=2, doubts=1, silences=1),
@@ -245,7 +250,7 @@ SEARCHES: dict[str, Bounds] = {
     ),
     "stops": Bounds(
         3,
-        Left(appends=1, takes=2, silences=1, stops=1),
+        Left(appends=1, takes=2, silences=1, stops=2),
         meets=("stopped", "hands over", "standby ends with its queue manager", "lost a race"),
     ),
     "away": Bounds(

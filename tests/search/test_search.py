@@ -5,12 +5,14 @@ actions that lead there; planted bugs are in tests/simulation/bugs, those `Found
 """
 
 import gc
+from pathlib import Path
 
 import pytest
 
 from adapter.ledger.envelope import ENTRY, encode, encode_change
 from tests.search import oracle
 from tests.search.searching import SEARCHES, Search, told
+from tests.search.transcripts import TRANSCRIPTS, played
 
 A, B, C = b"a" * 16, b"b" * 16, b"c" * 16
 TIMEOUT_S = 600.0
@@ -45,3 +47,9 @@ def test_the_oracle_knows_which_records_count() -> None:
     assert entries_of(first, second, rival, of_b) == [(B, 1)], "the second of two at once"
     assert oracle.judge((first, second, rival)).in_force == B
     assert entries_of(of_b, first, of_b) == [], "an owner that has not announced itself"
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
+def test_a_transcript_is_what_happens(path: Path) -> None:
+    text = path.read_text()
+    assert played(text) == text

@@ -31,6 +31,7 @@ from adapter.owner.housekeeping import Housekeeping
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
 from adapter.owner.storage import Storage
+from adapter.owner.taking_over import Succession
 from adapter.server.movers import NoMovers
 from adapter.topics.port import LaneKey, Page, PagesUnavailableError, Trimmed, paged
 from tests.simulation import transactions as t
@@ -94,9 +95,10 @@ class Log(MemoryLog):
         return fault
 
     def trim(self, before: int) -> None:
-        """See MemoryLog; interrupted, some of it may have been done, or all."""
+        """See MemoryLog; interrupted, it may have been done, or not."""
         if self._faults.meets(TRIM_INTERRUPTED):
-            super().trim(self._faults.rng.randint(self.first, before))
+            if self._faults.rng.randint(self.first, before) > self.first:
+                super().trim(before)  # one record is never deleted without the others
             raise LedgerUnavailable("a request to trim was not answered")
         super().trim(before)
 
@@ -322,12 +324,14 @@ class Owner(ByHand):
         self.kept = storage
         super().__init__(limits, log, storage, part_bytes)
 
-    def take_over(self, old: QueueManager | None = None) -> None:
+    def take_over(
+        self, old: QueueManager | None = None, succession: Succession | None = None
+    ) -> None:
         """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""
         if old is not None:
             self.keeping.go_on()
             self.keeping.trim_on()
-        super().take_over(old)
+        super().take_over(old, succession)
 
     def stop(self) -> None:
         """Write what is decided, then a snapshot, as adapter.owner.owner does; crash() follows."""

@@ -12,7 +12,6 @@ from adapter.ledger.envelope import (
 )
 from adapter.ledger.port import LastRecord, LedgerMismatch
 from adapter.ledger.signs import (
-    LATE_ENTRIES_MAX,
     Seen,
     announcement,
     find_last_record,

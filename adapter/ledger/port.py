@@ -172,8 +172,8 @@ class Ledger(Protocol):
         owner: 16 random bytes never used before. who: for people, kept in the ledger. after: the
         entries up to this one are known; without it the ledger is read from its beginning. again:
         replace only an owner that this object was itself; OwnedByAnother if it is another.
-        instead_of: replace only this owner, or one that this object was; b"": nobody. Ends the term
-        before, if there is one. What is read first says whom we replace; OwnedByAnother too if
+        instead_of: replace only this owner, or one that this object was; b"": no owner. Ends the
+        term before, if there is one. What is read first says whom we replace; OwnedByAnother too if
         another owner does so before us. Raises LedgerUnavailable or LedgerMismatch.
         """
 

@@ -40,7 +40,7 @@ def probe(owner: bytes) -> bytes:
     return envelopes.encode(envelopes.ENTRY, owner, PROBE_N, b"")
 
 
-class Account(Struct, gc=False):
+class Supposition(Struct, gc=False):
     """The last record of the owner in force, if a certain owner was in force before these records.
 
     unexplained: entries of owners that have not been in force, as far as these records say.
@@ -58,26 +58,26 @@ def find_last_record(
     first, end: its offsets, end excluded, and read returns the records of such a range. Raises
     LedgerMismatch for what a later mqk wrote: this one must not take over from it.
     """
-    accounts: list[Account] = []
+    suppositions: list[Supposition] = []
     for window in WINDOWS:
         start = max(first, end - window)
         found = _decode(topic, read(start, end))
         if start == first:
-            return _account(found, _supposed(found[0][1])).sign if found else None
-        accounts = _accounts(found)
-        possible = [one.sign for one in accounts if one.unexplained <= LATE_ENTRIES_MAX]
+            return _suppose(found, _owner_before(found[0][1])).sign if found else None
+        suppositions = _suppositions(found)
+        possible = [one.sign for one in suppositions if one.unexplained <= LATE_ENTRIES_MAX]
         if possible and all(one == possible[0] for one in possible):
             return possible[0]
-    return min(accounts, key=lambda account: account.unexplained).sign
+    return min(suppositions, key=lambda one: one.unexplained).sign
 
 
-def _accounts(found: Sequence[tuple[Seen, envelopes.Envelope]]) -> list[Account]:
+def _suppositions(found: Sequence[tuple[Seen, envelopes.Envelope]]) -> list[Supposition]:
     """Suppose of each owner that is named, and of none of them, that it was in force before."""
-    supposed = dict.fromkeys(_supposed(envelope) for _, envelope in found)
-    return [_account(found, owner) for owner in {**supposed, None: None}]
+    owners = dict.fromkeys(_owner_before(envelope) for _, envelope in found)
+    return [_suppose(found, owner) for owner in {**owners, None: None}]
 
 
-def _supposed(envelope: envelopes.Envelope) -> bytes | None:
+def _owner_before(envelope: envelopes.Envelope) -> bytes | None:
     """Say who is in force before a record, if it counts."""
     return envelope.owner if envelope.kind == envelopes.ENTRY else envelope.replaces
 
@@ -97,9 +97,11 @@ def _decode(topic: str, records: Iterable[Seen]) -> list[tuple[Seen, envelopes.E
     return found
 
 
-def _account(found: Sequence[tuple[Seen, envelopes.Envelope]], in_force: bytes | None) -> Account:
+def _suppose(
+    found: Sequence[tuple[Seen, envelopes.Envelope]], in_force: bytes | None
+) -> Supposition:
     """in_force: who was, before these records; None: an owner that none of them names."""
-    account = Account(None, 0)
+    supposed = Supposition(None, 0)
     been = {in_force}
     for record, envelope in found:
         payload = b""
@@ -110,12 +112,12 @@ def _account(found: Sequence[tuple[Seen, envelopes.Envelope]], in_force: bytes |
             been.add(in_force)
         elif envelope.owner != in_force:
             is_whole = envelope.part + 1 == envelope.parts
-            account.unexplained += is_whole and envelope.owner not in been
+            supposed.unexplained += is_whole and envelope.owner not in been
             continue
         elif envelope.parts == 1:
             payload = envelope.payload
-        account.sign = LastRecord(envelope.owner, record.time_ms, payload)
-    return account
+        supposed.sign = LastRecord(envelope.owner, record.time_ms, payload)
+    return supposed
 
 
 def announcement(records: Iterable[Seen], owner: bytes) -> str:

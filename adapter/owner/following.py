@@ -54,6 +54,14 @@ class Vacancy(Struct, frozen=True):
     why: str
 
 
+class FollowedOwner(Struct, frozen=True):
+    """The owner that is followed. text: what it says of itself, for people."""
+
+    ident: bytes
+    text: str
+    process: liveness.OwnerProcess
+
+
 class FollowBounds(Struct, frozen=True, kw_only=True):
     """When a follower begins again with a newer snapshot: after so many entries, or bytes."""
 
@@ -101,7 +109,7 @@ class LedgerFollower:
         by this process's."""
         self._renewed_at = (0, 0)
         """Entries and bytes when a newer snapshot was looked for last."""
-        self._owner = b""
+        self._owner = FollowedOwner(b"", "", liveness.OwnerProcess(b""))
         self._has_stopped = False
         """Whether the last entry that was read says that its owner has stopped."""
         self._has_looked = False
@@ -109,13 +117,12 @@ class LedgerFollower:
         self._has_followed = False
         self._is_answered = True
         """Whether Kafka answered in the last step."""
-        self._announced = ""
-        self._process = liveness.OwnerProcess(b"")
 
     @property
     def owner_text(self) -> str:
         """Say for people who owns the queue manager."""
-        return self._announced or f"owner {self._owner.hex()}" if self._owner else "its ledger"
+        owner = self._owner
+        return owner.text or f"owner {owner.ident.hex()}" if owner.ident else "its ledger"
 
     def give_up(self) -> None:
         """Let follow() return None soon. From any thread."""
@@ -199,7 +206,7 @@ class LedgerFollower:
             return self._confirm("it was stopped")
         if entries:
             return None
-        if self._process.has_ended():
+        if self._owner.process.has_ended():
             return self._confirm("its process has ended")
         silent_s = self._now_s() - self._heard_s
         if silent_s >= self._silence_s:
@@ -214,7 +221,7 @@ class LedgerFollower:
         sign = self._ledger.last_record()
         if sign is None:
             return None
-        is_news = sign.owner != self._owner or (silent and sign.time_ms != self._heard_ms)
+        is_news = sign.owner != self._owner.ident or (silent and sign.time_ms != self._heard_ms)
         self._notice(sign.owner)
         self._heard_ms = sign.time_ms
         if is_news:
@@ -228,11 +235,10 @@ class LedgerFollower:
             raise StoppedForGood(f"queue manager {self._name} was stopped, and its standby with it")
 
     def _notice(self, owner: bytes) -> None:
-        if owner != self._owner:
-            self._owner = owner
+        if owner != self._owner.ident:
+            process = liveness.OwnerProcess(owner)
+            self._owner = FollowedOwner(owner, self._ask_name(owner), process)
             self._has_stopped = False
-            self._announced = self._ask_name(owner)
-            self._process = liveness.OwnerProcess(owner)
             self._heard_s = self._now_s()
 
     def _ask_name(self, owner: bytes) -> str:

@@ -29,8 +29,8 @@ T = TypeVar("T")
 
 
 class Succession(Struct, frozen=True):
-    """owner: whom alone to replace, b"" if there was none, None: whoever it is. followed: what has
-    been replayed already.
+    """owner: whom alone to replace, b"" if there was none, None: any owner. followed: what has been
+    replayed already.
     """
 
     owner: bytes | None

@@ -228,7 +228,7 @@ class Acting:
         """
         process, follower = self.process, self.process.follower
         verdicts = oracle.judge(TOPIC.history)
-        knew, offset = follower._owner, self._offset()
+        knew, offset = follower._owner.ident, self._offset()
         before = follower._replay.snapshot if follower._replay else None
         if silent or away:
             TOPIC.now_s += SILENCE_S

@@ -142,7 +142,7 @@ def _of_follower(state: SearchState, at: int, process: SearchedProcess) -> Itera
     if left.silences:
         silent = partial(Acting.step, silent=True)
         yield _act(state, at, "follows after a silence", silent, "silences")
-    if follower._owner in state.dead:
+    if follower._owner.ident in state.dead:
         yield _act(state, at, "is told that a process has ended", partial(Acting.step, told=True))
     if left.away:
         for what in (READING, ASK):
@@ -210,7 +210,7 @@ def serves(state: SearchState) -> bool:
     owners = [one for one in state.processes if one.mode == OWNS and one.promised and not one.stops]
     others = [one for one in state.processes if one not in owners]
     return len(owners) == 1 and all(
-        one.mode == FOLLOWS and one.follower._owner == owners[0].owner for one in others
+        one.mode == FOLLOWS and one.follower._owner.ident == owners[0].owner for one in others
         if one.mode != STOPPED_FOR_GOOD
     )  # fmt: skip
 

@@ -229,7 +229,7 @@ class SearchedProcess:
         scan = reader._scan if reader is not None else None
         owners = (
             term.owner if term else b"none",
-            follower._owner,
+            follower._owner.ident,
             self.vacancy.owner if self.vacancy else b"none",
             scan.validity.owner if scan is not None else b"none",
             *ledger._attempted,

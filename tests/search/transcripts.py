@@ -132,7 +132,7 @@ class Play:
         replay = follower._replay or process.followed
         known = len(replay.qm.applied) if replay is not None else 0  # type: ignore[attr-defined]
         if process.mode == FOLLOWS:
-            return f"follows {self._owners[follower._owner]}, and knows {known} entries"
+            return f"follows {self._owners[follower._owner.ident]}, and knows {known} entries"
         if process.mode == VACANT and process.vacancy is not None:
             return f"is to replace {self._owners[process.vacancy.owner]}: {process.vacancy.why}"
         if process.mode == OWNS:

@@ -16,7 +16,7 @@ from unittest import mock
 
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.rules.primitives.lifetime import FOR_GOOD, STOPPED
-from adapter.format import entries
+from adapter.format import descriptor, entries
 from adapter.ledger import signs
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
 from adapter.ledger.port import Entry, Position
@@ -115,7 +115,7 @@ def installed() -> Iterator[None]:
             (replay, "dispatch", CoreDispatch),
             (replay, "restore", restore),
             (replay, "XmlBodies", lambda: None),
-            (replay.descriptor, "DescriptorReader", lambda: None),
+            (descriptor, "DescriptorReader", lambda: None),
             (liveness, "OwnerProcess", OwnerProcess),
             (following, "log", quiet),
             (following, "repetitions", quiet),

@@ -69,7 +69,7 @@ class Search:
             first = self._first()
             key = key_of(first), first.left
             self._came_by[key] = None, "begins"
-            todo = deque([(first, key, 0)])
+            todo: deque[tuple[SearchState, object, int]] = deque([(first, key, 0)])
             while todo:
                 self._look(todo)
         self.covered.seconds = time.process_time() - began_s
@@ -86,7 +86,7 @@ class Search:
             return state
         for work in (Acting.step, Acting.read, lambda one: Acting.announce(one, "lands")):
             acting = Acting(state, 0)
-            work(acting)  # type: ignore[operator]
+            work(acting)
             state = acting.then("begins").state
         for at in range(1, self._bounds.processes):
             for _ in range(2):

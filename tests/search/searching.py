@@ -248,6 +248,11 @@ SEARCHES: dict[str, Bounds] = {
         Left(appends=3, takes=2, silences=1, cuts=2, trims=2),
         meets=("began again with a snapshot", "trimmed by a deposed owner", "doubt", LATE),
     ),
+    "snapshots_in_doubt": Bounds(
+        2,
+        Left(appends=2, takes=2, doubts=1, silences=1, cuts=1, trims=1),
+        meets=("began again with a snapshot", "trimmed by a deposed owner", "deposed in doubt"),
+    ),
     "stops": Bounds(
         3,
         Left(appends=1, takes=2, silences=1, stops=2),

@@ -65,8 +65,8 @@ short: $(STAMP)
 # First what needs no broker; then, in three processes with a broker each, all the rest: such tests
 # wait for a third of their time, on two cores.
 test: lint types schemas-check ## everything, on a real Kafka
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_TWO) $(CHECKED) tests/simulation
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(BY_FILE) tests $(addprefix --ignore=,$(CHECKED) tests/simulation)
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_TWO) $(CHECKED) tests/search tests/simulation
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(BY_FILE) tests $(addprefix --ignore=,$(CHECKED) tests/search tests/simulation)
 
 # All flights are worth the minutes of compiling; a short run takes the compiled modules that are there.
 demo: $(STAMP) ## 336,776 real flights through transactional queues; FLIGHTS=N for a short run

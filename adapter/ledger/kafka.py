@@ -410,7 +410,7 @@ class KafkaLedger:
         after: Position | None = None,
         *,
         again: bool = False,
-        instead_of: bytes = b"",
+        instead_of: bytes | None = None,
     ) -> TakenOver:
         self.close()
         with LedgerSource(self._settings) as source:
@@ -419,8 +419,8 @@ class KafkaLedger:
             scan = Scan(self._settings.topic, after, self._seals)
             try:
                 self._read(source, scan, replay)
-                if again or instead_of:
-                    scan.require_one_of([instead_of, *self._attempted])
+                if again or instead_of is not None:
+                    scan.require_one_of(self._attempted, instead_of)
                 check_wanted(self._settings, self._given_up)
                 replaced = scan.validity.owner
                 self._attempted.append(owner)

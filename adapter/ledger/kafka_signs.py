@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -28,15 +29,9 @@ def find_last_record(settings: LedgerSettings) -> LastRecord | None:
     """See the port."""
     with LedgerSource(settings) as source:
         source.check_topic()
-        first, end = source.bounds()
-        for window in signs.WINDOWS:
-            start = max(first, end - window)
-            whole = start == first or window == signs.WINDOWS[-1]
-            seen = _read(source, start, end)
-            sign = signs.last_record(settings.topic, seen, whole=whole, seals=settings.seals())
-            if sign is not None or start == first:
-                return sign
-    return None
+        return signs.find_last_record(
+            settings.topic, *source.bounds(), partial(_read, source), settings.seals()
+        )
 
 
 def find_announcement(settings: LedgerSettings, owner: bytes) -> str:

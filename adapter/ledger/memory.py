@@ -96,9 +96,17 @@ class MemoryLog:
         self._late.append(value)
 
     def read(self, offset: int, end: int) -> list[LogRecord]:
-        """The records from offset up to end, that excluded; less if the log has less."""
-        start = max(0, offset - self._first)
-        return self._records[start : max(start, end - self._first)]
+        """The records from offset up to end, that excluded; less if the log ends before.
+
+        Raises LedgerMismatch if some of them were deleted, as Kafka refuses an offset that is gone.
+        """
+        with self._grown:
+            if offset < self._first:
+                raise port.LedgerMismatch(
+                    f"{self.topic} begins at offset {self._first}: {offset} was deleted"
+                )
+            start = offset - self._first
+            return self._records[start : max(start, end - self._first)]
 
     def wait(self, offset: int, timeout_s: float) -> bool:
         """Wait until there is a record at offset."""
@@ -107,8 +115,9 @@ class MemoryLog:
 
     def trim(self, before: int) -> None:
         """Delete the records before an offset, as a wrong retention would."""
-        del self._records[: before - self._first]
-        self._first = before
+        with self._grown:
+            del self._records[: before - self._first]
+            self._first = before
 
     def recreate(self) -> None:
         """Lose everything, as a topic that is deleted and created again."""
@@ -175,7 +184,7 @@ class MemoryLedger:
         after: port.Position | None = None,
         *,
         again: bool = False,
-        instead_of: bytes = b"",
+        instead_of: bytes | None = None,
     ) -> port.TakenOver:
         self.close()
         log = self.log
@@ -185,8 +194,8 @@ class MemoryLedger:
         scan.check_bounds(log.first, log.end)
         self._replay(scan, log.end, replay)
         scan.require_confirmed(self._confirmed)
-        if again or instead_of:
-            scan.require_one_of([instead_of, *self._attempted])
+        if again or instead_of is not None:
+            scan.require_one_of(self._attempted, instead_of)
         if self._given_up:
             raise port.LedgerUnavailable(f"{log.topic} was not taken over: this was given up")
         replaced = scan.validity.owner
@@ -215,18 +224,18 @@ class MemoryLedger:
             check_known_value(log.topic, one, log.read(offset, offset + 1)[0].value)
 
     def last_record(self) -> port.LastRecord | None:
-        return signs.last_record(self.log.topic, self._seen(), seals=self._seals)
+        log = self.log
+        return signs.find_last_record(log.topic, log.first, log.end, self._seen, self._seals)
 
     def time_ms(self) -> int:
         offset = self.log.write(signs.probe(NOT_AN_OWNER))
         return self.log.read(offset, offset + 1)[0].time_ms
 
     def announcement_of(self, owner: bytes) -> str:
-        return signs.announcement(self._seen(), owner)
+        return signs.announcement(self._seen(self.log.first, self.log.end), owner)
 
-    def _seen(self) -> list[signs.Seen]:
-        log = self.log
-        records = enumerate(log.read(log.first, log.end), log.first)
+    def _seen(self, start: int, end: int) -> list[signs.Seen]:
+        records = enumerate(self.log.read(start, end), start)
         return [signs.Seen(offset, record.time_ms, record.value) for offset, record in records]
 
     def append(self, payload: bytes) -> int:
@@ -319,7 +328,10 @@ class MemoryLedger:
             if term.follows(report.step, report.offset):
                 continue
             gap = term.gap(report.offset)
-            values = [record.value for record in self.log.read(gap.start, gap.stop)]
+            try:
+                values = [record.value for record in self.log.read(gap.start, gap.stop)]
+            except port.LedgerMismatch as error:
+                return f"n {report.step.n} is doubtful, for the records before it are gone: {error}"
             doubt = term.judge_gap(report.step, report.offset, values)
             if (forged := term.take_forged()) is not None:
                 self._report(forged)

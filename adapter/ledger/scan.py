@@ -152,10 +152,10 @@ class Scan:
                 f"{confirmed.offset}. It was truncated or created again: {RESTORE}"
             )
 
-    def require_one_of(self, owners: Collection[bytes]) -> None:
-        """Refuse to replace an owner but one of these."""
+    def require_one_of(self, ours: Collection[bytes], another: bytes | None) -> None:
+        """Refuse to replace an owner but one of ours, or another one. NOBODY is an owner here."""
         owner = self.validity.owner
-        if owner != NOBODY and owner not in owners:
+        if owner not in ours and owner != another:
             raise port.OwnedByAnother(self._took_over())
 
     def require_replaced(self, replaced: bytes, owner: bytes, ours: Collection[bytes]) -> None:

@@ -10,7 +10,8 @@ for some heartbeats, when it was a process of this machine that has ended, or wh
 stopped while the queue manager goes on. Time spent without an answer from Kafka is no silence: the
 ledger is asked before the owner is replaced, and only the owner that was silent is.
 
-This module serves nothing and writes nothing. It runs in a thread of its own.
+This module serves nothing and writes nothing. follow() runs in a thread of its own, and is made of
+step()s: each reads what has come, and decides by the ledger and the clock that it was made with.
 """
 
 from __future__ import annotations
@@ -51,6 +52,14 @@ class Vacancy(Struct, frozen=True):
 
     owner: bytes
     why: str
+
+
+class FollowedOwner(Struct, frozen=True):
+    """The owner that is followed. text: what it says of itself, for people."""
+
+    ident: bytes
+    text: str
+    process: liveness.OwnerProcess
 
 
 class FollowBounds(Struct, frozen=True, kw_only=True):
@@ -100,14 +109,20 @@ class LedgerFollower:
         by this process's."""
         self._renewed_at = (0, 0)
         """Entries and bytes when a newer snapshot was looked for last."""
-        self._owner = b""
-        self._announced = ""
-        self._process = liveness.OwnerProcess(b"")
+        self._owner = FollowedOwner(b"", "", liveness.OwnerProcess(b""))
+        self._has_stopped = False
+        """Whether the last entry that was read says that its owner has stopped."""
+        self._has_looked = False
+        """Whether it is known that the ledger has an owner which is to be followed."""
+        self._has_followed = False
+        self._is_answered = True
+        """Whether Kafka answered in the last step."""
 
     @property
     def owner_text(self) -> str:
         """Say for people who owns the queue manager."""
-        return self._announced or f"owner {self._owner.hex()}" if self._owner else "its ledger"
+        owner = self._owner
+        return owner.text or f"owner {owner.ident.hex()}" if owner.ident else "its ledger"
 
     def give_up(self) -> None:
         """Let follow() return None soon. From any thread."""
@@ -116,31 +131,54 @@ class LedgerFollower:
     def take(self) -> Replay | None:
         """Hand over what has been replayed, once."""
         replay, self._replay = self._replay, None
+        self._renewed_at = (0, 0)
         return replay
 
     def follow(self) -> Vacancy | None:
         """Follow until the owner is to be replaced, or until it is given up (None). Blocking.
 
-        Raises StoppedForGood, and LedgerMismatch or LedgerUnreadableError for a ledger that cannot
-        be followed.
+        Raises what step raises.
         """
-        vacancy = self._vacant_at_first()
+        vacancy = None
         try:
             while vacancy is None and not self._given_up.is_set():
-                vacancy = self._step()
+                vacancy = self.step()
+                if not self._is_answered:
+                    self._given_up.wait(RETRY_S)
         finally:
-            self._close_reader()
+            self.rest()
         return vacancy
 
-    def _vacant_at_first(self) -> Vacancy | None:
-        """Say whether the ledger has no owner when the standby starts."""
+    def rest(self) -> None:
+        """Follow no more for now: the next step looks again who owns the ledger."""
+        self._close_reader()
+        self._has_looked = False
+
+    def step(self) -> Vacancy | None:
+        """Read what has come, and say whether the owner is to be replaced. Blocking.
+
+        Raises StoppedForGood, LedgerUnavailable that no retry helps, and LedgerMismatch or
+        LedgerUnreadableError for a ledger that cannot be followed.
+        """
+        self._is_answered = True
+        try:
+            return self._step() if self._has_looked else self._look_first()
+        except LedgerUnavailable as error:
+            self._note_unanswered(error)
+            return None
+
+    def _look_first(self) -> Vacancy | None:
+        """Say whether the ledger has no owner that could be followed."""
         self._heard_s = self._now_s()
-        sign = self._ask()
+        sign = self._ledger.last_record()
         if sign is None:
-            return None if self._given_up.is_set() else Vacancy(b"", "its ledger has no owner")
+            return Vacancy(b"", "its ledger has no owner")
         self._notice(sign.owner)
         if liveness.has_stopped(sign.payload):
+            if self._has_followed:  # else this is a start, which brings a stopped one back
+                self._refuse_for_good(sign)
             return Vacancy(sign.owner, "its last owner was stopped")
+        self._has_looked = self._has_followed = True
         self._on_following()
         return None
 
@@ -152,9 +190,6 @@ class LedgerFollower:
             if not self._begin_again():
                 raise
             return None
-        except LedgerUnavailable as error:
-            self._wait_for_kafka(error)
-            return None
         for entry in entries:
             replay.apply(entry)
         return self._look(entries)
@@ -165,10 +200,13 @@ class LedgerFollower:
             self._heard_s = self._now_s()
             self._heard_ms = entries[-1].time_ms
             self._notice(entries[-1].owner)
+            self._has_stopped = liveness.has_stopped(entries[-1].payload)
             self._renew()
-            stopped = liveness.has_stopped(entries[-1].payload)
-            return self._confirm("it was stopped") if stopped else None
-        if self._process.has_ended():
+        if self._has_stopped:
+            return self._confirm("it was stopped")
+        if entries:
+            return None
+        if self._owner.process.has_ended():
             return self._confirm("its process has ended")
         silent_s = self._now_s() - self._heard_s
         if silent_s >= self._silence_s:
@@ -180,35 +218,27 @@ class LedgerFollower:
 
         silent: that is all there is against it, so what it wrote last must not be news.
         """
-        sign = self._ask()
+        sign = self._ledger.last_record()
         if sign is None:
             return None
-        is_news = sign.owner != self._owner or (silent and sign.time_ms != self._heard_ms)
+        is_news = sign.owner != self._owner.ident or (silent and sign.time_ms != self._heard_ms)
         self._notice(sign.owner)
         self._heard_ms = sign.time_ms
         if is_news:
             self._heard_s = self._now_s()
             return None
-        if silent and self._now_s() - self._heard_s < self._silence_s:
-            return None  # Kafka was away: the owner could not write
-        if liveness.is_stopped_for_good(sign.payload):
-            raise StoppedForGood(f"queue manager {self._name} was stopped, and its standby with it")
+        self._refuse_for_good(sign)
         return Vacancy(sign.owner, why)
 
-    def _ask(self) -> LastRecord | None:
-        """Ask for the last record of the owner in force, for as long as it takes."""
-        while not self._given_up.is_set():
-            try:
-                return self._ledger.last_record()
-            except LedgerUnavailable as error:
-                self._wait_for_kafka(error)
-        return None
+    def _refuse_for_good(self, sign: LastRecord) -> None:
+        if liveness.is_stopped_for_good(sign.payload):
+            raise StoppedForGood(f"queue manager {self._name} was stopped, and its standby with it")
 
     def _notice(self, owner: bytes) -> None:
-        if owner != self._owner:
-            self._owner = owner
-            self._announced = self._ask_name(owner)
-            self._process = liveness.OwnerProcess(owner)
+        if owner != self._owner.ident:
+            process = liveness.OwnerProcess(owner)
+            self._owner = FollowedOwner(owner, self._ask_name(owner), process)
+            self._has_stopped = False
             self._heard_s = self._now_s()
 
     def _ask_name(self, owner: bytes) -> str:
@@ -217,13 +247,13 @@ class LedgerFollower:
         except LedgerUnavailable:
             return ""
 
-    def _wait_for_kafka(self, error: LedgerUnavailable) -> None:
+    def _note_unanswered(self, error: LedgerUnavailable) -> None:
         """Kafka does not answer: the owner's silence says nothing."""
         if not error.retriable:
             raise error
         repetitions.warn(log, "ledger not followed", queue_manager=self._name, reason=str(error))
         self._close_reader()
-        self._given_up.wait(RETRY_S)
+        self._is_answered = False
         self._heard_s = self._now_s()
 
     # What is followed.

@@ -119,7 +119,7 @@ def take_over(
     *,
     check: bool = False,
     again: bool = False,
-    instead_of: bytes = b"",
+    instead_of: bytes | None = None,
     followed: Replay | None = None,
     tally: Tally | None = None,
 ) -> Replayed:

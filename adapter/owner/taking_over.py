@@ -30,9 +30,11 @@ T = TypeVar("T")
 
 
 class Succession(Struct, frozen=True):
-    """owner: whom a standby replaces, b"" if there was none. followed: what it has replayed."""
+    """owner: whom alone to replace, b"" if there was none, None: any owner. followed: what has been
+    replayed already.
+    """
 
-    owner: bytes
+    owner: bytes | None
     followed: Replay | None
 
 
@@ -69,15 +71,15 @@ class TakeOvers:
         ledger, storage = self._parts.ledger, self._parts.storage
         who, limits = liveness.announcement(self._name, self.address), self._settings.limits
         of = self._name, owner_id, who, ledger, limits, storage
-        again = tally is not None
+        again, of_standby = tally is not None, succession or Succession(None, None)
         work = partial(
             take_over,
             *of,
             check=not again,
             again=again,
             tally=tally,
-            instead_of=succession.owner if succession is not None else b"",
-            followed=succession.followed if succession is not None else None,
+            instead_of=of_standby.owner,
+            followed=of_standby.followed,
         )
         self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
         replayed = await self._wait_for(self._replaying)

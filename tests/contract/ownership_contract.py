@@ -37,6 +37,19 @@ class OwnershipContract:
         write_durably(successor, heard, [b"undisturbed"])
         assert heard.doubts == []
 
+    @pytest.mark.parametrize("instead_of", [b"", b"another owner id"])
+    def test_a_standby_replaces_only_whom_it_found_silent(
+        self, place: Place, instead_of: bytes
+    ) -> None:
+        """Nobody is one of those: of two standbys of a new ledger, one follows the other."""
+        fast, slow = place.ledger(), place.ledger()
+        heard = Heard(fast)
+        fast.take_over(new_owner(), "the fast one by name", lambda _entry: None, instead_of=b"")
+        with pytest.raises(OwnedByAnother, match=r"another owner took over.*the fast one by name"):
+            slow.take_over(new_owner(), "a test", lambda _entry: None, instead_of=instead_of)
+        write_durably(fast, heard, [b"undisturbed"])
+        assert heard.doubts == []
+
     def test_an_owner_takes_over_again_from_itself(self, place: Place, ledger: Ledger) -> None:
         heard = Heard(ledger)
         take(ledger)
@@ -82,3 +95,21 @@ class OwnershipContract:
         write_durably(new, new_heard, [b"new 2", b"new 3"])
         assert new_heard.doubts == []
         assert payloads_of(take(place.ledger())[1]) == [b"new 1", b"new 2", b"new 3"]
+
+    def test_an_owner_that_wakes_up_after_the_ledger_was_trimmed_promises_nothing(
+        self, place: Place
+    ) -> None:
+        """The record that deposed it is gone, and what it has written is void all the same."""
+        frozen, successor = place.ledger(), place.ledger()
+        frozen_heard, heard = Heard(frozen), Heard(successor)
+        take(frozen)
+        write_durably(frozen, frozen_heard, [b"before"])
+        promised = list(frozen_heard.durable)
+        take(successor)
+        write_durably(successor, heard, [b"one", b"two"])
+        successor.trim(successor.durable().offset)
+        frozen.append(b"void")
+        frozen_heard.wait_doubt()
+        assert frozen_heard.durable == promised
+        write_durably(successor, heard, [b"three"])
+        assert heard.doubts == []

@@ -3,7 +3,8 @@
 Exit status 1 if one was broken. The last line is JSON: which faults were met, and how often.
 `--trace` prints all that the auditor was told before it. Of `triggers`, `messages`, `publications`,
 `consumers`, `delays`, `msmq`, `gets` and `everything` those are run that are named, or all. The
-machines of machines.py are run if they are named: `hosts 1`.
+machines of machines.py are run if they are named: `hosts 1`; so are the searches of tests/search:
+`search races stops`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from tests.search.actions import Broken
+from tests.search.searching import SEARCHES, Search, told
 from tests.simulation.cancel_work import CancelWork
 from tests.simulation.consumer_work import ConsumerWork
 from tests.simulation.delay_work import DelayWork
@@ -64,8 +67,21 @@ def run(name: str, seed: int, *, trace: bool) -> Counter[str]:
     return work.met
 
 
+def search(names: list[str]) -> int:
+    """Run searches until something does not hold."""
+    for name in names:
+        try:
+            print(told(name, Search(SEARCHES[name]).run()))
+        except Broken as broken:
+            print(f"seed {name} of search: {type(broken.__cause__).__name__}: {broken}"[:2_000])
+            return 1
+    return 0
+
+
 def main(arguments: list[str]) -> int:
     """Run seeds until one is broken."""
+    if arguments[:1] == ["search"]:
+        return search(arguments[1:])
     met: Counter[str] = Counter()
     names = [one for one in (*RUNS, *MACHINES) if one in arguments]
     seeds = seeds_of([one for one in arguments if one != TRACE and one not in names])

@@ -33,6 +33,7 @@ from adapter.core.contract.results import (
 from adapter.core.model.manager import QueueManager
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedgerReader
+from adapter.owner.taking_over import Succession
 from adapter.topics.port import Page
 from tests.simulation.consumer_auditor import ConsumerAuditor, Letter
 from tests.simulation.programs import ident_of
@@ -71,10 +72,12 @@ class Copied(ByHand):
         self.loop.take(inputs.Copied(self.loop.entry_n - 1, frozenset()))
         self.settle()
 
-    def take_over(self, old: QueueManager | None = None) -> None:
+    def take_over(
+        self, old: QueueManager | None = None, succession: Succession | None = None
+    ) -> None:
         """See ByHand."""
         self.wanted.clear()
-        super().take_over(old)
+        super().take_over(old, succession)
 
     def want_page(self, needed: PageNeeded, incarnation: int, count: int) -> None:
         """Keep the wish."""

@@ -134,6 +134,12 @@ GETS = (
     "link lost while gets wait",
     "crash while gets wait",
 )
+STANDBY_TOOK_OVER = "standby took over"
+RACE_LOST = "race lost"
+STANDBY_FROZEN = "standby frozen"
+BEGAN_AGAIN = "standby began again with a snapshot"
+LATE_APPEND = "late append of a deposed owner"
+STANDBYS = (STANDBY_TOOK_OVER, RACE_LOST, STANDBY_FROZEN, BEGAN_AGAIN, LATE_APPEND)
 FAULTS = (
     *filter(None, APPEND_FAULTS),
     *CRASHES,
@@ -153,6 +159,7 @@ FAULTS = (
     *DELAYS,
     *GETS,
     *MSMQ,
+    *STANDBYS,
 )
 """All that goes wrong here, and all that becomes of messages, by name; a run of all seeds in which
 one never did proves nothing.

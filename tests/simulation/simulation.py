@@ -49,7 +49,7 @@ from tests.simulation.programs import (
     is_numbered,
     told,
 )
-from tests.simulation.steps import Steps
+from tests.simulation.standbys import FROZEN, OwnerEnds
 from tests.simulation.storage import (
     NAME,
     PART_BYTES,
@@ -80,7 +80,6 @@ RETENTIONS_MS = (0, 0, 5_000, 60_000, FOREVER)
 TICKS_MAX = 200
 OVER_MS = 200_000
 """After so long all that can expire is gone, wherever it was."""
-FROZEN = b"an owner that was frozen"
 
 
 class Reader:
@@ -112,7 +111,7 @@ class Reader:
         """See LedgerReader."""
 
 
-class Simulation(Steps):
+class Simulation(OwnerEnds):
     """Programs, an owner, a mover, what goes wrong, and an auditor."""
 
     def __init__(self, seed: int, *, loses_topics: bool | None = None) -> None:
@@ -163,6 +162,7 @@ class Simulation(Steps):
         for program in self.people:
             self._open_all(program)
         self.owner.held = True
+        self._begin_standbys()
 
     def _make_owner(self) -> Owner:
         log = Log(lambda: self.now_ms, self.met, self._faults, Forger(self._seed, self.met))
@@ -293,6 +293,7 @@ class Simulation(Steps):
         elif roll > 0.97:
             owner.ledger.release()
         self._keep_house()
+        self._let_standbys_follow()
         self._hear()
 
     def come_to_rest(self) -> None:
@@ -441,43 +442,8 @@ class Simulation(Steps):
 
     # -- the owner's faults
 
-    def _crash(self) -> None:
-        """Let the owner's process end, mostly without a word, and start again."""
-        owner, replaced = self.owner, self.owner.owner_id
-        figures = owner.loop.statistics()
-        if owner.loop.idle:
-            where = "crash at rest"
-        elif figures["entries_in_flight"]:
-            where = "crash with entries in flight"
-        else:
-            where = "crash before an append"
-        if self.rng.random() < 0.15 and not self._loses_topics:
-            where = "stop"
-            owner.stop()
-        self._count_crash(where, self.people)
-        if self.rng.random() < 0.2:
-            self._crash_while_taking_over()
-        owner.crash()
-        owner.doubts.clear()
-        self._recovered(crashed=True)
-        owner.log.write(owner.ledger.change_of(b"comes to".ljust(16), replaced, FROZEN))
-
-    def _crash_while_taking_over(self) -> None:
-        self.met["crash while taking over"] += 1
-        left = self.rng.randint(0, 20)
-
-        def replay(_entry: Entry) -> None:
-            nonlocal left
-            left -= 1
-            if left < 0:
-                raise t.Killed
-
-        self.owner.ledger.close()
-        owner_id = b"dies" + next(self._owner_ids).to_bytes(12, "big")
-        with contextlib.suppress(t.Killed):
-            newest = self.owner.kept.snapshots.newest()
-            after = newest.after if newest else None
-            self.owner.new_ledger().take_over(owner_id, "dies", replay, after)
+    def _programs_now(self) -> list[Program]:
+        return self.people
 
     def _recovered(self, crashed: bool) -> None:
         """After the owner went: see what is left, and ask again for what was not answered."""

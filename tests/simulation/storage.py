@@ -22,7 +22,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.format import chunks, descriptor, entries, names
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable, Position
-from adapter.ledger.seals import NO_KEYS
+from adapter.ledger.seals import NO_KEYS, SealKeys
 from adapter.ledger.snapshots import MemorySnapshots, Snapshot
 from adapter.movers.mover import Mover
 from adapter.movers.parking import Held
@@ -32,6 +32,7 @@ from adapter.owner.housekeeping import Housekeeping
 from adapter.owner.loop import OwnerLoop
 from adapter.owner.replay import Replayed
 from adapter.owner.storage import Storage
+from adapter.owner.taking_over import Succession
 from adapter.server.movers import NoMovers
 from adapter.topics.port import LaneKey, Page, PagesUnavailableError, Trimmed, paged
 from tests.simulation import transactions as t
@@ -107,9 +108,10 @@ class Log(MemoryLog):
         return fault
 
     def trim(self, before: int) -> None:
-        """See MemoryLog; interrupted, some of it may have been done, or all."""
+        """See MemoryLog; interrupted, it may have been done, or not."""
         if self._faults.meets(TRIM_INTERRUPTED):
-            super().trim(self._faults.rng.randint(self.first, before))
+            if self._faults.rng.randint(self.first, before) > self.first:
+                super().trim(before)  # one record is never deleted without the others
             raise LedgerUnavailable("a request to trim was not answered")
         super().trim(before)
 
@@ -350,16 +352,21 @@ class Owner(ByHand):
         return MemoryLedger(self.log, pumped=True, part_bytes=self._part_bytes, keys=keys)
 
     def new_reader(self, position: Position | None) -> MemoryLedgerReader:
-        """Make what a mover reads."""
-        keys = self._forger.readers_keys() if self._forger is not None else NO_KEYS
-        return MemoryLedgerReader(self.log, position, keys)
+        """Make what a mover reads, or a standby."""
+        return MemoryLedgerReader(self.log, position, self.readers_keys())
 
-    def take_over(self, old: QueueManager | None = None) -> None:
+    def readers_keys(self) -> SealKeys:
+        """Return the keys of all who are not the owner."""
+        return self._forger.readers_keys() if self._forger is not None else NO_KEYS
+
+    def take_over(
+        self, old: QueueManager | None = None, succession: Succession | None = None
+    ) -> None:
         """See ByHand. What the housekeeping of a process that lives on had begun, it ends."""
         if old is not None:
             self.keeping.go_on()
             self.keeping.trim_on()
-        super().take_over(old)
+        super().take_over(old, succession)
 
     def stop(self) -> None:
         """Write what is decided, then a snapshot, as adapter.owner.owner does; crash() follows."""

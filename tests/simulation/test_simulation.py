@@ -15,12 +15,13 @@ import pytest
 from tests.simulation.faults import FAULTS, GONE
 from tests.simulation.programs import AHEAD_FROM, MOVES_FROM
 from tests.simulation.simulation import Simulation
+from tests.simulation.standbys import STANDBYS_FROM
 from tests.simulation.storage import topic_of
 
 TOP = Path(__file__).parents[2]
 SEEDS = (1, 60)
-LATER_SEEDS = [f"{first}-{first + 19}" for first in (MOVES_FROM, AHEAD_FROM)]
-"""Of everything: with messages that are moved, and with units ahead."""
+LATER_SEEDS = [f"{first}-{first + 13}" for first in (MOVES_FROM, AHEAD_FROM, STANDBYS_FROM)]
+"""Of everything: with messages that are moved, with units ahead, and with standbys."""
 TIMEOUT_S = 600.0
 
 

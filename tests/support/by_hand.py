@@ -27,6 +27,7 @@ from adapter.owner.loop import OwnerLoop
 from adapter.owner.promises import Collected
 from adapter.owner.replay import carry_over, take_over
 from adapter.owner.storage import Storage
+from adapter.owner.taking_over import Succession
 from tests.support.core import Core
 
 
@@ -76,13 +77,22 @@ class ByHand(Core, ClientSink):
         """Make nothing: the core comes from the ledger."""
         return QueueManager("QM1", bytes(16), self._limits)
 
-    def take_over(self, old: QueueManager | None = None) -> None:
-        """Become the owner, and go on from what the ledger says. old: a core that lives on."""
+    def take_over(
+        self, old: QueueManager | None = None, succession: Succession | None = None
+    ) -> None:
+        """Become the owner, and go on from what the ledger says.
+
+        old: a core that lives on. succession: of a standby, whom it replaces and what it knows.
+        """
         owner_id = next(self._owner_ids).to_bytes(4, "big") * 4
         self.ledger = self.new_ledger()
         self.ledger.on_durable = self._durable
         self.ledger.on_doubt = self._doubt
-        replayed = take_over("QM1", owner_id, "by hand", self.ledger, self._limits, self.storage)
+        of = succession or Succession(None, None)
+        replayed = take_over(
+            "QM1", owner_id, "by hand", self.ledger, self._limits, self.storage,
+            instead_of=of.owner, followed=of.followed,
+        )  # fmt: skip
         if old is not None:
             last_n = replayed.last_n_of.get(self.owner_id, 0)
             self.void = self.loop.end(last_n)
@@ -109,10 +119,23 @@ class ByHand(Core, ClientSink):
 
     def crash(self) -> None:
         """End without a word, and start again."""
+        self.end()
+        self.begin()
+
+    def end(self) -> None:
+        """End without a word; begin() is to follow."""
         self.loop.end(-1)
         self.ledger.close()
         self.answers.clear()
-        self.take_over()
+
+    def begin(self, succession: Succession | None = None) -> None:
+        """Begin another process, which may have been a standby."""
+        self.take_over(succession=succession)
+
+    @property
+    def limits(self) -> Limits | None:
+        """The queue manager's limits."""
+        return self._limits
 
     def recover(self) -> None:
         """Take over again after a doubt; the process, and what is not persistent, lives on."""

@@ -30,7 +30,7 @@ from adapter.ledger.envelope import (
 from adapter.ledger.port import Entry, LedgerMismatch, Position
 from adapter.ledger.scan import Scan
 from adapter.ledger.seals import SealKeys, Seals, id_of
-from adapter.ledger.signs import last_record, probe
+from adapter.ledger.signs import Seen, find_last_record, probe
 from adapter.ledger.validity import Validity, Verdict
 from tests.unit.ledger.test_signs import seen
 
@@ -281,9 +281,25 @@ def test_forged_records_are_counted_with_where_they_are() -> None:
     assert (found.first, found.last, found.records) == (len(values) - 2, len(values) - 1, 2)
 
 
-def signs_of(values: list[bytes], *, whole: bool = True, keys: Seals | None = None) -> bytes | None:
-    found = last_record(LEDGER, seen(*values), whole=whole, seals=keys)
-    return None if found is None else found.payload
+LONG_BEFORE = [b""] * 30
+"""Records that say nothing, so many that they are not read at once."""
+
+
+def signs_of(values: list[bytes], *, keys: Seals | None = None) -> bytes | None:
+    return read_signs_of(values, keys)[0]
+
+
+def read_signs_of(values: list[bytes], keys: Seals | None) -> tuple[bytes | None, int]:
+    """Return what the last record says, and how often the log was read."""
+    log = seen(*values)
+    asked: list[int] = []
+
+    def read(start: int, end: int) -> list[Seen]:
+        asked.append(start)
+        return log[start:end]
+
+    found = find_last_record(LEDGER, 0, len(log), read, keys)
+    return None if found is None else found.payload, len(asked)
 
 
 @pytest.mark.parametrize("keys", [seals(K), None], ids=["with a key", "without"])
@@ -302,7 +318,7 @@ def test_no_sign_is_taken_from_a_forger(keys: Seals | None) -> None:
     ]
     values = [*told.values, *(make() for make in forged)]
     assert signs_of(values, keys=keys) == b"sealed"
-    assert signs_of([forged[0](), *values[-5:]], whole=False, keys=keys) == b"sealed"
+    assert signs_of([*LONG_BEFORE, forged[0](), *values[-5:]], keys=keys) == b"sealed"
     told.take_over(C, seals(K, on=False))
     told.append(b"open", seals())
     assert signs_of(told.values, keys=keys) == b"open"
@@ -310,10 +326,9 @@ def test_no_sign_is_taken_from_a_forger(keys: Seals | None) -> None:
 
 
 def test_with_keys_more_is_read_to_know_whether_the_ledger_is_sealed() -> None:
-    unsealed = [encode(ENTRY, A, 7, b"open")]
-    assert signs_of(unsealed, whole=False) == b"open"
-    assert signs_of(unsealed, whole=False, keys=seals(K)) is None
-    assert signs_of(unsealed, whole=True, keys=seals(K)) == b"open"
+    unsealed = [*LONG_BEFORE, *(encode(ENTRY, A, n, b"open") for n in range(7, 7 + 16))]
+    assert read_signs_of(unsealed, None) == (b"open", 1)
+    assert read_signs_of(unsealed, seals(K)) == (b"open", 2)
 
 
 def test_a_made_up_seal_is_no_sign() -> None:

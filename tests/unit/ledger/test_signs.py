@@ -2,9 +2,21 @@
 
 import pytest
 
-from adapter.ledger.envelope import ENTRY, NEWER_VERSIONS, OWNER_CHANGED, encode, encode_change
+from adapter.ledger.envelope import (
+    ENTRY,
+    NEWER_VERSIONS,
+    OWNER_CHANGED,
+    encode,
+    encode_change,
+    encode_entry,
+)
 from adapter.ledger.port import LastRecord, LedgerMismatch
-from adapter.ledger.signs import Seen, announcement, last_record, probe
+from adapter.ledger.signs import (
+    Seen,
+    announcement,
+    find_last_record,
+    probe,
+)
 from adapter.ledger.validity import Validity, Verdict
 
 A, B, C = b"a" * 16, b"b" * 16, b"c" * 16
@@ -13,6 +25,18 @@ A, B, C = b"a" * 16, b"b" * 16, b"c" * 16
 def seen(*values: bytes | None) -> list[Seen]:
     """Records at the times 100, 101, ..."""
     return [Seen(at, 100 + at, value) for at, value in enumerate(values)]
+
+
+def last_record(*values: bytes | None, trimmed: int = 0) -> tuple[LastRecord | None, int]:
+    """Return the last sign in a log, and how often it was read. trimmed: before that offset."""
+    log = seen(*values)
+    asked: list[int] = []
+
+    def read(start: int, end: int) -> list[Seen]:
+        asked.append(start)
+        return log[start:end]
+
+    return find_last_record("t", trimmed, len(log), read), len(asked)
 
 
 def entry(owner: bytes, n: int, payload: bytes = b"p") -> bytes:
@@ -43,14 +67,41 @@ def change(owner: bytes, who: bytes = b"who") -> bytes:
 def test_the_last_sign_is_that_of_the_owner_in_force(
     values: list[bytes | None], sign: LastRecord | None
 ) -> None:
-    assert last_record("t", seen(*values)) == sign
+    assert last_record(*values)[0] == sign
+
+
+def test_a_few_records_are_enough_where_nothing_is_late() -> None:
+    lives = [encode_change(A, b"", b"who"), *(entry(A, n) for n in range(1, 40))]
+    assert last_record(*lives) == (LastRecord(A, 139, b"p"), 1)
+    assert last_record(*lives, encode_change(B, A, b"who")) == (LastRecord(B, 140, b""), 1)
 
 
 def test_more_is_read_to_know_whether_the_last_change_counts() -> None:
-    change = encode_change(B, A, b"who")
-    assert last_record("t", seen(change), whole=False) is None
-    assert last_record("t", seen(change, entry(B, 1)), whole=False) == LastRecord(B, 101, b"p")
-    assert last_record("t", seen(entry(A, 7), change), whole=False) == LastRecord(B, 101, b"")
+    lives = [encode_change(A, b"", b"who"), *(entry(A, n) for n in range(1, 40))]
+    lives += [encode_change(B, A, b"who"), *[b"text"] * 10, encode_change(C, A, b"frozen")]
+    assert last_record(*lives) == (LastRecord(B, 140, b""), 2)
+
+
+@pytest.mark.parametrize("late", [1, 2, 4, 8])
+@pytest.mark.parametrize("parts", [1, 3])
+def test_what_a_deposed_owner_wrote_late_is_no_sign_of_it(late: int, parts: int) -> None:
+    """Wherever it lies, and whether the owner in force was announced there or long ago; and where
+    the ledger was trimmed up to an entry of the owner in force."""
+    lives = [encode_change(A, b"", b"who"), entry(A, 1), encode_change(B, A, b"who")]
+    lives += [entry(B, n) for n in range(1, 60)]
+    behind = [
+        value for n in range(late) for value in encode_entry(A, 2 + n, b"x" * parts, part_bytes=1)
+    ]
+    for at in range(3, len(lives) + 1):
+        log = [*lives[:at], *behind, *lives[at:]]
+        assert sign_owner(last_record(*log)) == B, at
+        for trimmed in range(2, at):
+            assert sign_owner(last_record(*log, trimmed=trimmed)) == B, (at, trimmed)
+
+
+def sign_owner(found: tuple[LastRecord | None, int]) -> bytes:
+    assert found[0] is not None
+    return found[0].owner
 
 
 def test_a_probe_is_void_for_every_reader() -> None:
@@ -63,7 +114,7 @@ def test_a_probe_is_void_for_every_reader() -> None:
 def test_what_a_later_version_wrote_is_told() -> None:
     newer = bytes((NEWER_VERSIONS[0],)) + entry(A, 1)[1:]
     with pytest.raises(LedgerMismatch, match=r"t at offset 1: .* use the newer mqk that wrote it"):
-        last_record("t", seen(change(A), newer))
+        last_record(change(A), newer)
 
 
 def test_what_an_owner_announced() -> None:

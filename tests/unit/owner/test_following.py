@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
+from adapter.core.contract.records import EventRaised
+from adapter.core.rules.primitives.lifetime import FOR_GOOD, STOPPED
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import LedgerReader, LedgerUnavailable, Position
@@ -23,6 +25,9 @@ from tests.unit.owner.test_owner import Bench, Front, put
 
 HEARTBEAT_S = 5.0
 ELSEWHERE = bytes(range(16))
+STOP, STOP_FOR_GOOD = (
+    entries.encode([EventRaised(STOPPED, "QM1", 1, details)]) for details in ({}, {FOR_GOOD: "yes"})
+)
 WAIT_S = 20.0
 
 
@@ -322,3 +327,31 @@ def test_a_standby_that_is_told_to_stop_while_kafka_does_not_answer_ends() -> No
         assert owner.lifecycle.state is OwnerState.FAILED
 
     asyncio.run(main())
+
+
+def test_a_standby_that_lost_a_race_ends_with_a_winner_that_is_stopped_for_good() -> None:
+    log = MemoryLog()
+    standby = Standby(log)
+    ledger = owned(log, ELSEWHERE, entries.encode([]))
+    assert standby.follower.step() is None
+    ledger.append(STOP_FOR_GOOD)
+    standby.follower.rest()
+    with pytest.raises(StoppedForGood):
+        standby.follower.step()
+
+
+def test_a_stop_is_not_forgotten_while_kafka_does_not_answer() -> None:
+    log = MemoryLog()
+    ledger = owned(log, ELSEWHERE)
+    standby = Standby(log)
+    assert standby.follower.step() is None
+    ledger.append(STOP)
+    asked = standby.follower._ledger.last_record
+
+    def unavailable() -> object:
+        raise LedgerUnavailable("no answer")
+
+    standby.follower._ledger.last_record = unavailable  # type: ignore[method-assign, assignment]
+    assert standby.follower.step() is None
+    standby.follower._ledger.last_record = asked  # type: ignore[method-assign]
+    assert standby.follower.step() == Vacancy(ELSEWHERE, "it was stopped")

@@ -354,7 +354,7 @@ class Slow(MemoryLedger):
         after: Position | None = None,
         *,
         again: bool = False,
-        instead_of: bytes = b"",
+        instead_of: bytes | None = None,
     ) -> TakenOver:
         self.taking = True
         self.go.wait(WAIT_S)

@@ -73,9 +73,9 @@ from adapter.ledger.kafka_reader import (
     read_values,
     take_all,
     unavailable,
-    wrong_settings,
 )
-from adapter.ledger.kafka_settings import LastError, LedgerSettings, owner_settings
+from adapter.ledger.kafka_ready import OwnerProducer, ReadyClients
+from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import (
     RECORD_BYTES_MAX,
     Entry,
@@ -110,7 +110,11 @@ class LedgerWriter:
     """One producer and the term it writes."""
 
     def __init__(
-        self, settings: LedgerSettings, owner: bytes, given_up: threading.Event | None = None
+        self,
+        settings: LedgerSettings,
+        owner: bytes,
+        writes: OwnerProducer,
+        given_up: threading.Event | None = None,
     ) -> None:
         """given_up: the owner wants no take-over any more."""
         self.promised_n = 0
@@ -118,7 +122,8 @@ class LedgerWriter:
         self._settings = settings
         self._owner = owner
         self._given_up = given_up or threading.Event()
-        self._last_error = LastError()
+        self._last_error = writes.last_error
+        self._producer: Producer | None = writes.producer
         self._failure = ""  # why the term is over
         self._ended = False
         self._stopped = False
@@ -130,10 +135,6 @@ class LedgerWriter:
         self._on_durable: Durable = ignore_durable
         self._on_doubt: Doubt = ignore_doubt
         self._term: Term | None = None
-        try:
-            self._producer: Producer | None = Producer(owner_settings(settings, self._last_error))
-        except KafkaException as error:
-            raise wrong_settings(settings, error) from error
 
     def change_owner(self, who: str, replaced: bytes) -> int:
         """Append our OWNER_CHANGED and wait for it; its offset. replaced: the owner in force."""
@@ -141,11 +142,6 @@ class LedgerWriter:
         settings = self._settings
         producer = self._producer
         assert producer is not None, "a stopped writer was used"
-        try:
-            producer.list_topics(settings.topic, settings.take_over_timeout_s)
-        except KafkaException as failure:
-            more = self._last_error.text
-            raise ledger_failure(settings, "reaching it", failure, more=more) from failure
         deadline_s = time.monotonic() + settings.take_over_timeout_s
         try:
             producer.produce(
@@ -371,6 +367,7 @@ class KafkaLedger:
         self.on_doubt: Doubt = ignore_doubt
         self._settings = settings
         self._writer: LedgerWriter | None = None
+        self._ready: ReadyClients | None = None
         self._confirmed: Position | None = None
         """The last entry of our last term that Kafka confirmed."""
         self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
@@ -384,6 +381,13 @@ class KafkaLedger:
     def give_up(self) -> None:
         self._given_up.set()
 
+    def prepare(self) -> None:
+        ready = ReadyClients(self._settings)
+        if self._given_up.is_set():
+            ready.close()
+        else:
+            self._ready = ready
+
     def take_over(
         self,
         owner: bytes,
@@ -394,10 +398,12 @@ class KafkaLedger:
         again: bool = False,
         instead_of: bytes = b"",
     ) -> TakenOver:
+        ready, self._ready = self._ready, None
         self.close()
-        with LedgerSource(self._settings) as source:
-            source.check_topic()
-            writer = LedgerWriter(self._settings, owner, self._given_up)
+        ready = ready or ReadyClients(self._settings)
+        with ready.source as source:
+            writer = LedgerWriter(self._settings, owner, ready.writes, self._given_up)
+            del ready  # the writer alone has the producer, which is gone when it is stopped
             try:
                 scan = Scan(self._settings.topic, after)
                 self._read(source, scan, replay)
@@ -423,7 +429,8 @@ class KafkaLedger:
         check_known_entries(self._settings, known)
 
     def last_record(self) -> LastRecord | None:
-        return kafka_signs.find_last_record(self._settings)
+        ready = self._ready
+        return kafka_signs.find_last_record(self._settings, ready and ready.source)
 
     def time_ms(self) -> int:
         return kafka_signs.time_ms(self._settings)
@@ -459,6 +466,9 @@ class KafkaLedger:
         delete_before(self._settings, before)
 
     def close(self) -> None:
+        ready, self._ready = self._ready, None
+        if ready is not None:
+            ready.close()
         writer = self._writer
         if writer is None:
             return

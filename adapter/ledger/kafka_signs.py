@@ -24,17 +24,28 @@ from adapter.ledger.port import LastRecord
 PROBING = "asking for its time"
 
 
-def find_last_record(settings: LedgerSettings) -> LastRecord | None:
-    """See the port."""
-    with LedgerSource(settings) as source:
-        source.check_topic()
-        first, end = source.bounds()
-        for window in signs.WINDOWS:
-            start = max(first, end - window)
-            whole = start == first or window == signs.WINDOWS[-1]
-            sign = signs.last_record(settings.topic, _read(source, start, end), whole=whole)
-            if sign is not None or start == first:
-                return sign
+def find_last_record(
+    settings: LedgerSettings, ready: LedgerSource | None = None
+) -> LastRecord | None:
+    """See the port. ready: a source that stays open, if there is one."""
+    if ready is None:
+        with LedgerSource(settings) as source:
+            return _last_record(settings, source)
+    try:
+        return _last_record(settings, ready)
+    finally:
+        ready.rest()
+
+
+def _last_record(settings: LedgerSettings, source: LedgerSource) -> LastRecord | None:
+    source.check_topic()
+    first, end = source.bounds()
+    for window in signs.WINDOWS:
+        start = max(first, end - window)
+        whole = start == first or window == signs.WINDOWS[-1]
+        sign = signs.last_record(settings.topic, _read(source, start, end), whole=whole)
+        if sign is not None or start == first:
+            return sign
     return None
 
 

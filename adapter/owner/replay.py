@@ -84,6 +84,11 @@ class Replay:
             return port.Position(self.last.offset, self.last.owner, self.last.n)
         return self.snapshot.after if self.snapshot is not None else None
 
+    def has_passed(self, position: port.Position) -> bool:
+        """Whether this core knows the entry at a position, or a later one."""
+        at = self.position
+        return at is not None and position.offset <= at.offset
+
     def apply(self, entry: port.Entry) -> None:
         """Apply the next entry. Raises LedgerUnreadableError."""
         self.last = entry
@@ -127,13 +132,19 @@ def take_over(
 
     check: refuse a ledger that others know to have lost entries, before anything is written. again,
     instead_of: whom alone to replace, see the ledger's port. followed: what has been replayed
-    already; if the ledger has been trimmed past it, it is of no use. tally: of this process's term
-    before, whose counts go on.
+    already; if the ledger has been trimmed past it, it is of no use. It was read from the ledger,
+    which is read on where that ended: so only what others know to lie behind is looked for, and no
+    newer snapshot. tally: of this process's term before, whose counts go on.
     """
     become = partial(ledger.take_over, owner, who, again=again, instead_of=instead_of)
     while True:
-        snapshot = storage.snapshots.newest() if storage else None
+        if followed is not None:
+            snapshot = followed.snapshot
+        else:
+            snapshot = storage.snapshots.newest() if storage else None
         known = known_entries(storage.known(), snapshot) if storage and check else []
+        if followed is not None:
+            known = [one for one in known if not followed.has_passed(one.position)]
         try:
             ledger.check(known)
             replay = followed or Replay(name, limits, snapshot, tally)

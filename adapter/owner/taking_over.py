@@ -11,12 +11,13 @@ import os
 from functools import partial
 from typing import Any, TypeVar
 
+import structlog
 from msgspec import Struct
 
 from adapter import watched
 from adapter.core.contract.audit import TAKEN_OVER, AuditNote
 from adapter.core.model.tally import Tally
-from adapter.ledger.port import LedgerUnavailable
+from adapter.ledger.port import LedgerError, LedgerUnavailable
 from adapter.owner import liveness, processes
 from adapter.owner.following import LedgerFollower, Vacancy
 from adapter.owner.parts import OwnerSettings, TermParts
@@ -26,6 +27,8 @@ GIVE_UP_S = 1.0
 """How long a stop waits for a take-over that it has given up."""
 
 T = TypeVar("T")
+
+log = structlog.get_logger("mqk.owner")
 
 
 class Succession(Struct, frozen=True):
@@ -80,7 +83,16 @@ class TakeOvers:
     async def follow(self, follower: LedgerFollower) -> Vacancy | None:
         """Follow the ledger in another thread until its owner is to be replaced."""
         loop = asyncio.get_running_loop()
+        preparing = loop.run_in_executor(None, self._prepare)
+        watched.when_done("preparing a take-over", preparing, _raise, self._parts.calls.broke)
         return await self._wait_for(loop.run_in_executor(None, follower.follow))
+
+    def _prepare(self) -> None:
+        """Have ready what a take-over needs; without it, it takes a little longer."""
+        try:
+            self._parts.ledger.prepare()
+        except LedgerError as error:
+            log.info("take-over not prepared", queue_manager=self._name, reason=str(error))
 
     def give_up(self) -> None:
         """Take over no more; who waits for it gets a LedgerUnavailable."""
@@ -120,6 +132,12 @@ def _hear(work: asyncio.Future[T]) -> None:
     """Take the failure of work that no request waits for any more."""
     if not work.cancelled():
         work.exception()
+
+
+def _raise(work: asyncio.Future[None]) -> None:
+    """Raise what ended work that no request waits for."""
+    if not work.cancelled():
+        work.result()
 
 
 def note_of(queue_manager: str, owner_id: bytes, replayed: Replayed) -> AuditNote:

@@ -27,6 +27,7 @@ from adapter.config import Config
 from adapter.core.contract.limits import Limits
 from adapter.errors import StartError
 from adapter.format import names
+from adapter.ledger.port import Ledger
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
 from adapter.owner.following import StoppedForGood
@@ -212,9 +213,10 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             storage = wired.storage(movers)
             registry = OwnSchemas.of(settings.registry, settings.registry_topic, settings.kafka)
             ends.callback(registry.stop)
+            ledger = wired.ledger()
             server = Server(
                 settings,
-                wired.ledger(),
+                ledger,
                 SystemClock(),
                 movers,
                 storage,
@@ -226,7 +228,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             server.undone_besides = lambda: registry.undone
             http = await _monitor(settings, server, registry, ends)
             show = partial(_show, settings, server, supervisor, http, out)
-            if not await _begin(settings, server, wired, storage, show):
+            if not await _begin(settings, server, wired, ledger, storage, show):
                 await stop(server, 0.0)
                 return
         except StoppedForGood as stopped:
@@ -252,6 +254,7 @@ async def _begin(
     settings: ServerSettings,
     server: Server,
     wired: kafka_wiring.Wired,
+    ledger: Ledger,
     storage: Storage,
     show: Callable[[bool], None],
 ) -> bool:
@@ -263,7 +266,7 @@ async def _begin(
         await server.listen(settings.host, settings.port)
         loop = asyncio.get_running_loop()
         follower = wired.follower(
-            wired.ledger(),
+            ledger,  # the owner's: it is prepared for the take-over
             storage,
             settings.limits,
             settings.heartbeat_ms / 1000,

@@ -1,0 +1,55 @@
+"""What taking a ledger over needs of Kafka, and how a standby has it before it is wanted.
+
+A new producer connects, asks where the topic is, and asks for an id; a new consumer connects and
+asks too. That takes longer than the take-over itself. A standby makes both when it begins to
+follow. Nothing is written by them, and nothing is read but where the topic is: a producer that has
+written nothing is a new one, for its sequence numbers start with its first record. Both find
+leaders that have moved meanwhile as any client does.
+"""
+
+from __future__ import annotations
+
+from confluent_kafka import KafkaException, Producer
+
+from adapter.ledger.kafka_reader import LedgerSource, ledger_failure, wrong_settings
+from adapter.ledger.kafka_settings import LastError, LedgerSettings, owner_settings
+
+
+class OwnerProducer:
+    """The producer of one term, before its first record. Raises LedgerUnavailable."""
+
+    def __init__(self, settings: LedgerSettings) -> None:
+        self.last_error = LastError()
+        self._settings = settings
+        try:
+            self.producer = Producer(owner_settings(settings, self.last_error))
+        except KafkaException as error:
+            raise wrong_settings(settings, error) from error
+
+    def reach(self) -> None:
+        """Ask where the topic is; librdkafka asks for the producer's id then. Blocking."""
+        settings = self._settings
+        try:
+            self.producer.list_topics(settings.topic, settings.take_over_timeout_s)
+        except KafkaException as failure:
+            more = self.last_error.text
+            raise ledger_failure(settings, "reaching it", failure, more=more) from failure
+
+
+class ReadyClients:
+    """A producer and a consumer that have found the ledger. Blocking; raises LedgerError."""
+
+    def __init__(self, settings: LedgerSettings) -> None:
+        self.source = LedgerSource(settings)
+        try:
+            self.source.check_topic()  # first: a producer that asks for a topic may create it
+            self.source.bounds()
+            self.writes = OwnerProducer(settings)
+            self.writes.reach()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self.source.close()

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 import adapter
 from adapter.channel.requests import Pending
+from adapter.core.contract import authorities as a
 from adapter.core.contract import authority_commands as ac
 from adapter.core.contract import broker as b
 from adapter.core.contract import channel_rules
@@ -58,15 +59,16 @@ def commit(qm: adapter.Connection) -> Act:
 
 
 def back_out(qm: adapter.Connection) -> Act:
+    """Back out a get, which raises a count."""
+    qm.put("Q", b"a")
     unit = qm.unit()
     unit.__enter__()
-    qm.put("Q", b"a")
-    qm.flush()
+    assert qm.queue("Q").get() is not None
     return unit.backout
 
 
 def request_retained(qm: adapter.Connection) -> Act:
-    qm.topic("tree/a").publish(b"a", retain=True)
+    qm.publish("tree/a", b"a", retain=True)
     subscription = qm.subscribe("tree/#")
     return subscription.request_retained
 
@@ -87,7 +89,7 @@ MAILBOX = (
 )
 PROCESS = c.DefineObject("process", "WORK", {"appl_id": "run"})
 ASKED = b.BrokerCreate("queue", "ASKED")
-GRANTED = ac.SetAuthority("X", "queue", ["ann"], [], 1)
+GRANTED = ac.SetAuthority("X", "queue", ["ann"], [], a.GET)
 
 ROWS: dict[type, Row] = {
     c.Put: Row(put(), (OPENED,)),
@@ -125,7 +127,7 @@ ROWS: dict[type, Row] = {
     m.MsmqDelete: Row(m.MsmqDelete(MAIL), (m.MsmqCreate(MAIL),)),
     m.MsmqPurge: Row(m.MsmqPurge(HANDLE), MAILBOX),
     b.BrokerCreate: Row(ASKED),
-    b.BrokerAlter: Row(b.BrokerAlter("queue", "ASKED", {"status": "OFF"}), (ASKED,)),
+    b.BrokerAlter: Row(b.BrokerAlter("queue", "ASKED", {"status": False}), (ASKED,)),
     b.BrokerDrop: Row(b.BrokerDrop("queue", "ASKED"), (ASKED,)),
 }
 DURABLE = [kind for kind, trait in TRAITS.items() if trait.durable is not Durable.NEVER]

@@ -35,6 +35,7 @@ from mqk_demo.proxy import HOST, Proxy
 HEARTBEAT_S = 5.0
 LONG_S = 1000.0
 """A silence that counts."""
+LOOK_S = 0.02
 WAIT_S = 30.0
 
 
@@ -87,12 +88,19 @@ class MemoryStandby(TestQueueManager):
         assert self._follows.wait(WAIT_S)
 
     def replace(self) -> None:
-        """Let the owner have been silent for long, and wait until this one serves."""
-        self._time.s += LONG_S
+        """Let the owner be silent for long, and wait until this one serves.
+
+        What it had not yet read of the owner is news to it: then it waits for another silence.
+        """
 
         async def served() -> bool:
-            assert self._standing_by is not None
-            return await asyncio.wait_for(self._standing_by, WAIT_S)
+            waited = self._standing_by
+            assert waited is not None
+            async with asyncio.timeout(WAIT_S):
+                while not waited.done():
+                    self._time.s += LONG_S
+                    await asyncio.wait({waited}, timeout=LOOK_S)
+            return waited.result()
 
         assert self._run(served())
 

@@ -51,6 +51,18 @@ def send() -> m.MsmqSend:
     return m.MsmqSend(HANDLE, MessageData(body=b"a", persistence=1))
 
 
+def put_by_sdk(qm: adapter.Connection) -> Act:
+    queue = qm.queue("Q", open_for="output")
+    return lambda: queue.put(b"a")
+
+
+def get_by_sdk(qm: adapter.Connection) -> Act:
+    qm.put("Q", b"a")
+    qm.put("Q", b"b")
+    queue = qm.queue("Q", open_for="input")
+    return lambda: queue.get(timeout=WAIT_S)
+
+
 def commit(qm: adapter.Connection) -> Act:
     unit = qm.unit()
     unit.__enter__()
@@ -92,8 +104,8 @@ ASKED = b.BrokerCreate("queue", "ASKED")
 GRANTED = ac.SetAuthority("X", "queue", ["ann"], [], a.GET)
 
 ROWS: dict[type, Row] = {
-    c.Put: Row(put(), (OPENED,)),
-    c.Get: Row(c.Get(HANDLE), (OPENED, put())),
+    c.Put: Row(put_by_sdk),
+    c.Get: Row(get_by_sdk),
     c.Commit: Row(commit),
     c.Backout: Row(back_out),
     c.DefineQueue: Row(c.DefineQueue("NEW")),

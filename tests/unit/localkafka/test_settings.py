@@ -44,6 +44,8 @@ def test_every_broker_names_all_controllers() -> None:
         ("broker.session.timeout.ms", "2000"),
         ("broker.heartbeat.interval.ms", "300"),
         ("replica.lag.time.max.ms", "3000"),
+        ("replica.socket.timeout.ms", "3000"),
+        ("replica.fetch.wait.max.ms", "200"),
         ("group.initial.rebalance.delay.ms", "0"),
         ("log.retention.ms", "-1"),
         ("auto.create.topics.enable", "false"),

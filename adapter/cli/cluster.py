@@ -124,7 +124,7 @@ def dangers(cluster: Cluster) -> list[str]:
 
 
 def stall(cluster: Cluster) -> str:
-    """Say which settings make commits wait longer than they must when a broker fails; or ""; pure."""
+    """Say which settings make commits wait too long when a broker fails; "" if none do; pure."""
     found = cluster.settings
     if found is None or cluster.brokers == 1:
         return ""

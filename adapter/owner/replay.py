@@ -22,7 +22,7 @@ from adapter.core.model.session import Session
 from adapter.core.model.tally import Tally
 from adapter.core.rules.messages.unit import unit_number
 from adapter.format import descriptor, entries
-from adapter.format.schemas import UnreadableError
+from adapter.format.schemas import VERSION, VERSIONS_END, UnreadableError
 from adapter.ledger import port
 from adapter.ledger.snapshots import Snapshot, covers
 from adapter.owner.promises import Collected
@@ -101,6 +101,7 @@ class Replay:
             for record in entries.decode(entry.payload, self._reader):
                 dispatch.replay(self.qm, record)
         except UNFIT as error:
+            check_readable(self.qm.name, entry.payload)
             raise LedgerUnreadableError(
                 f"the ledger of {self.qm.name} cannot be replayed: offset {entry.offset}, owner "
                 f"{entry.owner.hex()}, n {entry.n}: {error!r}. Run `mqk ledger show --from "
@@ -163,6 +164,17 @@ def take_over(
         return replayed
 
 
+def check_readable(name: str, payload: bytes) -> None:
+    """Refuse what a later release wrote: an entry, or a part of a snapshot, which is one too."""
+    version = payload[0] if payload else VERSION
+    if version in range(VERSION + 1, VERSIONS_END):
+        raise LedgerUnreadableError(
+            f"the ledger of {name} was written by a later release: its entries have schema version "
+            f"{version}, and this release reads version {VERSION}. Nothing was written; start "
+            "that release, or a later one"
+        )
+
+
 def known_entries(copied: list[port.Known], snapshot: Snapshot | None) -> list[port.Known]:
     """Say which entries a ledger must have: those that movers copied, and its newest snapshot's."""
     if snapshot is None:
@@ -191,11 +203,13 @@ def _complete(qm: QueueManager, pages: PageReader) -> None:
 
 def restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.DescriptorReader) -> None:
     """Bring an empty core to the state of a snapshot."""
+    part = b""
     try:
         for part in snapshot.parts:
             for record in entries.decode(part, reader):
                 dispatch.replay(qm, record)
     except UNFIT as error:
+        check_readable(qm.name, part)
         raise LedgerUnreadableError(
             f"the newest snapshot of {qm.name} (as of n {snapshot.cut_n}) cannot be read: "
             f"{error!r}. Start the release that wrote it, or a newer one."

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -41,7 +42,8 @@ class ServerProcess:
     options: of librdkafka's. http_port: of the endpoint for monitoring, 0 for none.
     quiesce_s: how long units are given when it is told to end. take_over: from one that is alive.
     registry, network: the settings schema_registry and network. standby: it follows another one.
-    heartbeat_s: how often an idle owner writes.
+    heartbeat_s: how often an idle owner writes. environment: variables beside those of this
+    process.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class ServerProcess:
         network: bool = False,
         standby: bool = False,
         heartbeat_s: float = HEARTBEAT_S,
+        environment: Mapping[str, str] = {},
     ) -> None:
         self.queue_manager = queue_manager
         self.port = port or free_port()
@@ -69,6 +72,7 @@ class ServerProcess:
         self._settings = folder / f"{self.port}.json"
         code = LIMITED if files else CODE
         self._command: list[str | Path] = [
+            *("/usr/bin/env", *(f"{name}={value}" for name, value in environment.items())),
             "/bin/sh",
             "-c",
             code,

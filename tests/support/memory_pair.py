@@ -20,10 +20,12 @@ from adapter.feeds.schemas import FeedSchemas
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots
+from adapter.network.memory import MemoryNetwork
 from adapter.owner.clock import SystemClock
 from adapter.owner.following import LedgerFollower
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import NoMovers
+from adapter.server.network import NetworkLink
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.server.topics import TopicLinks
@@ -180,8 +182,11 @@ class MemoryPair:
 
 
 @contextmanager
-def memory_pair(tap: SwallowedReply, name: str = "QM1") -> Iterator[MemoryPair]:
-    """Run an owner that serves, and a standby that follows it."""
+def memory_pair(
+    tap: SwallowedReply, name: str = "QM1", network: MemoryNetwork | None = None
+) -> Iterator[MemoryPair]:
+    """Run an owner that serves, and a standby that follows it. network: how they reach others."""
+    link = None if network is None else NetworkLink(network, lambda: f"the ledger of {name}")
     log, topics = MemoryLog(f"{name} in memory"), MemoryTopics()
     registry = schema_registry()
     links = [
@@ -190,8 +195,8 @@ def memory_pair(tap: SwallowedReply, name: str = "QM1") -> Iterator[MemoryPair]:
     ]
     settings = ServerSettings(queue_manager=name, kafka=KafkaSettings(bootstrap_servers=""))
     parts = settings, SystemClock(), lambda: MemoryLedger(log), NoMovers()
-    owner = TestQueueManager(*parts, topics=links[0], memory_topics=topics)
-    standby = MemoryStandby(log, *parts, topics=links[1], memory_topics=topics)
+    owner = TestQueueManager(*parts, network=link, topics=links[0], memory_topics=topics)
+    standby = MemoryStandby(log, *parts, network=link, topics=links[1], memory_topics=topics)
     try:
         owner.start()
         standby.start()

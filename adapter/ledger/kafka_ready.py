@@ -9,6 +9,7 @@ leaders that have moved meanwhile as any client does.
 
 from __future__ import annotations
 
+import msgspec
 from confluent_kafka import KafkaException, Producer
 
 from adapter.ledger.kafka_reader import LedgerSource, ledger_failure, wrong_settings
@@ -36,11 +37,17 @@ class OwnerProducer:
             raise ledger_failure(settings, "reaching it", failure, more=more) from failure
 
 
+SOON = {"fetch.wait.max.ms": 10}
+"""How long a broker keeps a question for records that are not there. One that the source no longer
+wants an answer to holds up the next one for so long: it jumps, and is asked by last_record too."""
+
+
 class ReadyClients:
     """A producer and a consumer that have found the ledger. Blocking; raises LedgerError."""
 
     def __init__(self, settings: LedgerSettings) -> None:
-        self.source = LedgerSource(settings)
+        soon = msgspec.structs.replace(settings, reader={**settings.reader, **SOON})
+        self.source = LedgerSource(soon)
         try:
             self.source.check_topic()  # first: a producer that asks for a topic may create it
             self.source.bounds()

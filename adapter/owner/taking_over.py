@@ -91,6 +91,8 @@ class TakeOvers:
         """Have ready what a take-over needs; without it, it takes a little longer."""
         try:
             self._parts.ledger.prepare()
+            if self._parts.storage is not None:
+                self._parts.storage.prepare()
         except LedgerError as error:
             log.info("take-over not prepared", queue_manager=self._name, reason=str(error))
 

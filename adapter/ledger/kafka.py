@@ -383,6 +383,11 @@ class KafkaLedger:
 
     def prepare(self) -> None:
         ready = ReadyClients(self._settings)
+        try:
+            ready.find()
+        except BaseException:
+            ready.close()
+            raise
         if self._given_up.is_set():
             ready.close()
         else:
@@ -400,8 +405,10 @@ class KafkaLedger:
     ) -> TakenOver:
         ready, self._ready = self._ready, None
         self.close()
-        ready = ready or ReadyClients(self._settings)
+        if ready is None:
+            ready = ReadyClients(self._settings)
         with ready.source as source:
+            ready.find()
             writer = LedgerWriter(self._settings, owner, ready.writes, self._given_up)
             del ready  # the writer alone has the producer, which is gone when it is stopped
             try:

@@ -50,12 +50,18 @@ class ReadyClients:
         self.source = LedgerSource(soon)
         try:
             self.source.check_topic()  # first: a producer that asks for a topic may create it
-            self.source.bounds()
             self.writes = OwnerProducer(settings)
-            self.writes.reach()
         except BaseException:
             self.close()
             raise
+
+    def find(self) -> None:
+        """Find the ledger's topic and its leader, once more if they were found before: a client
+        that asks nothing does not hear that the leader has changed.
+        """
+        self.source.check_topic()
+        self.source.bounds()
+        self.writes.reach()
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -43,13 +43,12 @@ wants an answer to holds up the next one for so long: it jumps, and is asked by 
 
 
 class ReadyClients:
-    """A producer and a consumer that have found the ledger. Blocking; raises LedgerError."""
+    """A producer and a consumer for one take-over. Blocking; raises LedgerError."""
 
     def __init__(self, settings: LedgerSettings) -> None:
         soon = msgspec.structs.replace(settings, reader={**settings.reader, **SOON})
         self.source = LedgerSource(soon)
         try:
-            self.source.check_topic()  # first: a producer that asks for a topic may create it
             self.writes = OwnerProducer(settings)
         except BaseException:
             self.close()
@@ -59,7 +58,7 @@ class ReadyClients:
         """Find the ledger's topic and its leader, once more if they were found before: a client
         that asks nothing does not hear that the leader has changed.
         """
-        self.source.check_topic()
+        self.source.check_topic()  # first: a producer that asks for a topic may create it
         self.source.bounds()
         self.writes.reach()
 

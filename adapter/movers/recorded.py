@@ -26,12 +26,12 @@ LISTED_MAX = 5
 @contextmanager
 def _reading(settings: MoverSettings) -> Iterator[Committed]:
     """Read what is committed. Raises LedgerUnavailable."""
-    with _explained(), Committed(settings) as committed:
+    with _explain(), Committed(settings) as committed:
         yield committed
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _explain() -> Iterator[None]:
     """Raise LedgerUnavailable in place of Doubtful."""
     try:
         yield
@@ -50,7 +50,7 @@ class RecordedProgress:
 
     def prepare(self) -> None:
         """Connect now, so that the next read is faster. Raises LedgerUnavailable."""
-        with _explained(), ExitStack() as if_it_fails:
+        with _explain(), ExitStack() as if_it_fails:
             committed = if_it_fails.enter_context(Committed(self._settings))
             _read_recorded(committed, self._settings.progress_topic)
             committed.rest()
@@ -65,7 +65,7 @@ class RecordedProgress:
         """
         committed, self._ready = self._ready or Committed(self._settings), None
         committed.renew()
-        with _explained(), committed:
+        with _explain(), committed:
             return _read_recorded(committed, self._settings.progress_topic)
 
 

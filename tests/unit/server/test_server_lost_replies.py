@@ -4,7 +4,6 @@ What the client hears then is what the ledger says, and the ledger says that it 
 durable verb without a row fails the test.
 """
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +23,7 @@ from adapter.core.contract.results import Messages, Refused
 from adapter.core.contract.traits import TRAITS, Durable
 from adapter.ledger.memory import MemoryLedgerReader
 from adapter.owner.replay import Replay
+from tests.support.asking import Asking
 from tests.support.memory_pair import MemoryPair, SwallowedReply, memory_pair
 from tests.support.msmq import lookup_id
 
@@ -150,29 +150,6 @@ def ask(qm: adapter.Connection, command: c.Command) -> object:
     request = Pending(command)
     qm._channel.ask([request])
     return request.answer
-
-
-class Asking(threading.Thread):
-    """Does one thing, which waits for its answer across the fail-over."""
-
-    def __init__(self, act: Act) -> None:
-        super().__init__(name="asking", daemon=True)
-        self._act = act
-        self._problem: BaseException | None = None
-        self._answer: object = None
-
-    def run(self) -> None:
-        try:
-            self._answer = self._act()
-        except BaseException as problem:  # noqa: BLE001 -- raised in the test's thread
-            self._problem = problem
-
-    def answer(self) -> object:
-        self.join(WAIT_S)
-        assert not self.is_alive(), "it still waits for its answer"
-        if self._problem is not None:
-            raise self._problem
-        return self._answer
 
 
 def test_every_durable_verb_has_a_row() -> None:

@@ -368,6 +368,7 @@ class KafkaLedger:
         self._settings = settings
         self._writer: LedgerWriter | None = None
         self._ready: ReadyClients | None = None
+        self._readying = threading.Lock()
         self._confirmed: Position | None = None
         """The last entry of our last term that Kafka confirmed."""
         self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
@@ -382,16 +383,26 @@ class KafkaLedger:
         self._given_up.set()
 
     def prepare(self) -> None:
-        ready = ReadyClients(self._settings)
+        with self._readying:
+            if self._ready is not None:
+                self._ready.serve()
+                return
+        made = ReadyClients(self._settings)
         try:
-            ready.find()
+            made.find()
         except BaseException:
-            ready.close()
+            made.close()
             raise
-        if self._given_up.is_set():
-            ready.close()
-        else:
-            self._ready = ready
+        with self._readying:
+            if self._ready is None and not self._given_up.is_set():
+                self._ready = made
+                return
+        made.close()
+
+    def _take_ready(self) -> ReadyClients | None:
+        with self._readying:
+            ready, self._ready = self._ready, None
+        return ready
 
     def take_over(
         self,
@@ -403,7 +414,7 @@ class KafkaLedger:
         again: bool = False,
         instead_of: bytes = b"",
     ) -> TakenOver:
-        ready, self._ready = self._ready, None
+        ready = self._take_ready()
         self.close()
         if ready is None:
             ready = ReadyClients(self._settings)
@@ -436,8 +447,9 @@ class KafkaLedger:
         check_known_entries(self._settings, known)
 
     def last_record(self) -> LastRecord | None:
-        ready = self._ready
-        return kafka_signs.find_last_record(self._settings, ready and ready.source)
+        with self._readying:
+            ready = self._ready
+            return kafka_signs.find_last_record(self._settings, ready and ready.source)
 
     def time_ms(self) -> int:
         return kafka_signs.time_ms(self._settings)
@@ -473,7 +485,7 @@ class KafkaLedger:
         delete_before(self._settings, before)
 
     def close(self) -> None:
-        ready, self._ready = self._ready, None
+        ready = self._take_ready()
         if ready is not None:
             ready.close()
         writer = self._writer

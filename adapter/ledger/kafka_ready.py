@@ -9,6 +9,8 @@ leaders that have moved meanwhile as any client does.
 
 from __future__ import annotations
 
+import contextlib
+
 import msgspec
 from confluent_kafka import KafkaException, Producer
 
@@ -61,6 +63,12 @@ class ReadyClients:
         self.source.check_topic()  # first: a producer that asks for a topic may create it
         self.source.bounds()
         self.writes.reach()
+
+    def serve(self) -> None:
+        """Take what the clients have reported, of which they keep more and more else."""
+        with contextlib.suppress(KafkaException):  # the take-over meets it again
+            self.writes.producer.poll(0.0)
+        self.source.serve()
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -154,7 +154,8 @@ class Ledger(Protocol):
     def prepare(self) -> None:
         """Have ready what the next take-over needs, so that it is faster; writes nothing. Blocking.
 
-        For a standby. Also last_record is faster then. Raises LedgerError; that changes nothing.
+        For a standby, now and again while it waits. Also last_record is faster then. From any
+        thread, but not during a take-over. Raises LedgerError; that changes nothing.
         """
 
     def check(self, known: Sequence[Known]) -> None:

@@ -115,6 +115,10 @@ class Committed:
         """Read no more, until records are asked for again."""
         self._consumer.unassign()
 
+    def serve(self) -> None:
+        """Take what the client has reported, while it rests."""
+        self._consumer.poll(0.0)
+
     def renew(self) -> None:
         """Have as long for what is read from now on as at first."""
         self._deadline_s = time.monotonic() + READ_TIMEOUT_S

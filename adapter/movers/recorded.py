@@ -6,6 +6,7 @@ that has lost them is not taken for whole.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 
@@ -42,20 +43,28 @@ def _explain() -> Iterator[None]:
 
 
 class RecordedProgress:
-    """The last entry that each mover has recorded as copied. For one thread at a time."""
+    """The last entry that each mover has recorded as copied. For any thread."""
 
     def __init__(self, settings: MoverSettings) -> None:
         self._settings = settings
+        self._lock = threading.Lock()
         self._ready: Committed | None = None
 
     def prepare(self) -> None:
-        """Connect now, so that the next read is faster. Raises LedgerUnavailable."""
-        with _explain(), ExitStack() as if_it_fails:
-            committed = if_it_fails.enter_context(Committed(self._settings))
-            _read_recorded(committed, self._settings.progress_topic)
-            committed.rest()
-            if_it_fails.pop_all()
-            self._ready = committed
+        """Be connected, so that the next read is faster. Raises LedgerUnavailable.
+
+        To be called again now and then: what the connection reports is taken then.
+        """
+        with self._lock:
+            if self._ready is not None:
+                self._ready.serve()
+                return
+            with _explain(), ExitStack() as if_it_fails:
+                committed = if_it_fails.enter_context(Committed(self._settings))
+                _read_recorded(committed, self._settings.progress_topic)
+                committed.rest()
+                if_it_fails.pop_all()
+                self._ready = committed
 
     def read(self) -> list[Known]:
         """Return the last entry of each mover that has recorded one.
@@ -63,7 +72,8 @@ class RecordedProgress:
         It may have copied more. Raises LedgerUnavailable, or LedgerMismatch for what a later mqk
         wrote.
         """
-        committed, self._ready = self._ready or Committed(self._settings), None
+        with self._lock:
+            committed, self._ready = self._ready or Committed(self._settings), None
         committed.renew()
         with _explain(), committed:
             return _read_recorded(committed, self._settings.progress_topic)

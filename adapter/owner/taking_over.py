@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import structlog
 from msgspec import Struct
 
-from adapter import watched
+from adapter import logs, watched
 from adapter.core.contract.audit import TAKEN_OVER, AuditNote
 from adapter.core.model.tally import Tally
 from adapter.ledger.port import LedgerError, LedgerUnavailable
@@ -26,9 +26,13 @@ from adapter.owner.replay import Replay, Replayed, take_over
 GIVE_UP_S = 1.0
 """How long a stop waits for a take-over that it has given up."""
 
+KEEP_READY_S = 10.0
+"""How often a standby sees to it that what a take-over needs is ready."""
+
 T = TypeVar("T")
 
 log = structlog.get_logger("mqk.owner")
+repetitions = logs.Repetitions()
 
 
 class Succession(Struct, frozen=True):
@@ -83,9 +87,16 @@ class TakeOvers:
     async def follow(self, follower: LedgerFollower) -> Vacancy | None:
         """Follow the ledger in another thread until its owner is to be replaced."""
         loop = asyncio.get_running_loop()
-        preparing = loop.run_in_executor(None, self._prepare)
-        watched.when_done("preparing a take-over", preparing, _raise, self._parts.calls.broke)
-        return await self._wait_for(loop.run_in_executor(None, follower.follow))
+        ready = watched.task("keeping ready", self._keep_ready(), self._parts.calls.broke)
+        try:
+            return await self._wait_for(loop.run_in_executor(None, follower.follow))
+        finally:
+            ready.cancel()
+
+    async def _keep_ready(self) -> None:
+        while True:
+            await asyncio.get_running_loop().run_in_executor(None, self._prepare)
+            await asyncio.sleep(KEEP_READY_S)
 
     def _prepare(self) -> None:
         """Have ready what a take-over needs; without it, it takes a little longer."""
@@ -94,7 +105,9 @@ class TakeOvers:
             if self._parts.storage is not None:
                 self._parts.storage.prepare()
         except LedgerError as error:
-            log.info("take-over not prepared", queue_manager=self._name, reason=str(error))
+            repetitions.warn(
+                log, "take-over not prepared", queue_manager=self._name, reason=str(error)
+            )
 
     def give_up(self) -> None:
         """Take over no more; who waits for it gets a LedgerUnavailable."""
@@ -134,12 +147,6 @@ def _hear(work: asyncio.Future[T]) -> None:
     """Take the failure of work that no request waits for any more."""
     if not work.cancelled():
         work.exception()
-
-
-def _raise(work: asyncio.Future[None]) -> None:
-    """Raise what ended work that no request waits for."""
-    if not work.cancelled():
-        work.result()
 
 
 def note_of(queue_manager: str, owner_id: bytes, replayed: Replayed) -> AuditNote:

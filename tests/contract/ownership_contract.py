@@ -60,6 +60,7 @@ class OwnershipContract:
             sign = standby.last_record()
             assert sign is not None
             assert sign.payload == b"two"
+            standby.prepare()  # now and again
         deposed = ledger.durable().owner
         own, found = Heard(standby), []
         standby.take_over(

@@ -215,7 +215,8 @@ def fill(pair: Pair, waiting: int) -> None:
 def try_fault(pair: Pair, fault: Fault, trials: int) -> Trials:
     """Break one thing again and again while programs put."""
     found = Trials()
-    with programs_at(pair.addresses, fault.programs, found) as programs:
+    queues = [f"Q{number}" for number in range(fault.programs)]
+    with programs_at(pair.addresses, queues, found) as programs:
         for _ in range(trials):
             steady(programs)
             log = LogTail(pair.standby_log)
@@ -233,9 +234,11 @@ def try_fault(pair: Pair, fault: Fault, trials: int) -> Trials:
 
 
 @contextmanager
-def programs_at(addresses: str, count: int, found: Trials) -> Iterator[list[NumberedProgram]]:
-    """Run programs; at the end they say what was wrong."""
-    programs = [NumberedProgram(addresses, f"Q{one}") for one in range(count)]
+def programs_at(
+    addresses: str, queues: Sequence[str], found: Trials
+) -> Iterator[list[NumberedProgram]]:
+    """Run a program for each queue; at the end they say what was wrong."""
+    programs = [NumberedProgram(addresses, queue) for queue in queues]
     for program in programs:
         program.start()
     yield programs
@@ -285,7 +288,11 @@ def measure_brokers(kafka: LocalKafka, trials: int = TRIALS, faults: Sequence[st
     with started(kafka.bootstrap_servers, name) as running:
         for key in faults or BROKER_FAULTS:
             fault = BROKER_FAULTS[key]
-            found[key] = try_broker(kafka, f"mq.{name}.ledger", running.address, fault, trials)
+            found[key] = Trials()
+            with programs_at(
+                running.address, [key.upper().replace("-", ".")], found[key]
+            ) as programs:
+                try_broker(kafka, f"mq.{name}.ledger", fault, trials, programs, found[key])
             rows |= rows_of(key, fault.name, fault.limit_s, found[key])
             show(rows, f"after {trials} times {fault.name}")
     tell({key: BROKER_FAULTS[key].name for key in found}, found)
@@ -293,23 +300,25 @@ def measure_brokers(kafka: LocalKafka, trials: int = TRIALS, faults: Sequence[st
 
 
 def try_broker(
-    kafka: LocalKafka, ledger: str, address: str, fault: BrokerFault, trials: int
-) -> Trials:
-    """Break one broker again and again while a program puts."""
-    found = Trials()
-    with programs_at(address, 1, found) as programs:
-        for _ in range(trials):
-            leader, followers = await_in_sync(kafka, ledger)
-            broker = leader if fault.leads else followers[0]
-            steady(programs)
-            struck_s = time.monotonic()
-            (kafka.pause if fault.freezes else kafka.kill)(broker)
-            found.gaps_s.append(await_back(programs, struck_s).gap_s(struck_s))
-            if fault.freezes:
-                kafka.resume(broker)
-            else:
-                kafka.start(broker)
-    return found
+    kafka: LocalKafka,
+    ledger: str,
+    fault: BrokerFault,
+    trials: int,
+    programs: Sequence[NumberedProgram],
+    found: Trials,
+) -> None:
+    """Break one broker again and again while programs put."""
+    for _ in range(trials):
+        leader, followers = await_in_sync(kafka, ledger)
+        broker = leader if fault.leads else followers[0]
+        steady(programs)
+        struck_s = time.monotonic()
+        (kafka.pause if fault.freezes else kafka.kill)(broker)
+        found.gaps_s.append(await_back(programs, struck_s).gap_s(struck_s))
+        if fault.freezes:
+            kafka.resume(broker)
+        else:
+            kafka.start(broker)
 
 
 def await_in_sync(kafka: LocalKafka, topic: str) -> tuple[int, list[int]]:

@@ -30,7 +30,6 @@ VERBS: list[tuple[type, Act, object, list[bytes]]] = [
     (c.Put, lambda qm: qm.put("Q", b"b"), ..., [b"a", b"b"]),
     (c.Get, lambda qm: getattr(qm.get("Q"), "body", None), b"a", [b"b"]),
     (c.Commit, commit, "committed", [b"b", b"c"]),
-    (c.PurgeQueue, lambda qm: qm.queue("Q").purge(), ..., []),
 ]
 """Each verb, what it returns (... for anything), and what is on the queue afterwards, in turn."""
 
@@ -43,7 +42,11 @@ def test_a_reply_that_is_lost_with_the_owner_is_the_standbys(
             qm.define_queue("Q")
             qm.put("Q", b"a")
         serving, waiting = pair.owner, pair.standby
-        for kind, act, returns, left in VERBS:
+        for at, (kind, act, returns, left) in enumerate(VERBS):
+            if at:
+                serving.stand_by()
+                serving.start()
+                serving, waiting = waiting, serving
             with swallowing(kind, serving.port) as (tap, proxy):
                 addresses = f"{proxy.address},{waiting.address}"
                 with adapter.connect(addresses, reconnect_timeout_s=WAIT_S) as qm:
@@ -53,9 +56,6 @@ def test_a_reply_that_is_lost_with_the_owner_is_the_standbys(
                     serving.kill()
                     assert returns in (..., asking.answer())
                     assert [one.body for one in qm.queue("Q").browse()] == left
-            serving.stand_by()
-            serving.start()
-            serving, waiting = waiting, serving
 
 
 @contextmanager

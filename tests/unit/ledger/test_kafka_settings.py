@@ -66,7 +66,7 @@ def test_a_broker_that_does_not_answer_is_given_up_soon() -> None:
 
 
 def test_an_append_is_given_up_late() -> None:
-    """A slow append alone is no reason to step down: brokers' session timeouts are waited for, those
-    of Kafka's defaults (9 s) and longer ones, and the election behind them.
+    """A slow append alone is no reason to step down: it waits for many session timeouts of brokers,
+    which are 9 s by Kafka's default, and for the election of another leader.
     """
     assert producer_settings(settings(), ignore)["message.timeout.ms"] >= 60_000

@@ -54,7 +54,7 @@ def run(count: int, screen: Screen, chart: Path | None = None, *, standby: bool 
                 screen.say("Spark reads the queue of results, and draws the delays")
                 draw(kafka.bootstrap_servers, Path(folder) / "delays", chart)
     elapsed_s = time.monotonic() - began_s
-    played["by"] = "take-over" if standby else "restart"
+    played["back_by"] = "take-over" if standby else "restart"
     return judge(lines, report, played, elapsed_s)
 
 
@@ -210,7 +210,7 @@ def judge(
         units_failed=int(played["units_failed"]),
         put_per_s=played["put_per_s"],
         handled_per_s=played["handled_per_s"],
-        back_by=played["by"],
+        back_by=played["back_by"],
         restart_s=restart.seconds,
         elapsed_s=elapsed_s,
         examples=report["examples"],

@@ -101,7 +101,7 @@ class Replay:
             for record in entries.decode(entry.payload, self._reader):
                 dispatch.replay(self.qm, record)
         except UNFIT as error:
-            check_readable(self.qm.name, entry.payload)
+            check_readable(self.qm.name, entry.payload, f" from offset {entry.offset} on")
             raise LedgerUnreadableError(
                 f"the ledger of {self.qm.name} cannot be replayed: offset {entry.offset}, owner "
                 f"{entry.owner.hex()}, n {entry.n}: {error!r}. Run `mqk ledger show --from "
@@ -164,14 +164,18 @@ def take_over(
         return replayed
 
 
-def check_readable(name: str, payload: bytes) -> None:
-    """Refuse what a later release wrote: an entry, or a part of a snapshot, which is one too."""
+def check_readable(name: str, payload: bytes, where: str = "") -> None:
+    """Refuse what a later release wrote: an entry, or a part of a snapshot, which is one too.
+
+    where: it is. Without that nothing has been written by this process.
+    """
     version = payload[0] if payload else VERSION
     if version in range(VERSION + 1, VERSIONS_END):
+        remedy = "start that release, or a later one"
         raise LedgerUnreadableError(
-            f"the ledger of {name} was written by a later release: its entries have schema version "
-            f"{version}, and this release reads version {VERSION}. Nothing was written; start "
-            "that release, or a later one"
+            f"the ledger of {name} was written by a later release{where}: its entries have schema "
+            f"version {version}, and this release reads version {VERSION}"
+            f"{'; ' if where else '. Nothing was written; '}{remedy}"
         )
 
 
@@ -209,7 +213,7 @@ def restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.DescriptorR
             for record in entries.decode(part, reader):
                 dispatch.replay(qm, record)
     except UNFIT as error:
-        check_readable(qm.name, part)
+        check_readable(qm.name, part, " and has a snapshot of it")
         raise LedgerUnreadableError(
             f"the newest snapshot of {qm.name} (as of n {snapshot.cut_n}) cannot be read: "
             f"{error!r}. Start the release that wrote it, or a newer one."

@@ -56,11 +56,10 @@ def test_a_later_release_takes_over_under_load_and_is_not_followed_by_this_one(
             how()
             present.launch()
             assert present.await_end() == 1
-            assert (
-                f"the ledger of {name} was written by a later release: its entries have schema "
-                "version 2, and this release reads version 1. Nothing was written; start that "
-                "release, or a later one"
-            ) in present.sentence()
+            sentence = present.sentence()
+            assert f"the ledger of {name} was written by a later release" in sentence
+            assert "have schema version 2, and this release reads version 1" in sentence
+            assert "start that release, or a later one" in sentence
         program.await_more()
         assert program.failed == 0
         program.end()

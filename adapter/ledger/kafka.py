@@ -97,6 +97,8 @@ from adapter.ledger.term import Term
 __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
 
 STOP_TIMEOUT_S: Final = 10.0
+IN_USE_S: Final = 1.0
+"""How long a take-over or a close waits for clients that are in use."""
 ANNOUNCING: Final = "announcing the new owner"
 TOO_LARGE: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 ATTEMPTS_KEPT: Final = 100
@@ -400,8 +402,11 @@ class KafkaLedger:
         made.close()
 
     def _take_ready(self) -> ReadyClients | None:
-        with self._readying:
-            ready, self._ready = self._ready, None
+        """Take them, unless another thread waits for Kafka's answer by them: then it keeps them."""
+        if not self._readying.acquire(timeout=IN_USE_S):
+            return None
+        ready, self._ready = self._ready, None
+        self._readying.release()
         return ready
 
     def take_over(

@@ -339,7 +339,7 @@ def await_in_sync(kafka: LocalKafka, topic: str) -> tuple[int, list[int]]:
 def rows_of(key: str, name: str, limit_s: float, found: Trials) -> Rows:
     """The figures of one fault."""
     rows = {key: Row(f"{name}: gap", "s", runs=found.gaps_s, worst=limit_s)}
-    for part in found.parts and Parts.__struct_fields__:
+    for part in Parts.__struct_fields__ if found.parts else ():
         runs = [getattr(one, part) for one in found.parts]
         rows[f"{key}-{part.removesuffix('_s')}"] = Row(f"{name}: {WORDS[part]}", "s", runs=runs)
     wrong = sum(getattr(found.judgement, field) for field in Judgement.__struct_fields__)
@@ -377,7 +377,7 @@ def table(names: Mapping[str, str], found: Mapping[str, Trials]) -> str:
         told = f"{statistics.median(gaps):.2f}, {percentile(gaps, 99):.2f}, {gaps[-1]:.2f}"
         parts = [
             f"{statistics.median(getattr(one, part) for one in trials.parts):.2f}"
-            for part in trials.parts and Parts.__struct_fields__
+            for part in (Parts.__struct_fields__ if trials.parts else ())
         ]
         wrong = ", ".join(
             str(getattr(trials.judgement, one)) for one in Judgement.__struct_fields__

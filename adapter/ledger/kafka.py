@@ -386,8 +386,9 @@ class KafkaLedger:
 
     def prepare(self) -> None:
         with self._readying:
-            if self._ready is not None:
-                self._ready.serve()
+            ready = self._ready
+            if ready is not None:
+                ready.serve()
                 return
         made = ReadyClients(self._settings)
         try:
@@ -454,7 +455,8 @@ class KafkaLedger:
     def last_record(self) -> LastRecord | None:
         with self._readying:
             ready = self._ready
-            return kafka_signs.find_last_record(self._settings, ready and ready.source)
+            source = ready.source if ready is not None else None
+            return kafka_signs.find_last_record(self._settings, source)
 
     def time_ms(self) -> int:
         return kafka_signs.time_ms(self._settings)

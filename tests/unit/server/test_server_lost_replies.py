@@ -5,6 +5,7 @@ durable verb without a row fails the test.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -166,7 +167,8 @@ def test_an_answer_that_is_lost_with_the_owner_is_the_ledgers(kind: type) -> Non
         qm.define_queue("Q")
         for command in row.before:
             assert not isinstance(ask(qm, command), Refused), command
-        act = row.command(qm) if callable(row.command) else lambda: ask(qm, row.command)
+        durable = row.command
+        act = durable(qm) if callable(durable) else partial(ask, qm, durable)
         tap.kind = kind
         asking = Asking(act)
         asking.start()
@@ -176,7 +178,7 @@ def test_an_answer_that_is_lost_with_the_owner_is_the_ledgers(kind: type) -> Non
         answer = asking.answer()
         assert kept_in(pair, qm, tap.number) == tap.answer
         assert len(pair.outcomes(tap.number)) == 1
-        if not callable(row.command):
+        if not callable(durable):
             assert answer == tap.answer
 
 

@@ -7,6 +7,7 @@ was told to stop, 1 otherwise. `mqk qmgr start` runs the same code in its own pr
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import msgspec
@@ -302,10 +304,25 @@ def _show(
         kafka=settings.kafka.bootstrap_servers,
     )
     ready = Ready(name, host, port, http, standby)
-    out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
-    out.flush()
+    tell_ready(out, ready)
     does = "a standby of " if standby else ""
     supervisor.serves(f"{does}queue manager {name} at {server.address}")
+
+
+def tell_ready(out: TextIO, ready: Ready) -> None:
+    """Print the line for programs, at once: the log may be there too.
+
+    The program that has started a standby in the background has read its first line and ended when
+    the standby takes over: that is no trouble of the queue manager.
+    """
+    try:
+        out.write(msgspec.json.encode(ready).decode() + "\n")
+        out.flush()
+    except OSError as error:
+        log.info("standard output is read no more", reason=str(error))
+        # Else Python tries to write the line once more at its end, and ends with a failure.
+        with contextlib.suppress(OSError), Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 async def stop(server: Server, quiesce_s: float) -> None:

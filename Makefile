@@ -26,7 +26,7 @@ BY_FILE := --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check short test demo docs framework-tests mutants spark-releases bench compiled compiled-test fmt lint types constraints wheel wheels clean \
+.PHONY: help setup check short test demo docs framework-tests mutants spark-releases bench failover compiled compiled-test fmt lint types constraints wheel wheels clean \
     instructions instructions-check \
     schemas-check images docker-test
 
@@ -94,6 +94,9 @@ framework-tests: $(STAMP) ## the test suites of kombu, Celery and dramatiq on a 
 
 bench: $(STAMP) ## throughput, latency and memory beside raw Kafka and others, an hour and a half; PARTS="verbs scale" for some
 	$(BIN)/python -m benchmarks $(PARTS)
+
+failover: $(STAMP) ## gaps that programs see when an owner or a broker fails; TRIALS=50 WAITING=500000 for more
+	$(BIN)/python -m benchmarks failover failover-brokers $(if $(TRIALS),--trials $(TRIALS)) $(if $(WAITING),--waiting $(WAITING))
 
 instructions: compiled ## instructions of a round trip, compiled and in Python, into benchmarks/results.json; needs valgrind
 	$(BIN)/python -m benchmarks.instructions

@@ -20,6 +20,7 @@ from benchmarks import (
     cpu,
     cursors,
     dialogs,
+    failover,
     instructions,
     lag,
     latency,
@@ -46,7 +47,8 @@ class Part(Struct, frozen=True):
     """What is measured together, on brokers of its own.
 
     settings: of the brokers. low_pause: whether collections of garbage must not stop them.
-    versions: of what else is measured. adds: whether runs can be added.
+    versions: of what else is measured. adds: whether runs can be added. breaks_brokers: it is given
+    Kafka itself, and not only its addresses. amounts: options that it takes as arguments.
     """
 
     measure: Callable[..., Rows]
@@ -56,6 +58,8 @@ class Part(Struct, frozen=True):
     low_pause: bool = False
     versions: Callable[[], Mapping[str, str]] = dict
     adds: bool = False
+    breaks_brokers: bool = False
+    amounts: tuple[str, ...] = ()
 
 
 PARTS = {
@@ -99,13 +103,24 @@ PARTS = {
     "spark": Part(spark.measure, "what Spark reads of queues, beside plain Kafka"),
     "web": Part(web.measure, "a web service of FastAPI, and how late its loop is"),
     "scale": Part(scale.measure, "a million messages waiting"),
+    "failover": Part(failover.measure, failover.ABOUT, amounts=("trials", "waiting")),
+    "failover-brokers": Part(
+        failover.measure_brokers,
+        failover.ABOUT_BROKERS,
+        brokers=3,
+        breaks_brokers=True,
+        amounts=("trials",),
+    ),
 }
 
 
-def run(name: str, against: Path | None, *, add: bool) -> list[str]:
-    """Measure one part; says what is short of its target."""
+def run(
+    name: str, against: Path | None, *, add: bool, amounts: Mapping[str, int | None]
+) -> list[str]:
+    """Measure one part; says what is short of its target. amounts: None for the part's own."""
     part = PARTS[name]
-    measure = part.measure
+    wanted = {key: amounts[key] for key in part.amounts if amounts[key] is not None}
+    measure = functools.partial(part.measure, **wanted)
     if against is not None:
         measure = functools.partial(measure, against=against)
     if add:
@@ -114,7 +129,7 @@ def run(name: str, against: Path | None, *, add: bool) -> list[str]:
     print(f"\n{name}: {part.about}", file=sys.stderr, flush=True)
     brokers = LocalKafka(part.brokers, settings=part.settings, low_pause=part.low_pause)
     with brokers as kafka:
-        rows = measure(kafka.bootstrap_servers)
+        rows = measure(kafka if part.breaks_brokers else kafka.bootstrap_servers)
     if against is None and rows:
         save(name, rows, part.versions())
     show(rows, f"{name}: {part.about}, {time.monotonic() - began:.0f} s")
@@ -135,14 +150,19 @@ def main() -> None:
     parser.add_argument(
         "--add", action="store_true", help="one run more of the parts peers and peers-fsync"
     )
+    parser.add_argument("--trials", type=int, help="of each fault, in the failover parts")
+    parser.add_argument("--waiting", type=int, help="messages on each of 10 queues, in failover")
     given = parser.parse_args()
     if given.against and given.parts != ["cpu"]:
         parser.error("--against goes with the part cpu, alone")
     if given.add and not all(name in PARTS and PARTS[name].adds for name in given.parts or [""]):
         parser.error("--add goes with the parts peers and peers-fsync")
     against = given.against and given.against.resolve()
+    amounts = {"trials": given.trials, "waiting": given.waiting}
     short = [
-        text for name in given.parts or list(PARTS) for text in run(name, against, add=given.add)
+        text
+        for name in given.parts or list(PARTS)
+        for text in run(name, against, add=given.add, amounts=amounts)
     ]
     if not against:
         print(f"\nwritten to {RESULTS.name}", file=sys.stderr)

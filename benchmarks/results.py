@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import statistics
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ class Row(Struct):
     """One figure: its runs, the figure it is measured against, and what it is to come to.
 
     at_least, at_most: of the ratio to the figure against. limit: the most that the median may be.
+    worst: the most that 99 of 100 runs may be. none: it is to be 0 in all runs.
     cpu_us: what each role used for one operation, for each run.
     """
 
@@ -34,6 +36,8 @@ class Row(Struct):
     at_least: float = 0.0
     at_most: float = 0.0
     limit: float = 0.0
+    worst: float = 0.0
+    none: bool = False
     cpu_us: dict[str, list[float]] = {}
 
     def note(self, value: float, cpu_us: Mapping[str, float]) -> None:
@@ -51,6 +55,12 @@ class Row(Struct):
 Rows = dict[str, Row]
 
 
+def percentile(values: Sequence[float], percent: float) -> float:
+    """Return the value that so many of a hundred do not exceed."""
+    found = sorted(values)
+    return found[max(0, math.ceil(len(found) * percent / 100) - 1)]
+
+
 def ratio(rows: Rows, row: Row) -> float | None:
     """Return the median of the ratios, run by run; None while there are none."""
     base = rows[row.against].runs if row.against else []
@@ -65,6 +75,8 @@ def target(row: Row) -> str:
         f"at least {row.at_least} of {row.against}" if row.at_least else "",
         f"at most {row.at_most} of {row.against}" if row.at_most else "",
         f"at most {row.limit:g} {row.unit}" if row.limit else "",
+        f"at most {row.worst:g} {row.unit} in 99 of 100 runs" if row.worst else "",
+        "none" if row.none else "",
     ]
     return ", ".join(filter(None, told))
 
@@ -72,7 +84,9 @@ def target(row: Row) -> str:
 def is_met(rows: Rows, row: Row) -> bool:
     """Whether a figure is what it is to be."""
     found = ratio(rows, row)
-    if row.limit and row.median > row.limit:
+    if (row.limit and row.median > row.limit) or (row.none and any(row.runs)):
+        return False
+    if row.worst and percentile(row.runs, 99) > row.worst:
         return False
     if found is None:
         return True

@@ -70,7 +70,8 @@ def code_in(folder: Path) -> Code:
 class Running:
     """A queue manager as a process of its own, on one port through all its lives.
 
-    switch_interval_ms: as shipped, if not said. settings: further ones, of ServerSettings.
+    switch_interval_ms: as shipped, if not said. settings: further ones, of ServerSettings. log: the
+    file that its log goes to, if it is kept.
     """
 
     def __init__(
@@ -80,8 +81,10 @@ class Running:
         switch_interval_ms: float = 0.0,
         code: Code = HERE,
         settings: Mapping[str, object] = {},
+        log: Path | None = None,
     ) -> None:
         self._code = code
+        self._log = log
         self._command = code.command("-m", "adapter.server.main")
         if switch_interval_ms:
             self._command = code.command("-c", SERVER, str(switch_interval_ms))
@@ -91,15 +94,16 @@ class Running:
         self.start()
 
     def start(self) -> None:
-        """Start it, and wait until it serves."""
-        self._process = subprocess.Popen(
-            self._command,
-            cwd=self._code.folder,
-            env=self._code.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        """Start it, and wait until it serves, or stands by."""
+        with (self._log or Path(os.devnull)).open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                cwd=self._code.folder,
+                env=self._code.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(msgspec.json.encode(self._settings))
@@ -116,17 +120,23 @@ class Running:
     def kill(self) -> None:
         """End it as a crash does."""
         self._process.kill()
-        self._await_end()
+        self.await_end()
 
     def stop(self) -> None:
         """End it cleanly."""
         self._process.terminate()
-        self._await_end()
+        self.await_end()
 
-    def _await_end(self) -> None:
+    def await_end(self) -> None:
+        """Wait until it has ended."""
         self._process.wait(30)
         assert self._process.stdout is not None
         self._process.stdout.close()
+
+    def stand_by(self) -> None:
+        """Start it as a standby, and wait until it follows the owner."""
+        self._settings["standby"] = True
+        self.start()
 
 
 @contextmanager

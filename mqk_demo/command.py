@@ -34,22 +34,25 @@ WIDTH_PLAIN = 120
     show_default=True,
     help="How many flights.",
 )
+@click.option(
+    "--standby", is_flag=True, help="Let a standby take over from the queue manager that is killed."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @click.option(
     "--chart", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="At the end, let a Spark job draw the delays into this PNG file.",
 )  # fmt: skip
-def demo(flights: int, as_json: bool, chart: Path | None) -> None:
+def demo(flights: int, standby: bool, as_json: bool, chart: Path | None) -> None:
     """Put real flights through prioritised, transactional queues, and check what comes out.
 
     It starts a Kafka, a queue manager, a producer, and a trigger monitor that starts two workers
     when the first flights are there; half way it kills the queue manager with SIGKILL while commits
-    are unanswered, and starts it again. At the end a program that shares no code with the queue
-    manager compares what lies on Kafka with the table of flights. Exit status 1 if a single flight
-    is lost, doubled, altered or out of order.
+    are unanswered, and starts it again, or lets a standby take over. At the end a program that
+    shares no code with the queue manager compares what lies on Kafka with the table of flights.
+    Exit status 1 if a single flight is lost, doubled, altered or out of order.
     """
     with interruptible(), Screen() as screen:
-        outcome = run(flights, screen, chart)
+        outcome = run(flights, screen, chart, standby=standby)
     if as_json:
         click.echo(msgspec.json.encode(msgspec.structs.asdict(outcome) | {"ok": outcome.ok}))
     else:

@@ -9,7 +9,10 @@ from msgspec import Struct
 
 
 class Outcome(Struct, kw_only=True):
-    """The figures of one run. put to backed_out come from the checker, left from the queue."""
+    """The figures of one run. put to backed_out come from the checker, left from the queue.
+
+    back_by: how the queue manager was served again, restart or take-over.
+    """
 
     flights: int
     never_departed: int
@@ -26,6 +29,7 @@ class Outcome(Struct, kw_only=True):
     units_failed: int
     put_per_s: float
     handled_per_s: float
+    back_by: str = "restart"
     restart_s: float
     elapsed_s: float
     examples: list[str]
@@ -70,6 +74,6 @@ class Outcome(Struct, kw_only=True):
             ("units backed out", f"{self.units_failed:,}", "for a flight that never departed"),
             ("put rate", f"{self.put_per_s:,.0f}/s", "durable, the kill included"),
             ("handling rate", f"{self.handled_per_s:,.0f}/s", "got and done, the kill included"),
-            ("restart", f"{self.restart_s:.2f} s", "from kill -9 to the first answer"),
+            (self.back_by, f"{self.restart_s:.2f} s", "from kill -9 to the first answer"),
             ("in all", f"{self.elapsed_s:.0f} s", "with Kafka's start and the check"),
         ]  # fmt: skip

@@ -33,10 +33,11 @@ FAULTS = ("lost", "duplicated", "out_of_order")
 OTHER_FAULTS = tuple(kind for kind in checker.KINDS if kind not in FAULTS)
 
 
-def run(count: int, screen: Screen, chart: Path | None = None) -> Outcome:
+def run(count: int, screen: Screen, chart: Path | None = None, *, standby: bool = False) -> Outcome:
     """Run the demo with the first so many flights; DemoError if it cannot be run to its end.
 
-    chart: where a Spark job on the queue of results draws the delays, if that is wanted.
+    chart: where a Spark job on the queue of results draws the delays, if that is wanted. standby:
+    another process takes over when the queue manager is killed.
     """
     began_s = time.monotonic()
     archive = flights.fetch(screen.say)
@@ -44,7 +45,7 @@ def run(count: int, screen: Screen, chart: Path | None = None) -> Outcome:
     with tempfile.TemporaryDirectory(prefix="mqk-demo-") as folder:
         screen.say("starting Kafka")
         with LocalKafka(say=screen.say) as kafka:
-            with Stage(kafka, Path(folder)) as stage:
+            with Stage(kafka, Path(folder), standby=standby) as stage:
                 played = play(stage, archive, len(lines), screen)
                 played["left"] = settle(stage, len(lines), screen)
             screen.say("checking the topics with a program that shares no code with us")
@@ -53,6 +54,7 @@ def run(count: int, screen: Screen, chart: Path | None = None) -> Outcome:
                 screen.say("Spark reads the queue of results, and draws the delays")
                 draw(kafka.bootstrap_servers, Path(folder) / "delays", chart)
     elapsed_s = time.monotonic() - began_s
+    played["back_by"] = "take-over" if standby else "restart"
     return judge(lines, report, played, elapsed_s)
 
 
@@ -208,6 +210,7 @@ def judge(
         units_failed=int(played["units_failed"]),
         put_per_s=played["put_per_s"],
         handled_per_s=played["handled_per_s"],
+        back_by=played["back_by"],
         restart_s=restart.seconds,
         elapsed_s=elapsed_s,
         examples=report["examples"],

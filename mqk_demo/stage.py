@@ -66,15 +66,20 @@ class Depths(Struct):
 
 
 class Stage:
-    """A context manager: leaving ends every process that it started."""
+    """A context manager: leaving ends every process that it started.
 
-    def __init__(self, kafka: LocalKafka, folder: Path) -> None:
+    standby: another process is to take over when the queue manager is killed.
+    """
+
+    def __init__(self, kafka: LocalKafka, folder: Path, *, standby: bool = False) -> None:
         self._servers = kafka.bootstrap_servers
         self._folder = folder
         self._ends = ExitStack()
         self._port = free_port()
+        self._standby_port = free_port(taken=frozenset({self._port})) if standby else 0
         self._monitored_at = ""
         self._manager: Process | None = None
+        self._standby: Process | None = None
         self._watch = CommitWatch()
         self._proxy = self._ends.enter_context(Proxy(HOST, self._port, tap=self._watch))
         self._cast: list[Process] = []
@@ -87,13 +92,22 @@ class Stage:
 
     def __exit__(self, *_problem: object) -> None:
         with self._ends:
-            for process in [*self._cast, *([self._manager] if self._manager else [])]:
-                process.kill()
+            for process in [*self._cast, self._standby, self._manager]:
+                if process is not None:
+                    process.kill()
 
     @property
     def address(self) -> str:
         """Where the queue manager listens."""
         return f"{HOST}:{self._port}"
+
+    @property
+    def addresses(self) -> str:
+        """Where programs connect that do not go through the proxy."""
+        return self._with_standby(self.address)
+
+    def _with_standby(self, address: str) -> str:
+        return f"{address},{HOST}:{self._standby_port}" if self._standby_port else address
 
     @property
     def qm(self) -> adapter.Connection:
@@ -104,8 +118,11 @@ class Stage:
     def open(self) -> None:
         """Start the queue manager and define the queues."""
         self._start_manager()
+        if self._standby_port:
+            self._standby = self._start_server("standby", self._standby_port, "--standby")
+            self._standby.await_line(START_TIMEOUT_S)
         self._qm = adapter.connect(
-            self.address, application="demo", reconnect_timeout_s=RECONNECT_TIMEOUT_S
+            self.addresses, application="demo", reconnect_timeout_s=RECONNECT_TIMEOUT_S
         )
         self._ends.callback(self._qm.close)
         for name in (queues.DONE, queues.BACKOUT):
@@ -127,10 +144,11 @@ class Stage:
 
     def begin(self, archive: Path, flights: int) -> None:
         """Start the producer and a trigger monitor; return when that has started the workers."""
-        put = ["--address", self.address, "--archive", str(archive), "--flights", str(flights)]
+        put = ["--address", self.addresses, "--archive", str(archive), "--flights", str(flights)]
         self._producer = self._run("producer", "mqk_demo.producer", put)
         grace_s = 2 * queues.WORKER_GRACE_S  # the crew gives its workers half of it
-        monitor = ["trigger-monitor", "--qmgr", self._proxy.address, "--grace", str(grace_s)]
+        address = self._with_standby(self._proxy.address)
+        monitor = ["trigger-monitor", "--qmgr", address, "--grace", str(grace_s)]
         self._monitor = self._run("trigger monitor", "adapter.cli", monitor)
         self._await_workers()
 
@@ -192,7 +210,8 @@ class Stage:
     def kill_and_restart(self) -> Restart:
         """Hold the answers to the workers' commits, SIGKILL the queue manager, start it again.
 
-        The commits that were answered into the proxy are durable, and their workers do not know.
+        If there is a standby, that takes over instead. The commits that were answered into the
+        proxy are durable, and their workers do not know.
         """
         assert self._manager is not None, "the queue manager was not started"
         self._hold_commits()
@@ -202,7 +221,12 @@ class Stage:
         self._proxy.cut()
         self._proxy.release()
         self._watch.deliver()
-        self._start_manager()
+        if self._standby is None:
+            self._start_manager()
+        else:
+            self.qm.queue_status(queues.IN)  # answered by the standby, when it serves
+            self._manager, self._standby = self._standby, None
+            self._monitored_at = self._manager.await_line(START_TIMEOUT_S)["http"]
         return Restart(held, time.monotonic() - killed_s)
 
     def _hold_commits(self) -> None:
@@ -241,11 +265,14 @@ class Stage:
 
     def _start_manager(self) -> None:
         """Start the server process, and wait until it answers."""
+        self._manager = self._start_server("queue manager", self._port)
+        self._monitored_at = self._manager.await_line(START_TIMEOUT_S)["http"]
+
+    def _start_server(self, name: str, port: int, *options: str) -> Process:
         command = [
-            "-m", "adapter.cli", "qmgr", "start", queues.QUEUE_MANAGER,
-            "--bootstrap-server", self._servers, "--listen", self.address, "--json",
+            "-m", "adapter.cli", "qmgr", "start", queues.QUEUE_MANAGER, *options,
+            "--bootstrap-server", self._servers, "--listen", f"{HOST}:{port}", "--json",
             # Nothing of the user's own settings, and no line of JSON but the one that it serves.
             "--config", os.devnull, "--http-port", str(free_port()), "--log-format", "text",
         ]  # fmt: skip
-        self._manager = Process("queue manager", command, self._folder)
-        self._monitored_at = self._manager.await_line(START_TIMEOUT_S)["http"]
+        return Process(name, command, self._folder)

@@ -20,6 +20,7 @@ from msgspec import Struct
 from adapter.format import names
 from adapter.ledger.failures import describe, error_of
 from adapter.ledger.kafka_settings import LOG, LastRefusal
+from adapter.localkafka.settings import FAILOVER
 
 COMPLETE = (".ledger", ".snapshots", ".events")
 """Ends of the names of topics that are never compacted; queues' topics have more to their names."""
@@ -120,6 +121,27 @@ def dangers(cluster: Cluster) -> list[str]:
     for topic in cluster.topics:
         found += _topic_dangers(topic, cluster.brokers)
     return found
+
+
+def stall(cluster: Cluster) -> str:
+    """Say which settings make commits wait too long when a broker fails; "" if none do; pure."""
+    found = cluster.settings
+    if found is None or cluster.brokers == 1:
+        return ""
+    slow = [key for key, value in FAILOVER.items() if _number(found, key) > int(value)]
+    if not slow:
+        return ""
+    session_s, lag_s = (
+        _number(found, key) / 1000
+        for key in ("broker.session.timeout.ms", "replica.lag.time.max.ms")
+    )
+    have = ", ".join(f"{key}={found[key]}" for key in slow)
+    wanted = ", ".join(f"{key}={FAILOVER[key]}" for key in slow)
+    return (
+        f"when a broker dies, commits wait for about {session_s:g} s, and for up to {lag_s:g} s if "
+        f"one runs and does not follow ({have}): in the file of every broker and controller set "
+        f"{wanted}, and restart them one after the other"
+    )
 
 
 def _broker_dangers(settings: Mapping[str, str], brokers: int) -> list[str]:

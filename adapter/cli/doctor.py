@@ -188,7 +188,7 @@ def _default_queue_manager() -> str | None:
 
 
 def ask_kafka(servers: str, client: dict[str, str]) -> Iterator[DoctorCheck]:
-    """Whether Kafka answers, and what could lose messages there."""
+    """Whether Kafka answers, and what could lose messages there, or make commits wait."""
     try:
         found = cluster.examine(servers, client)
     except cluster.NotReachedError as problem:
@@ -199,6 +199,8 @@ def ask_kafka(servers: str, client: dict[str, str]) -> Iterator[DoctorCheck]:
     for danger in cluster.dangers(found):
         level: Level = "note" if danger is cluster.ONE_BROKER and _is_local(servers) else "problem"
         yield DoctorCheck(level, "data-loss risk", danger)
+    if slow := cluster.stall(found):
+        yield DoctorCheck("note", "fail-over", slow)
 
 
 def _is_local(servers: str) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 from adapter.cli import output
 from adapter.command import failures, options
 from adapter.localkafka import detached
+from adapter.localkafka.broker import HEAP_MB
 from adapter.localkafka.detached import Status
 
 PORT = click.IntRange(1024, options.PORT_MAX - 100)
@@ -29,7 +30,14 @@ def kafka() -> None:
 
 
 @kafka.command()
-@click.option("--brokers", type=click.Choice(["1", "3"]), default="1", show_default=True)
+@click.option(
+    "--brokers",
+    type=click.Choice(["1", "3"]),
+    default="1",
+    show_default=True,
+    help="Three keep three copies of everything, of which two acknowledge each write, and survive "
+    f"the loss of one. Each takes a heap of {HEAP_MB} MB at most.",
+)
 @click.option(
     "--port",
     type=PORT,

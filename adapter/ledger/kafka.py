@@ -73,9 +73,9 @@ from adapter.ledger.kafka_reader import (
     read_values,
     take_all,
     unavailable,
-    wrong_settings,
 )
-from adapter.ledger.kafka_settings import LastError, LedgerSettings, owner_settings
+from adapter.ledger.kafka_ready import OwnerProducer, ReadyClients
+from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import (
     COUNTS,
     RECORD_BYTES_MAX,
@@ -101,6 +101,8 @@ from adapter.ledger.term import Term
 __all__ = ["KafkaLedger", "KafkaLedgerReader", "LedgerSettings"]
 
 STOP_TIMEOUT_S: Final = 10.0
+IN_USE_S: Final = 1.0
+"""How long a take-over or a close waits for clients that are in use."""
 ANNOUNCING: Final = "announcing the new owner"
 TOO_LARGE: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 ATTEMPTS_KEPT: Final = 100
@@ -118,6 +120,7 @@ class LedgerWriter:
         self,
         settings: LedgerSettings,
         owner: bytes,
+        writes: OwnerProducer,
         given_up: threading.Event | None = None,
         seals: Seals | None = None,
     ) -> None:
@@ -128,7 +131,8 @@ class LedgerWriter:
         self._settings = settings
         self._owner = owner
         self._given_up = given_up or threading.Event()
-        self._last_error = LastError()
+        self._last_error = writes.last_error
+        self._producer: Producer | None = writes.producer
         self._failure = ""  # why the term is over
         self._ended = False
         self._stopped = False
@@ -141,10 +145,6 @@ class LedgerWriter:
         self._on_doubt: Doubt = ignore_doubt
         self._on_forged: OnForged = ignore_forged
         self._term: Term | None = None
-        try:
-            self._producer: Producer | None = Producer(owner_settings(settings, self._last_error))
-        except KafkaException as error:
-            raise wrong_settings(settings, error) from error
 
     def change_owner(self, change: bytes) -> int:
         """Append our OWNER_CHANGED and wait for it; its offset."""
@@ -152,11 +152,6 @@ class LedgerWriter:
         settings = self._settings
         producer = self._producer
         assert producer is not None, "a stopped writer was used"
-        try:
-            producer.list_topics(settings.topic, settings.take_over_timeout_s)
-        except KafkaException as failure:
-            more = self._last_error.text
-            raise ledger_failure(settings, "reaching it", failure, more=more) from failure
         deadline_s = time.monotonic() + settings.take_over_timeout_s
         try:
             producer.produce(
@@ -388,6 +383,8 @@ class KafkaLedger:
         self._settings = settings
         self._seals = settings.seals()
         self._writer: LedgerWriter | None = None
+        self._ready: ReadyClients | None = None
+        self._readying = threading.Lock()
         self._confirmed: Position | None = None
         """The last entry of our last term that Kafka confirmed."""
         self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
@@ -402,6 +399,32 @@ class KafkaLedger:
     def give_up(self) -> None:
         self._given_up.set()
 
+    def prepare(self) -> None:
+        with self._readying:
+            ready = self._ready
+            if ready is not None:
+                ready.serve()
+                return
+        made = ReadyClients(self._settings)
+        try:
+            made.find()
+        except BaseException:
+            made.close()
+            raise
+        with self._readying:
+            if self._ready is None and not self._given_up.is_set():
+                self._ready = made
+                return
+        made.close()
+
+    def _take_ready(self) -> ReadyClients | None:
+        """Take them, unless another thread waits for Kafka's answer by them: then it keeps them."""
+        if not self._readying.acquire(timeout=IN_USE_S):
+            return None
+        ready, self._ready = self._ready, None
+        self._readying.release()
+        return ready
+
     def take_over(
         self,
         owner: bytes,
@@ -412,11 +435,15 @@ class KafkaLedger:
         again: bool = False,
         instead_of: bytes | None = None,
     ) -> TakenOver:
+        ready = self._take_ready()
         self.close()
-        with LedgerSource(self._settings) as source:
-            source.check_topic()
-            writer = LedgerWriter(self._settings, owner, self._given_up, self._seals)
+        if ready is None:
+            ready = ReadyClients(self._settings)
+        with ready.source as source:
+            ready.find()
+            writer = LedgerWriter(self._settings, owner, ready.writes, self._given_up, self._seals)
             scan = Scan(self._settings.topic, after, self._seals)
+            del ready  # the writer alone has the producer, which is gone when it is stopped
             try:
                 self._read(source, scan, replay)
                 if again or instead_of is not None:
@@ -452,7 +479,10 @@ class KafkaLedger:
         check_known_entries(self._settings, known)
 
     def last_record(self) -> LastRecord | None:
-        return kafka_signs.find_last_record(self._settings)
+        with self._readying:
+            ready = self._ready
+            source = ready.source if ready is not None else None
+            return kafka_signs.find_last_record(self._settings, source)
 
     def time_ms(self) -> int:
         return kafka_signs.time_ms(self._settings)
@@ -488,6 +518,9 @@ class KafkaLedger:
         delete_before(self._settings, before)
 
     def close(self) -> None:
+        ready = self._take_ready()
+        if ready is not None:
+            ready.close()
         writer = self._writer
         if writer is None:
             return

@@ -162,6 +162,10 @@ class LedgerSource:
         """Read no more, until the next start."""
         self._consumer.unassign()
 
+    def serve(self) -> None:
+        """Take what the client has reported, while it rests."""
+        self._consumer.poll(0.0)
+
     def take(self, timeout_s: float) -> list[Message]:
         """Return the next records in order, waiting for the first; [] if none came."""
         first = self._consumer.poll(timeout_s)

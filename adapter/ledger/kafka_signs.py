@@ -25,13 +25,24 @@ from adapter.ledger.port import LastRecord
 PROBING = "asking for its time"
 
 
-def find_last_record(settings: LedgerSettings) -> LastRecord | None:
-    """See the port."""
-    with LedgerSource(settings) as source:
-        source.check_topic()
-        return signs.find_last_record(
-            settings.topic, *source.bounds(), partial(_read, source), settings.seals()
-        )
+def find_last_record(
+    settings: LedgerSettings, ready: LedgerSource | None = None
+) -> LastRecord | None:
+    """See the port. ready: a source that stays open, if there is one."""
+    if ready is None:
+        with LedgerSource(settings) as source:
+            return _last_record(settings, source)
+    try:
+        return _last_record(settings, ready)
+    finally:
+        ready.rest()
+
+
+def _last_record(settings: LedgerSettings, source: LedgerSource) -> LastRecord | None:
+    source.check_topic()
+    return signs.find_last_record(
+        settings.topic, *source.bounds(), partial(_read, source), settings.seals()
+    )
 
 
 def find_announcement(settings: LedgerSettings, owner: bytes) -> str:

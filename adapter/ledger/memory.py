@@ -176,6 +176,9 @@ class MemoryLedger:
     def give_up(self) -> None:
         self._given_up = True
 
+    def prepare(self) -> None:
+        """Nothing takes time here."""
+
     def take_over(
         self,
         owner: bytes,

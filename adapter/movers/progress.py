@@ -111,6 +111,18 @@ class Committed:
             why = explain(problem, "Read", self._topic, group=PROGRESS_READER)
             raise Doubtful(f"reading {self._what} failed: {why}") from problem
 
+    def rest(self) -> None:
+        """Read no more, until records are asked for again."""
+        self._consumer.unassign()
+
+    def serve(self) -> None:
+        """Take what the client has reported, while it rests."""
+        self._consumer.poll(0.0)
+
+    def renew(self) -> None:
+        """Have as long for what is read from now on as at first."""
+        self._deadline_s = time.monotonic() + READ_TIMEOUT_S
+
     def await_mark(self, topic: str, partition: int, mark: bytes) -> None:
         """Wait until a record with this value is visible at the end of a partition."""
         while True:

@@ -6,8 +6,9 @@ that has lost them is not taken for whole.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from confluent_kafka import Message
 
@@ -26,33 +27,75 @@ LISTED_MAX = 5
 @contextmanager
 def _reading(settings: MoverSettings) -> Iterator[Committed]:
     """Read what is committed. Raises LedgerUnavailable."""
+    with _explain(), Committed(settings) as committed:
+        yield committed
+
+
+@contextmanager
+def _explain() -> Iterator[None]:
+    """Raise LedgerUnavailable in place of Doubtful."""
     try:
-        with Committed(settings) as committed:
-            yield committed
+        yield
     except Doubtful as trouble:
         raise LedgerUnavailable(
             f"{trouble}; check that the brokers run, and try again"
         ) from trouble
 
 
-def read_recorded(settings: MoverSettings) -> list[Known]:
-    """Return the last entry that each mover has recorded as copied, if there is one.
+class RecordedProgress:
+    """The last entry that each mover has recorded as copied. For any thread."""
 
-    It may have copied more. Raises LedgerUnavailable, or LedgerMismatch for what a later mqk wrote.
-    """
-    topic = settings.progress_topic
+    def __init__(self, settings: MoverSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._ready: Committed | None = None
+
+    def prepare(self) -> None:
+        """Be connected, so that the next read is faster. Raises LedgerUnavailable.
+
+        To be called again now and then: what the connection reports is taken then.
+        """
+        with self._lock:
+            if self._ready is not None:
+                self._ready.serve()
+                return
+            with _explain(), ExitStack() as if_it_fails:
+                committed = if_it_fails.enter_context(Committed(self._settings))
+                _read_recorded(committed, self._settings.progress_topic)
+                committed.rest()
+                if_it_fails.pop_all()
+                self._ready = committed
+
+    def read(self) -> list[Known]:
+        """Return the last entry of each mover that has recorded one.
+
+        It may have copied more. Raises LedgerUnavailable, or LedgerMismatch for what a later mqk
+        wrote.
+        """
+        with self._lock:
+            committed, self._ready = self._ready or Committed(self._settings), None
+        committed.renew()
+        with _explain(), committed:
+            return _read_recorded(committed, self._settings.progress_topic)
+
+
+def read_recorded(settings: MoverSettings) -> list[Known]:
+    """Return the last entry that each mover has recorded as copied, as RecordedProgress does."""
+    return RecordedProgress(settings).read()
+
+
+def _read_recorded(committed: Committed, topic: str) -> list[Known]:
     known = []
     try:
-        with _reading(settings) as committed:
-            there = committed.partitions(topic)
-            for mover, partition in PARTITIONS.items():
-                last = committed.last(topic, partition, mover) if there > partition else None
-                if last is None:
-                    continue
-                at = progress_format.decode(last.value() or b"")
-                if at.offset != NOWHERE:
-                    how = f"was copied up to offset {at.offset} by the {mover} mover"
-                    known.append(Known(Position(at.offset, at.owner, at.n), how))
+        there = committed.partitions(topic)
+        for mover, partition in PARTITIONS.items():
+            last = committed.last(topic, partition, mover) if there > partition else None
+            if last is None:
+                continue
+            at = progress_format.decode(last.value() or b"")
+            if at.offset != NOWHERE:
+                how = f"was copied up to offset {at.offset} by the {mover} mover"
+                known.append(Known(Position(at.offset, at.owner, at.n), how))
     except UnreadableError as newer:
         raise LedgerMismatch(f"{topic}: {newer}") from newer
     return known

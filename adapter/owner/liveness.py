@@ -17,11 +17,11 @@ import structlog
 from adapter.core.contract.records import EventRaised
 from adapter.core.rules.primitives.lifetime import FOR_GOOD, STOPPED
 from adapter.format import entries
-from adapter.format.schemas import VERSION, UnreadableError
+from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import LastRecord, Ledger
 from adapter.owner import clock, processes
 from adapter.owner.processes import MARK_BYTES, PROC
-from adapter.owner.replay import LedgerUnreadableError
+from adapter.owner.replay import check_readable
 
 SILENCES = 3
 """An owner that has written nothing for so many heartbeats is not taken for alive."""
@@ -57,7 +57,7 @@ def check_free(
     """
     sign = ledger.last_record()
     if sign is not None:
-        _check_readable(name, sign)
+        check_readable(name, sign.payload)  # before anything is written
     if sign is None or has_stopped(sign.payload) or is_gone(sign.owner):
         return
     silent_s = (ledger.time_ms() - sign.time_ms) / 1000
@@ -84,17 +84,6 @@ def _stays_silent(
         if ledger.last_record() != sign:
             return False
     return True
-
-
-def _check_readable(name: str, sign: LastRecord) -> None:
-    """Refuse, before anything is written, what could not be read afterwards."""
-    version = sign.payload[0] if sign.payload else VERSION
-    if version > VERSION:
-        raise LedgerUnreadableError(
-            f"the ledger of {name} was written by a later release: its entries have schema version "
-            f"{version}, and this release reads version {VERSION}. Nothing was written; start "
-            "that release, or a later one"
-        )
 
 
 def has_stopped(payload: bytes) -> bool:

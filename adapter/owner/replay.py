@@ -22,7 +22,7 @@ from adapter.core.model.session import Session
 from adapter.core.model.tally import Tally
 from adapter.core.rules.messages.unit import unit_number
 from adapter.format import descriptor, entries
-from adapter.format.schemas import UnreadableError
+from adapter.format.schemas import VERSION, VERSIONS_END, UnreadableError
 from adapter.ledger import port
 from adapter.ledger.snapshots import Snapshot, covers
 from adapter.owner.promises import Collected
@@ -84,6 +84,11 @@ class Replay:
             return port.Position(self.last.offset, self.last.owner, self.last.n)
         return self.snapshot.after if self.snapshot is not None else None
 
+    def has_passed(self, position: port.Position) -> bool:
+        """Whether this core knows the entry at a position, or a later one."""
+        at = self.position
+        return at is not None and position.offset <= at.offset
+
     def apply(self, entry: port.Entry) -> None:
         """Apply the next entry. Raises LedgerUnreadableError."""
         self.last = entry
@@ -96,6 +101,7 @@ class Replay:
             for record in entries.decode(entry.payload, self._reader):
                 dispatch.replay(self.qm, record)
         except UNFIT as error:
+            check_readable(self.qm.name, entry.payload, f" from offset {entry.offset} on")
             raise LedgerUnreadableError(
                 f"the ledger of {self.qm.name} cannot be replayed: offset {entry.offset}, owner "
                 f"{entry.owner.hex()}, n {entry.n}: {error!r}. Run `mqk ledger show --from "
@@ -127,13 +133,19 @@ def take_over(
 
     check: refuse a ledger that others know to have lost entries, before anything is written. again,
     instead_of: whom alone to replace, see the ledger's port. followed: what has been replayed
-    already; if the ledger has been trimmed past it, it is of no use. tally: of this process's term
-    before, whose counts go on.
+    already; if the ledger has been trimmed past it, it is of no use. It was read from the ledger,
+    which is read on where that ended: so only what others know to lie behind is looked for, and no
+    newer snapshot. tally: of this process's term before, whose counts go on.
     """
     become = partial(ledger.take_over, owner, who, again=again, instead_of=instead_of)
     while True:
-        snapshot = storage.snapshots.newest() if storage else None
+        if followed is not None:
+            snapshot = followed.snapshot
+        else:
+            snapshot = storage.snapshots.newest() if storage else None
         known = known_entries(storage.known(), snapshot) if storage and check else []
+        if followed is not None:
+            known = [one for one in known if not followed.has_passed(one.position)]
         try:
             ledger.check(known)
             replay = followed or Replay(name, limits, snapshot, tally)
@@ -150,6 +162,21 @@ def take_over(
             followed = None
             continue  # somebody wrote a newer snapshot meanwhile, and trimmed ledger or topics
         return replayed
+
+
+def check_readable(name: str, payload: bytes, where: str = "") -> None:
+    """Refuse what a later release wrote: an entry, or a part of a snapshot, which is one too.
+
+    where: it is. Without that nothing has been written by this process.
+    """
+    version = payload[0] if payload else VERSION
+    if version in range(VERSION + 1, VERSIONS_END):
+        remedy = "start that release, or a later one"
+        raise LedgerUnreadableError(
+            f"the ledger of {name} was written by a later release{where}: its entries have schema "
+            f"version {version}, and this release reads version {VERSION}"
+            f"{'; ' if where else '. Nothing was written; '}{remedy}"
+        )
 
 
 def known_entries(copied: list[port.Known], snapshot: Snapshot | None) -> list[port.Known]:
@@ -180,11 +207,13 @@ def _complete(qm: QueueManager, pages: PageReader) -> None:
 
 def restore(qm: QueueManager, snapshot: Snapshot, reader: descriptor.DescriptorReader) -> None:
     """Bring an empty core to the state of a snapshot."""
+    part = b""
     try:
         for part in snapshot.parts:
             for record in entries.decode(part, reader):
                 dispatch.replay(qm, record)
     except UNFIT as error:
+        check_readable(qm.name, part, " and has a snapshot of it")
         raise LedgerUnreadableError(
             f"the newest snapshot of {qm.name} (as of n {snapshot.cut_n}) cannot be read: "
             f"{error!r}. Start the release that wrote it, or a newer one."

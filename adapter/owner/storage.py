@@ -57,13 +57,15 @@ class Storage(Struct, kw_only=True):
     A restart reads at most about so many, and what came while the movers were behind.
     retention_ms: how long consumed messages stay on their topics at least; see owner.retention.
     Without a trimmer they stay for ever. known: entries that the ledger must have, because others
-    have read them; blocking, raises LedgerError. topic_problems: what is wrong with the topics'
-    settings now, a sentence each; without it they are not checked; blocking, raises LedgerError.
+    have read them; blocking, raises LedgerError. prepare: makes known faster once, for a standby;
+    likewise. topic_problems: what is wrong with the topics' settings now, a sentence each; without
+    it they are not checked; likewise.
     """
 
     snapshots: SnapshotLog
     topic_problems: Callable[[], list[str]] | None = None
     known: Callable[[], list[Known]] = list
+    prepare: Callable[[], object] = lambda: None
     pages: PageReader
     copied: Callable[[], CopyStatus]
     trimmer: Trimmer | None = None

@@ -30,6 +30,9 @@ class ServedClient(Protocol):
     def cut(self) -> None:
         """Break the connection without a word, replies and all."""
 
+    def hold_back(self, held: bool) -> None:
+        """Read nothing more, or go on."""
+
     def go_on(self) -> None:
         """Execute more of what waits: there is room again."""
 

@@ -22,6 +22,7 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.owner import Owner
+from adapter.owner.standby import OwnerStandby
 from adapter.owner.term import OwnerTerm
 from adapter.server.audit import AuditTrail, by, level_of
 from adapter.server.bounds import BOUNDS, ConnectionBounds
@@ -31,6 +32,10 @@ from adapter.server.frame_budget import FrameBudget
 UNDURABLE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Of entries that Kafka has not confirmed: while it is away, clients that send on without waiting
 for answers are read no further. Some seconds of what a broker takes."""
+
+TAKE_OVER_S: Final = 1.0
+"""How long a client waits that comes during a take-over, which takes less. Without an answer it
+would try its other addresses, and come back after a pause as long as the take-over."""
 
 log = structlog.get_logger("mqk.listener")
 
@@ -54,8 +59,9 @@ class ClientConnections(ClientSink):
         self.slice_s = bounds.slice_s
         self.audit = audit
         self._why_not = why_not
-        self.is_standby: Callable[[], bool] = lambda: False
-        """Whether they are not because another process owns the queue manager."""
+        self._standby: OwnerStandby | None = None
+        self._early: set[ServedClient] = set()
+        """Clients that came while a standby took over, and wait for that."""
         self._owner: Owner | None = None
         self._open: set[ServedClient] = set()
         self._admitted: dict[int, ServedClient] = {}
@@ -63,10 +69,16 @@ class ClientConnections(ClientSink):
         self._without_room: set[ServedClient] = set()
         self._numbers = 0
 
+    def stand_by(self, standby: OwnerStandby) -> None:
+        """Know whether clients are not served because another process owns the queue manager."""
+        self._standby = standby
+        standby.on_lost = self._release_early
+
     def serve(self, owner: Owner) -> None:
         """Admit clients, for this owner."""
         self._owner = owner
         self.audit.write(self._put_on_record)
+        self._release_early()
 
     @property
     def term(self) -> OwnerTerm | None:
@@ -92,6 +104,11 @@ class ClientConnections(ClientSink):
         if len(self._open) > self.connections_max:
             text = f"{self.connections_max} clients are connected"
             return self._why_unserved() or Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
+        if self._owner is None and self._standby is not None and self._standby.takes_over:
+            self._early.add(client)
+            client.hold_back(True)
+            asyncio.get_running_loop().call_later(TAKE_OVER_S, self._release, client)
+            return None
         return self._why_unserved()
 
     def is_open(self, client: ServedClient) -> bool:
@@ -120,6 +137,7 @@ class ClientConnections(ClientSink):
         if not self._open and self._emptied is not None:
             self._emptied.set()
         self._without_room.discard(client)
+        self._early.discard(client)
         known = self._admitted.pop(client.number, None)
         term = self.term
         if known is not None and term is not None:
@@ -139,7 +157,7 @@ class ClientConnections(ClientSink):
         if owner is not None and owner.stopping:
             return Refused(Reason.QUEUE_MANAGER_STOPPING, self.queue_manager)
         if owner is None or not owner.running:
-            if self.is_standby():
+            if self._standby is not None and self._standby.follows:
                 reason = Reason.STANDBY_QUEUE_MANAGER
                 return Refused(reason, self.queue_manager, self._why_not())
             text = f"{self._why_not()}; try again"
@@ -209,6 +227,21 @@ class ClientConnections(ClientSink):
         term = self.term
         if term is not None:
             term.note_audit(notes)
+
+    def _release_early(self) -> None:
+        """The take-over is over: its clients are served, or told that another process serves."""
+        for client in list(self._early):
+            self._release(client)
+
+    def _release(self, client: ServedClient) -> None:
+        if client not in self._early:
+            return
+        self._early.discard(client)
+        refused = self._why_unserved()
+        if refused is None:
+            client.hold_back(False)
+        else:
+            client.goodbye(refused)
 
     def _make_room(self) -> None:
         if self._without_room and self.has_room():

@@ -26,7 +26,7 @@ from adapter.ledger.port import Ledger, LedgerError, LedgerUnavailable
 from adapter.ledger.seals import SealKeys
 from adapter.logs import LogSettings
 from adapter.movers.process import MoverProcess
-from adapter.movers.recorded import check_ledger_is_there, read_recorded
+from adapter.movers.recorded import RecordedProgress, check_ledger_is_there
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.network.kafka import KafkaTransport
@@ -130,6 +130,7 @@ class Wired:
     ) -> Storage:
         """Make what the queue manager keeps beside its ledger."""
         settings = self._settings
+        progress = RecordedProgress(self.mover_settings())
         return Storage(
             snapshots=KafkaSnapshots(
                 LedgerSettings(
@@ -140,7 +141,8 @@ class Wired:
                 self._make_snapshots_topic,
             ),
             topic_problems=self.topic_problems,
-            known=lambda: read_recorded(self.mover_settings()),
+            known=progress.read,
+            prepare=progress.prepare,
             pages=KafkaPageReader(self._name, settings.bootstrap_servers, settings.options),
             copied=lambda: copy_status(movers),
             trimmer=KafkaTrimmer(self._name, settings.bootstrap_servers, settings.options),

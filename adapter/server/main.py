@@ -7,6 +7,7 @@ was told to stop, 1 otherwise. `mqk qmgr start` runs the same code in its own pr
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import msgspec
@@ -26,6 +28,7 @@ from adapter.config import Config
 from adapter.core.contract.limits import Limits
 from adapter.errors import StartError
 from adapter.format import names
+from adapter.ledger.port import Ledger
 from adapter.logs import LogSettings
 from adapter.owner.clock import SystemClock
 from adapter.owner.following import StoppedForGood
@@ -213,9 +216,10 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             storage = wired.storage(movers)
             registry = OwnSchemas.of(settings.registry, settings.registry_topic, settings.kafka)
             ends.callback(registry.stop)
+            ledger = wired.ledger()
             server = Server(
                 settings,
-                wired.ledger(),
+                ledger,
                 SystemClock(),
                 movers,
                 storage,
@@ -227,7 +231,7 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             server.undone_besides = lambda: registry.undone
             http = await _monitor(settings, server, registry, ends)
             show = partial(_show, settings, server, supervisor, http, out)
-            if not await _begin(settings, server, wired, storage, show):
+            if not await _begin(settings, server, wired, ledger, storage, show):
                 await stop(server, 0.0)
                 return
         except StoppedForGood as stopped:
@@ -253,6 +257,7 @@ async def _begin(
     settings: ServerSettings,
     server: Server,
     wired: kafka_wiring.Wired,
+    ledger: Ledger,
     storage: Storage,
     show: Callable[[bool], None],
 ) -> bool:
@@ -264,7 +269,7 @@ async def _begin(
         await server.listen(settings.host, settings.port)
         loop = asyncio.get_running_loop()
         follower = wired.follower(
-            wired.ledger(),
+            ledger,  # the owner's: it is prepared for the take-over
             storage,
             settings.limits,
             settings.heartbeat_ms / 1000,
@@ -300,10 +305,25 @@ def _show(
         kafka=settings.kafka.bootstrap_servers,
     )
     ready = Ready(name, host, port, http, standby)
-    out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
-    out.flush()
+    tell_ready(out, ready)
     does = "a standby of " if standby else ""
     supervisor.serves(f"{does}queue manager {name} at {server.address}")
+
+
+def tell_ready(out: TextIO, ready: Ready) -> None:
+    """Print the line for programs, at once: the log may be there too.
+
+    The program that has started a standby in the background has read its first line and ended when
+    the standby takes over: that is no trouble of the queue manager.
+    """
+    try:
+        out.write(msgspec.json.encode(ready).decode() + "\n")
+        out.flush()
+    except OSError as error:
+        log.info("standard output is read no more", reason=str(error))
+        # Else Python tries to write the line once more at its end, and ends with a failure.
+        with contextlib.suppress(OSError), Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 async def stop(server: Server, quiesce_s: float) -> None:

@@ -146,7 +146,6 @@ class Server:
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
-        self.connections.is_standby = lambda: self.owner.standby.follows
         tls = ServerTls(settings.tls) if settings.tls.host or settings.http_tls else None
         self.admission = _admission(settings, credentials, tls, clock)
         self.accept = MqkHandler(
@@ -155,6 +154,7 @@ class Server:
         """Makes the server's end of a connection; on the event loop's thread."""
         owned = _owner_settings(settings, lambda: self._groups.groups)
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
+        self.connections.stand_by(self.owner.standby)
         self.listener = Listener(
             self.connections,
             self.accept,
@@ -209,10 +209,10 @@ class Server:
             raise
 
     async def _serve(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
-        self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
         self._groups.watch(self._know_groups, self.owner.broke)
         self.connections.serve(self.owner)
+        await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
+        self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
         self._warn_of_clients_without_password()
         accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
         if self._network is not None:

@@ -93,10 +93,11 @@ def demo(tmp_path: Path) -> Iterator[Callable[..., Run]]:
         run.await_alone()
 
 
+@pytest.mark.parametrize("options", [[], ["--standby"]])
 def test_real_flights_come_through_a_kill_complete_once_and_in_order(
-    demo: Callable[..., Run], tmp_path: Path
+    options: list[str], demo: Callable[..., Run], tmp_path: Path
 ) -> None:
-    run = demo("--flights", str(FLIGHTS), "--json")
+    run = demo("--flights", str(FLIGHTS), "--json", *options)
     status, out, err = run.finish()
     assert status == 0, err
     told = json.loads(out)
@@ -107,6 +108,7 @@ def test_real_flights_come_through_a_kill_complete_once_and_in_order(
     assert told["commits_unanswered"] >= 1
     assert told["units_failed"] >= 2 * told["backed_out"] + 1
     assert told["restart_s"] > 0
+    assert told["back_by"] == ("take-over" if options else "restart")
     assert "SIGKILL" in err
     run.await_alone()
     assert list(tmp_path.iterdir()) == []

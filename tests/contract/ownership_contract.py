@@ -60,6 +60,39 @@ class OwnershipContract:
         write_durably(ledger, again, [b"two"])
         assert payloads_of(read_exactly(place.reader(), 2)) == [b"one", b"two"]
 
+    def test_a_take_over_that_was_prepared_is_one_like_others(
+        self, place: Place, ledger: Ledger
+    ) -> None:
+        """What was prepared has waited while another owner wrote, and was asked for signs of it."""
+        standby, heard = place.ledger(), Heard(ledger)
+        take(ledger)
+        write_durably(ledger, heard, [b"one"])
+        standby.prepare()
+        write_durably(ledger, heard, [b"two"])
+        for _ in range(3):
+            sign = standby.last_record()
+            assert sign is not None
+            assert sign.payload == b"two"
+            standby.prepare()  # now and again
+        deposed = ledger.durable().owner
+        own, found = Heard(standby), []
+        standby.take_over(
+            new_owner(), "a standby", lambda entry: found.append(entry.payload), instead_of=deposed
+        )
+        assert found == [b"one", b"two"]
+        write_durably(standby, own, [b"three"])
+        with pytest.raises(OwnedByAnother):
+            place.ledger().take_over(new_owner(), "", lambda _entry: None, instead_of=deposed)
+
+    def test_what_was_prepared_ends_with_the_ledger(self, place: Place) -> None:
+        unused = place.ledger()
+        unused.prepare()
+        unused.close()
+        given_up = place.ledger()
+        given_up.give_up()
+        given_up.prepare()
+        given_up.close()
+
     @pytest.mark.parametrize("again", [False, True])
     def test_of_two_take_overs_at_once_the_first_counts(self, place: Place, again: bool) -> None:
         """The rival's change comes in while the other one still reads whom it is to replace."""

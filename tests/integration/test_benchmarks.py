@@ -12,6 +12,7 @@ from benchmarks import (
     activations,
     cursors,
     dialogs,
+    failover,
     latency,
     objects,
     peers,
@@ -62,6 +63,13 @@ def test_every_verb_is_measured_beside_kafka(kafka: LocalKafka) -> None:
     amount = verbs.Amount(runs=1, seconds=0.2, messages=200)
     rows = verbs.measure(kafka.bootstrap_servers, amount)
     assert all(row.runs for row in rows.values())
+
+
+def test_a_fail_over_is_measured_and_nothing_is_wrong(kafka: LocalKafka) -> None:
+    rows = failover.measure(kafka.bootstrap_servers, 1, faults=["kill"])
+    assert set(rows) == {"kill", "kill-notice", "kill-take_over", "kill-back", "kill-wrong"}
+    assert rows["kill-wrong"].runs == [0]
+    assert all(rows[f"kill-{one}"].runs[0] > 0 for one in ("notice", "take_over", "back"))
 
 
 def test_what_security_costs_is_measured(kafka: LocalKafka) -> None:

@@ -44,7 +44,7 @@ class Home:
         for name in ("home", "notes", "bin"):
             (folder / name).mkdir()
         (folder / "bin" / "python3").symlink_to(Path(sys.executable).resolve())
-        written = ("9092", "1414", "9414", "8081", "8000", "9093", "1415")
+        written = ("9092", "1414", "9414", "8081", "8000", "9093", "1415", "1416")
         self.ports = dict(zip(written, map(str, free_ports(len(written))), strict=True))
         self.environment = _bare_environment(folder) | {
             "MQK_QMGR": f"127.0.0.1:{self.ports['1414']}",

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -42,6 +43,7 @@ class ServerProcess:
     quiesce_s: how long units are given when it is told to end. take_over: from one that is alive.
     registry, network: the settings schema_registry and network. standby: it follows another one.
     heartbeat_s: how often an idle owner writes. ledger_key_file, audit: the settings.
+    environment: variables beside those of this process.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class ServerProcess:
         heartbeat_s: float = HEARTBEAT_S,
         ledger_key_file: str = "",
         audit: bool = False,
+        environment: Mapping[str, str] = {},
     ) -> None:
         self.queue_manager = queue_manager
         self.port = port or free_port()
@@ -71,6 +74,7 @@ class ServerProcess:
         self._settings = folder / f"{self.port}.json"
         code = LIMITED if files else CODE
         self._command: list[str | Path] = [
+            *("/usr/bin/env", *(f"{name}={value}" for name, value in environment.items())),
             "/bin/sh",
             "-c",
             code,

@@ -349,6 +349,14 @@ def test_variables_of_the_compose_file_are_no_mistakes() -> None:
     load({}, dict.fromkeys(named - known, "x"))
 
 
+def test_the_settings_of_two_hosts_are_settings() -> None:
+    path = Path(__file__).parents[2] / "examples" / "two-hosts" / "qm1.toml"
+    found = load({}, {}, path)
+    assert (found["queue_manager"], found["heartbeat_ms"]) == ("QM1", 1000)
+    assert found.tls_address == ("host-1", 1415)
+    assert found["kafka.min_insync_replicas"] == 2
+
+
 def test_a_settings_file_has_a_bound() -> None:
     with pytest.raises(ConfigError, match=r"/dev/zero cannot be read: it has more than"):
         load({}, {}, Path("/dev/zero"))

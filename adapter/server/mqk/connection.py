@@ -176,7 +176,7 @@ class ClientConnection(asyncio.Protocol):
             self.cut()
 
     def hold_back(self, held: bool) -> None:
-        """Read nothing more of a long frame while there is no room for it, or go on."""
+        """Read nothing more, as of a long frame while there is no room for it, or go on."""
         self._held_back = held
         self._throttle()
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from adapter.cli.cluster import Cluster, ExaminedTopic, NotReachedError, dangers, examine
+from adapter.cli.cluster import Cluster, ExaminedTopic, NotReachedError, dangers, examine, stall
+from adapter.localkafka.settings import FAILOVER
 
 SAFE_TOPIC = {
     "min.insync.replicas": "2", "unclean.leader.election.enable": "false",
@@ -65,3 +66,33 @@ def test_a_kafka_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) 
 def test_settings_that_no_client_takes_are_named() -> None:
     with pytest.raises(NotReachedError, match=r"no\.such"):
         examine("127.0.0.1:1", {"no.such": "setting"})
+
+
+DEFAULTS = {
+    "broker.session.timeout.ms": "9000",
+    "broker.heartbeat.interval.ms": "2000",
+    "replica.lag.time.max.ms": "30000",
+    "replica.socket.timeout.ms": "30000",
+    "replica.fetch.wait.max.ms": "500",
+}
+
+
+def test_what_kafkas_defaults_cost_in_a_fail_over_is_told_with_the_remedy() -> None:
+    found = cluster()
+    found.settings = SAFE_BROKER | DEFAULTS
+    text = stall(found)
+    assert "when a broker dies, commits wait for about 9 s, and for up to 30 s" in text
+    assert "set broker.session.timeout.ms=2000, broker.heartbeat.interval.ms=300, replica" in text
+
+
+def test_the_settings_of_a_local_kafka_cost_no_more_than_they_must() -> None:
+    found = cluster()
+    found.settings = SAFE_BROKER | dict(FAILOVER)
+    assert stall(found) == ""
+
+
+def test_one_broker_has_no_fail_over_and_settings_may_be_hidden() -> None:
+    found = cluster(brokers=1)
+    found.settings = SAFE_BROKER | DEFAULTS
+    assert stall(found) == ""
+    assert stall(Cluster(3, None, [])) == ""

@@ -4,11 +4,13 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from adapter.ledger import kafka
+from adapter.ledger import kafka, kafka_ready
 from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
+from adapter.ledger.kafka_ready import OwnerProducer
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import (
     Deposed,
@@ -121,7 +123,7 @@ class Stage:
     """A writer whose term began at offset 10, and what it said."""
 
     def __init__(self, made: list[ScriptedProducer]) -> None:
-        self.writer = kafka.LedgerWriter(SETTINGS, OWNER)
+        self.writer = kafka.LedgerWriter(SETTINGS, OWNER, OwnerProducer(SETTINGS))
         self.producer = made[0]
         self.said: list[int | str] = []
         self._changed = threading.Condition()
@@ -159,7 +161,7 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
         made.append(ScriptedProducer(settings))
         return made[-1]
 
-    monkeypatch.setattr(kafka, "Producer", make)
+    monkeypatch.setattr(kafka_ready, "Producer", make)
     stage = Stage(made)
     yield stage
     stage.writer.stop()
@@ -168,11 +170,9 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
 @pytest.fixture
 def announcing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Announcing]:
     producer = Announcing({})
-    monkeypatch.setattr(kafka, "Producer", lambda _settings: producer)
-    producer.writer = kafka.LedgerWriter(
-        LedgerSettings(bootstrap_servers="nowhere:1", topic="the ledger", take_over_timeout_s=0.2),
-        OWNER,
-    )
+    monkeypatch.setattr(kafka_ready, "Producer", lambda _settings: producer)
+    hasty = msgspec.structs.replace(SETTINGS, take_over_timeout_s=0.2)
+    producer.writer = kafka.LedgerWriter(hasty, OWNER, OwnerProducer(hasty))
     yield producer
     producer.writer.stop()
 

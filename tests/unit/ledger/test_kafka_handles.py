@@ -12,6 +12,7 @@ from confluent_kafka import Consumer, Producer
 
 from adapter.ledger.kafka import LedgerWriter
 from adapter.ledger.kafka_reader import LedgerSource
+from adapter.ledger.kafka_ready import OwnerProducer
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.movers.progress import Committed
 from adapter.movers.settings import KafkaCluster, MoverSettings
@@ -49,7 +50,7 @@ def read_progress() -> None:
 
 def write_ledger() -> None:
     """A term that ends with an entry in flight, as one in doubt does."""
-    writer = LedgerWriter(LEDGER, bytes(16))
+    writer = LedgerWriter(LEDGER, bytes(16), OwnerProducer(LEDGER))
     writer.start(0, lambda _n: None, lambda _why: None)
     writer.append(b"x")
     writer.stop()

@@ -56,6 +56,17 @@ def test_security_and_timings_are() -> None:
         assert found["socket.timeout.ms"] == 1
 
 
+def test_a_broker_that_does_not_answer_is_given_up_soon() -> None:
+    """After librdkafka's 60 s, commits would stall for a minute when a leader's host freezes."""
+    for found in (owner_settings(settings(), ignore), consumer_settings(settings(), ignore)):
+        assert found["socket.timeout.ms"] == 3000
+        assert found["retry.backoff.max.ms"] == 100
+        assert found["topic.metadata.refresh.fast.interval.ms"] == 20
+    assert owner_settings(settings(), ignore)["request.timeout.ms"] == 2500
+
+
 def test_an_append_is_given_up_late() -> None:
-    """A slow append alone is no reason to step down."""
+    """A slow append alone is no reason to step down: it waits for many session timeouts of brokers,
+    which are 9 s by Kafka's default, and for the election of another leader.
+    """
     assert producer_settings(settings(), ignore)["message.timeout.ms"] >= 60_000

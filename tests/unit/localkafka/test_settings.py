@@ -44,6 +44,8 @@ def test_every_broker_names_all_controllers() -> None:
         ("broker.session.timeout.ms", "2000"),
         ("broker.heartbeat.interval.ms", "300"),
         ("replica.lag.time.max.ms", "3000"),
+        ("replica.socket.timeout.ms", "3000"),
+        ("replica.fetch.wait.max.ms", "200"),
         ("group.initial.rebalance.delay.ms", "0"),
         ("log.retention.ms", "-1"),
         ("auto.create.topics.enable", "false"),
@@ -86,3 +88,24 @@ def test_clients_start_from_every_broker() -> None:
 
 def test_rendering_escapes_backslashes() -> None:
     assert settings.render({"b": "x\\y", "a": "1"}) == "a=1\nb=x\\\\y\n"
+
+
+TOP = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize(
+    ("page", "written"),
+    [
+        ("docker/compose.yaml", 'KAFKA_{variable}: "{value}"'),
+        ("examples/two-hosts/compose.yaml", 'KAFKA_{variable}: "{value}"'),
+        ("docs/operations/kafka.md", "\n{key}={value}\n"),
+        ("docs/operations/kafka.md", "\n      {key}: {value}\n"),
+    ],
+)
+def test_users_meet_the_settings_of_a_fail_over_wherever_they_meet_kafka(
+    page: str, written: str
+) -> None:
+    text = (TOP / page).read_text()
+    for key, value in settings.FAILOVER.items():
+        variable = key.replace(".", "_").upper()
+        assert written.format(key=key, value=value, variable=variable) in text

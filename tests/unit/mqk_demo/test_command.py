@@ -21,7 +21,7 @@ def came(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let the run come to something."""
 
     def install(*, flights: list[int] | None = None, **changes: Any) -> None:
-        def run(count: int, _screen: object, chart: Path | None) -> Outcome:
+        def run(count: int, _screen: object, chart: Path | None, *, standby: bool) -> Outcome:
             if chart is not None:
                 chart.write_bytes(b"a picture")
             if flights is not None:
@@ -68,7 +68,7 @@ def test_the_number_of_flights_is_passed_on(mqk: Mqk, came: Any) -> None:
 
 
 def test_a_run_that_cannot_end_is_a_sentence(mqk: Mqk, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(*_: object) -> Outcome:
+    def run(*_: object, **__: object) -> Outcome:
         raise DemoError("nothing has moved for 60 s")
 
     monkeypatch.setattr(command, "run", run)
@@ -83,7 +83,7 @@ def test_an_interruption_ends_it_once(
     """What is being ended is not interrupted again."""
     ended: list[str] = []
 
-    def run(*_: object) -> Outcome:
+    def run(*_: object, **__: object) -> Outcome:
         try:
             os.kill(os.getpid(), number)
             raise AssertionError("the signal was not noticed")

@@ -11,7 +11,7 @@ RIGHT: dict[str, Any] = {
     "flights": 1000, "never_departed": 20, "put": 1000, "done": 980, "backed_out": 20, "left": 0,
     "lost": 0, "duplicated": 0, "out_of_order": 0, "other_faults": 0, "commits_unanswered": 2,
     "units_lost": 1, "units_failed": 40, "put_per_s": 5000.0, "handled_per_s": 1000.0,
-    "restart_s": 0.5, "elapsed_s": 12.0, "examples": [],
+    "back_by": "restart", "restart_s": 0.5, "elapsed_s": 12.0, "examples": [],
 }  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from tests.unit.mqk_demo.flight_lines import Topics, make_archive, table
 LINES = table(200)
 PLAYED = {
     "restart": Restart(commits_held=2, seconds=0.75), "units_lost": 1, "units_failed": 60,
+    "back_by": "restart",
     "put_per_s": 5000.0, "handled_per_s": 900.0, "left": 0,
 }  # fmt: skip
 

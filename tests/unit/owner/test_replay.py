@@ -1,5 +1,7 @@
 """Replay, and what is carried over a doubt: non-persistent messages, outcomes told to nobody."""
 
+from functools import partial
+
 import pytest
 
 from adapter.core.contract import commands as c
@@ -8,10 +10,14 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone, Refused, Resumed, UnitOutcome
 from adapter.format import entries
-from adapter.ledger.memory import MemoryLedger, MemoryLog
-from adapter.owner.replay import LedgerUnreadableError, take_over
+from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.ledger.port import Known, LedgerMismatch, Position
+from adapter.ledger.snapshots import MemorySnapshots, Snapshot
+from adapter.owner.replay import LedgerUnreadableError, Replay, Replayed, take_over
+from adapter.owner.storage import CopyStatus, Storage
 from tests.support.by_hand import ByHand
 from tests.support.core import Client
+from tests.unit.owner.test_housekeeping import NoPages
 
 
 def client_by_hand(*names: str) -> Client:
@@ -356,3 +362,78 @@ def test_what_a_browse_had_locked_did_not_come_back() -> None:
     resume(back)
     (message,) = back.take()
     assert message.backout_count == 0
+
+
+RIVAL = bytes(range(16))
+
+
+class CountedSnapshots(MemorySnapshots):
+    """Counts how often the newest one is read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    def newest(self) -> Snapshot | None:
+        self.reads += 1
+        return super().newest()
+
+
+def owned(entries_written: int = 3) -> MemoryLog:
+    """A log of a rival."""
+    log = MemoryLog()
+    rival = MemoryLedger(log)
+    rival.take_over(RIVAL, "a rival", lambda _entry: None)
+    for _ in range(entries_written):
+        rival.append(entries.encode([]))
+    return log
+
+
+def followed(log: MemoryLog, entries_read: int) -> Replay:
+    """What a standby knows that has read so many entries."""
+    replay = Replay("QM1", None, None)
+    for entry in MemoryLedgerReader(log).read(0.0)[:entries_read]:
+        replay.apply(entry)
+    return replay
+
+
+def copied(offset: int) -> Known:
+    return Known(Position(offset, RIVAL, offset), f"was copied up to offset {offset}")
+
+
+def succeed(
+    log: MemoryLog, replay: Replay, *known: Known, snapshots: CountedSnapshots | None = None
+) -> Replayed:
+    storage = Storage(
+        snapshots=snapshots or CountedSnapshots(),
+        known=lambda: list(known),
+        pages=NoPages(),
+        copied=CopyStatus,
+    )
+    ledger, who = MemoryLedger(log), "a standby"
+    how = partial(take_over, "QM1", bytes(16), who, ledger, None, storage, check=True)
+    return how(instead_of=RIVAL, followed=replay)
+
+
+@pytest.mark.parametrize("entries_read", [1, 3])
+def test_a_standby_goes_on_where_it_has_read_to(entries_read: int) -> None:
+    log, snapshots = owned(), CountedSnapshots()
+    replayed = succeed(log, followed(log, entries_read), copied(3), snapshots=snapshots)
+    assert (replayed.taken.entries, snapshots.reads) == (3 - entries_read, 0)
+
+
+def test_a_standby_takes_no_ledger_over_that_has_lost_what_it_had_not_read() -> None:
+    """Movers are ahead of it, and what they have copied is not in the ledger any more."""
+    log = owned()
+    end = log.end
+    with pytest.raises(LedgerMismatch, match="was copied up to offset 4: entries that Kafka had"):
+        succeed(log, followed(log, 2), copied(4))
+    assert log.end == end, "something was written"
+
+
+def test_a_standby_takes_no_ledger_over_that_has_lost_what_it_has_read() -> None:
+    replay, shorter = followed(owned(3), 3), owned(1)
+    end = shorter.end
+    with pytest.raises(LedgerMismatch, match="was copied up to offset 3: entries that Kafka had"):
+        succeed(shorter, replay, copied(3))
+    assert shorter.end == end, "something was written"

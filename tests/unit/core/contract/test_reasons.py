@@ -29,6 +29,7 @@ from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.errors import QueueManagerQuiescing
 from adapter.errors.refusals import REFUSALS
 from adapter.owner.clock import SystemClock
+from adapter.owner.standby import OwnerStandby
 from adapter.server.admission import Admission
 from adapter.server.audit import AuditTrail
 from adapter.server.clients import ServerControl
@@ -429,7 +430,7 @@ def from_a_listener_without_owner(*, is_standby: bool = False) -> Reason:
     async def admitted() -> Refused | None:
         audit, admission = AuditTrail(), Admission()
         connections = ClientConnections("QM1", audit)
-        connections.is_standby = lambda: is_standby
+        connections.stand_by(Mock(OwnerStandby, follows=is_standby, takes_over=False))
         handler = MqkHandler(connections, admission, audit, SystemClock(), Mock(ServerControl))
         return connections.begin(handler.accept())
 

@@ -1,0 +1,386 @@
+"""How long programs wait when something fails: the owner, its machine, a broker of Kafka.
+
+A program puts message after message, one unit each, at two addresses: an owner's and its
+standby's. Something is broken while it does so, and the longest time between two answers is the
+*gap*. Then what was broken is started again, as the next standby, until there are enough trials. In
+the end the program compares what is on its queue with what it was told (benchmarks/numbered.py).
+
+The gap has three parts, as the standby's log tells them: until it *notices*, until it has *taken
+over*, and until the program is *back*. They are of the processes' clocks, which are one clock here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+from msgspec import Struct
+
+import adapter
+from adapter.localkafka import LocalKafka
+from benchmarks.numbered import Judgement, NumberedProgram
+from benchmarks.results import Row, Rows, percentile, show
+from benchmarks.stack import Running, caught_up_s, started
+
+ABOUT = "gaps that programs see when an owner or its machine fails, or hands over"
+ABOUT_BROKERS = "gaps that programs see when a broker of three fails"
+TRIALS = 10
+WAITING = 20_000
+QUEUES_WAITING = 10
+STEADY = 100
+"""Messages that are put before and after a fault."""
+FREEZE_HEARTBEAT_MS = 1000
+WAIT_S = 60.0
+LOOK_S = 0.01
+NOTICED, TAKEN_OVER = "owner replaced", "ledger taken over"
+
+
+class Parts(Struct, frozen=True):
+    """The parts of one gap, in seconds."""
+
+    notice_s: float
+    take_over_s: float
+    back_s: float
+
+
+class Pair:
+    """An owner and its standby, each at an address of its own through all lives."""
+
+    def __init__(
+        self, bootstrap: str, name: str, folder: Path, settings: Mapping[str, object] = {}
+    ) -> None:
+        self._own_log, self.standby_log = (folder / f"{name}-{one}.log" for one in (1, 2))
+        self.owner = Running(bootstrap, name, settings=settings, log=self._own_log)
+        try:
+            standing_by = {**settings, "standby": True}
+            self.standby = Running(bootstrap, name, settings=standing_by, log=self.standby_log)
+        except BaseException:
+            self.owner.kill()
+            raise
+        self.addresses = f"{self.owner.address},{self.standby.address}"
+
+    def change_places(self) -> None:
+        """Start what was the owner as the standby of what was its standby."""
+        self.owner.await_end()
+        self.owner, self.standby = self.standby, self.owner
+        self._own_log, self.standby_log = self.standby_log, self._own_log
+        self.standby.stand_by()
+
+    def stop(self) -> None:
+        """End both."""
+        self.standby.stop()
+        self.owner.stop()
+
+
+class Fault(Struct, frozen=True):
+    """Something that fails. strike: break it; mend: bring back what was broken.
+
+    limit_s: what 99 of 100 gaps are to be at most. settings: of the queue manager. full: many
+    messages wait on other queues. programs: how many put at once.
+    """
+
+    name: str
+    strike: Callable[[Pair], None]
+    mend: Callable[[Pair], None]
+    limit_s: float
+    settings: Mapping[str, object] = {}
+    full: bool = False
+    programs: int = 1
+
+
+def hand_over(pair: Pair) -> None:
+    """Tell the owner to stop, and let its standby take over."""
+    with adapter.connect(pair.owner.address, reconnect_timeout_s=0.0) as qm:
+        qm.stop_queue_manager(hand_over=True)
+
+
+def kill(pair: Pair) -> None:
+    """SIGKILL to the owner."""
+    os.kill(pair.owner.pid, signal.SIGKILL)
+
+
+def freeze(pair: Pair) -> None:
+    """SIGSTOP to the owner, as when its machine is frozen: connections stay open."""
+    os.kill(pair.owner.pid, signal.SIGSTOP)
+
+
+def thaw(pair: Pair) -> None:
+    """Let the frozen owner find out that it was replaced."""
+    os.kill(pair.owner.pid, signal.SIGCONT)
+    pair.change_places()
+
+
+FAULTS = {
+    "hand-over": Fault(
+        "planned hand-over, 4 programs", hand_over, Pair.change_places, 0.5, programs=4
+    ),
+    "kill": Fault("SIGKILL of the owner", kill, Pair.change_places, 1.0),
+    "kill-full": Fault(
+        "the same, with messages on 10 other queues", kill, Pair.change_places, 1.2, full=True
+    ),
+    "freeze": Fault(
+        f"SIGSTOP of the owner, heartbeat {FREEZE_HEARTBEAT_MS} ms", freeze, thaw, 4.0,
+        {"heartbeat_ms": FREEZE_HEARTBEAT_MS},
+    ),
+}  # fmt: skip
+
+
+class Trials(Struct):
+    """What the trials of one fault have found."""
+
+    gaps_s: list[float] = []
+    parts: list[Parts] = []
+    judgement: Judgement = Judgement()
+
+
+class LogTail:
+    """What a queue manager logs from now on."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._begin = path.stat().st_size
+
+    def await_event(self, event: str) -> None:
+        """Wait until it has logged this."""
+        deadline_s = time.monotonic() + WAIT_S
+        while event not in self.moments():
+            if time.monotonic() > deadline_s:
+                raise RuntimeError(f"{self._path.name}: no {event!r} in {WAIT_S:.0f} s")
+            time.sleep(LOOK_S)
+
+    def moments(self) -> dict[str, float]:
+        """When each event was logged last, by time.time()."""
+        with self._path.open("rb") as file:
+            file.seek(self._begin)
+            whole, _, _ = file.read().rpartition(b"\n")
+        lines = [json.loads(line) for line in whole.splitlines() if line.startswith(b"{")]
+        return {one["event"]: datetime.fromisoformat(one["timestamp"]).timestamp() for one in lines}
+
+
+def measure(
+    bootstrap: str, trials: int = TRIALS, waiting: int = WAITING, faults: Sequence[str] = ()
+) -> Rows:
+    """Break each thing so many times.
+
+    waiting: messages on each of ten other queues, where they are to be full. faults: all, if none
+    is named.
+    """
+    rows: Rows = {}
+    found: dict[str, Trials] = {}
+    with tempfile.TemporaryDirectory(prefix="failover-") as folder:
+        for number, key in enumerate(faults or FAULTS):
+            fault = FAULTS[key]
+            with pair_of(bootstrap, f"FAIL{number}", Path(folder), fault, waiting) as pair:
+                found[key] = try_fault(pair, fault, trials)
+            rows |= rows_of(key, fault.name, fault.limit_s, found[key])
+            show(rows, f"after {trials} times {fault.name}")
+    if "kill" in rows and "kill-full" in rows:
+        rows["kill-full"].against, rows["kill-full"].at_most = "kill", 1.2
+    tell({key: FAULTS[key].name for key in found}, found)
+    return rows
+
+
+@contextmanager
+def pair_of(bootstrap: str, name: str, folder: Path, fault: Fault, waiting: int) -> Iterator[Pair]:
+    """Run an owner and a standby of a queue manager."""
+    pair = Pair(bootstrap, name, folder, fault.settings)
+    try:
+        if fault.full:
+            fill(pair, waiting)
+        yield pair
+    finally:
+        pair.stop()
+
+
+def fill(pair: Pair, waiting: int) -> None:
+    """Put messages to ten queues, and wait until they are copied."""
+    with adapter.connect(pair.owner.address) as qm:
+        for number in range(QUEUES_WAITING):
+            qm.define_queue(f"WAITING.{number}", max_depth=999_999_999)
+            with qm.queue(f"WAITING.{number}") as queue:
+                queue.put_many((bytes(200) for _ in range(waiting)), unit_size=500)
+    caught_up_s(pair.owner.address)
+
+
+def try_fault(pair: Pair, fault: Fault, trials: int) -> Trials:
+    """Break one thing again and again while programs put."""
+    found = Trials()
+    queues = [f"Q{number}" for number in range(fault.programs)]
+    with programs_at(pair.addresses, queues, found) as programs:
+        for _ in range(trials):
+            steady(programs)
+            log = LogTail(pair.standby_log)
+            struck_s, offset_s = time.monotonic(), time.time() - time.monotonic()
+            fault.strike(pair)
+            log.await_event(TAKEN_OVER)
+            slowest = await_back(programs, struck_s)
+            found.gaps_s.append(slowest.gap_s(struck_s))
+            moments = {event: at_s - offset_s for event, at_s in log.moments().items()}
+            noticed_s, taken_s = moments[NOTICED], moments[TAKEN_OVER]
+            back_s = slowest.first_after(struck_s) - taken_s
+            found.parts.append(Parts(noticed_s - struck_s, taken_s - noticed_s, back_s))
+            fault.mend(pair)
+    return found
+
+
+@contextmanager
+def programs_at(
+    addresses: str, queues: Sequence[str], found: Trials
+) -> Iterator[list[NumberedProgram]]:
+    """Run a program for each queue; at the end they say what was wrong."""
+    programs = [NumberedProgram(addresses, queue) for queue in queues]
+    for program in programs:
+        program.start()
+    yield programs
+    for program in programs:
+        found.judgement += program.end()
+
+
+def steady(programs: Sequence[NumberedProgram]) -> None:
+    """Wait until all have put for a while."""
+    for program in programs:
+        program.await_more(STEADY)
+        program.forget()
+
+
+def await_back(programs: Sequence[NumberedProgram], struck_s: float) -> NumberedProgram:
+    """Wait until all are answered again; return the one that waited longest."""
+    for program in programs:
+        program.await_more(STEADY)
+    return max(programs, key=lambda program: program.gap_s(struck_s))
+
+
+# Brokers.
+
+
+class BrokerFault(Struct, frozen=True):
+    """A broker that fails: the leader of the ledger, or a follower. limit_s: as of Fault."""
+
+    name: str
+    leads: bool
+    freezes: bool
+    limit_s: float
+
+
+BROKER_FAULTS = {
+    "leader-kill": BrokerFault("SIGKILL of the ledger's leader", True, False, 4.0),
+    "leader-freeze": BrokerFault("SIGSTOP of the ledger's leader", True, True, 5.0),
+    "follower-kill": BrokerFault("SIGKILL of a follower", False, False, 2.5),
+    "follower-freeze": BrokerFault("SIGSTOP of a follower", False, True, 2.5),
+}
+
+
+def measure_brokers(kafka: LocalKafka, trials: int = TRIALS, faults: Sequence[str] = ()) -> Rows:
+    """Break a broker of three so many times, in each way."""
+    rows: Rows = {}
+    found: dict[str, Trials] = {}
+    name = "FAILB"
+    with started(kafka.bootstrap_servers, name) as running:
+        for key in faults or BROKER_FAULTS:
+            fault = BROKER_FAULTS[key]
+            found[key] = Trials()
+            with programs_at(
+                running.address, [key.upper().replace("-", ".")], found[key]
+            ) as programs:
+                try_broker(kafka, f"mq.{name}.ledger", fault, trials, programs, found[key])
+            rows |= rows_of(key, fault.name, fault.limit_s, found[key])
+            show(rows, f"after {trials} times {fault.name}")
+    tell({key: BROKER_FAULTS[key].name for key in found}, found)
+    return rows
+
+
+def try_broker(
+    kafka: LocalKafka,
+    ledger: str,
+    fault: BrokerFault,
+    trials: int,
+    programs: Sequence[NumberedProgram],
+    found: Trials,
+) -> None:
+    """Break one broker again and again while programs put."""
+    for _ in range(trials):
+        leader, followers = await_in_sync(kafka, ledger)
+        broker = leader if fault.leads else followers[0]
+        steady(programs)
+        struck_s = time.monotonic()
+        (kafka.pause if fault.freezes else kafka.kill)(broker)
+        found.gaps_s.append(await_back(programs, struck_s).gap_s(struck_s))
+        if fault.freezes:
+            kafka.resume(broker)
+        else:
+            kafka.start(broker)
+
+
+def await_in_sync(kafka: LocalKafka, topic: str) -> tuple[int, list[int]]:
+    """Wait until all replicas of a topic's partition are in sync; its leader and followers."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+    deadline_s = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline_s:
+        place = admin.list_topics(topic, timeout=WAIT_S).topics[topic].partitions[0]
+        if len(place.isrs) == len(place.replicas) and place.leader in place.isrs:
+            return place.leader, [one for one in place.replicas if one != place.leader]
+        time.sleep(LOOK_S)
+    raise RuntimeError(f"the replicas of {topic} are not in sync after {WAIT_S:.0f} s")
+
+
+# What is told.
+
+
+def rows_of(key: str, name: str, limit_s: float, found: Trials) -> Rows:
+    """The figures of one fault."""
+    rows = {key: Row(f"{name}: gap", "s", runs=found.gaps_s, worst=limit_s)}
+    for part in Parts.__struct_fields__ if found.parts else ():
+        runs = [getattr(one, part) for one in found.parts]
+        rows[f"{key}-{part.removesuffix('_s')}"] = Row(f"{name}: {WORDS[part]}", "s", runs=runs)
+    wrong = sum(getattr(found.judgement, field) for field in Judgement.__struct_fields__)
+    rows[f"{key}-wrong"] = Row(f"{name}: messages that are wrong", "", runs=[wrong], none=True)
+    return rows
+
+
+HEADINGS = (
+    "what fails",
+    "trials",
+    "gap, s: p50, p99, most",
+    "noticed, taken over, back: p50",
+    "lost, doubled, reordered, unknown",
+)
+WORDS = {
+    "notice_s": "until it is noticed",
+    "take_over_s": "the take-over",
+    "back_s": "until the program is back",
+}
+
+
+def tell(names: Mapping[str, str], found: Mapping[str, Trials]) -> None:
+    """Print a table of Markdown."""
+    print(f"\n{table(names, found)}", file=sys.stderr, flush=True)
+
+
+def table(names: Mapping[str, str], found: Mapping[str, Trials]) -> str:
+    """The figures as a table of Markdown: gaps, the medians of their parts, and what was wrong."""
+    lines = [
+        f"| {' | '.join(HEADINGS)} |",
+        "|---|---|---|---|---|",
+    ]
+    for key, trials in found.items():
+        gaps = sorted(trials.gaps_s)
+        told = f"{statistics.median(gaps):.2f}, {percentile(gaps, 99):.2f}, {gaps[-1]:.2f}"
+        parts = [
+            f"{statistics.median(getattr(one, part) for one in trials.parts):.2f}"
+            for part in (Parts.__struct_fields__ if trials.parts else ())
+        ]
+        wrong = ", ".join(
+            str(getattr(trials.judgement, one)) for one in Judgement.__struct_fields__
+        )
+        lines.append(f"| {names[key]} | {len(gaps)} | {told} | {', '.join(parts)} | {wrong} |")
+    return "\n".join(lines)

@@ -342,7 +342,7 @@ def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced, _now_ms: in
 
 
 def _stop(qm: QueueManager, effects: Effects, given: inputs.Stopped, now_ms: int) -> None:
-    last = lifetime.stop(qm, now_ms, for_good=given.for_good)
+    last = lifetime.stop(qm, now_ms, for_good=given.for_good, to=given.to)
     _apply(qm, effects, [*statistics.raise_last(qm, now_ms), *last])
 
 

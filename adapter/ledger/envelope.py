@@ -149,6 +149,11 @@ def _decode_change(value: bytes, owner: bytes, n: int) -> Envelope:
     )
 
 
+def announced(payload: bytes) -> str:
+    """Return what an OWNER_CHANGED says of its owner to people: all before a NUL."""
+    return payload.partition(b"\0")[0].decode(errors="replace")
+
+
 def step_of(value: bytes) -> RecordNumber:
     """Read only which record of its owner's it is, of one that encode or encode_entry made."""
     n: int = _N.unpack_from(value, _N_AT)[0]

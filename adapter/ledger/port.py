@@ -169,7 +169,7 @@ class Ledger(Protocol):
     ) -> TakenOver:
         """Become the owner; replay is called with each valid entry before us, in order. Blocking.
 
-        owner: 16 random bytes never used before. who: for people, kept in the ledger. after: the
+        owner: 16 random bytes never used before. who: for people up to a NUL, kept in the ledger. after: the
         entries up to this one are known; without it the ledger is read from its beginning. again:
         replace only an owner that this object was itself; OwnedByAnother if it is another.
         instead_of: replace only this owner, or one that this object was. Ends the term before, if
@@ -190,7 +190,9 @@ class Ledger(Protocol):
         """
 
     def announcement_of(self, owner: bytes) -> str:
-        """Return what an owner wrote of itself when it took over, "" if it is not found. Blocking.
+        """Return all that an owner wrote of itself when it took over, "" if it is not found.
+
+        Blocking.
 
         Raises LedgerUnavailable.
         """

@@ -6,7 +6,14 @@ It applies validity and insists that no record is missing. It must not know wher
 from collections.abc import Collection
 
 from adapter.ledger import port
-from adapter.ledger.envelope import NOBODY, OWNER_CHANGED, CorruptRecord, NewerVersion, decode
+from adapter.ledger.envelope import (
+    NOBODY,
+    OWNER_CHANGED,
+    CorruptRecord,
+    NewerVersion,
+    announced,
+    decode,
+)
 from adapter.ledger.validity import Assembly, Validity, Verdict
 
 RESTORE = (
@@ -81,7 +88,7 @@ class Scan:
         self.met[verdict] += 1
         if verdict is Verdict.OWNER_CHANGED and envelope is not None:
             self._last_n[self.validity.owner] = 0
-            self._announced = f" at offset {offset}: {envelope.payload.decode(errors='replace')}"
+            self._announced = f" at offset {offset}: {announced(envelope.payload)}"
         payload = self._assembly.take(verdict, envelope)
         if payload is None or envelope is None:
             return None

@@ -6,9 +6,13 @@ stays that of a restart, and it never needs what the owner has trimmed.
 
 It also decides when the owner is to be replaced, which concerns liveness and never safety: the
 ledger itself sees to it that one owner counts. The owner is replaced when it has written nothing
-for some heartbeats, when it was a process of this machine that has ended, or when its process was
-stopped while the queue manager goes on. Time spent without an answer from Kafka is no silence: the
-ledger is asked before the owner is replaced, and only the owner that was silent is.
+for some heartbeats, when it was a process of this machine that has ended, when the link to it says
+so, or when its process was stopped while the queue manager goes on. Time spent without an answer
+from Kafka is no silence: the ledger is asked before the owner is replaced, and only the owner that
+was silent is.
+
+Of several standbys the one goes first to which the owner handed over, or else the one of the
+highest priority; the others wait a little, and ask again.
 
 This module serves nothing and writes nothing. It runs in a thread of its own.
 """
@@ -34,6 +38,8 @@ from adapter.ledger.port import (
 )
 from adapter.ledger.snapshots import Snapshot, SnapshotLog
 from adapter.owner import clock, liveness
+from adapter.owner.announcement import Announcement, read_announcement
+from adapter.owner.owner_signs import PING_S, PINGS_MISSED, FollowProgress, LinkEvidence, OwnerSigns
 from adapter.owner.replay import Replay
 from adapter.owner.storage import SNAPSHOT_BYTES, SNAPSHOT_ENTRIES
 
@@ -41,6 +47,11 @@ READ_S = 0.05
 """How long it waits for the next entry before it looks whether the owner's process has ended."""
 RETRY_S = 0.2
 """Before Kafka is asked again that did not answer."""
+GIVE_WAY_S = 0.3
+"""How long a standby waits for each that goes before it: about as long as a take-over."""
+GIVE_WAY_MAX_S = 1.5
+HANDED_OVER_S = 3.0
+"""How long the others wait for the standby to which the owner handed over."""
 
 log = structlog.get_logger("mqk.owner")
 repetitions = logs.Repetitions()
@@ -78,10 +89,23 @@ class LedgerFollower:
         on_following: Callable[[], object],
         bounds: FollowBounds | None = None,
         now_s: Callable[[], float] = clock.now_s,
+        *,
+        standby: str = "",
+        signs: OwnerSigns | None = None,
     ) -> None:
         """ledger: is asked, and not written. heartbeat_s: how often the owner writes at least.
         on_following: is called in the thread of follow(), whenever it begins to follow an owner.
+        standby: the name of this one. signs: what is heard of the owner besides.
         """
+        self._standby = standby
+        self._signs = signs or OwnerSigns()
+        self.progress = FollowProgress()
+        """How far it is; for any thread."""
+        self._there_s = 0.0
+        """When it was last where the ledger ended."""
+        self._successor = ""
+        self._successor_until_s = 0.0
+        """To which other standby the owner handed over, and how long that one is waited for."""
         self._on_following = on_following
         self._now_s = now_s
         self._name = name
@@ -101,13 +125,13 @@ class LedgerFollower:
         self._renewed_at = (0, 0)
         """Entries and bytes when a newer snapshot was looked for last."""
         self._owner = b""
-        self._announced = ""
+        self._announced = Announcement()
         self._process = liveness.OwnerProcess(b"")
 
     @property
     def owner_text(self) -> str:
         """Say for people who owns the queue manager."""
-        return self._announced or f"owner {self._owner.hex()}" if self._owner else "its ledger"
+        return self._announced.text or f"owner {self._owner.hex()}" if self._owner else "its ledger"
 
     def give_up(self) -> None:
         """Let follow() return None soon. From any thread."""
@@ -134,12 +158,12 @@ class LedgerFollower:
 
     def _vacant_at_first(self) -> Vacancy | None:
         """Say whether the ledger has no owner when the standby starts."""
-        self._heard_s = self._now_s()
+        self._heard_s = self._there_s = self._now_s()
         sign = self._ask()
         if sign is None:
             return None if self._given_up.is_set() else Vacancy(b"", "its ledger has no owner")
         self._notice(sign.owner)
-        if liveness.has_stopped(sign.payload):
+        if liveness.has_stopped(sign.payload) and not self._waits_for_successor(sign.payload):
             return Vacancy(sign.owner, "its last owner was stopped")
         self._on_following()
         return None
@@ -157,43 +181,94 @@ class LedgerFollower:
             return None
         for entry in entries:
             replay.apply(entry)
-        return self._look(entries)
+        self._note_progress(*reader.offset_and_end())
+        return self._hear(entries[-1]) if entries else self._look()
 
-    def _look(self, entries: list[Entry]) -> Vacancy | None:
-        """Say whether the owner is to be replaced."""
-        if entries:
-            self._heard_s = self._now_s()
-            self._heard_ms = entries[-1].time_ms
-            self._notice(entries[-1].owner)
-            self._renew()
-            stopped = liveness.has_stopped(entries[-1].payload)
-            return self._confirm("it was stopped") if stopped else None
+    def _note_progress(self, offset: int, end: int) -> None:
+        end = max(end, self._signs.end_offset)
+        now_s = self._now_s()
+        if offset >= end:
+            self._there_s = now_s
+        self.progress = FollowProgress(offset, end, now_s - self._there_s)
+
+    def _hear(self, last: Entry) -> Vacancy | None:
+        """The owner has written; say whether that was its last entry, and it is to be replaced."""
+        self._heard_s = self._now_s()
+        self._heard_ms = last.time_ms
+        self._notice(last.owner)
+        self._signs.forgive()
+        self._renew()
+        if not liveness.has_stopped(last.payload) or self._waits_for_successor(last.payload):
+            return None
+        return self._give_way(Vacancy(last.owner, "it was stopped"), last.payload)
+
+    def _look(self) -> Vacancy | None:
+        """Say whether the owner, which writes nothing, is to be replaced."""
+        silent_s = self._now_s() - self._heard_s
+        evidence = self._signs.evidence
+        if self._successor:
+            if self._now_s() < self._successor_until_s:
+                return None
+            return self._confirm(f"{self._successor}, to which it was handed over, did not come")
         if self._process.has_ended():
             return self._confirm("its process has ended")
-        silent_s = self._now_s() - self._heard_s
+        if evidence is LinkEvidence.ENDED:
+            return self._confirm("the link to it broke, and its port is closed")
+        if evidence is LinkEvidence.SILENT and silent_s >= PINGS_MISSED * PING_S:
+            why = f"it has answered no ping and written nothing for {silent_s:.1f} s"
+            return self._confirm(why, silent_for_s=PINGS_MISSED * PING_S)
         if silent_s >= self._silence_s:
-            return self._confirm(f"it has written nothing for {silent_s:.1f} s", silent=True)
+            why = f"it has written nothing for {silent_s:.1f} s"
+            return self._confirm(why, silent_for_s=self._silence_s)
         return None
 
-    def _confirm(self, why: str, *, silent: bool = False) -> Vacancy | None:
+    def _confirm(self, why: str, *, silent_for_s: float = 0.0) -> Vacancy | None:
         """Ask the ledger itself whether this owner is still in force, and what it wrote last.
 
-        silent: that is all there is against it, so what it wrote last must not be news.
+        silent_for_s: its silence is what there is against it, so what it wrote last must not be
+        news, and so old.
         """
         sign = self._ask()
         if sign is None:
             return None
-        is_news = sign.owner != self._owner or (silent and sign.time_ms != self._heard_ms)
+        is_news = sign.owner != self._owner or (silent_for_s and sign.time_ms != self._heard_ms)
         self._notice(sign.owner)
         self._heard_ms = sign.time_ms
         if is_news:
             self._heard_s = self._now_s()
+            self._signs.forgive()
             return None
-        if silent and self._now_s() - self._heard_s < self._silence_s:
+        if silent_for_s and self._now_s() - self._heard_s < silent_for_s:
             return None  # Kafka was away: the owner could not write
-        if liveness.is_stopped_for_good(sign.payload):
+        if not self._successor and self._waits_for_successor(sign.payload):
+            return None
+        return self._give_way(Vacancy(sign.owner, why), sign.payload)
+
+    def _waits_for_successor(self, payload: bytes) -> bool:
+        """Whether the last entry of an owner hands over to another standby, which has time now."""
+        successor = liveness.successor_in(payload)
+        if successor in ("", self._standby):
+            return False
+        self._successor = successor
+        self._successor_until_s = self._now_s() + HANDED_OVER_S
+        return True
+
+    def _give_way(self, vacancy: Vacancy, payload: bytes) -> Vacancy | None:
+        """Let other standbys go first that the owner told of; None if one has taken over.
+
+        payload: of the owner's last entry. Raises StoppedForGood if an operator stopped it.
+        """
+        if liveness.is_stopped_for_good(payload):
             raise StoppedForGood(f"queue manager {self._name} was stopped, and its standby with it")
-        return Vacancy(sign.owner, why)
+        ahead = self._signs.ahead
+        if not ahead or liveness.successor_in(payload):
+            return vacancy
+        self._given_up.wait(min(ahead * GIVE_WAY_S, GIVE_WAY_MAX_S))
+        sign = self._ask()
+        if sign is None or sign.owner == vacancy.owner:
+            return vacancy if sign is not None else None
+        self._notice(sign.owner)
+        return None
 
     def _ask(self) -> LastRecord | None:
         """Ask for the last record of the owner in force, for as long as it takes."""
@@ -207,15 +282,17 @@ class LedgerFollower:
     def _notice(self, owner: bytes) -> None:
         if owner != self._owner:
             self._owner = owner
-            self._announced = self._ask_name(owner)
+            self._successor = ""
+            self._announced = self._ask_announcement(owner)
             self._process = liveness.OwnerProcess(owner)
             self._heard_s = self._now_s()
+            self._signs.watch(owner, self._announced.place)
 
-    def _ask_name(self, owner: bytes) -> str:
+    def _ask_announcement(self, owner: bytes) -> Announcement:
         try:
-            return self._ledger.announcement_of(owner)
+            return read_announcement(self._ledger.announcement_of(owner))
         except LedgerUnavailable:
-            return ""
+            return Announcement()
 
     def _wait_for_kafka(self, error: LedgerUnavailable) -> None:
         """Kafka does not answer: the owner's silence says nothing."""

@@ -18,6 +18,7 @@ from adapter.core.contract.audit import TAKEN_OVER, AuditNote
 from adapter.core.model.tally import Tally
 from adapter.ledger.port import LedgerUnavailable
 from adapter.owner import liveness, processes
+from adapter.owner.announcement import KEY_BYTES, OwnerPlace, announcement
 from adapter.owner.following import LedgerFollower, Vacancy
 from adapter.owner.parts import OwnerSettings, TermParts
 from adapter.owner.replay import Replay, Replayed, take_over
@@ -42,8 +43,8 @@ class TakeOvers:
         self._name = name
         self._parts = parts
         self._settings = settings
-        self.address = ""
-        """Where clients reach this process, for people."""
+        self.place = OwnerPlace(key=os.urandom(KEY_BYTES))
+        """Where this process is reached, as its announcement says."""
         self._given_up = asyncio.Event()
         self._replaying: asyncio.Future[Replayed] | None = None
 
@@ -62,7 +63,7 @@ class TakeOvers:
         ledger with what others know of it. succession: whom alone to replace, otherwise.
         """
         ledger, storage = self._parts.ledger, self._parts.storage
-        who, limits = liveness.announcement(self._name, self.address), self._settings.limits
+        who, limits = announcement(self._name, self.place).written, self._settings.limits
         of = self._name, owner_id, who, ledger, limits, storage
         again = tally is not None
         work = partial(

@@ -170,6 +170,11 @@ class OwnerTerm:
         return Inquiries(self.qm)
 
     @property
+    def end_offset(self) -> int:
+        """Where the ledger ends, behind what is durable."""
+        return self._parts.ledger.durable().offset + 1
+
+    @property
     def undurable_bytes(self) -> int:
         """Of entries that are closed and not durable yet."""
         return self.loop.appends.undurable_bytes
@@ -234,15 +239,12 @@ class OwnerTerm:
                 self._parts.clients.close(connection, reason)
         return bool(self.qm.connections)
 
-    async def drain(self, within_s: float, *, for_good: bool = False) -> None:
-        """Back out what connections hold, and wait until everything is durable.
-
-        for_good: see inputs.Stopped.
-        """
+    async def drain(self, within_s: float, last: inputs.Stopped) -> None:
+        """Back out what connections hold, and wait until everything is durable."""
         loop, moves = self.loop, self._parts.moves
         for connection in list(self.qm.connections):
             loop.take(inputs.Disconnected(connection))
-        loop.take(inputs.Stopped(for_good))
+        loop.take(last)
         try:
             async with asyncio.timeout(within_s):
                 while not loop.idle and not loop.ended and not moves.hurried:

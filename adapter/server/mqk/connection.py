@@ -24,6 +24,7 @@ from adapter.server.connections import ClientConnections
 from adapter.server.mqk.progress import ClientProgress
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming, ProtocolState, ServerSession
+from adapter.wire.standby_frames import StandbyFrame
 
 WRITE_HIGH_BYTES: Final = 1024 * 1024
 """Unread replies at which no more of a client's requests are executed, nor replies encoded."""
@@ -37,6 +38,14 @@ class FrameHandler:
     @abstractmethod
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
         """Answer a client's first frame."""
+
+    @abstractmethod
+    def of_standby(self, client: ClientConnection, frame: StandbyFrame) -> None:
+        """Take a frame of a standby."""
+
+    @abstractmethod
+    def gone(self, client: ClientConnection) -> None:
+        """A connection has ended."""
 
     @abstractmethod
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
@@ -70,6 +79,7 @@ class ClientConnection(asyncio.Protocol):
         self._waiting: deque[Incoming] = deque()
         self._outbox: deque[codec.Outgoing] = deque()
         self._farewell: Refused | None = None
+        self._hello: frames.Hello | None = None
         self._unanswered = 0
         self._scheduled = False
         self._has_sent = False
@@ -98,19 +108,30 @@ class ClientConnection(asyncio.Protocol):
         self._close_session()
         self._transport = None
         self._connections.gone(self)
+        self._handler.gone(self)
 
     def data_received(self, data: bytes) -> None:
         """Read what has arrived and have it executed."""
         received = self._session.receive(data)
         self._count_unfinished(bool(received.operations))
         if received.hello is not None:
-            self._handler.welcome(self, received.hello)
+            self._hello = received.hello
+            if not self._connections.holds(self):
+                self.greet()
+        for frame in received.of_standby:
+            self._handler.of_standby(self, frame)
         if received.seen:
             self._handler.seen(self, received.seen)
         self._farewell = self._farewell or received.goodbye
         self._waiting.extend(received.operations)
         if not self._scheduled:
             self._execute()
+
+    def greet(self) -> None:
+        """Answer the client's hello."""
+        hello, self._hello = self._hello, None
+        if hello is not None:
+            self._handler.welcome(self, hello)
 
     def end_in(self, seconds: float) -> None:
         """End the connection then: what proves who the client is does not hold for longer."""
@@ -153,7 +174,8 @@ class ClientConnection(asyncio.Protocol):
             self._send_frame()
         self._close_session()
         if self._transport is not None:
-            self.write(codec.encode(frames.Goodbye(reason)))
+            moved_to = self._connections.moved_to(self.peer.is_encrypted)
+            self.write(codec.encode(frames.Goodbye(reason, moved_to)))
             self._transport.close()
 
     def look(self, now_s: float) -> None:
@@ -162,7 +184,10 @@ class ClientConnection(asyncio.Protocol):
             return
         if self._held_back:
             self._progress.excuse(now_s)
-        has_greeted = self._session.state is not ProtocolState.NEW
+        state = self._session.state
+        has_greeted = state is ProtocolState.OPEN or (
+            state is ProtocolState.STANDBY and self._is_in
+        )
         unread_bytes = self._transport.get_write_buffer_size()
         late = self._progress.why_late(now_s, has_greeted=has_greeted)
         if late is not None:

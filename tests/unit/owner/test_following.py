@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from adapter.core.inputs import Stopped
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.port import LedgerReader, LedgerUnavailable, Position
@@ -161,7 +162,7 @@ def test_a_stop_ends_the_standby_only_if_an_operator_stopped_the_queue_manager(
         await bench.begin()
         following = asyncio.get_running_loop().run_in_executor(None, standby.follower.follow)
         await until(lambda: bool(standby.readers))
-        await bench.owner.stop(for_good=for_good)
+        await bench.owner.stop(Stopped(for_good))
         return await asyncio.wait_for(following, WAIT_S)
 
     if for_good:

@@ -174,8 +174,8 @@ def switch(name: str | None, to: str, qmgr: str, as_json: bool) -> None:
     ) as qm:
         if name is not None and name != qm.name:
             raise failures.Failed(
-                f"queue manager {qm.name} was not handed over: it listens at {qmgr}, and {name} was "
-                f"to be; give the address of {name} with --qmgr"
+                f"queue manager {qm.name} was not handed over: it listens at {qmgr}, and {name} "
+                f"was to be; give the address of {name} with --qmgr"
             )
         name = qm.name
         chosen = qm.switch_queue_manager(to)

@@ -233,7 +233,7 @@ async def _serve_in_turn(settings: ServerSettings, out: TextIO) -> None:
 async def _serve(
     settings: ServerSettings, out: TextIO, supervisor: Supervisor, signals: StopSignals
 ) -> ServerSettings | None:
-    """Serve until told to stop. Returns the settings of the standby that comes next, if one does."""
+    """Serve until told to stop; return the settings with which it is to stand by then, if it is."""
     loop = asyncio.get_running_loop()
     name = settings.queue_manager
     server: Server | None = None

@@ -24,6 +24,7 @@ from adapter.server.standbys import LinkedStandby, Standbys
 from adapter.wire.standby_frames import StandbyReport
 
 OWNER = "owner"
+STANDBY = OwnerState.FOLLOWING.value
 
 Answered = Callable[[dict[str, Any]], None]
 

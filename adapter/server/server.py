@@ -360,6 +360,10 @@ class Server:
         return self.owner.lifecycle.state
 
     @property
+    def role(self) -> str:
+        return self.roles.role
+
+    @property
     def failure(self) -> str:
         return self.owner.failure
 

@@ -176,8 +176,8 @@ class Standbys:
             if self._now_s() > deadline_s or link.end.number not in self._links:
                 link.is_wanted = False
                 return (
-                    f"standby {_name(link)} did not get ready within {PREPARE_S:g} s: look into its "
-                    "log; nothing was changed"
+                    f"standby {_name(link)} did not get ready within {PREPARE_S:g} s: look into "
+                    "its log; nothing was changed"
                 )
             await asyncio.sleep(LOOK_S)
         return link

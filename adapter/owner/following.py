@@ -163,6 +163,7 @@ class LedgerFollower:
         if sign is None:
             return None if self._given_up.is_set() else Vacancy(b"", "its ledger has no owner")
         self._notice(sign.owner)
+        self._heard_ms = sign.time_ms
         if liveness.has_stopped(sign.payload) and not self._waits_for_successor(sign.payload):
             return Vacancy(sign.owner, "its last owner was stopped")
         self._on_following()

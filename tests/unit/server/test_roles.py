@@ -1,0 +1,294 @@
+"""Owner and standbys of one ledger in memory, each with a listener of its own on this machine."""
+
+import asyncio
+import functools
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+
+import pytest
+
+from adapter.channel.addresses import Address
+from adapter.channel.handshake import Handshake
+from adapter.channel.link.tcp import TcpDialer
+from adapter.core.contract.reasons import Reason
+from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.ledger.snapshots import MemorySnapshots
+from adapter.owner.clock import SystemClock
+from adapter.owner.following import LedgerFollower
+from adapter.owner.lifecycle import OwnerState
+from adapter.owner.owner_signs import LinkEvidence
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.movers import NoMovers
+from adapter.server.server import Server
+from adapter.server.settings import ServerSettings
+from adapter.wire import codec
+from adapter.wire.frames import Goodbye
+from adapter.wire.standby_frames import StandbyChallenge, StandbyHello, StandbyReport
+
+HOST = "127.0.0.1"
+WAIT_S = 20.0
+LONG_S = 600.0
+"""Between heartbeats, so that no silence of the ledger counts."""
+
+
+def in_loop(test: Callable[..., Coroutine[None, None, None]]) -> Callable[..., None]:
+    """Make a test of a coroutine."""
+
+    @functools.wraps(test)
+    def run(*given: object, **named: object) -> None:
+        asyncio.run(asyncio.wait_for(test(*given, **named), 3 * WAIT_S))
+
+    return run
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(WAIT_S):
+        while not condition():  # noqa: ASYNC110 -- what a thread does sets no event
+            await asyncio.sleep(0.005)
+
+
+class Site:
+    """One ledger in memory, and the servers on it."""
+
+    def __init__(self) -> None:
+        self.log = MemoryLog()
+        self.servers: list[Server] = []
+        self.tasks: list[asyncio.Task[bool]] = []
+
+    def server(self, priority: int = 0) -> Server:
+        """Make a server; it does not listen yet."""
+        settings = ServerSettings(
+            queue_manager="QM1",
+            kafka=KafkaSettings(bootstrap_servers=""),
+            heartbeat_ms=round(LONG_S * 1000),
+            standby_priority=priority,
+        )
+        made = Server(settings, MemoryLedger(self.log), SystemClock(), NoMovers())
+        self.servers.append(made)
+        return made
+
+    async def owner(self) -> Server:
+        """Return a server that owns the ledger."""
+        made = self.server()
+        await made.start(HOST, 0)
+        return made
+
+    async def standby(self, priority: int = 0) -> Server:
+        """Return a server that is linked to the owner."""
+        made = self.server(priority)
+        await made.listen(HOST, 0)
+        link = made.roles.make_link()
+        follower = LedgerFollower(
+            "QM1",
+            MemoryLedger(self.log),
+            lambda position: MemoryLedgerReader(self.log, position),
+            MemorySnapshots(),
+            None,
+            LONG_S,
+            lambda: None,
+            standby=made.roles.name,
+            signs=link,
+        )
+        self.tasks.append(asyncio.create_task(made.stand_by(follower)))
+        await until(lambda: link.evidence is LinkEvidence.ALIVE)
+        return made
+
+    async def close(self) -> None:
+        """End all."""
+        for one in self.servers:
+            one.owner.standby.give_up()
+        for task in self.tasks:
+            await asyncio.wait_for(task, WAIT_S)
+        for one in self.servers:
+            if one.state is not OwnerState.STOPPED:
+                await one.crash()
+
+
+@asynccontextmanager
+async def site() -> AsyncIterator[Site]:
+    made = Site()
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@in_loop
+async def test_an_owner_knows_its_standbys_and_how_far_they_are() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby(priority=3)
+        (told,) = owner.roles.standbys.figures()
+        assert (told.name, told.address, told.priority) == (
+            standby.roles.name,
+            standby.address,
+            3,
+        )
+        assert owner.figures().by_name()["role"] == "owner"
+        await until(lambda: owner.roles.standbys.figures()[0].lag_records == 0)
+        told_by_itself = standby.figures().by_name()
+        assert told_by_itself["role"] == "standby"
+        assert told_by_itself["follower"]["lag_records"] == 0
+        assert owner.address in told_by_itself["follower"]["owner"]
+
+
+@in_loop
+async def test_an_owner_whose_port_is_closed_is_replaced_at_once() -> None:
+    """The ledger would say it after half an hour."""
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        await owner.crash()
+        await until(lambda: standby.state is OwnerState.RUNNING)
+
+
+@in_loop
+async def test_an_owner_that_answers_no_ping_and_writes_nothing_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        owner.roles.standbys.stop()
+        monkeypatch.setattr(owner.roles.standbys, "take", lambda *_: None)
+        await until(lambda: standby.state is OwnerState.RUNNING)
+
+
+@in_loop
+async def test_an_owner_that_answers_no_ping_and_writes_is_not_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It writes because it misses its standby: a network that lets neither through."""
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        link = standby.roles.link
+        assert link is not None
+        monkeypatch.setattr(owner.roles.standbys, "take", lambda *_: None)
+        await until(lambda: link.evidence is LinkEvidence.NOTHING)  # silent, and forgiven
+        assert owner.state is OwnerState.RUNNING
+        assert standby.state is OwnerState.FOLLOWING
+
+
+@in_loop
+async def test_of_several_standbys_the_one_of_the_highest_priority_takes_over() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        low, high, other = [await at.standby(priority) for priority in (1, 5, 3)]
+        await until(
+            lambda: [one.roles.link.ahead if one.roles.link else -1 for one in (high, other, low)]
+            == [0, 1, 2]
+        )
+        await owner.crash()
+        await until(lambda: high.state is OwnerState.RUNNING)
+        await until(lambda: len(high.roles.standbys.figures()) == 2)
+        assert [low.state, other.state] == [OwnerState.FOLLOWING] * 2
+
+
+def switch(server: Server, to: str = "") -> "asyncio.Future[dict[str, str]]":
+    """Ask a server to hand over; what it answers."""
+    answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+    server.switch_owner(to, answer.set_result)
+    return answer
+
+
+@in_loop
+async def test_a_switch_hands_over_to_the_standby_that_is_named() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        first, second = await at.standby(priority=9), await at.standby()
+        assert await switch(owner, second.address) == {
+            "name": second.roles.name,
+            "address": second.address,
+        }
+        assert owner.stopping.is_set()
+        await owner.stop(quiesce_s=5.0)
+        await until(lambda: second.state is OwnerState.RUNNING)
+        assert owner.is_next_standby
+        await until(lambda: len(second.roles.standbys.figures()) == 1)
+        assert first.state is OwnerState.FOLLOWING
+
+
+@in_loop
+async def test_a_switch_without_a_standby_changes_nothing() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        assert "has no standby: start one with --standby" in (await switch(owner))["why_not"]
+        standby = await at.standby()
+        told = (await switch(owner, "elsewhere:1414"))["why_not"]
+        assert "has no standby elsewhere:1414" in told
+        assert standby.roles.name in told
+        assert owner.state is OwnerState.RUNNING
+        assert not owner.stopping.is_set()
+
+
+@in_loop
+async def test_a_standby_that_does_not_come_is_waited_for_and_then_replaced() -> None:
+    """The one that was named dies at that moment; the other one waits for it first."""
+    async with site() as at:
+        owner = await at.owner()
+        other, named = await at.standby(), await at.standby()
+        await switch(owner, named.address)
+        named.owner.standby.give_up()
+        assert not await asyncio.wait_for(at.tasks[1], WAIT_S)
+        named.roles.stop()
+        await owner.stop()
+        assert other.state is OwnerState.FOLLOWING
+        await until(lambda: other.state is OwnerState.RUNNING)
+
+
+@in_loop
+async def test_clients_are_told_where_the_queue_manager_moves() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        reader, writer = await asyncio.open_connection(*owner.bound)
+        await switch(owner)
+        stopping = asyncio.create_task(owner.stop())
+        data = await asyncio.wait_for(reader.read(), WAIT_S)
+        (payload,) = codec.FrameBuffer().feed(data)
+        goodbye = codec.decode_server_frame(payload)
+        assert isinstance(goodbye, Goodbye)
+        assert goodbye.moved_to == standby.address
+        writer.close()
+        await stopping
+
+
+@in_loop
+async def test_a_client_that_comes_while_a_standby_takes_over_is_let_in_then() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        await switch(owner)  # from here on the standby expects it
+        host, port = standby.bound
+        opening = asyncio.get_running_loop().run_in_executor(
+            None, Handshake([TcpDialer(Address(host, port))], "QM1", "test").open_any, WAIT_S
+        )
+        await until(lambda: bool(standby.connections._held))
+        await owner.stop()
+        link = await asyncio.wait_for(opening, WAIT_S)
+        assert standby.state is OwnerState.RUNNING
+        link.close()
+
+
+@in_loop
+async def test_who_does_not_read_the_ledger_is_no_standby() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        reader, writer = await asyncio.open_connection(*owner.bound)
+        nonce = os.urandom(16)
+        writer.write(codec.encode(StandbyHello(version=1, queue_manager="QM1", nonce=nonce)))
+        data = await asyncio.wait_for(reader.read(1024), WAIT_S)
+        (payload,) = codec.FrameBuffer().feed(data)
+        challenge = codec.decode_owner_frame(payload)
+        assert isinstance(challenge, StandbyChallenge)
+        report = StandbyReport(name="x:1", address="x:1", proof=challenge.proof)
+        writer.write(codec.encode(report))
+        (payload,) = codec.FrameBuffer().feed(await asyncio.wait_for(reader.read(), WAIT_S))
+        goodbye = codec.decode_owner_frame(payload)
+        assert isinstance(goodbye, Goodbye)
+        assert goodbye.reason.reason == Reason.NOT_AUTHORIZED
+        assert owner.roles.standbys.figures() == []
+        writer.close()

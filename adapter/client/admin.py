@@ -320,6 +320,7 @@ class Administration:
         stop = Stop(a.as_flag("immediate", immediate), a.as_flag("hand_over", hand_over))
         yield from ask(self._channel, stop, Done)
 
+    @Verb
     def switch_queue_manager(self, to: str = "") -> Steps[dict[str, str]]:
         """Hand the queue manager over to a standby, which is ready when this returns.
 

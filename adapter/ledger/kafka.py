@@ -68,6 +68,7 @@ from adapter.ledger.kafka_reader import (
     LedgerSource,
     check_known_entries,
     delete_before,
+    hasty_source,
     ledger_failure,
     offset_of,
     read_values,
@@ -109,14 +110,11 @@ Doubt = Callable[[str], None]
 class LedgerWriter:
     """One producer and the term it writes."""
 
-    def __init__(
-        self, settings: LedgerSettings, owner: bytes, given_up: threading.Event | None = None
-    ) -> None:
-        """given_up: the owner wants no take-over any more."""
+    def __init__(self, settings: LedgerSettings, given_up: threading.Event | None = None) -> None:
+        """given_up: the owner wants no take-over any more. It begins to connect at once."""
         self.promised_n = 0
         self.doubted = False
         self._settings = settings
-        self._owner = owner
         self._given_up = given_up or threading.Event()
         self._last_error = LastError()
         self._failure = ""  # why the term is over
@@ -135,22 +133,27 @@ class LedgerWriter:
         except KafkaException as error:
             raise wrong_settings(settings, error) from error
 
-    def change_owner(self, who: str, replaced: bytes) -> int:
-        """Append our OWNER_CHANGED and wait for it; its offset. replaced: the owner in force."""
-        reports: list[tuple[KafkaError | None, Message]] = []
-        settings = self._settings
-        producer = self._producer
+    def reach(self) -> None:
+        """Connect to what leads the ledger. Raises LedgerUnavailable."""
+        settings, producer = self._settings, self._producer
         assert producer is not None, "a stopped writer was used"
         try:
             producer.list_topics(settings.topic, settings.take_over_timeout_s)
         except KafkaException as failure:
             more = self._last_error.text
             raise ledger_failure(settings, "reaching it", failure, more=more) from failure
+
+    def change_owner(self, owner: bytes, who: str, replaced: bytes) -> int:
+        """Append our OWNER_CHANGED and wait for it; its offset. replaced: the owner in force."""
+        reports: list[tuple[KafkaError | None, Message]] = []
+        self.reach()
+        settings, producer = self._settings, self._producer
+        assert producer is not None, "a stopped writer was used"
         deadline_s = time.monotonic() + settings.take_over_timeout_s
         try:
             producer.produce(
                 settings.topic,
-                encode_change(self._owner, replaced, who.encode()),
+                encode_change(owner, replaced, who.encode()),
                 partition=PARTITION,
                 on_delivery=lambda error, message: reports.append((error, message)),
             )
@@ -171,9 +174,9 @@ class LedgerWriter:
             raise unavailable(settings, ANNOUNCING, why, Failure.RETRY)
         return offset
 
-    def start(self, offset: int, on_durable: Durable, on_doubt: Doubt) -> None:
+    def start(self, owner: bytes, offset: int, on_durable: Durable, on_doubt: Doubt) -> None:
         """Begin the term behind our OWNER_CHANGED."""
-        self._term = Term(self._settings.topic, self._owner, offset)
+        self._term = Term(self._settings.topic, owner, offset)
         self._on_durable, self._on_doubt = on_durable, on_doubt
         self._poller = watched.thread("ledger", self._serve, self._broke)
 
@@ -371,6 +374,8 @@ class KafkaLedger:
         self.on_doubt: Doubt = ignore_doubt
         self._settings = settings
         self._writer: LedgerWriter | None = None
+        self._prepared: tuple[LedgerSource, LedgerWriter] | None = None
+        """What the next take-over reads and writes with; nothing was written with it yet."""
         self._confirmed: Position | None = None
         """The last entry of our last term that Kafka confirmed."""
         self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
@@ -394,10 +399,11 @@ class KafkaLedger:
         again: bool = False,
         instead_of: bytes = b"",
     ) -> TakenOver:
-        self.close()
-        with LedgerSource(self._settings) as source:
-            source.check_topic()
-            writer = LedgerWriter(self._settings, owner, self._given_up)
+        self._end_term()
+        self.prepare()
+        assert self._prepared is not None, "it has just been prepared"
+        (source, writer), self._prepared = self._prepared, None
+        with source:
             try:
                 scan = Scan(self._settings.topic, after)
                 self._read(source, scan, replay)
@@ -406,21 +412,46 @@ class KafkaLedger:
                 check_wanted(self._settings, self._given_up)
                 replaced = scan.validity.owner
                 self._attempted.append(owner)
-                offset = writer.change_owner(who, replaced)
+                offset = writer.change_owner(owner, who, replaced)
                 self._read_tail(source, scan, owner, offset, replay)
                 scan.require_replaced(replaced, owner, self._attempted)
                 taken = scan.taken_over(offset)
             except BaseException:
                 writer.stop()
                 raise
-        writer.start(offset, self.on_durable, self.on_doubt)
+        writer.start(owner, offset, self.on_durable, self.on_doubt)
         self._writer = writer
         self._counts["takeovers"] += 1
         self._counts["replayed"] += taken.entries
         return taken
 
+    def prepare(self) -> None:
+        if self._prepared is not None:
+            return
+        writer = LedgerWriter(self._settings, self._given_up)  # first: it connects meanwhile
+        try:
+            source = hasty_source(self._settings)
+            try:
+                source.check_topic()
+                writer.reach()
+            except BaseException:
+                source.close()
+                raise
+        except BaseException:
+            writer.stop()
+            raise
+        self._prepared = source, writer
+
     def check(self, known: Sequence[Known]) -> None:
-        check_known_entries(self._settings, known)
+        if not known:
+            return
+        self.prepare()
+        assert self._prepared is not None, "it has just been prepared"
+        try:
+            check_known_entries(self._settings.topic, self._prepared[0], known)
+        except BaseException:
+            self._let_go()
+            raise
 
     def last_record(self) -> LastRecord | None:
         return kafka_signs.find_last_record(self._settings)
@@ -459,6 +490,17 @@ class KafkaLedger:
         delete_before(self._settings, before)
 
     def close(self) -> None:
+        self._let_go()
+        self._end_term()
+
+    def _let_go(self) -> None:
+        """Let go of what was prepared."""
+        if self._prepared is not None:
+            (source, writer), self._prepared = self._prepared, None
+            source.close()
+            writer.stop()
+
+    def _end_term(self) -> None:
         writer = self._writer
         if writer is None:
             return

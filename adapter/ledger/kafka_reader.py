@@ -295,19 +295,19 @@ def read_values(settings: LedgerSettings, offsets: range) -> list[bytes | None]:
     return values
 
 
-def check_known_entries(settings: LedgerSettings, known: Sequence[Known]) -> None:
+def hasty_source(settings: LedgerSettings) -> LedgerSource:
+    """Return a source that jumps: it does not wait at the end for what comes next."""
+    return LedgerSource(msgspec.structs.replace(settings, reader={**settings.reader, **AT_ONCE}))
+
+
+def check_known_entries(topic: str, source: LedgerSource, known: Sequence[Known]) -> None:
     """Refuse a ledger that has lost an entry that it is known to have had; see the port."""
-    if not known:
-        return
-    # They lie at the end, and what comes next waits for a fetch there that finds nothing more.
-    hasty = msgspec.structs.replace(settings, reader={**settings.reader, **AT_ONCE})
-    with LedgerSource(hasty) as source:
-        source.check_topic()
-        first, end = source.bounds()
-        for one in known:
-            check_known(settings.topic, one, first, end)
-            source.start(one.position.offset)
-            check_known_value(settings.topic, one, source.take_some()[0].value())
+    first, end = source.bounds()
+    for one in known:
+        check_known(topic, one, first, end)
+        source.start(one.position.offset)
+        check_known_value(topic, one, source.take_some()[0].value())
+    source.rest()
 
 
 def delete_before(settings: LedgerSettings, offset: int) -> None:

@@ -196,6 +196,9 @@ class MemoryLedger:
             if entry is not None:
                 replay(entry)
 
+    def prepare(self) -> None:
+        """There is nothing to connect to."""
+
     def check(self, known: Sequence[port.Known]) -> None:
         log = self.log
         for one in known:

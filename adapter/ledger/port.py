@@ -151,6 +151,12 @@ class Ledger(Protocol):
     The text is a Deposed if another owner's take-over was seen, and a RefusedByKafka if another
     take-over would not help."""
 
+    def prepare(self) -> None:
+        """Connect to what check and take_over ask, so that they take less time. Blocking.
+
+        Writes nothing. Raises LedgerUnavailable or LedgerMismatch.
+        """
+
     def check(self, known: Sequence[Known]) -> None:
         """Refuse a ledger that has lost one of these entries. Blocking; writes nothing.
 
@@ -171,8 +177,8 @@ class Ledger(Protocol):
 
         owner: 16 random bytes never used before. who: for people up to a NUL, kept in the ledger.
         after: the entries up to this one are known; without it the ledger is read from its
-        beginning. again: replace only an owner that this object was itself; OwnedByAnother if it is another.
-        instead_of: replace only this owner, or one that this object was. Ends the term before, if
+        beginning. again: replace only an owner that this object was itself; OwnedByAnother if it is
+        another. instead_of: replace only this owner, or one that this object was. Ends the term before, if
         there is one. What is read first says whom we replace; OwnedByAnother
         too if another owner does so before us. Raises LedgerUnavailable or LedgerMismatch.
         """

@@ -5,6 +5,7 @@ It runs off the owner's thread: nothing else touches the core that is being buil
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from msgspec import Struct
@@ -132,8 +133,7 @@ def take_over(
     """
     become = partial(ledger.take_over, owner, who, again=again, instead_of=instead_of)
     while True:
-        snapshot = storage.snapshots.newest() if storage else None
-        known = known_entries(storage.known(), snapshot) if storage and check else []
+        snapshot, known = _asked(ledger, storage, check=check)
         try:
             ledger.check(known)
             replay = followed or Replay(name, limits, snapshot, tally)
@@ -150,6 +150,24 @@ def take_over(
             followed = None
             continue  # somebody wrote a newer snapshot meanwhile, and trimmed ledger or topics
         return replayed
+
+
+def _asked(
+    ledger: port.Ledger, storage: Storage | None, *, check: bool
+) -> tuple[Snapshot | None, list[port.Known]]:
+    """Return the newest snapshot and which entries the ledger must have, if that is to be checked.
+
+    All is asked at once, and the ledger is connected to: each waits for Kafka's first answer.
+    """
+    if storage is None:
+        return None, []
+    with ThreadPoolExecutor(3, "take-over") as threads:
+        newest = threads.submit(storage.snapshots.newest)
+        copied = threads.submit(storage.known) if check else None
+        ready = threads.submit(ledger.prepare)
+    snapshot = newest.result()
+    ready.result()
+    return snapshot, known_entries(copied.result(), snapshot) if copied is not None else []
 
 
 def known_entries(copied: list[port.Known], snapshot: Snapshot | None) -> list[port.Known]:

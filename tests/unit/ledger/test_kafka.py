@@ -121,11 +121,11 @@ class Stage:
     """A writer whose term began at offset 10, and what it said."""
 
     def __init__(self, made: list[ScriptedProducer]) -> None:
-        self.writer = kafka.LedgerWriter(SETTINGS, OWNER)
+        self.writer = kafka.LedgerWriter(SETTINGS)
         self.producer = made[0]
         self.said: list[int | str] = []
         self._changed = threading.Condition()
-        self.writer.start(10, self._say, self._say)
+        self.writer.start(OWNER, 10, self._say, self._say)
 
     def _say(self, what: int | str) -> None:
         with self._changed:
@@ -171,7 +171,6 @@ def announcing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Announcing]:
     monkeypatch.setattr(kafka, "Producer", lambda _settings: producer)
     producer.writer = kafka.LedgerWriter(
         LedgerSettings(bootstrap_servers="nowhere:1", topic="the ledger", take_over_timeout_s=0.2),
-        OWNER,
     )
     yield producer
     producer.writer.stop()
@@ -210,19 +209,19 @@ def test_a_take_over_that_is_not_confirmed(
 ) -> None:
     announcing.outcome = outcome
     with pytest.raises(LedgerUnavailable, match=f"announcing the new owner.*{why}") as caught:
-        announcing.writer.change_owner("me", b"")
+        announcing.writer.change_owner(OWNER, "me", b"")
     assert caught.value.retriable is retriable
 
 
 def test_a_take_over_that_is_never_answered(announcing: Announcing) -> None:
     announcing.answers = False
     with pytest.raises(LedgerUnavailable, match=r"no answer within 0\.2 s.*try again"):
-        announcing.writer.change_owner("me", b"")
+        announcing.writer.change_owner(OWNER, "me", b"")
 
 
 def test_a_take_over_that_is_confirmed(announcing: Announcing) -> None:
     announcing.outcome = 42
-    assert announcing.writer.change_owner("me", b"") == 42
+    assert announcing.writer.change_owner(OWNER, "me", b"") == 42
 
 
 def test_a_take_over_asks_for_its_topic_until_it_is_confirmed(announcing: Announcing) -> None:
@@ -230,7 +229,7 @@ def test_a_take_over_asks_for_its_topic_until_it_is_confirmed(announcing: Announ
     announcing.answers = False
     announcing.outcome = 42
     announcing.asks_needed = 3  # the first is before the record; the second one fails
-    assert announcing.writer.change_owner("me", b"") == 42
+    assert announcing.writer.change_owner(OWNER, "me", b"") == 42
 
 
 def test_one_call_for_all_reports_of_a_poll(stage: Stage) -> None:

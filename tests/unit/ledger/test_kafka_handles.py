@@ -49,8 +49,8 @@ def read_progress() -> None:
 
 def write_ledger() -> None:
     """A term that ends with an entry in flight, as one in doubt does."""
-    writer = LedgerWriter(LEDGER, bytes(16))
-    writer.start(0, lambda _n: None, lambda _why: None)
+    writer = LedgerWriter(LEDGER)
+    writer.start(bytes(16), 0, lambda _n: None, lambda _why: None)
     writer.append(b"x")
     writer.stop()
 

@@ -178,8 +178,10 @@ async def test_of_several_standbys_the_one_of_the_highest_priority_takes_over() 
         owner = await at.owner()
         low, high, other = [await at.standby(priority) for priority in (1, 5, 3)]
         await until(
-            lambda: [one.roles.link.ahead if one.roles.link else -1 for one in (high, other, low)]
-            == [0, 1, 2]
+            lambda: (
+                [one.roles.link.ahead if one.roles.link else -1 for one in (high, other, low)]
+                == [0, 1, 2]
+            )
         )
         await owner.crash()
         await until(lambda: high.state is OwnerState.RUNNING)

@@ -178,9 +178,9 @@ class Ledger(Protocol):
         owner: 16 random bytes never used before. who: for people up to a NUL, kept in the ledger.
         after: the entries up to this one are known; without it the ledger is read from its
         beginning. again: replace only an owner that this object was itself; OwnedByAnother if it is
-        another. instead_of: replace only this owner, or one that this object was. Ends the term before, if
-        there is one. What is read first says whom we replace; OwnedByAnother
-        too if another owner does so before us. Raises LedgerUnavailable or LedgerMismatch.
+        another. instead_of: replace only this owner, or one that this object was. Ends the term
+        before, if there is one. What is read first says whom we replace; OwnedByAnother too if
+        another owner does so before us. Raises LedgerUnavailable or LedgerMismatch.
         """
 
     def last_record(self) -> LastRecord | None:

@@ -350,10 +350,24 @@ def _show(
         kafka=settings.kafka.bootstrap_servers,
     )
     ready = Ready(name, host, port, http, standby)
-    out.write(msgspec.json.encode(ready).decode() + "\n")  # at once: the log may be there too
-    out.flush()
+    write_line(out, msgspec.json.encode(ready).decode())
     does = "a standby of " if standby else ""
     supervisor.serves(f"{does}queue manager {name} at {server.address}")
+
+
+def write_line(out: TextIO, line: str) -> None:
+    """Write a line at once, because the log may go there too.
+
+    The program that started this one may read its first line only, and close the pipe: a standby
+    that takes over writes another one to nobody.
+    """
+    try:
+        out.write(line + "\n")
+        out.flush()
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # else what is left would be tried again at the end
+        os.close(nowhere)
 
 
 async def stop(server: Server, quiesce_s: float) -> None:

@@ -5,8 +5,10 @@ import functools
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from adapter.channel.addresses import Address
 from adapter.channel.handshake import Handshake
@@ -25,6 +27,7 @@ from adapter.server.settings import ServerSettings
 from adapter.wire import codec
 from adapter.wire.frames import Goodbye
 from adapter.wire.standby_frames import StandbyChallenge, StandbyHello, StandbyReport
+from tests.support.certificates import Authority
 
 HOST = "127.0.0.1"
 WAIT_S = 20.0
@@ -57,21 +60,22 @@ class Site:
         self.servers: list[Server] = []
         self.tasks: list[asyncio.Task[bool]] = []
 
-    def server(self, priority: int = 0) -> Server:
-        """Make a server; it does not listen yet."""
+    def server(self, priority: int = 0, **more: object) -> Server:
+        """Make a server; it does not listen yet. more: further settings."""
         settings = ServerSettings(
             queue_manager="QM1",
             kafka=KafkaSettings(bootstrap_servers=""),
             heartbeat_ms=round(LONG_S * 1000),
             standby_priority=priority,
+            **more,  # type: ignore[arg-type]
         )
         made = Server(settings, MemoryLedger(self.log), SystemClock(), NoMovers())
         self.servers.append(made)
         return made
 
-    async def owner(self) -> Server:
+    async def owner(self, **more: object) -> Server:
         """Return a server that owns the ledger."""
-        made = self.server()
+        made = self.server(**more)
         await made.start(HOST, 0)
         return made
 
@@ -132,6 +136,39 @@ async def test_an_owner_knows_its_standbys_and_how_far_they_are() -> None:
         assert told_by_itself["role"] == "standby"
         assert told_by_itself["follower"]["lag_records"] == 0
         assert owner.address in told_by_itself["follower"]["owner"]
+
+
+@in_loop
+async def test_a_link_needs_no_user_and_goes_by_tls_where_nothing_else_is_reached(
+    tmp_path: Path,
+) -> None:
+    """Its owner admits clients by certificates and passwords only."""
+    users = tmp_path / "users"
+    users.touch(0o600)
+    authority = Authority(tmp_path)
+    tls = authority.server(client_ca=str(authority.path))
+    async with site() as at:
+        owner = at.server(tls=tls, credentials_file=str(users), authorities=True)
+        await owner.listen(HOST, 0)
+        owner.owner.taking.place = structs.replace(owner.owner.taking.place, address=f"{HOST}:1")
+        await owner.owner.start()
+        await owner._serve()
+        standby = await at.standby()
+        assert owner.roles.standbys.figures()[0].name == standby.roles.name
+        assert owner.connections.count == 0
+
+
+@in_loop
+async def test_a_tls_client_is_sent_to_where_a_standby_has_tls() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        place = standby.owner.taking.place
+        standby.owner.taking.place = structs.replace(place, tls_address="standby:1415")
+        await until(lambda: owner.roles.standbys.figures()[0].tls_address == "standby:1415")
+        await switch(owner)
+        assert owner.connections.moved_to(True) == "standby:1415"
+        assert owner.connections.moved_to(False) == standby.address
 
 
 @in_loop

@@ -168,7 +168,7 @@ def test_finding_users_24_the_first_page_links_to_the_others() -> None:
     (page,) = asked(FakeServer(), "/")
     assert (page.status, page.kind.split(";")[0]) == (200, "text/html")
     linked = re.findall(r'href="([^"]+)"', page.text)
-    assert linked == ["/metrics", "/live", "/ready"]
+    assert linked == ["/metrics", "/live", "/ready", "/role"]
     assert {one.status for one in asked(FakeServer(), *linked)} == {200}
 
 

@@ -374,6 +374,7 @@ class KafkaLedger:
         self.on_doubt: Doubt = ignore_doubt
         self._settings = settings
         self._writer: LedgerWriter | None = None
+        self._preparing = threading.Lock()
         self._prepared: tuple[LedgerSource, LedgerWriter] | None = None
         """What the next take-over reads and writes with; nothing was written with it yet."""
         self._confirmed: Position | None = None
@@ -426,8 +427,11 @@ class KafkaLedger:
         return taken
 
     def prepare(self) -> None:
-        if self._prepared is not None:
-            return
+        with self._preparing:
+            if self._prepared is None:
+                self._prepared = self._connect()
+
+    def _connect(self) -> tuple[LedgerSource, LedgerWriter]:
         writer = LedgerWriter(self._settings, self._given_up)  # first: it connects meanwhile
         try:
             source = hasty_source(self._settings)
@@ -440,7 +444,7 @@ class KafkaLedger:
         except BaseException:
             writer.stop()
             raise
-        self._prepared = source, writer
+        return source, writer
 
     def check(self, known: Sequence[Known]) -> None:
         if not known:

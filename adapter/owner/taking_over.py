@@ -78,6 +78,11 @@ class TakeOvers:
         self._replaying = asyncio.get_running_loop().run_in_executor(None, work)
         return await self._wait_for(self._replaying)
 
+    async def prepare(self) -> None:
+        """Do what can be done before a take-over. Raises LedgerUnavailable or LedgerMismatch."""
+        run = asyncio.get_running_loop().run_in_executor
+        await self._wait_for(run(None, self._parts.ledger.prepare))
+
     async def follow(self, follower: LedgerFollower) -> Vacancy | None:
         """Follow the ledger in another thread until its owner is to be replaced."""
         loop = asyncio.get_running_loop()

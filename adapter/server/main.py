@@ -227,6 +227,7 @@ async def _serve_in_turn(settings: ServerSettings, out: TextIO) -> None:
     again: ServerSettings | None = settings
     while again is not None:
         again = await _serve(again, out, supervisor, signals)
+        signals.server = None
         gc.collect()  # the queue manager that this process had in memory
 
 

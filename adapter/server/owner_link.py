@@ -76,12 +76,12 @@ class OwnerLink(OwnerSigns):
         self,
         queue_manager: str,
         report: Callable[[], StandbyReport],
-        on_wanted: Callable[[], None],
+        on_wanted: Callable[[bool], None],
         broke: watched.Ended,
         ping_s: float = PING_S,
     ) -> None:
-        """report: returns what is to be said of this standby. on_wanted: is called when the owner
-        is about to hand over to it. broke: hears of what must not fail and did.
+        """report: returns what is to be said of this standby. on_wanted: is called with whether
+        the owner is about to hand over to it. broke: hears of what must not fail and did.
         """
         self._queue_manager = queue_manager
         self._report = report
@@ -132,7 +132,7 @@ class OwnerLink(OwnerSigns):
         self.stop()
         self._evidence = LinkEvidence.NOTHING
         self._ahead = self._end_offset = self._unanswered = 0
-        self.is_wanted = False
+        self._want(False)
         self._proven = None
         if place.key:
             self._task = watched.task("the link to the owner", self._keep(place), self._broke)
@@ -216,9 +216,12 @@ class OwnerLink(OwnerSigns):
             self._evidence = LinkEvidence.ALIVE
             self._unanswered = 0
             self._ahead, self._end_offset = frame.ahead, frame.end_offset
-            if frame.prepare and not self.is_wanted:
-                self._on_wanted()
-            self.is_wanted = frame.prepare
+            self._want(frame.prepare)
+
+    def _want(self, is_wanted: bool) -> None:
+        if is_wanted != self.is_wanted:
+            self.is_wanted = is_wanted
+            self._on_wanted(is_wanted)
 
     def _count_unanswered(self, for_s: float = 0.0) -> None:
         """A ping was not answered, or nothing could be asked for some time."""

@@ -16,6 +16,7 @@ import structlog
 from msgspec import Struct, to_builtins
 
 from adapter import watched
+from adapter.ledger.port import LedgerError
 from adapter.owner.following import LedgerFollower
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
@@ -60,6 +61,7 @@ class ServerRoles:
         self._priority = priority
         self._follower: LedgerFollower | None = None
         self._switch: asyncio.Task[None] | None = None
+        self._preparing: asyncio.Task[None] | None = None
 
     @property
     def name(self) -> str:
@@ -93,7 +95,7 @@ class ServerRoles:
 
     def make_link(self) -> OwnerLink:
         """Make the link of this standby to the owner."""
-        self.link = OwnerLink(self._owner.name, self._report, self._prepare, self._owner.broke)
+        self.link = OwnerLink(self._owner.name, self._report, self._want, self._owner.broke)
         return self.link
 
     def follow(self, follower: LedgerFollower) -> None:
@@ -109,8 +111,9 @@ class ServerRoles:
         """Look at nobody any more."""
         self._end_link()
         self.standbys.stop()
-        if self._switch is not None:
-            self._switch.cancel()
+        for task in (self._switch, self._preparing):
+            if task is not None:
+                task.cancel()
 
     def moved_to(self, *, with_tls: bool) -> str:
         """Where clients are to go that are connected with TLS, or without; "" if not known."""
@@ -178,8 +181,21 @@ class ServerRoles:
         if self._owner.running:
             self._owner.loop.heartbeat()
 
-    def _prepare(self) -> None:
-        self._has_prepared = True
+    def _want(self, is_wanted: bool) -> None:
+        """The owner is about to hand over to this standby, or is not any more."""
+        self._has_prepared = False
+        if is_wanted:
+            work = self._prepare()
+            self._preparing = watched.task("getting ready", work, self._owner.broke)
+        self._owner.lifecycle.on_change()
+
+    async def _prepare(self) -> None:
+        try:
+            await self._owner.taking.prepare()
+        except LedgerError as error:
+            log.warning("not ready to take over", queue_manager=self.name, reason=str(error))
+        else:
+            self._has_prepared = True
 
     def _end_link(self) -> None:
         if self.link is not None:

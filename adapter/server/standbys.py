@@ -40,6 +40,8 @@ BEATS = 10
 PREPARE_S = 5.0
 """How long a standby may take to get ready for a take-over."""
 LOOK_S = 0.02
+READY_LAG_S = 1.0
+"""A standby that is further behind would make clients wait for so long."""
 
 log = structlog.get_logger("mqk.server")
 
@@ -234,7 +236,8 @@ class Standbys:
         )
 
     def _is_ready(self, link: LinkedStandby) -> bool:
-        return link.report is not None and link.report.is_prepared
+        is_prepared = link.report is not None and link.report.is_prepared
+        return is_prepared and link.lag_s < READY_LAG_S
 
     def _lose(self, link: LinkedStandby | None, why: str) -> None:
         if link is not None and link.report is not None:

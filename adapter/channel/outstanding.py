@@ -70,6 +70,8 @@ class Outstanding:
         self.let_go: deque[Handle | UnitOnWire] = deque()
         """Handles and units that programs have let go of; any thread may append, at any time."""
         self.requests = 0
+        self.is_let_go = False
+        """The queue manager has said goodbye, and has done nothing that it did not answer."""
         self._handle_numbers = 0
 
     @property
@@ -130,6 +132,8 @@ class Outstanding:
             if request.one_way:
                 if not one_way:
                     raise _lost_unit(unit or request.begins)
+                if unit is not None and request.begins is None:
+                    unit.has_one_way = True
                 operations.append((0, 0, request.command))
                 continue
             at += 1
@@ -137,6 +141,8 @@ class Outstanding:
             if request.durable:
                 number += 1
                 request.number = number
+            if unit is not None and is_of(request, unit):
+                unit.asked += 1
             operations.append((at, request.number, request.command))
         issued = self.session.issued
         if number > issued and number - issued + self.session.unanswered_count > UNANSWERED_MAX:
@@ -191,11 +197,35 @@ class Outstanding:
     def lost(self, why: str) -> None:
         """Settle what went with the TCP connection; the rest is sent again on the next."""
         self.epoch += 1
-        self.units.clear()
+        again = self._begin_again() if self.is_let_go else {}
+        self.units, self.is_let_go = again, False
         for request in list(self.pending.values()):
+            if getattr(request.command, "unit", None) in again:
+                continue
             if request.when_lost != rq.AGAIN and request.sent:
                 self.pending.pop(request.request, None)
                 request.settle(_loss_of(request, why))
+
+    def _begin_again(self) -> dict[bytes, UnitOnWire]:
+        """Have units sent again of which nothing was done, as a whole; return these.
+
+        The queue manager answered all that it did before it let the connection go.
+        """
+        again = {}
+        for unit in self.units.values():
+            left = sum(1 for request in self.pending.values() if is_of(request, unit))
+            if left < unit.asked or not left or unit.has_one_way or unit.ahead:
+                continue
+            unit.epoch = self.epoch
+            begin = unit.beginning
+            if begin is None or begin.request not in self.pending:
+                (begin,) = self.number([Pending(c.Begin(unit.ident), rq.FORGOTTEN)])
+                unit.beginning = begin
+                behind = dict(self.pending)
+                self.pending.clear()
+                self.pending |= {begin.request: begin} | behind
+            again[unit.ident] = unit
+        return again
 
     def farewell(self) -> list[Pending]:
         """Return the requests that end what is open: units first, then handles (S4.46)."""
@@ -319,6 +349,12 @@ class Outstanding:
                 operations, size = [], 0
         if operations:
             yield operations
+
+
+def is_of(request: Pending, unit: UnitOnWire) -> bool:
+    """Whether a request is part of a unit, and does not begin it."""
+    command = request.command
+    return getattr(command, "unit", None) == unit.ident and type(command) is not c.Begin
 
 
 def _lost_unit(unit: UnitOnWire | None) -> BackedOut:

@@ -351,6 +351,18 @@ def idle_connections(qm: QueueManager) -> list[int]:
     return [n for n, connection in qm.connections.items() if not quiesce.is_busy(connection)]
 
 
+def is_between_units(qm: QueueManager, connection: int) -> bool:
+    """Whether a connection could end without a unit that its program knows of."""
+    known = qm.connections.get(connection)
+    return known is None or quiesce.is_between_units(known)
+
+
+def waits(qm: QueueManager, connection: int) -> bool:
+    """Whether a connection waits for a message."""
+    known = qm.connections.get(connection)
+    return known is not None and bool(known.waiters)
+
+
 def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> Denial | None:
     """Say which of these authorities on the queue manager itself a connection does not have.
 

@@ -23,7 +23,7 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.core.dispatch import idle_connections
+from adapter.core.dispatch import idle_connections, is_between_units, waits
 from adapter.core.rules.objects.queues import statuses
 from adapter.owner.audit import TopicAudit
 from adapter.owner.clock import ManualClock
@@ -178,6 +178,14 @@ class OwnerTerm:
     def undurable_bytes(self) -> int:
         """Of entries that are closed and not durable yet."""
         return self.loop.appends.undurable_bytes
+
+    def is_between_units(self, connection: int) -> bool:
+        """Whether a connection could end without a unit that its program knows of."""
+        return is_between_units(self.qm, connection)
+
+    def waits(self, connection: int) -> bool:
+        """Whether a connection waits for a message."""
+        return waits(self.qm, connection)
 
     def connect(self, connection: int, party: Party) -> None:
         """Make an admitted client known."""

@@ -28,6 +28,12 @@ class ServedClient(Protocol):
     def goodbye(self, reason: Refused) -> None:
         """Say why, and close once that and the replies before it are sent."""
 
+    def part(self, reason: Refused) -> bool:
+        """Say goodbye if nothing is under way and nothing was since this was called last.
+
+        Returns whether something is under way that will come to its end.
+        """
+
     def greet(self) -> None:
         """Answer its hello, which waited until it is known whether requests are served."""
 

@@ -32,6 +32,9 @@ UNDURABLE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Of entries that Kafka has not confirmed: while it is away, clients that send on without waiting
 for answers are read no further. Some seconds of what a broker takes."""
 
+PART_LOOK_S: Final = 0.02
+"""How often clients that are to part are looked at: those that asked nothing meanwhile are idle."""
+
 log = structlog.get_logger("mqk.listener")
 
 
@@ -60,6 +63,8 @@ class ClientConnections(ClientSink):
         """Whether they soon are: a standby is taking over."""
         self.moved_to: Callable[[bool], str] = lambda _: ""
         """Where clients are to go when their connection ends; given whether they use TLS."""
+        self.parting: Refused | None = None
+        """With what each client is let go when it has nothing under way."""
         self._held: list[ServedClient] = []
         """Clients whose hello waits."""
         self._owner: Owner | None = None
@@ -159,6 +164,8 @@ class ClientConnections(ClientSink):
         owner = self._owner
         if owner is None and self.is_soon_owner():
             return None
+        if self.parting is not None:
+            return self.parting
         if owner is not None and owner.stopping:
             return Refused(Reason.QUEUE_MANAGER_STOPPING, self.queue_manager)
         if owner is None or not owner.running:
@@ -180,6 +187,19 @@ class ClientConnections(ClientSink):
         self._make_room()
         if self.term is None and not self.is_soon_owner():
             self.greet_held()
+
+    async def part(self, within_s: float) -> None:
+        """Let each client go at the end of its unit, with the answer to its commit: what it does
+        next it does elsewhere. Those that begin a unit meanwhile may end it. Those that wait for
+        messages stay. within_s: at most so long.
+        """
+        reason = self.parting = Refused(Reason.QUEUE_MANAGER_QUIESCING, self.queue_manager)
+        until_s = asyncio.get_running_loop().time() + within_s
+        while asyncio.get_running_loop().time() < until_s:
+            under_way = [client.part(reason) for client in list(self._admitted.values())]
+            if not any(under_way):
+                return
+            await asyncio.sleep(PART_LOOK_S)
 
     def abandon(self) -> None:
         """Break every connection without a word."""

@@ -326,7 +326,10 @@ class Server:
         if self._topics is not None:
             await self._topics.stop()
         if quiesce_s and not self._order.immediate and without_kafka is None:
-            await self.owner.quiesce(quiesce_s)
+            began_s = time.monotonic()
+            if self.roles.successor is not None:
+                await self.connections.part(quiesce_s)
+            await self.owner.quiesce(max(0.0, began_s + quiesce_s - time.monotonic()))
         await self.owner.stop(Stopped(self._order.for_good, self.roles.successor_name))
         self.roles.stop()
         self.admission.close()

@@ -80,6 +80,8 @@ class ClientConnection(asyncio.Protocol):
         self._outbox: deque[codec.Outgoing] = deque()
         self._farewell: Refused | None = None
         self._hello: frames.Hello | None = None
+        self._looked_at_bytes = -1
+        """How much had been written to the client when it was to part and was looked at last."""
         self._unanswered = 0
         self._scheduled = False
         self._has_sent = False
@@ -147,8 +149,28 @@ class ClientConnection(asyncio.Protocol):
         self._unanswered -= len(replies)
         for reply in replies:
             self._outbox.append((reply.request, reply.result))
+        parting = self._connections.parting
+        if parting is not None and self._is_at_rest():
+            self.goodbye(parting)  # with the last reply: the client does not begin anything else
+            return
         self._send()
         self.go_on()
+
+    def part(self, reason: Refused) -> bool:
+        written_bytes = self._progress.written_bytes
+        if self._is_at_rest() and written_bytes == self._looked_at_bytes:
+            self.goodbye(reason)
+            return False
+        self._looked_at_bytes = written_bytes
+        term = self._connections.term
+        return term is not None and not term.waits(self.number)
+
+    def _is_at_rest(self) -> bool:
+        """Whether nothing that the client has asked is under way, nor a unit of it in flight."""
+        if self._unanswered or self._waiting or self._write_full or self._session.unfinished_bytes:
+            return False
+        term = self._connections.term
+        return term is None or term.is_between_units(self.number)
 
     def answer(self, *answers: codec.Outgoing) -> None:
         """Send replies, as soon as the client takes them."""

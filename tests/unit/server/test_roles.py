@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import os
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+import adapter
 from adapter.channel.addresses import Address
 from adapter.channel.handshake import Handshake
 from adapter.channel.link.tcp import TcpDialer
@@ -310,6 +312,65 @@ async def test_a_client_that_comes_while_a_standby_takes_over_is_let_in_then() -
         link = await asyncio.wait_for(opening, WAIT_S)
         assert standby.state is OwnerState.RUNNING
         link.close()
+
+
+class Putter(threading.Thread):
+    """Puts numbers, one unit each, wherever the queue manager is."""
+
+    def __init__(self, addresses: str, queue: str) -> None:
+        super().__init__(name=queue)
+        self.qm = adapter.connect(addresses, reconnect_timeout_s=WAIT_S)
+        self.queue = queue
+        self.qm.define_queue(queue)
+        self.put = 0
+        self.ends = threading.Event()
+        self.problem = ""
+
+    def run(self) -> None:
+        try:
+            while not self.ends.is_set():
+                with self.qm.unit():
+                    self.qm.put(self.queue, b"%d" % self.put)
+                    self.qm.put(self.queue, b"+")
+                self.put += 1
+        except adapter.Error as error:
+            self.problem = str(error)
+
+    def end(self) -> list[bytes]:
+        """Stop, and return what is on the queue."""
+        self.ends.set()
+        self.join(WAIT_S)
+        found = [message.body for message in self.qm.queue(self.queue).browse()]
+        self.qm.close()
+        return found
+
+
+@in_loop
+async def test_no_unit_fails_at_a_switch() -> None:
+    """Each client is let go between two of its units."""
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        run = asyncio.get_running_loop().run_in_executor
+        addresses = f"{standby.address},{owner.address}"
+        programs = [await run(None, Putter, addresses, f"Q{number}") for number in range(4)]
+        for one in programs:
+            one.start()
+        await until(lambda: all(one.put > 20 for one in programs))
+        await switch(owner)
+        await owner.stop(quiesce_s=WAIT_S)
+        put = [one.put for one in programs]
+        await until(
+            lambda: all(
+                one.put > before + 20 or one.problem
+                for one, before in zip(programs, put, strict=True)
+            )
+        )
+        assert [one.problem for one in programs] == [""] * 4
+        assert standby.state is OwnerState.RUNNING
+        for one in programs:
+            found = await run(None, one.end)
+            assert found == [body for n in range(one.put) for body in (b"%d" % n, b"+")]
 
 
 @in_loop

@@ -13,6 +13,7 @@ from typing import Final
 from adapter.channel import requests as rq
 from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
 from adapter.channel.requests import Handle, Operations, Pending, StartOver, UnitOnWire
+from adapter.channel.unit_again import begin_again, is_of
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.results import Done, Refused
@@ -197,35 +198,16 @@ class Outstanding:
     def lost(self, why: str) -> None:
         """Settle what went with the TCP connection; the rest is sent again on the next."""
         self.epoch += 1
-        again = self._begin_again() if self.is_let_go else {}
+        again = begin_again(self.units, self.pending, self.number) if self.is_let_go else {}
         self.units, self.is_let_go = again, False
+        for unit in again.values():
+            unit.epoch = self.epoch
         for request in list(self.pending.values()):
             if getattr(request.command, "unit", None) in again:
                 continue
             if request.when_lost != rq.AGAIN and request.sent:
                 self.pending.pop(request.request, None)
                 request.settle(_loss_of(request, why))
-
-    def _begin_again(self) -> dict[bytes, UnitOnWire]:
-        """Have units sent again of which nothing was done, as a whole; return these.
-
-        The queue manager answered all that it did before it let the connection go.
-        """
-        again = {}
-        for unit in self.units.values():
-            left = sum(1 for request in self.pending.values() if is_of(request, unit))
-            if left < unit.asked or not left or unit.has_one_way or unit.ahead:
-                continue
-            unit.epoch = self.epoch
-            begin = unit.beginning
-            if begin is None or begin.request not in self.pending:
-                (begin,) = self.number([Pending(c.Begin(unit.ident), rq.FORGOTTEN)])
-                unit.beginning = begin
-                behind = dict(self.pending)
-                self.pending.clear()
-                self.pending |= {begin.request: begin} | behind
-            again[unit.ident] = unit
-        return again
 
     def farewell(self) -> list[Pending]:
         """Return the requests that end what is open: units first, then handles (S4.46)."""
@@ -349,12 +331,6 @@ class Outstanding:
                 operations, size = [], 0
         if operations:
             yield operations
-
-
-def is_of(request: Pending, unit: UnitOnWire) -> bool:
-    """Whether a request is part of a unit, and does not begin it."""
-    command = request.command
-    return getattr(command, "unit", None) == unit.ident and type(command) is not c.Begin
 
 
 def _lost_unit(unit: UnitOnWire | None) -> BackedOut:

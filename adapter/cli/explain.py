@@ -21,7 +21,7 @@ from adapter.core.contract.channel_rules import ChannelRuleSet
 from adapter.core.contract.unit_records import RecordPart
 from adapter.format import entries
 from adapter.format.schemas import UnreadableError
-from adapter.ledger.envelope import OWNER_CHANGED, Envelope, announced
+from adapter.ledger.envelope import OWNER_CHANGED, Envelope, text_of
 from adapter.ledger.signs import PROBE_N
 from adapter.ledger.validity import Verdict
 
@@ -79,7 +79,7 @@ def explain(
 
 def _explain_payload(envelope: Envelope, payload: bytes | None, shown: Shown) -> None:
     if envelope.kind == OWNER_CHANGED:
-        who = announced(envelope.payload)
+        who = text_of(envelope.payload)
         shown.records.append({"record": "OwnerChanged", "who": who})
         is_void = shown.verdict == Verdict.VOID.name.lower()
         came = f"{who} wanted to take over, and another owner had done so before"

@@ -149,7 +149,7 @@ def _decode_change(value: bytes, owner: bytes, n: int) -> Envelope:
     )
 
 
-def announced(payload: bytes) -> str:
+def text_of(payload: bytes) -> str:
     """Return what an OWNER_CHANGED says of its owner to people: all before a NUL."""
     return payload.partition(b"\0")[0].decode(errors="replace")
 

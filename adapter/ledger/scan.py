@@ -11,8 +11,8 @@ from adapter.ledger.envelope import (
     OWNER_CHANGED,
     CorruptRecord,
     NewerVersion,
-    announced,
     decode,
+    text_of,
 )
 from adapter.ledger.validity import Assembly, Validity, Verdict
 
@@ -88,7 +88,7 @@ class Scan:
         self.met[verdict] += 1
         if verdict is Verdict.OWNER_CHANGED and envelope is not None:
             self._last_n[self.validity.owner] = 0
-            self._announced = f" at offset {offset}: {announced(envelope.payload)}"
+            self._announced = f" at offset {offset}: {text_of(envelope.payload)}"
         payload = self._assembly.take(verdict, envelope)
         if payload is None or envelope is None:
             return None

@@ -9,7 +9,7 @@ not know Kafka.
 
 from collections.abc import Iterable
 
-from adapter.ledger.envelope import NewerVersion, RecordNumber, announced
+from adapter.ledger.envelope import NewerVersion, RecordNumber, text_of
 from adapter.ledger.port import Deposed, Position
 from adapter.ledger.validity import Validity, Verdict
 
@@ -66,7 +66,7 @@ class Term:
             except NewerVersion as newer:
                 return f"{self.topic} at offset {at}: {newer}"
             if verdict is Verdict.OWNER_CHANGED and envelope is not None:
-                owner, who = envelope.owner.hex(), announced(envelope.payload)
+                owner, who = envelope.owner.hex(), text_of(envelope.payload)
                 return Deposed(
                     f"{self.topic}: another owner took over at offset {at}: {who} ({owner})"
                 )

@@ -64,6 +64,21 @@ class Vacancy(Struct, frozen=True):
     why: str
 
 
+class FollowedOwner(Struct, frozen=True):
+    """The owner that is followed. ident: b"" for none."""
+
+    ident: bytes
+    announced: Announcement
+    process: liveness.OwnerProcess
+
+
+class HandedOver(Struct, frozen=True):
+    """The owner has handed over. to: the name of a standby. until_s: how long it is waited for."""
+
+    to: str
+    until_s: float
+
+
 class FollowBounds(Struct, frozen=True, kw_only=True):
     """When a follower begins again with a newer snapshot: after so many entries, or bytes."""
 
@@ -101,11 +116,8 @@ class LedgerFollower:
         self._signs = signs or OwnerSigns()
         self.progress = FollowProgress()
         """How far it is; for any thread."""
-        self._there_s = 0.0
-        """When it was last where the ledger ended."""
-        self._successor = ""
-        self._successor_until_s = 0.0
-        """To which other standby the owner handed over, and how long that one is waited for."""
+        self._handed_over: HandedOver | None = None
+        """To another standby, which is waited for."""
         self._on_following = on_following
         self._now_s = now_s
         self._name = name
@@ -124,14 +136,13 @@ class LedgerFollower:
         by this process's."""
         self._renewed_at = (0, 0)
         """Entries and bytes when a newer snapshot was looked for last."""
-        self._owner = b""
-        self._announced = Announcement()
-        self._process = liveness.OwnerProcess(b"")
+        self._owner = FollowedOwner(b"", Announcement(), liveness.OwnerProcess(b""))
 
     @property
     def owner_text(self) -> str:
         """Say for people who owns the queue manager."""
-        return self._announced.text or f"owner {self._owner.hex()}" if self._owner else "its ledger"
+        owner = self._owner
+        return owner.announced.text or f"owner {owner.ident.hex()}" if owner.ident else "its ledger"
 
     def give_up(self) -> None:
         """Let follow() return None soon. From any thread."""
@@ -158,7 +169,7 @@ class LedgerFollower:
 
     def _vacant_at_first(self) -> Vacancy | None:
         """Say whether the ledger has no owner when the standby starts."""
-        self._heard_s = self._there_s = self._now_s()
+        self._heard_s = self._now_s()
         sign = self._ask()
         if sign is None:
             return None if self._given_up.is_set() else Vacancy(b"", "its ledger has no owner")
@@ -188,9 +199,8 @@ class LedgerFollower:
     def _note_progress(self, offset: int, end: int) -> None:
         end = max(end, self._signs.end_offset)
         now_s = self._now_s()
-        if offset >= end:
-            self._there_s = now_s
-        self.progress = FollowProgress(offset, end, now_s - self._there_s)
+        there_s = now_s if offset >= end else self.progress.there_s or now_s
+        self.progress = FollowProgress(offset, end, there_s, now_s - there_s)
 
     def _hear(self, last: Entry) -> Vacancy | None:
         """The owner has written; say whether that was its last entry, and it is to be replaced."""
@@ -207,11 +217,12 @@ class LedgerFollower:
         """Say whether the owner, which writes nothing, is to be replaced."""
         silent_s = self._now_s() - self._heard_s
         evidence = self._signs.evidence
-        if self._successor:
-            if self._now_s() < self._successor_until_s:
+        other = self._handed_over
+        if other is not None:
+            if self._now_s() < other.until_s:
                 return None
-            return self._confirm(f"{self._successor}, to which it was handed over, did not come")
-        if self._process.has_ended():
+            return self._confirm(f"{other.to}, to which it was handed over, did not come")
+        if self._owner.process.has_ended():
             return self._confirm("its process has ended")
         if evidence is LinkEvidence.ENDED:
             return self._confirm("the link to it broke, and its port is closed")
@@ -232,7 +243,9 @@ class LedgerFollower:
         sign = self._ask()
         if sign is None:
             return None
-        is_news = sign.owner != self._owner or (silent_for_s and sign.time_ms != self._heard_ms)
+        is_news = sign.owner != self._owner.ident or (
+            silent_for_s and sign.time_ms != self._heard_ms
+        )
         self._notice(sign.owner)
         self._heard_ms = sign.time_ms
         if is_news:
@@ -241,7 +254,7 @@ class LedgerFollower:
             return None
         if silent_for_s and self._now_s() - self._heard_s < silent_for_s:
             return None  # Kafka was away: the owner could not write
-        if not self._successor and self._waits_for_successor(sign.payload):
+        if self._handed_over is None and self._waits_for_successor(sign.payload):
             return None
         return self._give_way(Vacancy(sign.owner, why), sign.payload)
 
@@ -250,8 +263,7 @@ class LedgerFollower:
         successor = liveness.successor_in(payload)
         if successor in ("", self._standby):
             return False
-        self._successor = successor
-        self._successor_until_s = self._now_s() + HANDED_OVER_S
+        self._handed_over = HandedOver(successor, self._now_s() + HANDED_OVER_S)
         return True
 
     def _give_way(self, vacancy: Vacancy, payload: bytes) -> Vacancy | None:
@@ -281,13 +293,12 @@ class LedgerFollower:
         return None
 
     def _notice(self, owner: bytes) -> None:
-        if owner != self._owner:
-            self._owner = owner
-            self._successor = ""
-            self._announced = self._ask_announcement(owner)
-            self._process = liveness.OwnerProcess(owner)
+        if owner != self._owner.ident:
+            announced = self._ask_announcement(owner)
+            self._owner = FollowedOwner(owner, announced, liveness.OwnerProcess(owner))
+            self._handed_over = None
             self._heard_s = self._now_s()
-            self._signs.watch(owner, self._announced.place)
+            self._signs.watch(owner, announced.place)
 
     def _ask_announcement(self, owner: bytes) -> Announcement:
         try:

@@ -21,7 +21,6 @@ STOPPED      the ledger is closed
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
 
 
@@ -82,8 +81,6 @@ class Lifecycle:
 
     def __init__(self) -> None:
         self.state = OwnerState.TAKING_OVER
-        self.on_change: Callable[[], None] = _nothing
-        """Is called after each change."""
         self.serves = False
         """Whether requests are served, be it only those of units in flight."""
 
@@ -93,8 +90,3 @@ class Lifecycle:
             raise IllegalTransition(f"{self.state.value} does not become {state.value}")
         self.state = state
         self.serves = state in SERVING
-        self.on_change()
-
-
-def _nothing() -> None:
-    """Before anyone wants to know of changes."""

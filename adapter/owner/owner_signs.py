@@ -31,12 +31,13 @@ class LinkEvidence(Enum):
 
 
 class FollowProgress(Struct, frozen=True):
-    """How far a standby is. next_offset: of the ledger, which it applies next. behind_s: for how
-    long it has not been where the ledger ended, as far as it had heard of that.
+    """How far a standby is. next_offset: of the ledger, which it applies next. there_s: when it was
+    last where the ledger ended, as far as it had heard of that; behind_s: how long ago.
     """
 
     next_offset: int = 0
     end_offset: int = 0
+    there_s: float = 0.0
     behind_s: float = 0.0
 
     @property

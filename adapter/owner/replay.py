@@ -133,7 +133,7 @@ def take_over(
     """
     become = partial(ledger.take_over, owner, who, again=again, instead_of=instead_of)
     while True:
-        snapshot, known = _asked(ledger, storage, check=check)
+        snapshot, known = _ask(ledger, storage, check=check)
         try:
             ledger.check(known)
             replay = followed or Replay(name, limits, snapshot, tally)
@@ -152,7 +152,7 @@ def take_over(
         return replayed
 
 
-def _asked(
+def _ask(
     ledger: port.Ledger, storage: Storage | None, *, check: bool
 ) -> tuple[Snapshot | None, list[port.Known]]:
     """Return the newest snapshot and which entries the ledger must have, if that is to be checked.

@@ -34,9 +34,6 @@ class ServedClient(Protocol):
         Returns whether something is under way that will come to its end.
         """
 
-    def greet(self) -> None:
-        """Answer its hello, which waited until it is known whether requests are served."""
-
     def cut(self) -> None:
         """Break the connection without a word, replies and all."""
 

@@ -59,14 +59,10 @@ class ClientConnections(ClientSink):
         self._why_not = why_not
         self.is_standby: Callable[[], bool] = lambda: False
         """Whether they are not because another process owns the queue manager."""
-        self.is_soon_owner: Callable[[], bool] = lambda: False
-        """Whether they soon are: a standby is taking over."""
         self.moved_to: Callable[[bool], str] = lambda _: ""
         """Where clients are to go when their connection ends; given whether they use TLS."""
         self.parting: Refused | None = None
         """With what each client is let go when it has nothing under way."""
-        self._held: list[ServedClient] = []
-        """Clients whose hello waits."""
         self._owner: Owner | None = None
         self._open: set[ServedClient] = set()
         self._admitted: dict[int, ServedClient] = {}
@@ -78,7 +74,6 @@ class ClientConnections(ClientSink):
         """Admit clients, for this owner."""
         self._owner = owner
         self.audit.write(self._put_on_record)
-        self.greet_held()
 
     @property
     def term(self) -> OwnerTerm | None:
@@ -105,20 +100,6 @@ class ClientConnections(ClientSink):
             text = f"{self.connections_max} clients are connected"
             return self._why_unserved() or Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
         return self._why_unserved()
-
-    def holds(self, client: ServedClient) -> bool:
-        """Let a client that says hello wait, if requests are served soon."""
-        if self.term is not None or not self.is_soon_owner():
-            return False
-        self._held.append(client)
-        return True
-
-    def greet_held(self) -> None:
-        """Answer those that wait: it is known now whether requests are served."""
-        held, self._held = self._held, []
-        for client in held:
-            if client in self._open:
-                client.greet()
 
     def is_open(self, client: ServedClient) -> bool:
         """Whether a connection has not ended yet."""
@@ -162,8 +143,6 @@ class ClientConnections(ClientSink):
 
     def _why_unserved(self) -> Refused | None:
         owner = self._owner
-        if owner is None and self.is_soon_owner():
-            return None
         if self.parting is not None:
             return self.parting
         if owner is not None and owner.stopping:
@@ -185,8 +164,6 @@ class ClientConnections(ClientSink):
         for client in list(self._open):
             client.look(now_s)
         self._make_room()
-        if self.term is None and not self.is_soon_owner():
-            self.greet_held()
 
     async def part(self, within_s: float) -> None:
         """Let each client go at the end of its unit, with the answer to its commit: what it does

@@ -360,7 +360,7 @@ def write_line(out: TextIO, line: str) -> None:
     """Write a line at once, because the log may go there too.
 
     The program that started this one may read its first line only, and close the pipe: a standby
-    that takes over writes another one to nobody.
+    that takes over writes one that is not read.
     """
     try:
         out.write(line + "\n")

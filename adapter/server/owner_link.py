@@ -70,7 +70,7 @@ class OwnerAddress(Struct, frozen=True):
 
 
 class OwnerLink(OwnerSigns):
-    """The link of one standby to whoever owns its queue manager."""
+    """The link of one standby to the owner of its queue manager."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class OwnerLink(OwnerSigns):
         buffer, ours = codec.FrameBuffer(), os.urandom(NONCE_BYTES)
         hello = StandbyHello(version=LINK_VERSION, queue_manager=self._queue_manager, nonce=ours)
         writer.write(codec.encode(hello))
-        theirs = await self._challenged(reader, buffer, key, ours)
+        theirs = await self._await_challenge(reader, buffer, key, ours)
         self._proven = where
         proof = link_proof(key, STANDBY, ours, theirs)
         while True:
@@ -194,7 +194,7 @@ class OwnerLink(OwnerSigns):
                     self._take(frame)
             self._count_unanswered()
 
-    async def _challenged(
+    async def _await_challenge(
         self, reader: asyncio.StreamReader, buffer: codec.FrameBuffer, key: bytes, ours: bytes
     ) -> bytes:
         """Return the owner's nonce, once it has proven that it is the owner."""

@@ -81,12 +81,9 @@ class ServerRoles:
         return OWNER if self._owner.running else self._owner.lifecycle.state.value
 
     @property
-    def is_soon_owner(self) -> bool:
-        """Whether this standby is about to serve, so that clients may wait for it."""
-        state = self._owner.lifecycle.state
-        is_standby = self._follower is not None
-        taking_over = state is OwnerState.TAKING_OVER
-        return is_standby and (taking_over or (state is OwnerState.FOLLOWING and self.is_prepared))
+    def is_mere_standby(self) -> bool:
+        """Whether it follows another process, and is not about to take over from it."""
+        return self._owner.standby.follows and not self.is_prepared
 
     @property
     def is_prepared(self) -> bool:
@@ -108,7 +105,7 @@ class ServerRoles:
         self._follower = None
 
     def stop(self) -> None:
-        """Look at nobody any more."""
+        """Link to no other process any more."""
         self._end_link()
         self.standbys.stop()
         for task in (self._switch, self._preparing):
@@ -187,7 +184,6 @@ class ServerRoles:
         if is_wanted:
             work = self._prepare()
             self._preparing = watched.task("getting ready", work, self._owner.broke)
-        self._owner.lifecycle.on_change()
 
     async def _prepare(self) -> None:
         try:

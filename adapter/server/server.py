@@ -160,14 +160,12 @@ class Server:
         self.connections = self.connections_type(
             name, audit, lambda: self.owner.why_not, settings.bounds
         )
-        self.connections.is_standby = lambda: self.owner.standby.follows
+        self.connections.is_standby = lambda: self.roles.is_mere_standby
         tls = ServerTls(settings.tls) if settings.tls.host or settings.http_tls else None
         self.admission = _admission(settings, credentials, tls, clock)
         owned = _owner_settings(settings, lambda: self._groups.groups)
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
         self.roles = roles = ServerRoles(self.owner, settings.standby_priority)
-        self.owner.lifecycle.on_change = self._note_state
-        self.connections.is_soon_owner = lambda: roles.is_soon_owner
         self.connections.moved_to = lambda with_tls: roles.moved_to(with_tls=with_tls)
         self.accept = MqkHandler(
             self.connections, self.admission, audit, clock, self, roles.standbys, kafka
@@ -221,11 +219,6 @@ class Server:
         if took_over:
             await self._serve()
         return took_over
-
-    def _note_state(self) -> None:
-        """Clients that wait for a standby's take-over hear of it, however that ends."""
-        if not self.roles.is_soon_owner and not self.owner.running:
-            self.connections.greet_held()
 
     @contextlib.contextmanager
     def _closed_if_it_fails(self) -> Iterator[None]:

@@ -79,9 +79,6 @@ class ClientConnection(asyncio.Protocol):
         self._waiting: deque[Incoming] = deque()
         self._outbox: deque[codec.Outgoing] = deque()
         self._farewell: Refused | None = None
-        self._hello: frames.Hello | None = None
-        self._looked_at_bytes = -1
-        """How much had been written to the client when it was to part and was looked at last."""
         self._unanswered = 0
         self._scheduled = False
         self._has_sent = False
@@ -117,9 +114,7 @@ class ClientConnection(asyncio.Protocol):
         received = self._session.receive(data)
         self._count_unfinished(bool(received.operations))
         if received.hello is not None:
-            self._hello = received.hello
-            if not self._connections.holds(self):
-                self.greet()
+            self._handler.welcome(self, received.hello)
         for frame in received.of_standby:
             self._handler.of_standby(self, frame)
         if received.seen:
@@ -128,12 +123,6 @@ class ClientConnection(asyncio.Protocol):
         self._waiting.extend(received.operations)
         if not self._scheduled:
             self._execute()
-
-    def greet(self) -> None:
-        """Answer the client's hello."""
-        hello, self._hello = self._hello, None
-        if hello is not None:
-            self._handler.welcome(self, hello)
 
     def end_in(self, seconds: float) -> None:
         """End the connection then: what proves who the client is does not hold for longer."""
@@ -157,11 +146,9 @@ class ClientConnection(asyncio.Protocol):
         self.go_on()
 
     def part(self, reason: Refused) -> bool:
-        written_bytes = self._progress.written_bytes
-        if self._is_at_rest() and written_bytes == self._looked_at_bytes:
+        if not self._progress.was_answered() and self._is_at_rest():
             self.goodbye(reason)
             return False
-        self._looked_at_bytes = written_bytes
         term = self._connections.term
         return term is not None and not term.waits(self.number)
 

@@ -12,9 +12,6 @@ import pytest
 from msgspec import structs
 
 import adapter
-from adapter.channel.addresses import Address
-from adapter.channel.handshake import Handshake
-from adapter.channel.link.tcp import TcpDialer
 from adapter.core.contract.reasons import Reason
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots
@@ -77,7 +74,7 @@ class Site:
 
     async def owner(self, **more: object) -> Server:
         """Return a server that owns the ledger."""
-        made = self.server(**more)
+        made = self.server(0, **more)
         await made.start(HOST, 0)
         return made
 
@@ -298,20 +295,18 @@ async def test_clients_are_told_where_the_queue_manager_moves() -> None:
 
 
 @in_loop
-async def test_a_client_that_comes_while_a_standby_takes_over_is_let_in_then() -> None:
+async def test_a_standby_that_is_about_to_take_over_does_not_send_clients_away() -> None:
+    """They are told to try again, and not to try elsewhere."""
     async with site() as at:
         owner = await at.owner()
         standby = await at.standby()
-        await switch(owner)  # from here on the standby expects it
-        host, port = standby.bound
-        opening = asyncio.get_running_loop().run_in_executor(
-            None, Handshake([TcpDialer(Address(host, port))], "QM1", "test").open_any, WAIT_S
-        )
-        await until(lambda: bool(standby.connections._held))
-        await owner.stop()
-        link = await asyncio.wait_for(opening, WAIT_S)
-        assert standby.state is OwnerState.RUNNING
-        link.close()
+        refused = standby.connections._why_unserved()
+        assert refused is not None
+        assert refused.reason is Reason.STANDBY_QUEUE_MANAGER
+        await switch(owner)
+        refused = standby.connections._why_unserved()
+        assert refused is not None
+        assert refused.reason is Reason.QUEUE_MANAGER_NOT_AVAILABLE
 
 
 class Putter(threading.Thread):

@@ -107,6 +107,9 @@ class Site:
         for one in self.servers:
             if one.state is not OwnerState.STOPPED:
                 await one.crash()
+            await one.connections.until_none(WAIT_S)
+        for _ in range(2):  # turns of the loop in which transports close their sockets
+            await asyncio.sleep(0)
 
 
 @asynccontextmanager

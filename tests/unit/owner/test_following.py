@@ -16,9 +16,16 @@ from adapter.ledger.port import LedgerReader, LedgerUnavailable, Position
 from adapter.ledger.snapshots import MemorySnapshots
 from adapter.owner import liveness, processes
 from adapter.owner.clock import SystemClock
-from adapter.owner.following import FollowBounds, LedgerFollower, StoppedForGood, Vacancy
+from adapter.owner.following import (
+    GIVE_WAY_S,
+    FollowBounds,
+    LedgerFollower,
+    StoppedForGood,
+    Vacancy,
+)
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
+from adapter.owner.owner_signs import LinkEvidence, OwnerSigns
 from adapter.owner.snapshots import SnapshotCut, publish
 from tests.unit.owner.test_owner import Bench, Front, put
 
@@ -148,6 +155,44 @@ def test_an_owner_of_this_machine_is_replaced_as_soon_as_its_process_has_ended()
     (vacancy,) = found
     assert vacancy is not None
     assert vacancy.why == "its process has ended"
+
+
+class Heard(OwnerSigns):
+    """The owner's port is closed, and other standbys go first."""
+
+    evidence = LinkEvidence.ENDED
+    ahead = 2
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_standby_waits_for_those_that_go_first(
+    is_replaced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And if one of them has taken over by then, it follows that one."""
+    log = MemoryLog()
+    owned(log, ELSEWHERE, entries.encode([]))
+    standby = Standby(log)
+    follower = standby.follower
+    follower._signs = Heard()
+    waits: list[float] = []
+
+    def wait(timeout_s: float) -> bool:
+        waits.append(timeout_s)
+        if is_replaced:
+            owned(log, bytes(reversed(ELSEWHERE)))
+            follower._signs = OwnerSigns()
+            standby.time.step_s = 1.0
+        return False
+
+    monkeypatch.setattr(follower._given_up, "wait", wait)
+    vacancy = follower.follow()
+    assert waits == [2 * GIVE_WAY_S]
+    assert vacancy is not None
+    if is_replaced:
+        assert vacancy.owner == bytes(reversed(ELSEWHERE))
+        assert vacancy.why.startswith("it has written nothing")
+    else:
+        assert vacancy == Vacancy(ELSEWHERE, "the link to it broke, and its port is closed")
 
 
 @pytest.mark.parametrize("for_good", [False, True])

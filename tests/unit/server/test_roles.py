@@ -19,6 +19,7 @@ from adapter.owner.clock import SystemClock
 from adapter.owner.following import LedgerFollower
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner_signs import LinkEvidence
+from adapter.server import owner_link
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import NoMovers
 from adapter.server.server import Server
@@ -205,8 +206,23 @@ async def test_an_owner_that_answers_no_ping_and_writes_is_not_replaced(
         standby = await at.standby()
         link = standby.roles.link
         assert link is not None
+
+        async def hear_nothing(_reader: object, _buffer: object, timeout_s: float) -> list[object]:
+            await asyncio.sleep(timeout_s)
+            return []
+
+        monkeypatch.setattr(owner_link, "_receive", hear_nothing)
         monkeypatch.setattr(owner.roles.standbys, "take", lambda *_: None)
-        await until(lambda: link.evidence is LinkEvidence.NOTHING)  # silent, and forgiven
+        found: list[LinkEvidence] = []
+        forgive = link.forgive
+
+        def note() -> None:
+            found.append(link.evidence)
+            forgive()
+
+        monkeypatch.setattr(link, "forgive", note)
+        await until(lambda: LinkEvidence.SILENT in found)
+        await until(lambda: link.evidence is LinkEvidence.NOTHING)
         assert owner.state is OwnerState.RUNNING
         assert standby.state is OwnerState.FOLLOWING
 

@@ -21,7 +21,7 @@ PRIORITY_MAX: Final = 9
 Nonce = Annotated[bytes, Meta(min_length=NONCE_BYTES, max_length=NONCE_BYTES)]
 """Random bytes, drawn by one end for this connection."""
 LinkProof = Annotated[bytes, Meta(max_length=64)]
-"""That its sender knows the key: see link_proof in adapter.server.link_proof."""
+"""That its sender knows the key: a keyed hash of both nonces."""
 
 
 class StandbyHello(Struct, array_like=True, tag=6, kw_only=True):

@@ -124,6 +124,16 @@ def is_literal(host: str) -> bool:
     return True
 
 
+ON_ALL = (EVERYWHERE, "::")
+
+
+def reached_at(host: str, port: int) -> str:
+    """Return where other machines reach a listener, HOST:PORT; one on all addresses is named by
+    its machine. "" if it listens nowhere.
+    """
+    return written(socket.gethostname() if host in ON_ALL else host, port) if host else ""
+
+
 def written(host: str, port: int) -> str:
     """HOST:PORT, with brackets around IPv6."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

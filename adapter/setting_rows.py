@@ -396,6 +396,17 @@ SETTINGS: Mapping[str, Setting] = {
             "refuses while another owner's last record is younger than three times this.",
         ),
         Setting(
+            key="standby", kind=Literal["no", "yes"], default="no",
+            meaning="yes: the process follows the one that owns the queue manager, and takes over "
+            "when that one is gone; if there is none, it serves at once. So two machines may have "
+            "the same service, and the one that comes second stands by.",
+        ),
+        Setting(
+            key="standby_priority", kind=_number(0, 9), default=0,
+            meaning="Of several standbys the one with the highest priority takes over; of equal "
+            "ones, the one that has been there the longest.",
+        ),
+        Setting(
             key="schema_registry", kind=Annotated[str, Meta(pattern=REGISTRY_PATTERN)],
             default="topic",
             meaning="Where the schemas of its own topics are registered: topic, a registry of its "

@@ -13,6 +13,7 @@ from typing import Final
 from adapter.channel import requests as rq
 from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
 from adapter.channel.requests import Handle, Operations, Pending, StartOver, UnitOnWire
+from adapter.channel.unit_again import begin_again, is_of
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.results import Done, Refused
@@ -70,6 +71,8 @@ class Outstanding:
         self.let_go: deque[Handle | UnitOnWire] = deque()
         """Handles and units that programs have let go of; any thread may append, at any time."""
         self.requests = 0
+        self.is_let_go = False
+        """The queue manager has said goodbye, and has done nothing that it did not answer."""
         self._handle_numbers = 0
 
     @property
@@ -130,6 +133,8 @@ class Outstanding:
             if request.one_way:
                 if not one_way:
                     raise _lost_unit(unit or request.begins)
+                if unit is not None and request.begins is None:
+                    unit.has_one_way = True
                 operations.append((0, 0, request.command))
                 continue
             at += 1
@@ -137,6 +142,8 @@ class Outstanding:
             if request.durable:
                 number += 1
                 request.number = number
+            if unit is not None and is_of(request, unit):
+                unit.asked += 1
             operations.append((at, request.number, request.command))
         issued = self.session.issued
         if number > issued and number - issued + self.session.unanswered_count > UNANSWERED_MAX:
@@ -191,8 +198,13 @@ class Outstanding:
     def lost(self, why: str) -> None:
         """Settle what went with the TCP connection; the rest is sent again on the next."""
         self.epoch += 1
-        self.units.clear()
+        again = begin_again(self.units, self.pending, self.number) if self.is_let_go else {}
+        self.units, self.is_let_go = again, False
+        for unit in again.values():
+            unit.epoch = self.epoch
         for request in list(self.pending.values()):
+            if getattr(request.command, "unit", None) in again:
+                continue
             if request.when_lost != rq.AGAIN and request.sent:
                 self.pending.pop(request.request, None)
                 request.settle(_loss_of(request, why))

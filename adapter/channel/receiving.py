@@ -91,6 +91,8 @@ class Receiver:
         if not isinstance(frame, AnyReplies):
             if isinstance(frame, Goodbye):
                 reason = frame.reason
+                quiescing = reason.reason == Reason.QUEUE_MANAGER_QUIESCING
+                self._state.outstanding.is_let_go = quiescing
                 raise Rejected(refusal(reason.reason, reason.name, reason.detail))
             raise LinkLost("a second welcome was not expected")
         state = self._state

@@ -93,10 +93,14 @@ RequestResult = Result | Figures | Error | StartOver
 class UnitOnWire:
     """A unit as the connection sees it: begun with its first verb, gone with its TCP connection.
 
-    ahead: it is begun ahead. is_dropped: no program can end it any more.
+    ahead: it is begun ahead. is_dropped: no program can end it any more. asked: how many requests
+    of it have been made; has_one_way: some of them get no answer, and are not kept.
     """
 
-    __slots__ = ("ahead", "beginning", "epoch", "ident", "is_dropped", "session")
+    __slots__ = (
+        *("ahead", "asked", "beginning", "epoch", "has_one_way", "ident", "is_dropped"),
+        "session",
+    )
 
     def __init__(self, ident: bytes, session: SessionNumbers, ahead: bool = False) -> None:
         self.ident = ident
@@ -105,6 +109,8 @@ class UnitOnWire:
         self.epoch = -1
         self.beginning: Pending | None = None
         self.is_dropped = False
+        self.asked = 0
+        self.has_one_way = False
 
 
 class Pending:

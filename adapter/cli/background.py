@@ -51,7 +51,7 @@ class ReadyLine(io.StringIO):
             does = "stands by" if ready.standby else "serves"
             click.echo(f"queue manager {ready.queue_manager} {does} at {ready.host}:{ready.port}")
             if ready.http:
-                click.echo(f"monitoring: {ready.http}/metrics, /live and /ready")
+                click.echo(f"monitoring: {ready.http}/metrics, /live, /ready and /role")
         sys.stdout.flush()
 
 

@@ -21,7 +21,7 @@ from adapter.core.contract.channel_rules import ChannelRuleSet
 from adapter.core.contract.unit_records import RecordPart
 from adapter.format import entries
 from adapter.format.schemas import UnreadableError
-from adapter.ledger.envelope import OWNER_CHANGED, Envelope
+from adapter.ledger.envelope import OWNER_CHANGED, Envelope, text_of
 from adapter.ledger.signs import PROBE_N
 from adapter.ledger.validity import Verdict
 
@@ -80,7 +80,7 @@ def explain(
 
 def _explain_payload(envelope: Envelope, payload: bytes | None, shown: Shown) -> None:
     if envelope.kind == OWNER_CHANGED:
-        who = envelope.payload.decode(errors="replace")
+        who = text_of(envelope.payload)
         shown.records.append({"record": "OwnerChanged", "who": who})
         shown.lines.append(_explain_change(who, envelope.next_key, shown.verdict))
         return

@@ -17,6 +17,7 @@ from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerError
+from adapter.owner.announcement import read_announcement
 from adapter.owner.liveness import SILENCES, has_stopped, is_gone
 from adapter.owner.parts import HEARTBEAT_S
 
@@ -48,7 +49,7 @@ def _look(name: str, settings: LedgerSettings) -> Manager:
         sign = ledger.last_record()
         if sign is None:
             return Manager(name, "empty", None, "")
-        owner = ledger.announcement_of(sign.owner)
+        owner = read_announcement(ledger.announcement_of(sign.owner)).text
     except LedgerError as problem:
         return Manager(name, "unreadable", None, str(problem))
     age_s = max(0.0, time.time_ns() / 1_000_000 - sign.time_ms) / 1000

@@ -1,4 +1,4 @@
-"""mqk qmgr start, stop and status: the process of a queue manager.
+"""mqk qmgr start, stop, switch and status: the process of a queue manager.
 
 In the foreground the server runs in this process; with --background in one of its own, which this
 one waits for until it serves.
@@ -28,8 +28,13 @@ from adapter.server.settings import ServerSettings
 STOP_TIMEOUT_S = 60.0
 """For the last entries to become durable, the movers and the process to end."""
 CONNECT_TIMEOUT_S = 5.0
+SWITCH_TIMEOUT_S = 15.0
+"""For units in flight to end, and the standby to take over."""
+WAITS_S = 1.0
+"""So long a wait for Kafka is shown: appends take milliseconds."""
 SUMMARY = (
     ("queue manager", "queue_manager"),
+    ("role", "role"),
     ("state", "state"),
     ("version", "version"),
     ("code", "compiled_modules"),
@@ -47,7 +52,7 @@ SUMMARY = (
 
 @click.group()
 def qmgr() -> None:
-    """Queue managers: start, stop, status, list."""
+    """Queue managers: start, stop, switch, status, list."""
 
 
 @qmgr.command(cls=GroupedCommand, groups=settings.GROUPS)
@@ -56,10 +61,6 @@ def qmgr() -> None:
 @click.option(
     "--take-over", is_flag=True,
     help="Start even if another process runs it, and fence that process off.",
-)  # fmt: skip
-@click.option(
-    "--standby", is_flag=True,
-    help="Follow the process that runs it, and take over when that one is gone.",
 )  # fmt: skip
 @options.confirmation(
     "Take queue manager {name} over from the process that runs it, if one does?", "take_over"
@@ -77,7 +78,6 @@ def qmgr() -> None:
 def start(
     name: str | None,
     take_over: bool,
-    standby: bool,
     in_background: bool,
     log: Path | None,
     as_json: bool,
@@ -88,11 +88,12 @@ def start(
     One process at a time owns a queue manager: a start refuses while another one is alive. Settings
     come from flags, the environment and a file, in this order; see `mqk config check`.
     """
-    if standby and take_over:
-        raise click.UsageError("--standby waits for the owner's end, and --take-over does not")
-    wanted = msgspec.structs.replace(
-        wanted_settings(name, given), take_over=take_over, standby=standby
-    )
+    wanted = msgspec.structs.replace(wanted_settings(name, given), take_over=take_over)
+    if wanted.standby and take_over:
+        raise click.UsageError(
+            "a standby waits for the owner's end, and --take-over does not: without --standby, and "
+            'with standby = "no" in the settings, the owner is replaced now'
+        )
     if not wanted.remote_clients:
         with failures.expect(NotLoopbackError):
             check_loopback(wanted.host)
@@ -153,6 +154,52 @@ def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json:
 
 
 @qmgr.command()
+@click.argument("name", required=False)
+@click.option(
+    "--to", default="", metavar="STANDBY",
+    help="Its name or address, as `mqk qmgr status` shows it.  [default: the one that goes first]",
+)  # fmt: skip
+@options.queue_manager
+@options.json_output
+def switch(name: str | None, to: str, qmgr: str, as_json: bool) -> None:
+    """Hand a queue manager over to a standby. Returns when the standby serves.
+
+    With NAME it is handed over only if that is its name.
+
+    Units in flight get some seconds to end. Programs go on at the standby; the process that had the
+    queue manager is a standby then. If there is no standby that is ready, nothing is changed.
+    """
+    with adapter.connect(
+        qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
+    ) as qm:
+        if name is not None and name != qm.name:
+            raise failures.Failed(
+                f"queue manager {qm.name} was not handed over: it listens at {qmgr}, and {name} "
+                f"was to be; give the address of {name} with --qmgr"
+            )
+        name = qm.name
+        chosen = qm.switch_queue_manager(to)
+    address = chosen["address"]
+    try:
+        adapter.connect(
+            address, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=SWITCH_TIMEOUT_S,
+            application="mqk qmgr",
+        ).close()  # fmt: skip
+    except adapter.errors.NotAuthorized:
+        pass  # it serves
+    except adapter.Error as problem:
+        raise failures.Failed(
+            f"queue manager {name} was handed over to {chosen['name']}, and this machine does not "
+            f"see it serve at {address}: {problem}. See its log, or `mqk qmgr list`"
+        ) from problem
+    output.done(
+        f"queue manager {name} is at {address} now, in the process that was standby "
+        f"{chosen['name']}",
+        as_json, queue_manager=name, owner=chosen["name"], address=address,
+    )  # fmt: skip
+
+
+@qmgr.command()
 @click.option("--all", "-a", "everything", is_flag=True, help="Show all figures of its process.")
 @options.queue_manager
 @options.json_output
@@ -176,6 +223,9 @@ def summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         if name in figures:
             value = figures[name]
             yield heading, compiled.text(value) if name == "compiled_modules" else value
+    waits_s = figures.get("ledger_waits_s", 0.0)
+    yield "waiting for Kafka", f"for {waits_s:.1f} s" if waits_s >= WAITS_S else "no"
+    yield from standby_summary(figures)
     movers = figures.get("movers") or {}
     yield "messages to copy", max((one.get("lag_records", 0) for one in movers.values()), default=0)
     yield "copying stalled", figures.get("movers_hold") or "no"
@@ -187,6 +237,22 @@ def summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
         for name, one in (figures.get(f"{noun}s") or {}).items():
             if one["why"]:
                 yield f"{noun} {name}", f"{one['state']}: {one['why']}"
+
+
+def standby_summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Who stands by, the one that goes first first."""
+    standbys = figures.get("standbys") or {}
+    if not standbys and "standbys" in figures:
+        yield "standbys", "none"
+    for name, one in standbys.items():
+        yield f"standby {name}", standby_text(one)
+
+
+def standby_text(one: Mapping[str, Any]) -> str:
+    """Say where a standby is, and how far behind."""
+    where = " and ".join(filter(None, (one["address"], one["tls_address"] and "TLS")))
+    behind = f"{output.number(one['lag_records'], 'record')} ({one['lag_s']:.1f} s) behind"
+    return f"{where}, priority {one['priority']}, {behind}"
 
 
 def network_summary(figures: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

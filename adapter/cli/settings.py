@@ -48,7 +48,8 @@ GROUPS: Groups = {
     "Schemas": ("schema_registry", "schema_topic"),
     "Log and statistics": ("log_level", "log_format", "statistics_interval_s"),
     "Start and stop": (
-        "take_over", "standby", "yes", "in_background", "log", "quiesce_ms", "heartbeat_ms",
+        "take_over", "standby", "standby_priority", "yes", "in_background", "log", "quiesce_ms",
+        "heartbeat_ms",
     ),
 }  # fmt: skip
 """What flags() and `mqk qmgr start` have, by subject."""
@@ -82,11 +83,22 @@ def _flag(setting: Setting) -> Callable[[Command], Command]:
     shown = f"  [{setting.environment}; default: {setting.default}]"
     if setting.default == "":
         shown = f"  [{setting.environment}]"
+    if setting.key == STANDBY:
+        return click.option(
+            f"{setting.flag}/--no-standby", setting.name, default=None, callback=_yes_or_no,
+            help=setting.meaning + shown,
+        )  # fmt: skip
     return click.option(
         setting.flag, setting.name, metavar=metavar(setting), help=setting.meaning + shown
     )
 
 
+def _yes_or_no(_context: click.Context, _option: click.Parameter, flag: bool | None) -> str | None:
+    """Return a setting's value, None if the flag was not given."""
+    return None if flag is None else ("yes" if flag else "no")
+
+
+STANDBY = "standby"
 KAFKA = "kafka.bootstrap_servers"
 METAVARS = {**dict.fromkeys(ADDRESSES, "HOST:PORT"), KAFKA: "HOST:PORT[,...]"}
 

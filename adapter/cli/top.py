@@ -72,15 +72,26 @@ class MoverFigures(Struct):
     holding: bool
 
 
+class StandbyLag(Struct):
+    """How far one standby is behind."""
+
+    address: str
+    priority: int
+    lag_records: int
+    lag_s: float
+
+
 class LiveScreen(Struct):
     """What is shown, or printed as JSON."""
 
     queue_manager: str
     state: str
+    owner: str
     connections: int
     units: int
     commits_per_s: float
     backouts_per_s: float
+    standbys: dict[str, StandbyLag]
     movers: dict[str, MoverFigures]
     queues: list[QueueLine]
 
@@ -170,10 +181,12 @@ def screen(before: Look, after: Look, sort: str) -> LiveScreen:
     return LiveScreen(
         queue_manager=after.figures["queue_manager"],
         state=str(after.figures.get("state", "")),
+        owner=str(after.figures.get("address", "")),
         connections=number(after, "connections"),
         units=number(after, "units"),
         commits_per_s=rate(number(before, "commits"), number(after, "commits"), past_s),
         backouts_per_s=rate(number(before, "backouts"), number(after, "backouts"), past_s),
+        standbys=standbys(after.figures.get("standbys", {})),
         movers=movers(after.figures.get("movers", {})),
         queues=lines,
     )
@@ -217,9 +230,21 @@ def movers(figures: dict[str, dict[str, int]]) -> dict[str, MoverFigures]:
     }
 
 
+def standbys(figures: dict[str, dict[str, Any]]) -> dict[str, StandbyLag]:
+    """How far each standby is behind."""
+    return {
+        name: StandbyLag(
+            one["address"] or one["tls_address"], one["priority"], one["lag_records"], one["lag_s"]
+        )
+        for name, one in figures.items()
+    }
+
+
 def drawn(shown: LiveScreen, lines_max: int) -> Group:
     """The screen for people."""
-    heading = Text(f"{shown.queue_manager}  {shown.state}  ", style=output.bold(), end="")
+    heading = Text(
+        f"{shown.queue_manager}  {shown.state}  {shown.owner}  ", style=output.bold(), end=""
+    )
     figures = (
         f"connections {shown.connections}   units in flight {shown.units}   "
         f"commits/s {shown.commits_per_s:,.1f}   backouts/s {shown.backouts_per_s:,.1f}"
@@ -233,12 +258,20 @@ def drawn(shown: LiveScreen, lines_max: int) -> Group:
     parts: list[RenderableType] = [
         heading,
         Text(figures),
+        *map(standby_line, shown.standbys.items()),
         *map(mover_line, shown.movers.items()),
         Text(""),
         table,
     ]
     more = len(shown.queues) - lines_max
     return Group(*parts, *([Text(f"and {more} more")] if more > 0 else []))
+
+
+def standby_line(item: tuple[str, StandbyLag]) -> Text:
+    """How far a standby is behind."""
+    name, one = item
+    behind = f"{one.lag_records:,} records, {one.lag_s:.1f} s behind"
+    return Text(f"standby {name}: {one.address}, priority {one.priority}, {behind}")
 
 
 def mover_line(item: tuple[str, MoverFigures]) -> Text:

@@ -36,9 +36,9 @@ from adapter.core.contract.results import (
     Statuses,
     UnitStatus,
 )
-from adapter.errors import ConnectionBroken
+from adapter.errors import ConnectionBroken, NotSwitched
 from adapter.errors.refusals import refusal
-from adapter.wire.frames import AskServer, Figures, Stop
+from adapter.wire.frames import AskServer, Figures, Stop, SwitchOwner
 
 
 class Description(Struct):
@@ -319,6 +319,20 @@ class Administration:
         """
         stop = Stop(a.as_flag("immediate", immediate), a.as_flag("hand_over", hand_over))
         yield from ask(self._channel, stop, Done)
+
+    @Verb
+    def switch_queue_manager(self, to: str = "") -> Steps[dict[str, str]]:
+        """Hand the queue manager over to a standby, which is ready when this returns.
+
+        Units in flight get some seconds to end; clients go on there. The process that had it goes
+        on as a standby. to: the standby's name or address; "" for the one that goes first. Returns
+        its "name" and "address". If it cannot be done nothing is changed (NotSwitched).
+        """
+        switch = SwitchOwner(a.as_text("to", to))
+        answer = yield from ask(self._channel, switch, Figures)
+        if "why_not" in answer.figures:
+            raise NotSwitched(str(answer.figures["why_not"]))
+        return {name: str(value) for name, value in answer.figures.items()}
 
     def _define(
         self, kind: str, name: str, attributes: Mapping[str, object], replace: bool

@@ -343,13 +343,25 @@ def _quiesce(qm: QueueManager, effects: Effects, _: inputs.Quiesced, _now_ms: in
 
 
 def _stop(qm: QueueManager, effects: Effects, given: inputs.Stopped, now_ms: int) -> None:
-    last = lifetime.stop(qm, now_ms, for_good=given.for_good)
+    last = lifetime.stop(qm, now_ms, for_good=given.for_good, to=given.to)
     _apply(qm, effects, [*statistics.raise_last(qm, now_ms), *last])
 
 
 def idle_connections(qm: QueueManager) -> list[int]:
     """Return the connections that have no unit in flight, or only such that hold nothing."""
     return [n for n, connection in qm.connections.items() if not quiesce.is_busy(connection)]
+
+
+def is_between_units(qm: QueueManager, connection: int) -> bool:
+    """Whether a connection could end without a unit that its program knows of."""
+    known = qm.connections.get(connection)
+    return known is None or quiesce.is_between_units(known)
+
+
+def waits(qm: QueueManager, connection: int) -> bool:
+    """Whether a connection waits for a message."""
+    known = qm.connections.get(connection)
+    return known is not None and bool(known.waiters)
 
 
 def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> Denial | None:

@@ -176,10 +176,12 @@ class Audited(Struct):
 class Stopped(Struct):
     """The queue manager has been stopped: it is given nothing after this.
 
-    for_good: by an operator, so that no standby takes over; else only this process ends.
+    for_good: by an operator, so that no standby takes over; else only this process ends. to: the
+    standby that it was handed over to, "" for any.
     """
 
     for_good: bool = False
+    to: str = ""
 
 
 Input = (

@@ -52,6 +52,7 @@
     │   └── TableBehind  ClaimNotFree    also a TimeoutError
     ├── NoReply                      also a TimeoutError
     ├── StartError                   a queue manager did not start
+    ├── NotSwitched                  a queue manager was not handed over, and goes on
     ├── KafkaNotAvailable            also a ConnectionError
     ├── CallInProgress               a signal handler interrupted a call of the same connection
     ├── WrongEventLoop               a connection of adapter.aio was used in another event loop

@@ -131,6 +131,15 @@ class StartError(Error):
         return self.text  # no queue manager gave a reason
 
 
+class NotSwitched(Error):
+    """The queue manager was not handed over to a standby, and nothing was changed."""
+
+    reason, reason_name = 2012, "MQRC_ENVIRONMENT_ERROR"
+
+    def __str__(self) -> str:
+        return self.text  # no queue manager refused
+
+
 class KafkaNotAvailable(Error, ConnectionError):
     """Kafka, of which the program itself reads, could not be reached, or failed."""
 

@@ -213,6 +213,11 @@ def _decode_change(value: bytes, version: int, owner: bytes, n: int) -> Envelope
     return change
 
 
+def text_of(payload: bytes) -> str:
+    """Return what an OWNER_CHANGED says of its owner to people: all before a NUL."""
+    return payload.partition(b"\0")[0].decode(errors="replace")
+
+
 def step_of(value: bytes) -> RecordNumber:
     """Read only which record of its owner's it is, of one that encode or encode_entry made."""
     start = _SEAL.size if value[0] == SEALED_VERSION else 0

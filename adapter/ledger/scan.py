@@ -13,6 +13,7 @@ from adapter.ledger.envelope import (
     NewerVersion,
     UnknownKey,
     decode,
+    text_of,
 )
 from adapter.ledger.seals import Seals
 from adapter.ledger.validity import Assembly, Validity, Verdict
@@ -98,7 +99,7 @@ class Scan:
             self.forged = self.forged.with_more(found) if self.forged else found
         if verdict is Verdict.OWNER_CHANGED and envelope is not None:
             self._last_n[self.validity.owner] = 0
-            self._announced = f" at offset {offset}: {envelope.payload.decode(errors='replace')}"
+            self._announced = f" at offset {offset}: {text_of(envelope.payload)}"
         payload = self._assembly.take(verdict, envelope)
         if payload is None or envelope is None:
             return None

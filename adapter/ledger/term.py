@@ -10,7 +10,7 @@ not know Kafka.
 from collections.abc import Iterable
 from functools import partial
 
-from adapter.ledger.envelope import NO_KEY, NewerVersion, RecordNumber
+from adapter.ledger.envelope import NO_KEY, NewerVersion, RecordNumber, text_of
 from adapter.ledger.port import Deposed, Forged, Position
 from adapter.ledger.seals import Seals
 from adapter.ledger.validity import Validity, Verdict
@@ -96,7 +96,7 @@ class Term:
                 found = Forged(at, at)
                 self._forged = self._forged.with_more(found) if self._forged else found
             if verdict is Verdict.OWNER_CHANGED and envelope is not None:
-                owner, who = envelope.owner.hex(), envelope.payload.decode(errors="replace")
+                owner, who = envelope.owner.hex(), text_of(envelope.payload)
                 return Deposed(
                     f"{self.topic}: another owner took over at offset {at}: {who} ({owner})"
                 )

@@ -6,9 +6,13 @@ stays that of a restart, and it never needs what the owner has trimmed.
 
 It also decides when the owner is to be replaced, which concerns liveness and never safety: the
 ledger itself sees to it that one owner counts. The owner is replaced when it has written nothing
-for some heartbeats, when it was a process of this machine that has ended, or when its process was
-stopped while the queue manager goes on. Time spent without an answer from Kafka is no silence: the
-ledger is asked before the owner is replaced, and only the owner that was silent is.
+for some heartbeats, when it was a process of this machine that has ended, when the link to it says
+so, or when its process was stopped while the queue manager goes on. Time spent without an answer
+from Kafka is no silence: the ledger is asked before the owner is replaced, and only the owner that
+was silent is.
+
+Of several standbys the one goes first to which the owner handed over, or else the one of the
+highest priority; the others wait a little, and ask again.
 
 This module serves nothing and writes nothing. follow() runs in a thread of its own, and is made of
 step()s: each reads what has come, and decides by the ledger and the clock that it was made with.
@@ -35,6 +39,8 @@ from adapter.ledger.port import (
 )
 from adapter.ledger.snapshots import Snapshot, SnapshotLog
 from adapter.owner import clock, liveness
+from adapter.owner.announcement import Announcement, read_announcement
+from adapter.owner.owner_signs import PING_S, PINGS_MISSED, FollowProgress, LinkEvidence, OwnerSigns
 from adapter.owner.replay import Replay
 from adapter.owner.storage import SNAPSHOT_BYTES, SNAPSHOT_ENTRIES
 
@@ -42,6 +48,11 @@ READ_S = 0.05
 """How long it waits for the next entry before it looks whether the owner's process has ended."""
 RETRY_S = 0.2
 """Before Kafka is asked again that did not answer."""
+GIVE_WAY_S = 0.3
+"""How long a standby waits for each that goes before it: about as long as a take-over."""
+GIVE_WAY_MAX_S = 1.5
+HANDED_OVER_S = 3.0
+"""How long the others wait for the standby to which the owner handed over."""
 
 log = structlog.get_logger("mqk.owner")
 repetitions = logs.Repetitions()
@@ -54,12 +65,28 @@ class Vacancy(Struct, frozen=True):
     why: str
 
 
-class FollowedOwner(Struct, frozen=True):
-    """The owner that is followed. text: what it says of itself, for people."""
+class HandedOver(Struct, frozen=True):
+    """The owner has handed over. to: the name of a standby. until_s: how long it is waited for."""
+
+    to: str
+    until_s: float
+
+
+class FollowedOwner(Struct):
+    """The owner that is followed, and what was heard of it. ident: b"" for none.
+
+    heard_s, heard_ms: when it wrote last, as far as is known, by this process's clock and by that
+    of Kafka. has_stopped: its last entry that was read says so. handed_over: to another standby,
+    which is waited for.
+    """
 
     ident: bytes
-    text: str
+    announced: Announcement
     process: liveness.OwnerProcess
+    heard_s: float = 0.0
+    heard_ms: int = -1
+    has_stopped: bool = False
+    handed_over: HandedOver | None = None
 
 
 class FollowBounds(Struct, frozen=True, kw_only=True):
@@ -87,10 +114,18 @@ class LedgerFollower:
         on_following: Callable[[], object],
         bounds: FollowBounds | None = None,
         now_s: Callable[[], float] = clock.now_s,
+        *,
+        standby: str = "",
+        signs: OwnerSigns | None = None,
     ) -> None:
         """ledger: is asked, and not written. heartbeat_s: how often the owner writes at least.
         on_following: is called in the thread of follow(), whenever it begins to follow an owner.
+        standby: the name of this one. signs: what is heard of the owner besides.
         """
+        self._standby = standby
+        self._signs = signs or OwnerSigns()
+        self.progress = FollowProgress()
+        """How far it is; for any thread."""
         self._on_following = on_following
         self._now_s = now_s
         self._name = name
@@ -103,15 +138,9 @@ class LedgerFollower:
         self._given_up = threading.Event()
         self._reader: LedgerReader | None = None
         self._replay: Replay | None = None
-        self._heard_s = 0.0
-        self._heard_ms = -1
-        """When the owner wrote last, as far as is known: by the clock of Kafka, and before that
-        by this process's."""
         self._renewed_at = (0, 0)
         """Entries and bytes when a newer snapshot was looked for last."""
-        self._owner = FollowedOwner(b"", "", liveness.OwnerProcess(b""))
-        self._has_stopped = False
-        """Whether the last entry that was read says that its owner has stopped."""
+        self._owner = FollowedOwner(b"", Announcement(), liveness.OwnerProcess(b""))
         self._has_looked = False
         """Whether it is known that the ledger has an owner which is to be followed."""
         self._has_followed = False
@@ -122,7 +151,7 @@ class LedgerFollower:
     def owner_text(self) -> str:
         """Say for people who owns the queue manager."""
         owner = self._owner
-        return owner.text or f"owner {owner.ident.hex()}" if owner.ident else "its ledger"
+        return owner.announced.text or f"owner {owner.ident.hex()}" if owner.ident else "its ledger"
 
     def give_up(self) -> None:
         """Let follow() return None soon. From any thread."""
@@ -169,12 +198,13 @@ class LedgerFollower:
 
     def _look_first(self) -> Vacancy | None:
         """Say whether the ledger has no owner that could be followed."""
-        self._heard_s = self._now_s()
+        self._owner.heard_s = self._now_s()
         sign = self._ledger.last_record()
         if sign is None:
             return Vacancy(b"", "its ledger has no owner")
         self._notice(sign.owner)
-        if liveness.has_stopped(sign.payload):
+        self._owner.heard_ms = sign.time_ms
+        if liveness.has_stopped(sign.payload) and not self._waits_for_successor(sign.payload):
             if self._has_followed:  # else this is a start, which brings a stopped one back
                 self._refuse_for_good(sign)
             return Vacancy(sign.owner, "its last owner was stopped")
@@ -192,43 +222,99 @@ class LedgerFollower:
             return None
         for entry in entries:
             replay.apply(entry)
-        return self._look(entries)
+        self._note_progress(*reader.offset_and_end())
+        if entries:
+            self._hear(entries[-1])
+            if not self._owner.has_stopped:
+                return None
+        return self._look()
 
-    def _look(self, entries: list[Entry]) -> Vacancy | None:
-        """Say whether the owner is to be replaced."""
-        if entries:
-            self._heard_s = self._now_s()
-            self._heard_ms = entries[-1].time_ms
-            self._notice(entries[-1].owner)
-            self._has_stopped = liveness.has_stopped(entries[-1].payload)
-            self._renew()
-        if self._has_stopped:
+    def _note_progress(self, offset: int, end: int) -> None:
+        end = max(end, self._signs.end_offset)
+        now_s = self._now_s()
+        there_s = now_s if offset >= end else self.progress.there_s or now_s
+        self.progress = FollowProgress(offset, end, there_s, now_s - there_s)
+
+    def _hear(self, last: Entry) -> None:
+        """The owner has written."""
+        self._notice(last.owner)
+        owner = self._owner
+        owner.heard_s, owner.heard_ms = self._now_s(), last.time_ms
+        owner.has_stopped = liveness.has_stopped(last.payload)
+        if owner.has_stopped:
+            self._waits_for_successor(last.payload)
+        self._signs.forgive()
+        self._renew()
+
+    def _look(self) -> Vacancy | None:
+        """Say whether the owner, which has stopped or writes nothing, is to be replaced."""
+        owner = self._owner
+        silent_s = self._now_s() - owner.heard_s
+        evidence, other = self._signs.evidence, owner.handed_over
+        if other is not None:
+            if self._now_s() < other.until_s:
+                return None
+            return self._confirm(f"{other.to}, to which it was handed over, did not come")
+        if owner.has_stopped:
             return self._confirm("it was stopped")
-        if entries:
-            return None
-        if self._owner.process.has_ended():
+        if owner.process.has_ended():
             return self._confirm("its process has ended")
-        silent_s = self._now_s() - self._heard_s
+        if evidence is LinkEvidence.ENDED:
+            return self._confirm("the link to it broke, and its port is closed")
+        if evidence is LinkEvidence.SILENT and silent_s >= PINGS_MISSED * PING_S:
+            why = f"it has answered no ping and written nothing for {silent_s:.1f} s"
+            return self._confirm(why, silent_for_s=PINGS_MISSED * PING_S)
         if silent_s >= self._silence_s:
-            return self._confirm(f"it has written nothing for {silent_s:.1f} s", silent=True)
+            why = f"it has written nothing for {silent_s:.1f} s"
+            return self._confirm(why, silent_for_s=self._silence_s)
         return None
 
-    def _confirm(self, why: str, *, silent: bool = False) -> Vacancy | None:
+    def _confirm(self, why: str, *, silent_for_s: float = 0.0) -> Vacancy | None:
         """Ask the ledger itself whether this owner is still in force, and what it wrote last.
 
-        silent: that is all there is against it, so what it wrote last must not be news.
+        silent_for_s: its silence is what there is against it, so what it wrote last must not be
+        news, and so old.
         """
         sign = self._ledger.last_record()
         if sign is None:
             return None
-        is_news = sign.owner != self._owner.ident or (silent and sign.time_ms != self._heard_ms)
+        is_news = sign.owner != self._owner.ident or (
+            silent_for_s and sign.time_ms != self._owner.heard_ms
+        )
         self._notice(sign.owner)
-        self._heard_ms = sign.time_ms
+        self._owner.heard_ms = sign.time_ms
         if is_news:
-            self._heard_s = self._now_s()
+            self._owner.heard_s = self._now_s()
+            self._signs.forgive()
             return None
+        if self._owner.handed_over is None and self._waits_for_successor(sign.payload):
+            return None
+        return self._give_way(Vacancy(sign.owner, why), sign)
+
+    def _waits_for_successor(self, payload: bytes) -> bool:
+        """Whether the last entry of an owner hands over to another standby, which has time now."""
+        successor = liveness.successor_in(payload)
+        if successor in ("", self._standby):
+            return False
+        self._owner.handed_over = HandedOver(successor, self._now_s() + HANDED_OVER_S)
+        return True
+
+    def _give_way(self, vacancy: Vacancy, sign: LastRecord) -> Vacancy | None:
+        """Let other standbys go first that the owner told of; None if one has taken over.
+
+        sign: the owner's last entry. Raises StoppedForGood if an operator stopped it.
+        """
         self._refuse_for_good(sign)
-        return Vacancy(sign.owner, why)
+        ahead = self._signs.ahead
+        if not ahead or liveness.successor_in(sign.payload):
+            return vacancy
+        if self._given_up.wait(min(ahead * GIVE_WAY_S, GIVE_WAY_MAX_S)):
+            return None
+        now = self._ledger.last_record()
+        if now is None or now.owner == vacancy.owner:
+            return vacancy if now is not None else None
+        self._notice(now.owner)
+        return None
 
     def _refuse_for_good(self, sign: LastRecord) -> None:
         if liveness.is_stopped_for_good(sign.payload):
@@ -236,16 +322,16 @@ class LedgerFollower:
 
     def _notice(self, owner: bytes) -> None:
         if owner != self._owner.ident:
+            announced = self._ask_announcement(owner)
             process = liveness.OwnerProcess(owner)
-            self._owner = FollowedOwner(owner, self._ask_name(owner), process)
-            self._has_stopped = False
-            self._heard_s = self._now_s()
+            self._owner = FollowedOwner(owner, announced, process, self._now_s())
+            self._signs.watch(owner, announced.place)
 
-    def _ask_name(self, owner: bytes) -> str:
+    def _ask_announcement(self, owner: bytes) -> Announcement:
         try:
-            return self._ledger.announcement_of(owner)
+            return read_announcement(self._ledger.announcement_of(owner))
         except LedgerUnavailable:
-            return ""
+            return Announcement()
 
     def _note_unanswered(self, error: LedgerUnavailable) -> None:
         """Kafka does not answer: the owner's silence says nothing."""
@@ -254,7 +340,7 @@ class LedgerFollower:
         repetitions.warn(log, "ledger not followed", queue_manager=self._name, reason=str(error))
         self._close_reader()
         self._is_answered = False
-        self._heard_s = self._now_s()
+        self._owner.heard_s = self._now_s()
 
     # What is followed.
 

@@ -8,18 +8,18 @@ entry, nor if it was a process of this machine that is gone: that its owner id t
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import structlog
 
 from adapter.core.contract.records import EventRaised
-from adapter.core.rules.primitives.lifetime import FOR_GOOD, STOPPED
+from adapter.core.rules.primitives.lifetime import FOR_GOOD, STOPPED, SUCCESSOR
 from adapter.format import entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import LastRecord, Ledger
 from adapter.owner import clock, processes
+from adapter.owner.announcement import read_announcement
 from adapter.owner.processes import MARK_BYTES, PROC
 from adapter.owner.replay import check_readable
 
@@ -38,12 +38,6 @@ def new_owner_id(proc: Path = PROC) -> bytes:
     """Draw an owner id: 8 random bytes, then 4 that name this machine and 4 this process."""
     place = processes.machine(proc) or bytes(MARK_BYTES)
     return os.urandom(RANDOM_BYTES) + place + processes.process(os.getpid(), proc)
-
-
-def announcement(name: str, address: str = "") -> str:
-    """Say who owns the ledger, for people. address: where clients reach it."""
-    at = f" at {address}" if address else ""
-    return f"{name} (process {os.getpid()} on {socket.gethostname()}){at}"
 
 
 def check_free(
@@ -67,7 +61,8 @@ def check_free(
         silent_s = bound_s if _stays_silent(ledger, sign, heartbeat_s, pause) else 0.0
     if silent_s >= bound_s:
         return
-    who = ledger.announcement_of(sign.owner) or f"owner {sign.owner.hex()}"
+    told = read_announcement(ledger.announcement_of(sign.owner))
+    who = told.text or f"owner {sign.owner.hex()}"
     raise OwnedElsewhereError(
         f"queue manager {name} is owned by {who}, which wrote to its ledger {silent_s:.1f} s ago: "
         f"stop that one first; if it is dead, try again when it has been silent for {bound_s:g} s, "
@@ -95,6 +90,12 @@ def is_stopped_for_good(payload: bytes) -> bool:
     """Whether an entry is the last one of an owner that an operator stopped."""
     stop = _stop_in(payload)
     return stop is not None and FOR_GOOD in stop.details
+
+
+def successor_in(payload: bytes) -> str:
+    """Return the standby to which the last entry of an owner hands over; "" if to none by name."""
+    stop = _stop_in(payload)
+    return stop.details.get(SUCCESSOR, "") if stop is not None else ""
 
 
 def _stop_in(payload: bytes) -> EventRaised | None:

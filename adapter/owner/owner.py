@@ -15,7 +15,6 @@ from typing import Final
 import structlog
 
 from adapter.core import inputs
-from adapter.core.contract.commands import Request
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
@@ -38,6 +37,8 @@ from adapter.owner.term import OwnerTerm
 QUIESCE_S: Final = 4.0
 """How long units in flight may take to end, by default: with parts.DRAIN_S, and what movers take to
 end, a stop takes less than 10 s."""
+
+STOPPED: Final = inputs.Stopped()
 
 OVER: Final = frozenset(
     {OwnerState.FAILED, OwnerState.DEPOSED, OwnerState.STOPPING, OwnerState.STOPPED}
@@ -166,9 +167,9 @@ class Owner:
         """Wait for nothing any more while stopping."""
         self._moves.hurry()
 
-    async def stop(self, *, for_good: bool = False) -> None:
-        """Take no more requests, wait for what is on its way, close the ledger. for_good: see
-        inputs.Stopped.
+    async def stop(self, last: inputs.Stopped = STOPPED) -> None:
+        """Take no more requests, wait for what is on its way, close the ledger. last: how it
+        stops; a standby that it hands over to knows all, and needs no snapshot.
         """
         self._recovery.cancel()
         was_running = self.running
@@ -176,9 +177,10 @@ class Owner:
         self.lifecycle.to(OwnerState.STOPPING)
         if was_running:
             deadline_s = self._calls.now_s() + self._settings.drain_s
-            await self.term.drain(self._settings.drain_s, for_good=for_good)
+            await self.term.drain(self._settings.drain_s, last)
             self._cut_off = not self.loop.idle and (self._cut_off or not self._moves.hurried)
-            refused = await self.term.write_last(deadline_s - self._calls.now_s())
+            left_s = deadline_s - self._calls.now_s()
+            refused = "" if last.to else await self.term.write_last(left_s)
             if refused:
                 self.failure = (
                     f"queue manager {self.name} has stopped, and its next start will be "
@@ -212,10 +214,6 @@ class Owner:
         await self.taking.close()
         self.lifecycle.to(OwnerState.STOPPED)
         self.ended.set()
-
-    def request(self, request: Request) -> None:
-        """Execute a client's request."""
-        self.loop.request(request)
 
     def tick(self) -> None:
         """Let core do what time has made due."""

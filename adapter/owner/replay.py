@@ -5,6 +5,7 @@ It runs off the owner's thread: nothing else touches the core that is being buil
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from msgspec import Struct
@@ -139,13 +140,7 @@ def take_over(
     """
     become = partial(ledger.take_over, owner, who, again=again, instead_of=instead_of)
     while True:
-        if followed is not None:
-            snapshot = followed.snapshot
-        else:
-            snapshot = storage.snapshots.newest() if storage else None
-        known = known_entries(storage.known(), snapshot) if storage and check else []
-        if followed is not None:
-            known = [one for one in known if not followed.has_passed(one.position)]
+        snapshot, known = _ask(ledger, storage, followed, check=check)
         try:
             ledger.check(known)
             replay = followed or Replay(name, limits, snapshot, tally)
@@ -177,6 +172,28 @@ def check_readable(name: str, payload: bytes, where: str = "") -> None:
             f"version {version}, and this release reads version {VERSION}"
             f"{'; ' if where else '. Nothing was written; '}{remedy}"
         )
+
+
+def _ask(
+    ledger: port.Ledger, storage: Storage | None, followed: Replay | None, *, check: bool
+) -> tuple[Snapshot | None, list[port.Known]]:
+    """Return the snapshot to begin with, and the entries that the ledger must have.
+
+    All is asked at once, and what the take-over needs is got ready: each waits for Kafka's first
+    answer. followed: has its snapshot, and knows all up to its position.
+    """
+    if storage is None:
+        return followed.snapshot if followed is not None else None, []
+    with ThreadPoolExecutor(3, "take-over") as threads:
+        newest = threads.submit(storage.snapshots.newest) if followed is None else None
+        copied = threads.submit(storage.known) if check else None
+        ready = threads.submit(ledger.prepare)
+    ready.result()
+    snapshot = newest.result() if newest is not None else followed.snapshot
+    known = known_entries(copied.result(), snapshot) if copied is not None else []
+    if followed is not None:
+        known = [one for one in known if not followed.has_passed(one.position)]
+    return snapshot, known
 
 
 def known_entries(copied: list[port.Known], snapshot: Snapshot | None) -> list[port.Known]:

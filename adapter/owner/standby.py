@@ -46,8 +46,6 @@ class OwnerStandby:
         self._taking = taking
         self._take_over = take_over
         self._beat = beat
-        self.on_lost: Callable[[], object] = lambda: None
-        """Called when another process was faster in taking over."""
         self._follower: LedgerFollower | None = None
         self._given_up = False
 
@@ -55,12 +53,6 @@ class OwnerStandby:
     def follows(self) -> bool:
         """Whether another process owns the queue manager, and this one follows it."""
         return self._lifecycle.state is OwnerState.FOLLOWING
-
-    @property
-    def takes_over(self) -> bool:
-        """Whether this process, which was a standby, is taking the ledger over."""
-        has_followed = self._follower is not None
-        return has_followed and self._lifecycle.state is OwnerState.TAKING_OVER
 
     @property
     def text(self) -> str:
@@ -101,7 +93,6 @@ class OwnerStandby:
             except OwnedByAnother as rival:
                 log.info("another standby was faster", queue_manager=self._name, reason=str(rival))
                 self._lifecycle.to(OwnerState.FOLLOWING)
-                self.on_lost()
             else:
                 return True
         return False

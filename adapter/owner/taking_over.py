@@ -19,6 +19,7 @@ from adapter.core.contract.audit import TAKEN_OVER, AuditNote
 from adapter.core.model.tally import Tally
 from adapter.ledger.port import LedgerError, LedgerUnavailable
 from adapter.owner import liveness, processes
+from adapter.owner.announcement import KEY_BYTES, OwnerPlace, announcement
 from adapter.owner.following import LedgerFollower, Vacancy
 from adapter.owner.forgeries import Forgeries
 from adapter.owner.parts import OwnerSettings, TermParts
@@ -52,8 +53,8 @@ class TakeOvers:
         self._name = name
         self._parts = parts
         self._settings = settings
-        self.address = ""
-        """Where clients reach this process, for people."""
+        self.place = OwnerPlace(key=os.urandom(KEY_BYTES))
+        """Where this process is reached, as its announcement says."""
         self._given_up = asyncio.Event()
         self._replaying: asyncio.Future[Replayed] | None = None
         self._forgeries = Forgeries(name)
@@ -76,7 +77,7 @@ class TakeOvers:
         ledger with what others know of it. succession: whom alone to replace, otherwise.
         """
         ledger, storage = self._parts.ledger, self._parts.storage
-        who, limits = liveness.announcement(self._name, self.address), self._settings.limits
+        who, limits = announcement(self._name, self.place).written, self._settings.limits
         of = self._name, owner_id, who, ledger, limits, storage
         again, of_standby = tally is not None, succession or Succession(None, None)
         work = partial(
@@ -99,6 +100,11 @@ class TakeOvers:
         forged = self._forgeries.take_note()
         notes += [] if forged is None else [forged]
         return notes if self._settings.audits else []
+
+    async def prepare(self) -> None:
+        """Do what can be done before a take-over. Raises LedgerUnavailable or LedgerMismatch."""
+        run = asyncio.get_running_loop().run_in_executor
+        await self._wait_for(run(None, self._parts.ledger.prepare))
 
     async def follow(self, follower: LedgerFollower) -> Vacancy | None:
         """Follow the ledger in another thread until its owner is to be replaced."""

@@ -23,7 +23,7 @@ from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Party
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
-from adapter.core.dispatch import idle_connections
+from adapter.core.dispatch import idle_connections, is_between_units, waits
 from adapter.core.rules.objects.queues import statuses
 from adapter.owner.audit import TopicAudit
 from adapter.owner.clock import ManualClock
@@ -170,9 +170,22 @@ class OwnerTerm:
         return Inquiries(self.qm)
 
     @property
+    def end_offset(self) -> int:
+        """Where the ledger ends, behind what is durable."""
+        return self._parts.ledger.durable().offset + 1
+
+    @property
     def undurable_bytes(self) -> int:
         """Of entries that are closed and not durable yet."""
         return self.loop.appends.undurable_bytes
+
+    def is_between_units(self, connection: int) -> bool:
+        """Whether a connection could end without a unit that its program knows of."""
+        return is_between_units(self.qm, connection)
+
+    def waits(self, connection: int) -> bool:
+        """Whether a connection waits for a message."""
+        return waits(self.qm, connection)
 
     def connect(self, connection: int, party: Party) -> None:
         """Make an admitted client known."""
@@ -235,15 +248,12 @@ class OwnerTerm:
                 self._parts.clients.close(connection, reason)
         return bool(self.qm.connections)
 
-    async def drain(self, within_s: float, *, for_good: bool = False) -> None:
-        """Back out what connections hold, and wait until everything is durable.
-
-        for_good: see inputs.Stopped.
-        """
+    async def drain(self, within_s: float, last: inputs.Stopped) -> None:
+        """Back out what connections hold, and wait until everything is durable."""
         loop, moves = self.loop, self._parts.moves
         for connection in list(self.qm.connections):
             loop.take(inputs.Disconnected(connection))
-        loop.take(inputs.Stopped(for_good))
+        loop.take(last)
         try:
             async with asyncio.timeout(within_s):
                 while not loop.idle and not loop.ended and not moves.hurried:

@@ -7,7 +7,8 @@ module knows no protocol.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from adapter.core.contract.parties import Party
 from adapter.core.contract.replies import Reply
@@ -27,6 +28,12 @@ class ServedClient(Protocol):
     def goodbye(self, reason: Refused) -> None:
         """Say why, and close once that and the replies before it are sent."""
 
+    def part(self, reason: Refused) -> bool:
+        """Say goodbye if nothing is under way and nothing was since this was called last.
+
+        Returns whether something is under way that will come to its end.
+        """
+
     def cut(self) -> None:
         """Break the connection without a word, replies and all."""
 
@@ -45,6 +52,9 @@ class ServerControl(Protocol):
 
     def tell_to_stop(self, immediate: bool = False, for_good: bool = False) -> None:
         """Begin the queue manager's end. for_good: no standby is to take over."""
+
+    def switch_owner(self, to: str, answered: Callable[[dict[str, Any]], None]) -> None:
+        """Hand the queue manager over to a standby; see ServerRoles.switch."""
 
     def need_commands(self) -> None:
         """See that the command queue is served."""

@@ -22,7 +22,6 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Refused
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.owner import Owner
-from adapter.owner.standby import OwnerStandby
 from adapter.owner.term import OwnerTerm
 from adapter.server.audit import AuditTrail, by, level_of
 from adapter.server.bounds import BOUNDS, ConnectionBounds
@@ -33,9 +32,8 @@ UNDURABLE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Of entries that Kafka has not confirmed: while it is away, clients that send on without waiting
 for answers are read no further. Some seconds of what a broker takes."""
 
-TAKE_OVER_S: Final = 1.0
-"""How long a client waits that comes during a take-over, which takes less. Without an answer it
-would try its other addresses, and come back after a pause as long as the take-over."""
+PART_LOOK_S: Final = 0.02
+"""How often clients that are to part are looked at: those that asked nothing meanwhile are idle."""
 
 log = structlog.get_logger("mqk.listener")
 
@@ -59,9 +57,12 @@ class ClientConnections(ClientSink):
         self.slice_s = bounds.slice_s
         self.audit = audit
         self._why_not = why_not
-        self._standby: OwnerStandby | None = None
-        self._early: set[ServedClient] = set()
-        """Clients that came while a standby took over, and wait for that."""
+        self.is_standby: Callable[[], bool] = lambda: False
+        """Whether they are not because another process owns the queue manager."""
+        self.moved_to: Callable[[bool], str] = lambda _: ""
+        """Where clients are to go when their connection ends; given whether they use TLS."""
+        self.parting: Refused | None = None
+        """With what each client is let go when it has nothing under way."""
         self._owner: Owner | None = None
         self._open: set[ServedClient] = set()
         self._admitted: dict[int, ServedClient] = {}
@@ -69,16 +70,10 @@ class ClientConnections(ClientSink):
         self._without_room: set[ServedClient] = set()
         self._numbers = 0
 
-    def stand_by(self, standby: OwnerStandby) -> None:
-        """Know whether clients are not served because another process owns the queue manager."""
-        self._standby = standby
-        standby.on_lost = self._release_early
-
     def serve(self, owner: Owner) -> None:
         """Admit clients, for this owner."""
         self._owner = owner
         self.audit.write(self._put_on_record)
-        self._release_early()
 
     @property
     def term(self) -> OwnerTerm | None:
@@ -104,11 +99,6 @@ class ClientConnections(ClientSink):
         if len(self._open) > self.connections_max:
             text = f"{self.connections_max} clients are connected"
             return self._why_unserved() or Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
-        if self._owner is None and self._standby is not None and self._standby.takes_over:
-            self._early.add(client)
-            client.hold_back(True)
-            asyncio.get_running_loop().call_later(TAKE_OVER_S, self._release, client)
-            return None
         return self._why_unserved()
 
     def is_open(self, client: ServedClient) -> bool:
@@ -137,7 +127,6 @@ class ClientConnections(ClientSink):
         if not self._open and self._emptied is not None:
             self._emptied.set()
         self._without_room.discard(client)
-        self._early.discard(client)
         known = self._admitted.pop(client.number, None)
         term = self.term
         if known is not None and term is not None:
@@ -154,10 +143,12 @@ class ClientConnections(ClientSink):
 
     def _why_unserved(self) -> Refused | None:
         owner = self._owner
+        if self.parting is not None:
+            return self.parting
         if owner is not None and owner.stopping:
             return Refused(Reason.QUEUE_MANAGER_STOPPING, self.queue_manager)
         if owner is None or not owner.running:
-            if self._standby is not None and self._standby.follows:
+            if self.is_standby():
                 reason = Reason.STANDBY_QUEUE_MANAGER
                 return Refused(reason, self.queue_manager, self._why_not())
             text = f"{self._why_not()}; try again"
@@ -173,6 +164,19 @@ class ClientConnections(ClientSink):
         for client in list(self._open):
             client.look(now_s)
         self._make_room()
+
+    async def part(self, within_s: float) -> None:
+        """Let each client go at the end of its unit, with the answer to its commit: what it does
+        next it does elsewhere. Those that begin a unit meanwhile may end it. Those that wait for
+        messages stay. within_s: at most so long.
+        """
+        reason = self.parting = Refused(Reason.QUEUE_MANAGER_QUIESCING, self.queue_manager)
+        until_s = asyncio.get_running_loop().time() + within_s
+        while asyncio.get_running_loop().time() < until_s:
+            under_way = [client.part(reason) for client in list(self._admitted.values())]
+            if not any(under_way):
+                return
+            await asyncio.sleep(PART_LOOK_S)
 
     def abandon(self) -> None:
         """Break every connection without a word."""
@@ -227,21 +231,6 @@ class ClientConnections(ClientSink):
         term = self.term
         if term is not None:
             term.note_audit(notes)
-
-    def _release_early(self) -> None:
-        """The take-over is over: its clients are served, or told that another process serves."""
-        for client in list(self._early):
-            self._release(client)
-
-    def _release(self, client: ServedClient) -> None:
-        if client not in self._early:
-            return
-        self._early.discard(client)
-        refused = self._why_unserved()
-        if refused is None:
-            client.hold_back(False)
-        else:
-            client.goodbye(refused)
 
     def _make_room(self) -> None:
         if self._without_room and self.has_room():

@@ -26,7 +26,8 @@ class ServerFigures(Struct, kw_only=True):
     movers: the figures of each, by its name. movers_hold: why something is not copied, or "".
     movers_parked: why a topic cannot be written, by its name. undone: what else is not done for
     now, and why; it keeps no client waiting. commands: of the command server, once it was needed.
-    network: of what reaches other queue managers. topics: of feeds and exports.
+    network: of what reaches other queue managers. topics: of feeds and exports. roles: see
+    ServerRoles.figures.
     compiled_modules: 0 in pure Python. process: "id", and "machine", its mark in hexadecimal (""
     where the system does not tell). authorities_checked: clients may do only what is granted.
     """
@@ -50,6 +51,7 @@ class ServerFigures(Struct, kw_only=True):
     commands: dict[str, int] = {}
     network: NetworkFigures | None = None
     topics: TopicFigures = TopicFigures()
+    roles: dict[str, Any] = {}
 
     def by_name(self) -> dict[str, Any]:
         """Return all figures in one table, those of the owner and its term among them."""
@@ -59,6 +61,8 @@ class ServerFigures(Struct, kw_only=True):
         return figures
 
 
+SEVERAL = ("commands", "roles")
+"""Figures that are several by themselves."""
 NAMED = ("feeds", "exports")
 """Figures by the names of objects: the names in them are not unique."""
 
@@ -72,6 +76,6 @@ def _figures_by_name(name: str, value: object) -> dict[str, Any]:
         for inner, one in msgspec.structs.asdict(value).items():
             found |= _figures_by_name(inner, one)
         return found
-    if name == "commands" and isinstance(value, dict):
+    if name in SEVERAL and isinstance(value, dict):
         return dict(value)
     return {} if value is None else {name: value}

@@ -1,4 +1,4 @@
-"""The HTTP endpoint for monitoring: /metrics, /live, /ready, which change nothing.
+"""The HTTP endpoint for monitoring: /metrics, /live, /ready, /role, which change nothing.
 
 On loopback it has the API of the queue manager's own schema registry below /registry; where other
 machines may ask, it has not. It is there before the ledger is taken over, so that a long replay can
@@ -35,6 +35,7 @@ PAGES = (
     ("/metrics", "figures for Prometheus"),
     ("/live", "whether the process has to be started again"),
     ("/ready", "whether requests are served and messages are copied"),
+    ("/role", "whether this process is the owner of the queue manager, or a standby"),
 )
 """Path of each page, and what it says."""
 
@@ -54,6 +55,10 @@ class ServerView(Protocol):
         """State of the owner."""
 
     @property
+    def role(self) -> str:
+        """What the process is to its queue manager; see ServerRoles.role."""
+
+    @property
     def failure(self) -> str:
         """Why the owner has ended, or nothing."""
 
@@ -70,6 +75,13 @@ class ServerView(Protocol):
 
     def queue_statuses(self) -> list[QueueStatus]:
         """Return the figures of every queue."""
+
+
+class Role(Struct):
+    """The answer of /role: "owner", "standby", or the state in which it is neither."""
+
+    queue_manager: str
+    role: str
 
 
 class Health(Struct):
@@ -125,6 +137,7 @@ class Monitor:
         application.router.add_get("/metrics", self._metrics)
         application.router.add_get("/live", self._answer(live))
         application.router.add_get("/ready", self._answer(ready))
+        application.router.add_get("/role", self._role)
         is_local = addresses.reaches_only_this_machine(host)
         if self._registry is not None and not is_local:
             text = "other machines may ask here, and the registry asks for no password"
@@ -159,6 +172,10 @@ class Monitor:
             return web.Response(body=json.encode(health) + b"\n", status=status, content_type=JSON)
 
         return answer
+
+    async def _role(self, _request: web.Request) -> web.Response:
+        told = Role(self._server.name, self._server.role)
+        return web.Response(body=json.encode(told) + b"\n", content_type=JSON)
 
     async def _index(self, _request: web.Request) -> web.Response:
         links = "".join(f'<li><a href="{path}">{path}</a>: {what}</li>\n' for path, what in PAGES)

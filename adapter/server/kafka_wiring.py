@@ -31,6 +31,7 @@ from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.thread import MoverThread
 from adapter.network.kafka import KafkaTransport
 from adapter.owner.following import LedgerFollower
+from adapter.owner.owner_signs import OwnerSigns
 from adapter.owner.storage import SNAPSHOT_ENTRIES, HousekeepingBounds, Storage
 from adapter.server.movers import Movers, copy_status
 from adapter.server.network import NetworkLink
@@ -110,6 +111,8 @@ class Wired:
         limits: Limits,
         heartbeat_s: float,
         on_following: Callable[[], object],
+        standby: str,
+        signs: OwnerSigns,
     ) -> LedgerFollower:
         """Make what follows the ledger while another process owns it; see there."""
         return LedgerFollower(
@@ -120,6 +123,8 @@ class Wired:
             limits,
             heartbeat_s,
             on_following,
+            standby=standby,
+            signs=signs,
         )
 
     def storage(

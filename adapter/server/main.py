@@ -115,6 +115,8 @@ def settings_of(config: Config) -> ServerSettings:
         http_if_free=config.is_default("http_port") and config.is_default("http_listen"),
         quiesce_ms=config["quiesce_ms"],
         heartbeat_ms=config["heartbeat_ms"],
+        standby=config["standby"] == "yes",
+        standby_priority=config["standby_priority"],
         log=LogSettings(level=config["log_level"], format=config["log_format"]),
         limits=Limits(
             unit_messages=config["max_uncommitted_messages"],
@@ -198,14 +200,48 @@ def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
     memory.give_back_long_blocks()
     memory.keep_what_is_loaded()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, out))
+        runner.run(_serve_in_turn(settings, out))
 
 
-async def _serve(settings: ServerSettings, out: TextIO) -> None:
+class StopSignals:
+    """SIGTERM and SIGINT, for one server after the other."""
+
+    def __init__(self) -> None:
+        self.server: Server | None = None
+        self.came = False
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._take)
+
+    def tell(self, server: Server) -> None:
+        """Tell this server, also of a signal that came before."""
+        self.server = server
+        if self.came:
+            server.tell_to_stop()
+
+    def _take(self) -> None:
+        self.came = True
+        if self.server is not None:
+            self.server.tell_to_stop()
+
+
+async def _serve_in_turn(settings: ServerSettings, out: TextIO) -> None:
+    """Serve; after a switch to another process go on as its standby, made anew."""
+    supervisor, signals = Supervisor(), StopSignals()
+    again: ServerSettings | None = settings
+    while again is not None:
+        again = await _serve(again, out, supervisor, signals)
+        signals.server = None
+        gc.collect()  # the queue manager that this process had in memory
+
+
+async def _serve(
+    settings: ServerSettings, out: TextIO, supervisor: Supervisor, signals: StopSignals
+) -> ServerSettings | None:
+    """Serve until told to stop; return the settings with which it is to stand by then, if it is."""
     loop = asyncio.get_running_loop()
     name = settings.queue_manager
     server: Server | None = None
-    supervisor = Supervisor()
     async with AsyncExitStack() as ends:
         try:
             wired = await loop.run_in_executor(
@@ -226,17 +262,16 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
                 network,
                 wired.topics(registry.make_registry),
             )
-            for number in (signal.SIGTERM, signal.SIGINT):
-                loop.add_signal_handler(number, server.tell_to_stop)
+            signals.tell(server)
             server.undone_besides = lambda: registry.undone
             http = await _monitor(settings, server, registry, ends)
             show = partial(_show, settings, server, supervisor, http, out)
             if not await _begin(settings, server, wired, ledger, storage, show):
                 await stop(server, 0.0)
-                return
+                return None
         except StoppedForGood as stopped:
             log.info("ends", queue_manager=name, reason=str(stopped))
-            return
+            return None
         except START_ERRORS as error:
             if server is not None and server.stopping.is_set():
                 leave(str(error))
@@ -246,11 +281,25 @@ async def _serve(settings: ServerSettings, out: TextIO) -> None:
             raise StartError(_no_port(address, error, "--listen"), name) from error
         registry.start()
         failure = await server.run()
-        supervisor.stops()
+        if not server.is_next_standby:
+            supervisor.stops()
         await stop(server, settings.quiesce_ms / 1000)
     failure = failure or server.failure
     if failure:
         raise StartError(failure, name)
+    return _as_standby(settings, server) if server.is_next_standby else None
+
+
+def _as_standby(settings: ServerSettings, server: Server) -> ServerSettings:
+    """Return the settings with which a server's process stands by: at the same addresses."""
+    host, port = server.listener.tls_address
+    return msgspec.structs.replace(
+        settings,
+        port=server.bound[1],
+        tls=msgspec.structs.replace(settings.tls, host=host, port=port),
+        standby=True,
+        take_over=False,
+    )
 
 
 async def _begin(
@@ -268,12 +317,15 @@ async def _begin(
     if settings.standby:
         await server.listen(settings.host, settings.port)
         loop = asyncio.get_running_loop()
+        roles = server.roles
         follower = wired.follower(
             ledger,  # the owner's: it is prepared for the take-over
             storage,
             settings.limits,
             settings.heartbeat_ms / 1000,
             partial(loop.call_soon_threadsafe, show, True),
+            roles.name,
+            roles.make_link(),
         )
         if not await server.stand_by(follower):
             return False
@@ -305,19 +357,19 @@ def _show(
         kafka=settings.kafka.bootstrap_servers,
     )
     ready = Ready(name, host, port, http, standby)
-    tell_ready(out, ready)
+    write_line(out, msgspec.json.encode(ready).decode())
     does = "a standby of " if standby else ""
     supervisor.serves(f"{does}queue manager {name} at {server.address}")
 
 
-def tell_ready(out: TextIO, ready: Ready) -> None:
-    """Print the line for programs, at once: the log may be there too.
+def write_line(out: TextIO, line: str) -> None:
+    """Write a line at once, because the log may go there too.
 
     The program that has started a standby in the background has read its first line and ended when
     the standby takes over: that is no trouble of the queue manager.
     """
     try:
-        out.write(msgspec.json.encode(ready).decode() + "\n")
+        out.write(line + "\n")
         out.flush()
     except OSError as error:
         log.info("standard output is read no more", reason=str(error))

@@ -23,7 +23,9 @@ from prometheus_client.registry import Collector
 
 from adapter.core.contract.results import QueueStatus
 from adapter.owner.lifecycle import OwnerState
+from adapter.server.roles import OWNER, STANDBY
 
+ROLES = (OWNER, STANDBY)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -191,6 +193,27 @@ EXPORTS: Mapping[str, MetricRow] = {
 }
 """By export."""
 
+STANDBYS: Mapping[str, MetricRow] = {
+    "priority": _gauge("mqk_standby_priority", "The standby with the highest goes first."),
+    "lag_records": _gauge(
+        "mqk_standby_lag_records", "Ledger records that a standby has not applied."
+    ),
+    "lag_s": _gauge(
+        "mqk_standby_lag_seconds", "For how long a standby has not applied what was durable then."
+    ),
+}
+"""By standby, as its owner knows it."""
+
+FOLLOWER: Mapping[str, MetricRow] = {
+    "lag_records": _gauge(
+        "mqk_follower_lag_records", "Ledger records that this standby has not applied."
+    ),
+    "lag_s": _gauge(
+        "mqk_follower_lag_seconds", "For how long this standby has not been at the ledger's end."
+    ),
+}
+"""Of a standby, as it knows itself."""
+
 QUEUES: Mapping[str, MetricRow] = {
     "current_depth": _gauge(
         "mqk_queue_depth", "Messages on the queue: available ones and uncommitted puts."
@@ -254,6 +277,9 @@ def families(snapshot: MetricsSnapshot) -> Iterator[Metric]:
     yield InfoMetricFamily("mqk", "Which queue manager this is.", about)
     states = {state.value: figures.get("state") == state.value for state in OwnerState}
     yield StateSetMetricFamily("mqk_owner_state", "State of the owner.", states)
+    roles = {role: figures.get("role") == role for role in ROLES}
+    yield StateSetMetricFamily("mqk_role", "What this process is to its queue manager.", roles)
+    yield from _standbys(figures)
     for key, value in figures.items():
         if isinstance(value, int | float):
             yield _family(FIGURES.get(key) or _unknown("mqk", key), [], [([], value)])
@@ -264,6 +290,19 @@ def families(snapshot: MetricsSnapshot) -> Iterator[Metric]:
     yield from _exports(figures.get("exports"))
     queues = {one.name: {name: getattr(one, name) for name in QUEUES} for one in snapshot.queues}
     yield from _by_label("queue", queues, QUEUES, "mqk_queue")
+
+
+def _standbys(figures: Mapping[str, object]) -> Iterator[Metric]:
+    """Give how far the standbys of an owner are, or how far this one is."""
+    standbys, follower = figures.get("standbys"), figures.get("follower")
+    if isinstance(standbys, dict):
+        linked = MetricRow("mqk_standbys", "gauge", "Standbys that are linked to the owner.")
+        yield _family(linked, [], [([], len(standbys))])
+        lags = {name: {key: one[key] for key in STANDBYS} for name, one in standbys.items()}
+        yield from _by_label("standby", lags, STANDBYS, "mqk_standby")
+    if isinstance(follower, dict):
+        for key, row in FOLLOWER.items():
+            yield _family(row, [], [([], follower[key])])
 
 
 def _network(figures: object) -> Iterator[Metric]:

@@ -8,7 +8,6 @@ is sent, nor how it is read.
 from __future__ import annotations
 
 import asyncio
-import socket
 import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -32,7 +31,6 @@ from adapter.owner.term import OwnerTerm
 
 LOOK_S = 0.2
 """How often it is looked for transmission queues."""
-EVERYWHERE = ("0.0.0.0", "[::]")  # noqa: S104 -- it is compared
 BACKLOG_LOOKS = 10
 """How many looks lie between two looks at what destinations have not received."""
 RESTART_LOOKS = 10
@@ -88,7 +86,7 @@ class Network:
             turns=TopicTurns(),
         )
         self._receiver.start(self._owner.broke)
-        self._address = reachable(address)
+        self._address = address
         self._inbound.start(self._receiver)
         self._look()
 
@@ -203,9 +201,3 @@ def known_of(entries: Sequence[DirectoryEntry]) -> inputs.QueueManagersKnown:
         for one in entries
     }
     return inputs.QueueManagersKnown(names, computers)
-
-
-def reachable(address: str) -> str:
-    """Return where other machines reach a listener; one on all addresses is named by its host."""
-    host, _, port = address.rpartition(":")
-    return f"{socket.gethostname()}:{port}" if host in EVERYWHERE else address

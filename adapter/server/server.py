@@ -9,15 +9,17 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import structlog
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from adapter import compiled, logs, release, watched
+from adapter import addresses, compiled, logs, release, watched
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Principal, Proof
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import QueueStatus, Refused
+from adapter.core.inputs import Stopped
 from adapter.errors import StartError
 from adapter.ledger.port import Ledger
 from adapter.network.directory import Directory
@@ -40,6 +42,7 @@ from adapter.server.movers import Movers, MoverWatch
 from adapter.server.mqk.handler import MqkHandler
 from adapter.server.network import Network, NetworkLink
 from adapter.server.passwords import FileThenDirectory, PasswordCheck
+from adapter.server.roles import ServerRoles
 from adapter.server.settings import ServerSettings
 from adapter.server.tls import ServerTls
 from adapter.server.token_port import TokenCheck
@@ -54,10 +57,21 @@ log = structlog.get_logger("mqk.server")
 
 
 class StopOrder(Struct):
-    """How the server was told to stop. for_good: no standby is to take over."""
+    """How the server was told to stop. for_good: no standby is to take over. ends: the process
+    ends, whatever it handed over.
+    """
 
     immediate: bool = False
     for_good: bool = False
+    ends: bool = False
+
+
+class ServerProgram(Struct, frozen=True):
+    """What runs, and since when. compiled_modules: how many are machine code."""
+
+    version: str
+    compiled_modules: int
+    started_s: float
 
 
 def _admission(
@@ -135,10 +149,9 @@ class Server:
         self._watch: asyncio.Task[None] | None = None
         self.bound = ("", 0)
         """The host and port that clients connect to, once it listens."""
-        self._kafka = settings.kafka.bootstrap_servers
+        kafka = self._kafka = settings.kafka.bootstrap_servers
         # Read from disk: not each time figures are asked.
-        self._release = release.find_installed(), compiled.count()
-        self._started_s = time.monotonic()
+        self._program = ServerProgram(release.find_installed(), compiled.count(), time.monotonic())
         self._commands = CommandService()
         credentials = _users(settings)
         self._groups = UserGroups(Path(settings.groups_file) if settings.groups_file else None)
@@ -148,13 +161,15 @@ class Server:
         )
         tls = ServerTls(settings.tls) if settings.tls.host or settings.http_tls else None
         self.admission = _admission(settings, credentials, tls, clock)
-        self.accept = MqkHandler(
-            self.connections, self.admission, audit, clock, self, self._kafka
-        ).accept
-        """Makes the server's end of a connection; on the event loop's thread."""
         owned = _owner_settings(settings, lambda: self._groups.groups)
         self.owner = Owner(name, ledger, clock, self.connections, storage, owned)
-        self.connections.stand_by(self.owner.standby)
+        self.roles = roles = ServerRoles(self.owner, settings.standby_priority)
+        self.connections.is_standby = lambda: roles.is_mere_standby
+        self.connections.moved_to = lambda with_tls: roles.moved_to(with_tls=with_tls)
+        self.accept = MqkHandler(
+            self.connections, self.admission, audit, clock, self, roles.standbys, kafka
+        ).accept
+        """Makes the server's end of a connection; on the event loop's thread."""
         self.listener = Listener(
             self.connections,
             self.accept,
@@ -185,7 +200,11 @@ class Server:
         """Open the port; returns the address in use. Clients are told that nothing is served."""
         with self._closed_if_it_fails():
             self.bound = await self.listener.listen(host, port)
-        self.owner.taking.address = self.address
+        self.owner.taking.place = structs.replace(
+            self.owner.taking.place,
+            address=addresses.reached_at(*self.bound),
+            tls_address=addresses.reached_at(*self.listener.tls_address),
+        )
         return self.bound
 
     async def stand_by(self, follower: LedgerFollower) -> bool:
@@ -193,6 +212,7 @@ class Server:
 
         Returns False if it was told to stop before. Raises what OwnerStandby.follow raises.
         """
+        self.roles.follow(follower)
         with self._closed_if_it_fails():
             took_over = await self.owner.standby.follow(follower)
         if took_over:
@@ -204,19 +224,21 @@ class Server:
         try:
             yield
         except BaseException:
+            self.roles.stop()
             self.listener.abandon()
             self.admission.close()
             raise
 
     async def _serve(self) -> None:
         self._groups.watch(self._know_groups, self.owner.broke)
+        self.roles.own()
         self.connections.serve(self.owner)
         await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
         self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
         self._warn_of_clients_without_password()
         accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
         if self._network is not None:
-            self._network.start(self.address, accept_own)
+            self._network.start(self.owner.taking.place.address, accept_own)
         if self._topics is not None:
             self._topics.start(accept_own)
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
@@ -256,12 +278,21 @@ class Server:
         """
         if self.stopping.is_set():
             self.owner.hurry()
+        self._order.ends = True
         if self._watch is None:  # it is starting
             asyncio.get_running_loop().call_later(START_GRACE_S, self._give_up_start)
         self._order.immediate |= immediate
         self._order.for_good |= for_good
         self.owner.standby.give_up()
         self.stopping.set()
+
+    def switch_owner(self, to: str, answered: Callable[[dict[str, Any]], None]) -> None:
+        self.roles.switch(to, answered, self.stopping.set)
+
+    @property
+    def is_next_standby(self) -> bool:
+        """Whether it has handed over, and its process goes on as a standby."""
+        return self.roles.successor is not None and not self._order.ends and not self.failure
 
     def _give_up_start(self) -> None:
         if self._watch is None:
@@ -287,8 +318,12 @@ class Server:
         if self._topics is not None:
             await self._topics.stop()
         if quiesce_s and not self._order.immediate and without_kafka is None:
-            await self.owner.quiesce(quiesce_s)
-        await self.owner.stop(for_good=self._order.for_good)
+            began_s = time.monotonic()
+            if self.roles.successor is not None:
+                await self.connections.part(quiesce_s)
+            await self.owner.quiesce(max(0.0, began_s + quiesce_s - time.monotonic()))
+        await self.owner.stop(Stopped(self._order.for_good, self.roles.successor_name))
+        self.roles.stop()
         self.admission.close()
         await self.listener.shut(Refused(Reason.QUEUE_MANAGER_STOPPING, self.name, text))
         await (without_kafka or run(None, self._movers.stop))
@@ -297,6 +332,7 @@ class Server:
     async def crash(self) -> None:
         """End without a word: nothing is backed out, nothing more is written. For tests."""
         self._groups.stop()
+        self.roles.stop()
         if self._watch is not None:
             self._watch.cancel()
         await self.owner.abandon()
@@ -312,12 +348,15 @@ class Server:
     @property
     def address(self) -> str:
         """Where clients connect: HOST:PORT."""
-        host, port = self.bound
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return addresses.written(*self.bound)
 
     @property
     def state(self) -> OwnerState:
         return self.owner.lifecycle.state
+
+    @property
+    def role(self) -> str:
+        return self.roles.role
 
     @property
     def failure(self) -> str:
@@ -345,9 +384,10 @@ class Server:
             owner=owner,
             undone=undone | self.undone_besides(),
             log_lines_dropped=logs.dropped_lines(),
-            version=self._release[0],
-            compiled_modules=self._release[1],
-            uptime_s=round(time.monotonic() - self._started_s, 1),
+            version=self._program.version,
+            compiled_modules=self._program.compiled_modules,
+            uptime_s=round(time.monotonic() - self._program.started_s, 1),
+            roles=self.roles.figures(),
             address=self.address,
             process={"id": os.getpid(), "machine": processes.machine().hex()},
             kafka=self._kafka,

@@ -30,7 +30,8 @@ class ServerSettings(Struct, kw_only=True):
     both with TLS, and that API for users only.
     quiesce_ms: how long a stop gives units in flight.
     heartbeat_ms: how often an idle owner writes. take_over: start even if another owner is alive.
-    standby: follow another owner, and take over when it is gone.
+    standby: follow another owner, and take over when it is gone. standby_priority: the highest of
+    several standbys goes first.
     registry, registry_topic: schema_registry and schema_topic of the configuration.
     remote_clients: host may be one that other machines reach. bounds: of clients' connections; no
     configuration sets them.
@@ -54,6 +55,7 @@ class ServerSettings(Struct, kw_only=True):
     heartbeat_ms: int = round(HEARTBEAT_S * 1000)
     take_over: bool = False
     standby: bool = False
+    standby_priority: int = 0
     credentials_file: str = ""
     groups_file: str = ""
     authorities: bool = False

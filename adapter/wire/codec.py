@@ -22,10 +22,12 @@ from adapter.wire import decode_limits
 from adapter.wire.frames import (
     FRAME_BYTES_MAX,
     ClientFrame,
+    Goodbye,
     ProtocolError,
     ServerCommand,
     ServerFrame,
 )
+from adapter.wire.standby_frames import StandbyChallenge, StandbyFrame, StandbyOrder
 
 LENGTH_BYTES: Final = 4
 REPLIES_BYTES: Final = 1024 * 1024
@@ -54,7 +56,10 @@ Outgoing = tuple[object, ...]
 DECODING_ERRORS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 _encoder: Final = msgspec.msgpack.Encoder()
-_client_frames: Final[Decoder[ClientFrame]] = Decoder(ClientFrame)
+OwnerFrame = StandbyChallenge | StandbyOrder | Goodbye
+"""What an owner sends to a standby."""
+_client_frames: Final[Decoder[ClientFrame | StandbyFrame]] = Decoder(ClientFrame | StandbyFrame)
+_owner_frames: Final[Decoder[OwnerFrame]] = Decoder(OwnerFrame)
 _server_frames: Final[Decoder[ServerFrame]] = Decoder(ServerFrame)
 _commands: Final[Decoder[Command | ServerCommand]] = Decoder(Command | ServerCommand)
 
@@ -119,8 +124,8 @@ def raw(command: Command | ServerCommand) -> Raw:
     return Raw(_encoder.encode(command))
 
 
-def decode_client_frame(payload: Payload) -> ClientFrame:
-    """Read what a client sent; ProtocolError if it is no frame."""
+def decode_client_frame(payload: Payload) -> ClientFrame | StandbyFrame:
+    """Read what a client or a standby sent; ProtocolError if it is no frame."""
     if len(payload) > decode_limits.TRUSTED_BYTES:
         problem = decode_limits.problem_with_frame(payload)
         if problem:
@@ -134,6 +139,11 @@ def decode_server_frame(payload: Payload) -> ServerFrame:
         return _server_frames.decode(payload)
     except DECODING_ERRORS as error:
         raise ProtocolError(f"malformed: {error}") from error
+
+
+def decode_owner_frame(payload: Payload) -> OwnerFrame:
+    """Read what an owner sent to a standby; ProtocolError if it is no frame."""
+    return _decode(_owner_frames, payload)
 
 
 def decode_command(command: Raw) -> Command | ServerCommand:

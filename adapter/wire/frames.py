@@ -112,9 +112,13 @@ class Replies(Struct, array_like=True, tag=4):
 
 
 class Goodbye(Struct, array_like=True, tag=5):
-    """The server closes this connection, and says why."""
+    """The server closes this connection, and says why.
+
+    moved_to: where the queue manager goes on, HOST:PORT[,HOST:PORT]; "" if that is not known.
+    """
 
     reason: Refused
+    moved_to: Text = ""
 
 
 class Stop(Struct, array_like=True, tag=1001):
@@ -126,6 +130,16 @@ class Stop(Struct, array_like=True, tag=1001):
 
     immediate: bool = False
     hand_over: bool = False
+
+
+class SwitchOwner(Struct, array_like=True, tag=1004):
+    """Hand the queue manager over to a standby. Not a matter of core.
+
+    to: its name or address; "" for the one that goes first. Answered by Figures: "name" and
+    "address" of the standby, or "why_not" nothing was done.
+    """
+
+    to: Text = ""
 
 
 class AskServer(Struct, array_like=True, tag=1002):
@@ -157,7 +171,7 @@ class AnyReplies(Struct, array_like=True, tag=4):
     answers: list[AnyAnswer]
 
 
-ServerCommand = Stop | AskServer | RenewToken
+ServerCommand = Stop | SwitchOwner | AskServer | RenewToken
 ClientFrame = Hello | Requests
 ServerFrame = Welcome | AnyReplies | Goodbye
 

@@ -1,7 +1,8 @@
 """The server's end of a client connection, sans-I/O.
 
-States: NEW (only Hello is legal), OPEN (only Requests), CLOSED (nothing). Anything else closes the
-connection with a Goodbye that says why; other connections are not concerned.
+States: NEW (only Hello or StandbyHello is legal), OPEN (only Requests), STANDBY (only
+StandbyReport), CLOSED (nothing). Anything else closes the connection with a Goodbye that says why;
+other connections are not concerned.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.wire import codec, frames
 from adapter.wire.frames import Requests
+from adapter.wire.standby_frames import LINK_VERSION, StandbyFrame, StandbyHello, StandbyReport
 
 _as_tuple: Final = structs.astuple  # not looked up each time
 
@@ -25,6 +27,7 @@ class ProtocolState(Enum):
 
     NEW = "new"
     OPEN = "open"
+    STANDBY = "a standby's"
     CLOSED = "closed"
 
 
@@ -54,10 +57,11 @@ class Incoming:
 class Received:
     """What some bytes amounted to. goodbye: the connection is to be closed with this."""
 
-    __slots__ = ("goodbye", "hello", "operations", "seen")
+    __slots__ = ("goodbye", "hello", "of_standby", "operations", "seen")
 
     def __init__(self) -> None:
         self.hello: frames.Hello | None = None
+        self.of_standby: list[StandbyFrame] = []
         self.operations: list[Incoming] = []
         self.seen: list[int] = []
         self.goodbye: Refused | None = None
@@ -95,7 +99,7 @@ class ServerSession:
         self.state = ProtocolState.CLOSED
         self._buffer.clear()
 
-    def _frame(self, frame: frames.ClientFrame, received: Received) -> None:
+    def _frame(self, frame: frames.ClientFrame | StandbyFrame, received: Received) -> None:
         if self.state is OPEN and isinstance(frame, Requests):
             seen = frame.seen
             if seen:
@@ -105,6 +109,10 @@ class ServerSession:
                 received.operations.append(Incoming(request, number, raw))
         elif self.state is ProtocolState.NEW and isinstance(frame, frames.Hello):
             self._hello(frame, received)
+        elif self.state is ProtocolState.NEW and isinstance(frame, StandbyHello):
+            self._standby_hello(frame, received)
+        elif self.state is ProtocolState.STANDBY and isinstance(frame, StandbyReport):
+            received.of_standby.append(frame)
         else:
             name = type(frame).__name__
             text = f"{name} is not expected on a connection that is {self.state.value}"
@@ -120,12 +128,25 @@ class ServerSession:
             )
             self._refuse(received, Reason.PROTOCOL_VERSION_ERROR, text)
         elif hello.queue_manager not in ("", self._queue_manager):
-            text = f"this is {self._queue_manager}"
-            received.goodbye = Refused(Reason.QUEUE_MANAGER_NAME_ERROR, hello.queue_manager, text)
-            self.state = ProtocolState.CLOSED
+            self._refuse_name(hello.queue_manager, received)
         else:
             self.state = ProtocolState.OPEN
             received.hello = hello
+
+    def _standby_hello(self, hello: StandbyHello, received: Received) -> None:
+        if hello.version != LINK_VERSION:
+            text = f"the standby's link has version {hello.version}, this owner's {LINK_VERSION}"
+            self._refuse(received, Reason.PROTOCOL_VERSION_ERROR, text)
+        elif hello.queue_manager != self._queue_manager:
+            self._refuse_name(hello.queue_manager, received)
+        else:
+            self.state = ProtocolState.STANDBY
+            received.of_standby.append(hello)
+
+    def _refuse_name(self, name: str, received: Received) -> None:
+        text = f"this is {self._queue_manager}"
+        received.goodbye = Refused(Reason.QUEUE_MANAGER_NAME_ERROR, name, text)
+        self.state = ProtocolState.CLOSED
 
     def _refuse(self, received: Received, reason: Reason, text: str) -> None:
         received.goodbye = Refused(reason, "", text)

@@ -5,6 +5,7 @@ stopped or handed over. Afterwards each message is on the queue once and in orde
 has heard of each unit what became of it.
 """
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -164,6 +165,32 @@ def test_a_queue_manager_is_handed_over(pair: Pair, program: Program, by: str) -
     pair.standby.await_said("reason='it was stopped'")
     program.await_more()
     program.end()
+
+
+def test_a_queue_manager_is_switched_to_its_standby_and_back(pair: Pair, program: Program) -> None:
+    """No unit fails, and each process goes on as the standby of the other."""
+    serving, waiting = pair.owner, pair.standby
+    for _ in range(2):
+        with adapter.connect(serving.address) as qm:
+            assert qm.switch_queue_manager() == {
+                "name": f"{socket.gethostname()}:{waiting.port}",
+                "address": waiting.address,
+            }
+        waiting.await_said("ledger taken over")
+        program.await_more()
+        await_standbys(waiting, 1)
+        serving, waiting = waiting, serving
+    program.end()
+    assert program.failed == 0
+
+
+def await_standbys(owner: ServerProcess, count: int) -> None:
+    """Wait until an owner has so many standbys."""
+    with adapter.connect(owner.address) as qm:
+        deadline_s = time.monotonic() + WAIT_S
+        while len(qm.figures()["standbys"]) != count:
+            assert time.monotonic() < deadline_s, qm.figures()["standbys"]
+            time.sleep(0.05)
 
 
 def test_a_frozen_owner_is_replaced_and_ends_when_it_comes_back(

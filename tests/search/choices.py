@@ -129,12 +129,12 @@ def _has_unread(state: SearchState, process: SearchedProcess) -> bool:
     follower = process.follower
     reader = follower._reader
     unread = reader is None or reader.offset_and_end()[0] < len(state.history)
-    return unread or not follower._has_looked or follower._has_stopped
+    return unread or not follower._has_looked or follower._owner.has_stopped
 
 
 def _of_follower(state: SearchState, at: int, process: SearchedProcess) -> Iterator[Choice]:
     left, follower = state.left, process.follower
-    counts_silence = process.now_s - follower._heard_s >= SILENCE_S
+    counts_silence = process.now_s - follower._owner.heard_s >= SILENCE_S
     if _has_unread(state, process) or counts_silence:
         yield _act(state, at, "follows", Acting.step)
     if not follower._has_looked:

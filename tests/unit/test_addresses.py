@@ -1,5 +1,7 @@
 """What is of this machine alone."""
 
+import socket
+
 import pytest
 
 from adapter import addresses
@@ -30,3 +32,11 @@ def test_numbers_are_told_from_names() -> None:
 def test_ipv6_has_brackets() -> None:
     assert addresses.written("127.0.0.1", 1) == "127.0.0.1:1"
     assert addresses.written("::1", 1) == "[::1]:1"
+
+
+def test_a_listener_on_all_addresses_is_reached_by_its_machine() -> None:
+    assert addresses.reached_at("127.0.0.1", 1414) == "127.0.0.1:1414"
+    assert addresses.reached_at("::1", 1414) == "[::1]:1414"
+    for everywhere in (addresses.EVERYWHERE, "::"):
+        assert addresses.reached_at(everywhere, 1414) == f"{socket.gethostname()}:1414"
+    assert addresses.reached_at("", 0) == ""

@@ -24,6 +24,7 @@ from adapter.server.connections import ClientConnections
 from adapter.server.mqk.progress import ClientProgress
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming, ProtocolState, ServerSession
+from adapter.wire.standby_frames import StandbyFrame
 
 WRITE_HIGH_BYTES: Final = 1024 * 1024
 """Unread replies at which no more of a client's requests are executed, nor replies encoded."""
@@ -37,6 +38,14 @@ class FrameHandler:
     @abstractmethod
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
         """Answer a client's first frame."""
+
+    @abstractmethod
+    def of_standby(self, client: ClientConnection, frame: StandbyFrame) -> None:
+        """Take a frame of a standby."""
+
+    @abstractmethod
+    def gone(self, client: ClientConnection) -> None:
+        """A connection has ended."""
 
     @abstractmethod
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
@@ -98,6 +107,7 @@ class ClientConnection(asyncio.Protocol):
         self._close_session()
         self._transport = None
         self._connections.gone(self)
+        self._handler.gone(self)
 
     def data_received(self, data: bytes) -> None:
         """Read what has arrived and have it executed."""
@@ -105,6 +115,8 @@ class ClientConnection(asyncio.Protocol):
         self._count_unfinished(bool(received.operations))
         if received.hello is not None:
             self._handler.welcome(self, received.hello)
+        for frame in received.of_standby:
+            self._handler.of_standby(self, frame)
         if received.seen:
             self._handler.seen(self, received.seen)
         self._farewell = self._farewell or received.goodbye
@@ -126,8 +138,26 @@ class ClientConnection(asyncio.Protocol):
         self._unanswered -= len(replies)
         for reply in replies:
             self._outbox.append((reply.request, reply.result))
+        parting = self._connections.parting
+        if parting is not None and self._is_at_rest():
+            self.goodbye(parting)  # with the last reply: the client does not begin anything else
+            return
         self._send()
         self.go_on()
+
+    def part(self, reason: Refused) -> bool:
+        if not self._progress.was_answered() and self._is_at_rest():
+            self.goodbye(reason)
+            return False
+        term = self._connections.term
+        return term is not None and not term.waits(self.number)
+
+    def _is_at_rest(self) -> bool:
+        """Whether nothing that the client has asked is under way, nor a unit of it in flight."""
+        if self._unanswered or self._waiting or self._write_full or self._session.unfinished_bytes:
+            return False
+        term = self._connections.term
+        return term is None or term.is_between_units(self.number)
 
     def answer(self, *answers: codec.Outgoing) -> None:
         """Send replies, as soon as the client takes them."""
@@ -153,7 +183,8 @@ class ClientConnection(asyncio.Protocol):
             self._send_frame()
         self._close_session()
         if self._transport is not None:
-            self.write(codec.encode(frames.Goodbye(reason)))
+            moved_to = self._connections.moved_to(self.peer.is_encrypted)
+            self.write(codec.encode(frames.Goodbye(reason, moved_to)))
             self._transport.close()
 
     def look(self, now_s: float) -> None:
@@ -162,7 +193,10 @@ class ClientConnection(asyncio.Protocol):
             return
         if self._held_back:
             self._progress.excuse(now_s)
-        has_greeted = self._session.state is not ProtocolState.NEW
+        state = self._session.state
+        has_greeted = state is ProtocolState.OPEN or (
+            state is ProtocolState.STANDBY and self._is_in
+        )
         unread_bytes = self._transport.get_write_buffer_size()
         late = self._progress.why_late(now_s, has_greeted=has_greeted)
         if late is not None:

@@ -6,6 +6,9 @@ ClientConnections. This module must not know how bytes become frames.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import structlog
 from msgspec.structs import replace
 
@@ -24,9 +27,11 @@ from adapter.server.clients import ServerControl
 from adapter.server.commands import COMMAND_QUEUE
 from adapter.server.connections import ClientConnections
 from adapter.server.mqk.connection import ClientConnection, FrameHandler
+from adapter.server.standbys import Standbys
 from adapter.server.tls import names_of
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
+from adapter.wire.standby_frames import StandbyFrame
 
 Asked = Command | frames.ServerCommand | Refused
 """What an operation is decoded to."""
@@ -44,9 +49,11 @@ class MqkHandler(FrameHandler):
         audit: AuditTrail,
         clock: Clock,
         control: ServerControl,
+        standbys: Standbys,
         kafka: str = "",
     ) -> None:
         """control: what clients ask of the server. kafka: where they are told that topics are."""
+        self._standbys = standbys
         self._connections = connections
         self._admission = admission
         self._audit = audit
@@ -128,6 +135,12 @@ class MqkHandler(FrameHandler):
         subject = names_of(peer.certificate, "subject")
         return term.inquiries.why_not_by(channel, is_encrypted=peer.is_encrypted, subject=subject)
 
+    def of_standby(self, client: ClientConnection, frame: StandbyFrame) -> None:
+        self._standbys.take(client, frame)
+
+    def gone(self, client: ClientConnection) -> None:
+        self._standbys.gone(client)
+
     def seen(self, client: ClientConnection, numbers: list[int]) -> None:
         term = self._connections.term
         if term is not None:
@@ -172,8 +185,19 @@ class MqkHandler(FrameHandler):
             who = by(client.number, client.party)
             log.info("stop requested by a client", immediate=command.immediate, **who)
             self._control.tell_to_stop(command.immediate, for_good=not command.hand_over)
+        elif isinstance(command, frames.SwitchOwner):
+            log.info(
+                "switch requested by a client", to=command.to, **by(client.number, client.party)
+            )
+            self._control.switch_owner(command.to, partial(self._answer_switch, client, request))
         elif isinstance(command, frames.AskServer):
             client.answer((request, frames.Figures(self._control.figures().by_name())))
+
+    def _answer_switch(
+        self, client: ClientConnection, request: int, answer: dict[str, Any]
+    ) -> None:
+        if self._connections.is_open(client):
+            client.answer((request, frames.Figures(answer)))
 
     def _renew(self, client: ClientConnection, request: int, token: str) -> None:
         """Let a connection go on by another token, if that names the same user."""
@@ -210,11 +234,11 @@ class MqkHandler(FrameHandler):
             client.end_in((principal.expires_ms - self._clock.now_ms()) / 1000)
 
     def _is_denied(self, client: ClientConnection, command: Asked) -> bool:
-        """Whether a client has no authority for what it asks of the server: STOP is control, and
-        figures are display, of the queue manager.
+        """Whether a client has no authority for what it asks of the server: a stop and a switch are
+        control, and figures are display, of the queue manager.
         """
         term = self._connections.term
-        bits = CONTROL if isinstance(command, frames.Stop) else DISPLAY
+        bits = CONTROL if isinstance(command, frames.Stop | frames.SwitchOwner) else DISPLAY
         name = type(command).__name__
         denied = None if term is None else term.inquiries.lacks(client.number, name, bits)
         if denied is not None:

@@ -23,6 +23,7 @@ class ClientProgress:
         """Of a frame that has not come to its end."""
         self.written_bytes = 0
         self._taken_bytes = 0
+        self._looked_at_bytes = -1
         self.proof_until_s = inf
         """When what proves who the client is ends."""
         self.made_s = self.frame_s = self.came_s = self._taken_s = time.monotonic()
@@ -38,6 +39,11 @@ class ClientProgress:
             self.frame_s = self.came_s
         self.unfinished_bytes = bytes_
         return is_new
+
+    def was_answered(self) -> bool:
+        """Whether anything was written to it since this was asked last."""
+        before, self._looked_at_bytes = self._looked_at_bytes, self.written_bytes
+        return before != self.written_bytes
 
     def excuse(self, now_s: float) -> None:
         """It is not the client that makes its frame wait."""

@@ -105,6 +105,41 @@ def test_feeds_that_do_not_go_on_are_told() -> None:
     assert told == [("feed F", "waiting: queue Q is full")]
 
 
+def test_status_shows_standbys_and_waits_for_kafka() -> None:
+    standby = {
+        "address": "b:1414",
+        "tls_address": "",
+        "priority": 2,
+        "lag_records": 1,
+        "lag_s": 0.5,
+    }
+    told = dict(summary({"ledger_waits_s": 2.5, "standbys": {"b:1414": standby}}))
+    assert told["waiting for Kafka"] == "for 2.5 s"
+    assert told["standby b:1414"] == "b:1414, priority 2, 1 record (0.5 s) behind"
+    told = dict(summary({"ledger_waits_s": 0.002, "standbys": {}}))
+    assert (told["waiting for Kafka"], told["standbys"]) == ("no", "none")
+
+
+def test_a_switch_without_a_standby_is_refused_and_nothing_happens(at: Mqk) -> None:
+    for arguments in (["QM1"], ["--to", "elsewhere:1414"], ["--json"]):
+        said = at("qmgr", "switch", *arguments)
+        assert said.status == 1
+        assert said.err == (
+            "mqk: queue manager QM1 has no standby: start one with --standby, and see it in `mqk "
+            "qmgr status`; nothing was changed\n"
+        )
+    said = at("qmgr", "switch", "QM9")
+    assert said.status == 1
+    assert "queue manager QM1 was not handed over" in said.err
+    assert at("qmgr", "status").status == 0
+
+
+def test_a_standby_does_not_take_over_from_a_live_owner(mqk: Mqk) -> None:
+    said = mqk(*START, "--standby", "--take-over", "--yes")
+    assert said.status == 2
+    assert "a standby waits for the owner's end, and --take-over does not" in said.err
+
+
 def test_finding_users_12_a_stop_by_name_stops_no_other(at: Mqk, manager: TestQueueManager) -> None:
     said = at("qmgr", "stop", "QM9")
     assert said.status == 1

@@ -63,6 +63,17 @@ def drawn(shown: top.LiveScreen, lines_max: int = 10) -> str:
     return out.getvalue()
 
 
+def test_standbys_and_their_lag_are_shown() -> None:
+    before, after = looks((None, status("Q")))
+    lag = {"address": "b:1", "tls_address": "", "priority": 2, "lag_records": 1200, "lag_s": 0.25}
+    after.figures["standbys"] = {"b:1": lag}
+    after.figures["address"] = "a:1"
+    shown = top.screen(before, after, "name")
+    assert shown.owner == "a:1"
+    assert shown.standbys["b:1"].lag_records == 1200
+    assert "standby b:1: b:1, priority 2, 1,200 records, 0.2 s behind" in drawn(shown)
+
+
 def test_movers_that_lag_or_hold_are_said() -> None:
     before, after = looks((None, status("Q")))
     after.figures["movers"] = {

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from adapter.core.contract.records import EventRaised
+from adapter.core.inputs import Stopped
 from adapter.core.rules.primitives.lifetime import FOR_GOOD, STOPPED
 from adapter.format import entries
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
@@ -17,9 +18,16 @@ from adapter.ledger.port import LedgerReader, LedgerUnavailable, Position
 from adapter.ledger.snapshots import MemorySnapshots
 from adapter.owner import liveness, processes
 from adapter.owner.clock import SystemClock
-from adapter.owner.following import FollowBounds, LedgerFollower, StoppedForGood, Vacancy
+from adapter.owner.following import (
+    GIVE_WAY_S,
+    FollowBounds,
+    LedgerFollower,
+    StoppedForGood,
+    Vacancy,
+)
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner import Owner
+from adapter.owner.owner_signs import LinkEvidence, OwnerSigns
 from adapter.owner.snapshots import SnapshotCut, publish
 from tests.unit.owner.test_owner import Bench, Front, put
 
@@ -154,6 +162,44 @@ def test_an_owner_of_this_machine_is_replaced_as_soon_as_its_process_has_ended()
     assert vacancy.why == "its process has ended"
 
 
+class Heard(OwnerSigns):
+    """The owner's port is closed, and other standbys go first."""
+
+    evidence = LinkEvidence.ENDED
+    ahead = 2
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_standby_waits_for_those_that_go_first(
+    is_replaced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And if one of them has taken over by then, it follows that one."""
+    log = MemoryLog()
+    owned(log, ELSEWHERE, entries.encode([]))
+    standby = Standby(log)
+    follower = standby.follower
+    follower._signs = Heard()
+    waits: list[float] = []
+
+    def wait(timeout_s: float) -> bool:
+        waits.append(timeout_s)
+        if is_replaced:
+            owned(log, bytes(reversed(ELSEWHERE)))
+            follower._signs = OwnerSigns()
+            standby.time.step_s = 1.0
+        return False
+
+    monkeypatch.setattr(follower._given_up, "wait", wait)
+    vacancy = follower.follow()
+    assert waits == [2 * GIVE_WAY_S]
+    assert vacancy is not None
+    if is_replaced:
+        assert vacancy.owner == bytes(reversed(ELSEWHERE))
+        assert vacancy.why.startswith("it has written nothing")
+    else:
+        assert vacancy == Vacancy(ELSEWHERE, "the link to it broke, and its port is closed")
+
+
 @pytest.mark.parametrize("for_good", [False, True])
 def test_a_stop_ends_the_standby_only_if_an_operator_stopped_the_queue_manager(
     for_good: bool,
@@ -166,7 +212,7 @@ def test_a_stop_ends_the_standby_only_if_an_operator_stopped_the_queue_manager(
         await bench.begin()
         following = asyncio.get_running_loop().run_in_executor(None, standby.follower.follow)
         await until(lambda: bool(standby.readers))
-        await bench.owner.stop(for_good=for_good)
+        await bench.owner.stop(Stopped(for_good))
         return await asyncio.wait_for(following, WAIT_S)
 
     if for_good:

@@ -365,7 +365,7 @@ def left_by(place: Place, size: int, then: Callable[[], None] = lambda: None) ->
             (c.Put(1, [MessageData(bytes(size), persistence=1)]), 2),
         )
         for request, (command, number) in enumerate(commands, 1):
-            owner.request(c.Request(1, request, number, command))
+            owner.loop.request(c.Request(1, request, number, command))
         asyncio.get_running_loop().call_later(0.1, then)
         began_s = time.monotonic()
         await asyncio.wait_for(owner.stop(), WAIT_S)

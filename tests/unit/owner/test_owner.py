@@ -66,7 +66,7 @@ class Bench:
         self.number += durable
         number = self.number if durable else 0
         copied = msgspec.msgpack.decode(msgspec.msgpack.encode(command), type=type(command))
-        self.owner.request(c.Request(connection, self.requests, number, copied))
+        self.owner.loop.request(c.Request(connection, self.requests, number, copied))
         return self.requests
 
     async def ask(self, command: c.Command, durable: bool = False, connection: int = 1) -> Result:

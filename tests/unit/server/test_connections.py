@@ -1,6 +1,5 @@
 """Who is connected: known to the owner once admitted, and not before."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -11,7 +10,6 @@ from adapter.core.contract.parties import Party, Principal
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.owner.owner import Owner
-from adapter.owner.standby import OwnerStandby
 from adapter.server.audit import AuditTrail
 from adapter.server.clients import ServedClient
 from adapter.server.connections import ClientConnections
@@ -65,10 +63,6 @@ class FakeClient:
         self.number = number
         self.party: Party | None = None
         self.said: list[Refused] = []
-        self.held = False
-
-    def hold_back(self, held: bool) -> None:
-        self.held = held
 
     def goodbye(self, reason: Refused) -> None:
         self.said.append(reason)
@@ -142,70 +136,3 @@ def test_one_connection_too_many_is_refused(connections: ClientConnections) -> N
     refused = connections.begin(client(2))
     assert refused is not None
     assert refused.reason is Reason.LIMIT_REACHED
-
-
-class FakeStandby:
-    """A standby that takes over."""
-
-    def __init__(self) -> None:
-        self.takes_over = True
-        self.on_lost: Callable[[], object] = lambda: None
-
-    @property
-    def follows(self) -> bool:
-        return not self.takes_over
-
-
-def standing_by() -> tuple[ClientConnections, FakeStandby]:
-    connections, standby = (
-        ClientConnections("QM1", AuditTrail(), lambda: "it follows"),
-        FakeStandby(),
-    )
-    connections.stand_by(cast("OwnerStandby", standby))
-    return connections, standby
-
-
-def test_a_client_that_comes_during_a_take_over_waits_for_it(owner: FakeOwner) -> None:
-    async def come() -> None:
-        connections, _ = standing_by()
-        early, left = client(1), client(2)
-        for one in (early, left):
-            assert connections.begin(one) is None
-            assert one.held
-        connections.gone(left)
-        connections.serve(cast("Owner", owner))
-        assert (early.held, early.said) == (False, [])
-        assert left.held
-        assert connections.begin(client(3)) is None
-
-    asyncio.run(come())
-
-
-def test_a_client_that_waits_is_sent_on_when_another_standby_was_faster() -> None:
-    async def come() -> None:
-        connections, standby = standing_by()
-        early = client(1)
-        connections.begin(early)
-        standby.takes_over = False
-        standby.on_lost()
-        (refused,) = early.said
-        assert refused == Refused(Reason.STANDBY_QUEUE_MANAGER, "QM1", "it follows")
-
-    asyncio.run(come())
-
-
-def test_a_client_does_not_wait_for_a_take_over_that_takes_long(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("adapter.server.connections.TAKE_OVER_S", 0.01)
-
-    async def come() -> None:
-        connections, _ = standing_by()
-        early = client(1)
-        connections.begin(early)
-        async with asyncio.timeout(10.0):
-            while not early.said:  # noqa: ASYNC110 -- what a timer does sets no event
-                await asyncio.sleep(0.005)
-        assert early.said[0].reason is Reason.QUEUE_MANAGER_NOT_AVAILABLE
-
-    asyncio.run(come())

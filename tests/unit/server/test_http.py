@@ -31,6 +31,7 @@ class FakeServer:
 
     def __init__(self) -> None:
         self.state = OwnerState.RUNNING
+        self.role = "owner"
         self.failure = ""
         self.trouble = ""
         self.movers_hold = ""
@@ -91,6 +92,15 @@ def asked(server: FakeServer, *paths: str, registry: TopicRegistry | None = None
 async def get(session: ClientSession, path: str) -> Page:
     async with session.get(path) as answer:
         return Page(answer.status, answer.headers["Content-Type"], await answer.text())
+
+
+def test_the_role_of_a_process_is_told_in_every_state() -> None:
+    server = FakeServer()
+    for role in ("owner", "standby"):
+        server.role = role
+        (page,) = asked(server, "/role")
+        assert (page.status, page.kind) == (200, "application/json")
+        assert page.said == {"queue_manager": "QM1", "role": role}
 
 
 def test_one_that_runs_is_live_and_ready() -> None:
@@ -158,7 +168,7 @@ def test_finding_users_24_the_first_page_links_to_the_others() -> None:
     (page,) = asked(FakeServer(), "/")
     assert (page.status, page.kind.split(";")[0]) == (200, "text/html")
     linked = re.findall(r'href="([^"]+)"', page.text)
-    assert linked == ["/metrics", "/live", "/ready"]
+    assert linked == ["/metrics", "/live", "/ready", "/role"]
     assert {one.status for one in asked(FakeServer(), *linked)} == {200}
 
 

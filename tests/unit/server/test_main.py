@@ -15,6 +15,31 @@ from adapter.server.settings import ServerSettings
 from adapter.setting_rows import SETTINGS
 from adapter.topics.admin import TopicSettings
 
+
+def test_a_line_that_nobody_reads_is_no_failure() -> None:
+    """A standby says that it serves, long after the program has gone that started it."""
+    program = (
+        "import sys; from adapter.server.main import write_line;"
+        "write_line(sys.stdout, 'one'); sys.stdin.read(); write_line(sys.stdout, 'two')"
+    )
+    started = subprocess.Popen(
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert started.stdin is not None
+    assert started.stdout is not None
+    assert started.stdout.readline() == b"one\n"
+    started.stdout.close()
+    started.stdin.close()
+    assert started.wait(60.0) == 0
+
+
+def test_a_setting_says_that_a_process_stands_by() -> None:
+    made = settings_of(load(NEEDED | {"standby": "yes", "standby_priority": 7}, {}))
+    assert made.standby
+    assert made.standby_priority == 7
+    assert settings_of(load(NEEDED, {"MQK_STANDBY": "yes"})).standby
+
+
 NEEDED = {"queue_manager": "QM1", "kafka.bootstrap_servers": "k:1"}
 
 

@@ -18,10 +18,12 @@ from adapter.server.metrics import (
     EXPORTS,
     FEEDS,
     FIGURES,
+    FOLLOWER,
     MOVERS,
     QUEUES,
     RECEIVER,
     SENDERS,
+    STANDBYS,
     MetricsSnapshot,
 )
 from adapter.topics.admin import TopicSettings
@@ -29,7 +31,7 @@ from adapter.topics.admin import TopicSettings
 PAGE = Path(__file__).parents[3] / "docs" / "operations" / "monitoring.md"
 NOT_NUMBERS = {
     *("queue_manager", "state", "movers", "movers_hold", "movers_parked", "exports", "feeds"),
-    *("version", "address", "kafka", "process", "undone"),
+    *("version", "address", "kafka", "process", "undone", "role", "standbys"),
 }
 STATUS = QueueStatus("Q", 5, 1, 2, 4, 3, 1, 6, 2.5, [0] * 10, 11, 12, 13, 14, 15)
 FIGURES_SAID = {
@@ -83,17 +85,36 @@ def test_figures_are_told_as_prometheus_reads_them() -> None:
     assert told["process_resident_memory_bytes", ()] > 0
 
 
+def test_the_role_and_the_lag_of_standbys_are_told() -> None:
+    lag = {"name": "b:1", "priority": 3, "lag_records": 7, "lag_s": 0.5}
+    told = samples(MetricsSnapshot({"role": "owner", "standbys": {"b:1": lag}}, [], ""))
+    assert told["mqk_role", (("mqk_role", "owner"),)] == 1
+    assert told["mqk_role", (("mqk_role", "standby"),)] == 0
+    assert told["mqk_standbys", ()] == 1
+    assert told["mqk_standby_priority", (("standby", "b:1"),)] == 3
+    assert told["mqk_standby_lag_records", (("standby", "b:1"),)] == 7
+    assert told["mqk_standby_lag_seconds", (("standby", "b:1"),)] == 0.5
+    follower = {"owner": "QM1", "lag_records": 2, "lag_s": 0.25}
+    told = samples(MetricsSnapshot({"role": "standby", "follower": follower}, [], ""))
+    assert told["mqk_role", (("mqk_role", "standby"),)] == 1
+    assert told["mqk_follower_lag_records", ()] == 2
+    assert told["mqk_follower_lag_seconds", ()] == 0.25
+    assert ("mqk_standbys", ()) not in told
+
+
 def test_every_metric_is_documented() -> None:
     page = PAGE.read_text()
     rows = [
         row
-        for table in (FIGURES, MOVERS, SENDERS, RECEIVER, FEEDS, EXPORTS, QUEUES)
+        for table in (
+            *(FIGURES, MOVERS, SENDERS, RECEIVER, FEEDS, EXPORTS, QUEUES, STANDBYS, FOLLOWER),
+        )
         for row in table.values()
     ]
     for one in rows:
         assert f"`{one.name}" in page, f"{PAGE.name} lacks {one.name}"
     known = {one.name for one in rows}
-    known |= {"mqk_owner_state", "mqk_info", "mqk_queue_managers_known"}
+    known |= {"mqk_owner_state", "mqk_info", "mqk_queue_managers_known", "mqk_role", "mqk_standbys"}
     assert set(re.findall(r"mqk_\w+", page)) <= known, "and nothing that is not told"
 
 

@@ -17,7 +17,6 @@ from adapter.network.memory import MemoryNetwork, MemoryWriter
 from adapter.network.port import NetworkError, SentRecord
 from adapter.own_clients import client as own_client
 from adapter.owner import inbound
-from adapter.server.network import reachable
 from adapter.testing import TestQueueManager
 from tests.support.sending import define_transmission_queue, send
 
@@ -470,13 +469,6 @@ def test_the_computer_of_msmq_is_in_the_directory(two: Two) -> None:
     await_that(lambda: server.directory.of_computer("qmb") == "QMB")
     b.mqsc("ALTER QMGR MSMQCOMP(PC2)")
     await_that(lambda: server.directory.of_computer("pc2") == "QMB")
-
-
-def test_an_address_on_all_interfaces_is_named_by_the_host() -> None:
-    assert reachable("127.0.0.1:1414") == "127.0.0.1:1414"
-    assert reachable("[::1]:1414") == "[::1]:1414"
-    assert not reachable("0.0.0.0:1414").startswith("0.0.0.0")
-    assert reachable("[::]:1414").endswith(":1414")
 
 
 class CountedQueues(dict[str, LocalQueue]):

@@ -57,3 +57,8 @@ def check(qm: QueueManager, request: Request) -> None:
 def is_busy(connection: ConnectionState) -> bool:
     """Whether a connection has a unit in flight that holds anything."""
     return any(len(unit) for unit in connection.units.values())
+
+
+def is_between_units(connection: ConnectionState) -> bool:
+    """Whether no program has been shown anything of a unit that is in flight."""
+    return not any(len(unit) and not unit.ahead for unit in connection.units.values())

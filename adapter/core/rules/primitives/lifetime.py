@@ -13,8 +13,13 @@ STOPPED: Final = "queue_manager_stopped"
 
 FOR_GOOD: Final = "for_good"
 """Of that record: an operator stopped the queue manager, so that no standby is to take over."""
+SUCCESSOR: Final = "successor"
+"""Of that record: the standby that is to take over; the others wait for it."""
 
 
-def stop(qm: QueueManager, now_ms: int, *, for_good: bool = False) -> list[Record]:
-    """Say that the queue manager has been stopped."""
-    return [EventRaised(STOPPED, qm.name, now_ms, {FOR_GOOD: "yes"} if for_good else {})]
+def stop(qm: QueueManager, now_ms: int, *, for_good: bool = False, to: str = "") -> list[Record]:
+    """Say that the queue manager has been stopped. to: the standby that is to take over."""
+    details = {FOR_GOOD: "yes"} if for_good else {}
+    if to:
+        details[SUCCESSOR] = to
+    return [EventRaised(STOPPED, qm.name, now_ms, details)]

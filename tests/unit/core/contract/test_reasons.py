@@ -29,13 +29,13 @@ from adapter.core.model.report import CONFIRM_ON_ARRIVAL
 from adapter.errors import QueueManagerQuiescing
 from adapter.errors.refusals import REFUSALS
 from adapter.owner.clock import SystemClock
-from adapter.owner.standby import OwnerStandby
 from adapter.server.admission import Admission
 from adapter.server.audit import AuditTrail
 from adapter.server.clients import ServerControl
 from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
 from adapter.server.mqk.handler import MqkHandler
+from adapter.server.standbys import Standbys
 from adapter.wire import codec, frames
 from adapter.wire.session import ServerSession
 from tests.support.core import Client, client_on
@@ -430,8 +430,9 @@ def from_a_listener_without_owner(*, is_standby: bool = False) -> Reason:
     async def admitted() -> Refused | None:
         audit, admission = AuditTrail(), Admission()
         connections = ClientConnections("QM1", audit)
-        connections.stand_by(Mock(OwnerStandby, follows=is_standby, takes_over=False))
-        handler = MqkHandler(connections, admission, audit, SystemClock(), Mock(ServerControl))
+        connections.is_standby = lambda: is_standby
+        control, standbys = Mock(ServerControl), Mock(Standbys)
+        handler = MqkHandler(connections, admission, audit, SystemClock(), control, standbys)
         return connections.begin(handler.accept())
 
     refused = asyncio.run(admitted())

@@ -10,6 +10,7 @@ from msgspec import Raw
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import Delivered, MessageData
 from adapter.core.contract.reasons import Reason
+from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Messages, Refused
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.connections import ClientConnections
@@ -17,6 +18,7 @@ from adapter.server.frame_budget import LONG_BYTES, FrameBudget
 from adapter.server.mqk.connection import WRITE_HIGH_BYTES, ClientConnection, FrameHandler
 from adapter.wire import codec, frames
 from adapter.wire.session import Incoming
+from adapter.wire.standby_frames import StandbyFrame
 
 HELLO = codec.encode(frames.Hello(version=frames.PROTOCOL_VERSION))
 STATUS = codec.raw(c.AskStatus("*"))
@@ -83,6 +85,24 @@ class FakeHost(FrameHandler):
         self.executed: list[int] = []
         self.seen_numbers: list[int] = []
         self.is_gone = False
+        self.parting: Refused | None = None
+        self.in_unit = False
+
+    @property
+    def term(self) -> "FakeHost":
+        return self
+
+    def is_between_units(self, _connection: int) -> bool:
+        return not self.in_unit
+
+    def waits(self, _connection: int) -> bool:
+        return False
+
+    def moved_to(self, _with_tls: bool) -> str:
+        return "elsewhere:1414"
+
+    def of_standby(self, _client: ClientConnection, _frame: StandbyFrame) -> None:
+        raise AssertionError("no standby connects here")
 
     def begin(self, _client: ClientConnection) -> Refused | None:
         return self.refused
@@ -180,6 +200,34 @@ def test_one_that_is_not_welcome_is_told(stage: Stage) -> None:
     stage.host.refused = Refused(Reason.LIMIT_REACHED, "QM1", "full")
     stage.client.connection_made(cast("asyncio.BaseTransport", stage.transport))
     assert stage.goodbye() == stage.host.refused
+
+
+def test_one_that_is_to_part_goes_with_the_last_answer_of_its_unit(stage: Stage) -> None:
+    """What it sent behind that was not done, so that it may be done elsewhere."""
+    stage.greet()
+    host, parting = stage.host, Refused(Reason.QUEUE_MANAGER_QUIESCING, "QM1")
+    host.parting, host.in_unit = parting, True
+    stage.ask(1, 2)
+    stage.client.reply([Reply(7, 1, Done(), 0)])
+    assert not stage.transport.closing, "a request is under way"
+    stage.client.reply([Reply(7, 2, Done(), 0)])
+    assert not stage.transport.closing, "a unit is in flight"
+    assert stage.client.part(parting)
+    stage.ask(3, 1)
+    host.in_unit = False
+    stage.client.reply([Reply(7, 3, Done(), 0)])
+    replies, goodbye = stage.transport.frames()[-2:]
+    assert [one.request for one in replies.answers] == [3]
+    assert goodbye == frames.Goodbye(parting, "elsewhere:1414")
+    assert stage.transport.closing
+
+
+def test_one_that_asks_nothing_parts_when_it_is_looked_at_twice(stage: Stage) -> None:
+    stage.greet()
+    parting = Refused(Reason.QUEUE_MANAGER_QUIESCING, "QM1")
+    assert stage.client.part(parting), "it has just been answered"
+    assert not stage.client.part(parting)
+    assert stage.goodbye() == parting
 
 
 def test_requests_are_executed_in_order_and_answered(stage: Stage) -> None:

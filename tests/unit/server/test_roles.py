@@ -1,0 +1,408 @@
+"""Owner and standbys of one ledger in memory, each with a listener of its own on this machine."""
+
+import asyncio
+import functools
+import os
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import adapter
+from adapter.core.contract.reasons import Reason
+from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
+from adapter.ledger.snapshots import MemorySnapshots
+from adapter.owner.clock import SystemClock
+from adapter.owner.following import LedgerFollower
+from adapter.owner.lifecycle import OwnerState
+from adapter.owner.owner_signs import LinkEvidence
+from adapter.server import owner_link
+from adapter.server.kafka_wiring import KafkaSettings
+from adapter.server.movers import NoMovers
+from adapter.server.server import Server
+from adapter.server.settings import ServerSettings
+from adapter.wire import codec
+from adapter.wire.frames import Goodbye
+from adapter.wire.standby_frames import StandbyChallenge, StandbyHello, StandbyReport
+from tests.support.certificates import Authority
+
+HOST = "127.0.0.1"
+WAIT_S = 20.0
+LONG_S = 600.0
+"""Between heartbeats, so that no silence of the ledger counts."""
+
+
+def in_loop(test: Callable[..., Coroutine[None, None, None]]) -> Callable[..., None]:
+    """Make a test of a coroutine."""
+
+    @functools.wraps(test)
+    def run(*given: object, **named: object) -> None:
+        asyncio.run(asyncio.wait_for(test(*given, **named), 3 * WAIT_S))
+
+    return run
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    async with asyncio.timeout(WAIT_S):
+        while not condition():  # noqa: ASYNC110 -- what a thread does sets no event
+            await asyncio.sleep(0.005)
+
+
+class Site:
+    """One ledger in memory, and the servers on it."""
+
+    def __init__(self) -> None:
+        self.log = MemoryLog()
+        self.servers: list[Server] = []
+        self.tasks: list[asyncio.Task[bool]] = []
+
+    def server(self, priority: int = 0, **more: object) -> Server:
+        """Make a server; it does not listen yet. more: further settings."""
+        settings = ServerSettings(
+            queue_manager="QM1",
+            kafka=KafkaSettings(bootstrap_servers=""),
+            heartbeat_ms=round(LONG_S * 1000),
+            standby_priority=priority,
+            **more,  # type: ignore[arg-type]
+        )
+        made = Server(settings, MemoryLedger(self.log), SystemClock(), NoMovers())
+        self.servers.append(made)
+        return made
+
+    async def owner(self, **more: object) -> Server:
+        """Return a server that owns the ledger."""
+        made = self.server(0, **more)
+        await made.start(HOST, 0)
+        return made
+
+    async def standby(self, priority: int = 0) -> Server:
+        """Return a server that is linked to the owner."""
+        made = self.server(priority)
+        await made.listen(HOST, 0)
+        link = made.roles.make_link()
+        follower = LedgerFollower(
+            "QM1",
+            MemoryLedger(self.log),
+            lambda position: MemoryLedgerReader(self.log, position),
+            MemorySnapshots(),
+            None,
+            LONG_S,
+            lambda: None,
+            standby=made.roles.name,
+            signs=link,
+        )
+        self.tasks.append(asyncio.create_task(made.stand_by(follower)))
+        await until(lambda: link.evidence is LinkEvidence.ALIVE)
+        return made
+
+    async def close(self) -> None:
+        """End all."""
+        for one in self.servers:
+            one.owner.standby.give_up()
+        for task in self.tasks:
+            await asyncio.wait_for(task, WAIT_S)
+        for one in self.servers:
+            if one.state is not OwnerState.STOPPED:
+                await one.crash()
+            await one.connections.until_none(WAIT_S)
+        for _ in range(2):  # turns of the loop in which transports close their sockets
+            await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def site() -> AsyncIterator[Site]:
+    made = Site()
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+@in_loop
+async def test_an_owner_knows_its_standbys_and_how_far_they_are() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby(priority=3)
+        (told,) = owner.roles.standbys.figures()
+        assert (told.name, told.address, told.priority) == (
+            standby.roles.name,
+            standby.address,
+            3,
+        )
+        assert owner.figures().by_name()["role"] == "owner"
+        await until(lambda: owner.roles.standbys.figures()[0].lag_records == 0)
+        told_by_itself = standby.figures().by_name()
+        assert told_by_itself["role"] == "standby"
+        assert told_by_itself["follower"]["lag_records"] == 0
+        assert owner.address in told_by_itself["follower"]["owner"]
+
+
+@in_loop
+async def test_a_link_needs_no_user_and_goes_by_tls_where_nothing_else_is_reached(
+    tmp_path: Path,
+) -> None:
+    """Its owner admits clients by certificates and passwords only."""
+    users = tmp_path / "users"
+    users.touch(0o600)
+    authority = Authority(tmp_path)
+    tls = authority.server(client_ca=str(authority.path))
+    async with site() as at:
+        owner = at.server(tls=tls, credentials_file=str(users), authorities=True)
+        await owner.listen(HOST, 0)
+        owner.owner.taking.place = structs.replace(owner.owner.taking.place, address=f"{HOST}:1")
+        await owner.owner.start()
+        await owner._serve()
+        standby = await at.standby()
+        assert owner.roles.standbys.figures()[0].name == standby.roles.name
+        assert owner.connections.count == 0
+
+
+@in_loop
+async def test_a_tls_client_is_sent_to_where_a_standby_has_tls() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        place = standby.owner.taking.place
+        standby.owner.taking.place = structs.replace(place, tls_address="standby:1415")
+        await until(lambda: owner.roles.standbys.figures()[0].tls_address == "standby:1415")
+        await switch(owner)
+        assert owner.connections.moved_to(True) == "standby:1415"
+        assert owner.connections.moved_to(False) == standby.address
+
+
+@in_loop
+async def test_an_owner_whose_port_is_closed_is_replaced_at_once() -> None:
+    """The ledger would say it after half an hour."""
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        await owner.crash()
+        await until(lambda: standby.state is OwnerState.RUNNING)
+
+
+@in_loop
+async def test_an_owner_that_answers_no_ping_and_writes_nothing_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        owner.roles.standbys.stop()
+        monkeypatch.setattr(owner.roles.standbys, "take", lambda *_: None)
+        await until(lambda: standby.state is OwnerState.RUNNING)
+
+
+@in_loop
+async def test_an_owner_that_answers_no_ping_and_writes_is_not_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It writes because it misses its standby: a network that lets neither through."""
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        link = standby.roles.link
+        assert link is not None
+
+        async def hear_nothing(_reader: object, _buffer: object, timeout_s: float) -> list[object]:
+            await asyncio.sleep(timeout_s)
+            return []
+
+        monkeypatch.setattr(owner_link, "_receive", hear_nothing)
+        monkeypatch.setattr(owner.roles.standbys, "take", lambda *_: None)
+        found: list[LinkEvidence] = []
+        forgive = link.forgive
+
+        def note() -> None:
+            found.append(link.evidence)
+            forgive()
+
+        monkeypatch.setattr(link, "forgive", note)
+        await until(lambda: LinkEvidence.SILENT in found)
+        await until(lambda: link.evidence is LinkEvidence.NOTHING)
+        assert owner.state is OwnerState.RUNNING
+        assert standby.state is OwnerState.FOLLOWING
+
+
+@in_loop
+async def test_of_several_standbys_the_one_of_the_highest_priority_takes_over() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        low, high, other = [await at.standby(priority) for priority in (1, 5, 3)]
+        await until(
+            lambda: (
+                [one.roles.link.ahead if one.roles.link else -1 for one in (high, other, low)]
+                == [0, 1, 2]
+            )
+        )
+        await owner.crash()
+        await until(lambda: high.state is OwnerState.RUNNING)
+        await until(lambda: len(high.roles.standbys.figures()) == 2)
+        assert [low.state, other.state] == [OwnerState.FOLLOWING] * 2
+
+
+def switch(server: Server, to: str = "") -> "asyncio.Future[dict[str, str]]":
+    """Ask a server to hand over; what it answers."""
+    answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+    server.switch_owner(to, answer.set_result)
+    return answer
+
+
+@in_loop
+async def test_a_switch_hands_over_to_the_standby_that_is_named() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        first, second = await at.standby(priority=9), await at.standby()
+        assert await switch(owner, second.address) == {
+            "name": second.roles.name,
+            "address": second.address,
+        }
+        assert owner.stopping.is_set()
+        await owner.stop(quiesce_s=5.0)
+        await until(lambda: second.state is OwnerState.RUNNING)
+        assert owner.is_next_standby
+        await until(lambda: len(second.roles.standbys.figures()) == 1)
+        assert first.state is OwnerState.FOLLOWING
+
+
+@in_loop
+async def test_a_switch_without_a_standby_changes_nothing() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        assert "has no standby: start one with --standby" in (await switch(owner))["why_not"]
+        standby = await at.standby()
+        told = (await switch(owner, "elsewhere:1414"))["why_not"]
+        assert "has no standby elsewhere:1414" in told
+        assert standby.roles.name in told
+        assert owner.state is OwnerState.RUNNING
+        assert not owner.stopping.is_set()
+
+
+@in_loop
+async def test_a_standby_that_does_not_come_is_waited_for_and_then_replaced() -> None:
+    """The one that was named dies at that moment; the other one waits for it first."""
+    async with site() as at:
+        owner = await at.owner()
+        other, named = await at.standby(), await at.standby()
+        await switch(owner, named.address)
+        named.owner.standby.give_up()
+        assert not await asyncio.wait_for(at.tasks[1], WAIT_S)
+        named.roles.stop()
+        await owner.stop()
+        assert other.state is OwnerState.FOLLOWING
+        await until(lambda: other.state is OwnerState.RUNNING)
+
+
+@in_loop
+async def test_clients_are_told_where_the_queue_manager_moves() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        reader, writer = await asyncio.open_connection(*owner.bound)
+        await switch(owner)
+        stopping = asyncio.create_task(owner.stop())
+        data = await asyncio.wait_for(reader.read(), WAIT_S)
+        (payload,) = codec.FrameBuffer().feed(data)
+        goodbye = codec.decode_server_frame(payload)
+        assert isinstance(goodbye, Goodbye)
+        assert goodbye.moved_to == standby.address
+        writer.close()
+        await stopping
+
+
+@in_loop
+async def test_a_standby_that_is_about_to_take_over_does_not_send_clients_away() -> None:
+    """They are told to try again, and not to try elsewhere."""
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        refused = standby.connections._why_unserved()
+        assert refused is not None
+        assert refused.reason is Reason.STANDBY_QUEUE_MANAGER
+        await switch(owner)
+        refused = standby.connections._why_unserved()
+        assert refused is not None
+        assert refused.reason is Reason.QUEUE_MANAGER_NOT_AVAILABLE
+
+
+class Putter(threading.Thread):
+    """Puts numbers, one unit each, wherever the queue manager is."""
+
+    def __init__(self, addresses: str, queue: str) -> None:
+        super().__init__(name=queue)
+        self.qm = adapter.connect(addresses, reconnect_timeout_s=WAIT_S)
+        self.queue = queue
+        self.qm.define_queue(queue)
+        self.put = 0
+        self.ends = threading.Event()
+        self.problem = ""
+
+    def run(self) -> None:
+        try:
+            while not self.ends.is_set():
+                with self.qm.unit():
+                    self.qm.put(self.queue, b"%d" % self.put)
+                    self.qm.put(self.queue, b"+")
+                self.put += 1
+        except adapter.Error as error:
+            self.problem = str(error)
+
+    def end(self) -> list[bytes]:
+        """Stop, and return what is on the queue."""
+        self.ends.set()
+        self.join(WAIT_S)
+        found = [message.body for message in self.qm.queue(self.queue).browse()]
+        self.qm.close()
+        return found
+
+
+@in_loop
+async def test_no_unit_fails_at_a_switch() -> None:
+    """Each client is let go between two of its units."""
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        run = asyncio.get_running_loop().run_in_executor
+        addresses = f"{standby.address},{owner.address}"
+        programs = [await run(None, Putter, addresses, f"Q{number}") for number in range(4)]
+        for one in programs:
+            one.start()
+        await until(lambda: all(one.put > 20 for one in programs))
+        await switch(owner)
+        await owner.stop(quiesce_s=WAIT_S)
+        put = [one.put for one in programs]
+        await until(
+            lambda: all(
+                one.put > before + 20 or one.problem
+                for one, before in zip(programs, put, strict=True)
+            )
+        )
+        assert [one.problem for one in programs] == [""] * 4
+        assert standby.state is OwnerState.RUNNING
+        for one in programs:
+            found = await run(None, one.end)
+            assert found == [body for n in range(one.put) for body in (b"%d" % n, b"+")]
+
+
+@in_loop
+async def test_who_does_not_read_the_ledger_is_no_standby() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        reader, writer = await asyncio.open_connection(*owner.bound)
+        nonce = os.urandom(16)
+        writer.write(codec.encode(StandbyHello(version=1, queue_manager="QM1", nonce=nonce)))
+        data = await asyncio.wait_for(reader.read(1024), WAIT_S)
+        (payload,) = codec.FrameBuffer().feed(data)
+        challenge = codec.decode_owner_frame(payload)
+        assert isinstance(challenge, StandbyChallenge)
+        report = StandbyReport(name="x:1", address="x:1", proof=challenge.proof)
+        writer.write(codec.encode(report))
+        (payload,) = codec.FrameBuffer().feed(await asyncio.wait_for(reader.read(), WAIT_S))
+        goodbye = codec.decode_owner_frame(payload)
+        assert isinstance(goodbye, Goodbye)
+        assert goodbye.reason.reason == Reason.NOT_AUTHORIZED
+        assert owner.roles.standbys.figures() == []
+        writer.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections import deque
 from collections.abc import Callable
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -23,7 +22,7 @@ from adapter.ledger.kafka_reader import (
 )
 from adapter.ledger.kafka_settings import LastError, LedgerSettings, producer_settings
 from adapter.ledger.port import LedgerUnavailable
-from adapter.ledger.snapshots import KEPT, Collector, Snapshot, frame
+from adapter.ledger.snapshots import KEPT, Collector, Snapshot, Written, frame, in_order
 
 WRITING = "writing a snapshot"
 
@@ -38,8 +37,10 @@ class KafkaSnapshots:
         self._make_topic = make_topic
         self._settings = settings
         self._last_error = LastError()
-        self._starts: deque[int] = deque()
-        """First offsets of the complete snapshots that are kept."""
+        self._kept: list[Written] = []
+        """The complete snapshots that are kept, the newest last; of their parts nothing."""
+        self._end = 0
+        """Up to where the topic is known."""
 
     def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
         timeout_s = self._settings.message_timeout_ms / 1000
@@ -62,24 +63,34 @@ class KafkaSnapshots:
         except KafkaException as error:
             raise ledger_failure(self._settings, WRITING, error, "Write") from error
         self._check(reports, len(records))
-        start = offset_of(reports[0][1])
-        if self._starts and start <= self._starts[-1]:
-            self._starts.clear()  # the topic was made again
-        self._starts.append(start)
-        if len(self._starts) > KEPT:
-            # What cannot be deleted now goes with the next: this snapshot is written all the same.
-            with contextlib.suppress(LedgerUnavailable):
-                delete_before(self._settings, self._starts[-KEPT])
-                self._starts = deque(list(self._starts)[-KEPT:])
+        # What cannot be deleted now goes with the next: this snapshot is written all the same.
+        with contextlib.suppress(LedgerUnavailable):
+            self._note(offset_of(reports[0][1]), offset_of(reports[-1][1]) + 1, snapshot)
+
+    def _note(self, start: int, end: int, snapshot: Snapshot) -> None:
+        """Delete snapshots that are older than those which are kept.
+
+        start, end: where the one is that was just written. If another process has written too, that
+        may be newer: a process that was frozen must not delete what its successor needs.
+        """
+        if start != self._end:
+            self.newest()
+        else:
+            written = Written(start, Snapshot(snapshot.after, snapshot.cut_n, []))
+            self._kept = in_order([*self._kept, written])
+            self._end = end
+        if len(self._kept) > KEPT:
+            delete_before(self._settings, min(one.offset for one in self._kept[-KEPT:]))
+            self._kept = self._kept[-KEPT:]
 
     def is_kept(self) -> bool:
         with LedgerSource(self._settings) as source:
             if not source.is_there():
                 return False  # though there may have been no snapshot yet: the next start needs it
-            if not self._starts:
+            if not self._kept:
                 return True
             first, end = source.bounds()
-        return first <= self._starts[-1] < end
+        return first <= self._kept[-1].offset < end
 
     def newest(self) -> Snapshot | None:
         collector = Collector(self._settings.topic)
@@ -93,8 +104,13 @@ class KafkaSnapshots:
                 for message in source.take_some():
                     at = offset_of(message) + 1
                     collector.take(at - 1, message.value())
-        self._starts = deque(sorted(written.offset for written in collector.complete))
-        return collector.newest()
+        newest = collector.newest()
+        self._kept = [
+            Written(one.offset, Snapshot(one.snapshot.after, one.snapshot.cut_n, []))
+            for one in in_order(collector.complete)
+        ]
+        self._end = end
+        return newest
 
     def _produce(
         self,

@@ -137,6 +137,11 @@ class Collector:
         return newest.snapshot if newest else None
 
 
+def in_order(complete: Iterable[Written]) -> list[Written]:
+    """Put complete snapshots in the order of their entries, the newest last."""
+    return sorted(complete, key=_order)
+
+
 def _order(written: Written) -> tuple[int, int, int]:
     snapshot = written.snapshot
     return snapshot.after.offset, snapshot.cut_n, written.offset

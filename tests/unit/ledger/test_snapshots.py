@@ -1,5 +1,6 @@
 """Snapshots: complete or not there; the newest is the one that leaves least to be read."""
 
+from collections.abc import Callable
 from typing import Self
 
 import pytest
@@ -110,3 +111,87 @@ def test_finding_reliability_d8_a_topic_deleted_before_the_first_snapshot_is_mis
     assert snapshots.is_kept()
     monkeypatch.setattr(Topic, "is_deleted", True)
     assert not snapshots.is_kept()
+
+
+class StoredRecord:
+    """A record of a topic, as a reader and a delivery report have it."""
+
+    def __init__(self, offset: int, value: bytes) -> None:
+        self._offset, self._value = offset, value
+
+    def offset(self) -> int:
+        return self._offset
+
+    def value(self) -> bytes:
+        return self._value
+
+
+class SnapshotsTopic:
+    """A topic in memory, as LedgerSource reads and a producer writes it."""
+
+    def __init__(self) -> None:
+        self.records: list[StoredRecord] = []
+        self.first = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        pass
+
+    def is_there(self, _within_s: float | None = None) -> bool:
+        return True
+
+    def check_topic(self) -> None:
+        pass
+
+    def bounds(self) -> tuple[int, int]:
+        return self.first, len(self.records)
+
+    def start(self, _offset: int) -> None:
+        pass
+
+    def take_some(self) -> list[StoredRecord]:
+        return self.records[self.first :]
+
+    def produce(
+        self,
+        _topic: str,
+        value: bytes,
+        partition: int,
+        on_delivery: Callable[[object, StoredRecord], None],
+    ) -> None:
+        assert partition == 0
+        self.records.append(StoredRecord(len(self.records), value))
+        on_delivery(None, self.records[-1])
+
+    def poll(self, _timeout_s: float) -> None:
+        pass
+
+    def delete(self, _settings: LedgerSettings, before: int) -> None:
+        self.first = max(self.first, before)
+
+
+@pytest.mark.parametrize("late", [1, 2, 3])
+def test_what_a_deposed_owner_writes_late_deletes_no_newer_snapshot(
+    monkeypatch: pytest.MonkeyPatch, late: int
+) -> None:
+    """It was frozen while it wrote snapshots, and its successor has trimmed the ledger since."""
+    topic = SnapshotsTopic()
+    monkeypatch.setattr(kafka_snapshots, "LedgerSource", lambda _settings: topic)
+    monkeypatch.setattr(kafka_snapshots, "Producer", lambda _settings: topic)
+    monkeypatch.setattr(kafka_snapshots, "delete_before", topic.delete)
+    where = LedgerSettings(bootstrap_servers="nowhere:9", topic="mq.QM1.snapshots")
+    frozen, successor = KafkaSnapshots(where), KafkaSnapshots(where)
+    for at in range(1, 4):
+        frozen.write(snapshot(at, 3, b"a", b"b"))
+    assert successor.newest() == snapshot(3, 3, b"a", b"b")
+    successor.write(snapshot(90, 3, b"new"))
+    for at in range(late):
+        frozen.write(snapshot(10 + at, 3, b"old"))
+    assert successor.newest() == snapshot(90, 3, b"new")
+    assert successor.is_kept()
+    for at in range(91, 95):
+        successor.write(snapshot(at, 3, b"new"))
+    assert successor.newest() == snapshot(94, 3, b"new")
+    assert len(topic.records) - topic.first == 2, "two are kept"

@@ -77,9 +77,9 @@ class Pair:
         self.standby.stand_by()
 
     def stop(self) -> None:
-        """End both."""
-        self.standby.stop()
-        self.owner.stop()
+        """End both, as crashes do: one may be frozen when a trial has failed."""
+        self.standby.kill()
+        self.owner.kill()
 
 
 class Fault(Struct, frozen=True):

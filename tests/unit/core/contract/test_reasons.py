@@ -35,6 +35,7 @@ from adapter.server.clients import ServerControl
 from adapter.server.connections import ClientConnections
 from adapter.server.credentials import Credentials
 from adapter.server.mqk.handler import MqkHandler
+from adapter.server.standbys import Standbys
 from adapter.wire import codec, frames
 from adapter.wire.session import ServerSession
 from tests.support.core import Client, client_on
@@ -430,7 +431,8 @@ def from_a_listener_without_owner(*, is_standby: bool = False) -> Reason:
         audit, admission = AuditTrail(), Admission()
         connections = ClientConnections("QM1", audit)
         connections.is_standby = lambda: is_standby
-        handler = MqkHandler(connections, admission, audit, SystemClock(), Mock(ServerControl))
+        control, standbys = Mock(ServerControl), Mock(Standbys)
+        handler = MqkHandler(connections, admission, audit, SystemClock(), control, standbys)
         return connections.begin(handler.accept())
 
     refused = asyncio.run(admitted())

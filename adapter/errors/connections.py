@@ -134,7 +134,7 @@ class StartError(Error):
 class NotSwitched(Error):
     """The queue manager was not handed over to a standby, and nothing was changed."""
 
-    reason, reason_name = 2012, "MQRC_ENVIRONMENT_ERROR"
+    reason, reason_name = 2102, "MQRC_RESOURCE_PROBLEM"
 
     def __str__(self) -> str:
         return self.text  # no queue manager refused

@@ -23,6 +23,7 @@ from adapter.server.clients import ServerControl
 from adapter.server.connections import ClientConnections
 from adapter.server.listener import Listener, NotLoopbackError, check_loopback, files_max
 from adapter.server.mqk.handler import MqkHandler
+from adapter.server.standbys import Standbys
 from tests.support.raw_client import RawClient
 
 
@@ -137,7 +138,8 @@ def test_whoever_comes_too_early_hears_why(state: OwnerState) -> None:
         why = lifecycle.why_not(state)
         audit = AuditTrail()
         clients = ClientConnections("QM1", audit, lambda: why)
-        handler = MqkHandler(clients, Admission(), audit, SystemClock(), Mock(ServerControl))
+        control, standbys = Mock(ServerControl), Mock(Standbys)
+        handler = MqkHandler(clients, Admission(), audit, SystemClock(), control, standbys)
         front = Listener(clients, handler.accept, pytest.fail)
         host, port = await front.listen("127.0.0.1", 0)
         try:

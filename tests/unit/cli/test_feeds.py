@@ -49,6 +49,10 @@ def test_it_is_told_from_where_to_read(at: Mqk) -> None:
     assert at("feed", "seek", "F", "LATEST").out == "feed F reads from LATEST\n"
     told = json.loads(at("feed", "seek", "F", "2026-03-01T08:30:00Z", "--json").out)
     assert told == {"feed": "F", "sought": True}
+    assert at("feed", "seek", "F", "latest").out == "feed F reads from LATEST\n"
+    assert at("feed", "define", "G", "orders", "Q", "--begin", "latest").status == 0
+    assert json.loads(at("feed", "show", "G", "--json").out)["begin"] == "LATEST"
+    assert "a place to read from has at least one character" in at("feed", "seek", "F", "").err
     said = at("feed", "seek", "F", "0:17")
     assert said.status == 1
     assert "the feed knows no partition 0: it has read none" in said.err

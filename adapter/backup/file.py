@@ -32,8 +32,9 @@ UNCOMPRESSED = 2
 """The format before."""
 BLOCK_BYTES = 1024 * 1024
 """Frames that are compressed together. More saves hardly more."""
-BLOCK_BYTES_MAX = 64 * 1024 * 1024
-"""A record has 8 MiB at most: more than this is damage, and not to be asked of memory."""
+BLOCK_BYTES_MAX = 128 * 1024 * 1024
+"""A part of a snapshot may have a message of 100 MiB that was not copied: more than this is damage,
+and not to be asked of memory."""
 LEVEL = 3
 """Of zlib: higher ones take longer than reading Kafka does."""
 MODE = 0o600

@@ -59,6 +59,8 @@ def define(
     is published.
     """
     wanted = {"topic_string": ""} | given(attributes) | {"topic": topic, "queue": queue}
+    if "begin" in wanted:
+        wanted["begin"] = wanted["begin"].upper()
     with connect(qmgr, APPLICATION) as qm:
         qm.define_object(FEED, name, replace=replace, **wanted)
     report(FEED, name, "defined", as_json)
@@ -122,6 +124,7 @@ def seek(name: str, to: str, qmgr: str, as_json: bool) -> None:
     TO is EARLIEST, LATEST, a time in UTC such as 2026-03-01T08:30:00Z, or partition:offset for one
     partition or several, separated by commas. What lies between is put again, or never.
     """
+    to = to.upper()
     with connect(qmgr, APPLICATION) as qm:
         qm.seek_feed(name, to)
     report(FEED, name, f"reads from {to}", as_json, "sought")

@@ -231,7 +231,7 @@ class Administration:
 
         What lies between is put again, or never. Raises ObjectNotFound, InvalidOption.
         """
-        command = c.SeekFeed(a.as_name(name), a.as_name(to, "to"))
+        command = c.SeekFeed(a.as_name(name), a.as_name(to, "place to read from"))
         yield from durable(self._channel, command)
 
     @Verb

@@ -33,7 +33,7 @@ def put_dead_letter(
     letter = as_dead_letter(message, channel.queue_manager, export.queue, code, now_ms)
     letter.properties = {**(letter.properties or {}), TOPIC: export.topic, WHY: why}
     try:
-        put_letter(channel, unit, letter, now_ms, message.expires_at_ms)
+        put_letter(channel, unit, export.queue, letter, now_ms, message.expires_at_ms)
     except NoDeadLetterError as error:
         raise ExportError(
             f"message {message.message_id.hex()} waits: {why}; and {error}"

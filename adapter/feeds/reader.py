@@ -59,6 +59,8 @@ UNDECIDED_S = 60.0
 """So long a consumer waits for the schemas of what it has read, before another one reads it."""
 STOP_S = 30.0
 
+LISTED = 3
+"""Partitions whose records are missing, in a sentence; the command in it has all of them."""
 NOT_SHOWN = "the positions of a feed are not shown in its consumer group"
 
 log = structlog.get_logger("mqk.feeds")
@@ -248,23 +250,12 @@ class FeedReader:
         self._deliver([FeedStart(reading.feed, reading.version, self._topic_id, offsets)])
 
     def _check(self, consumer: FeedConsumer, offsets: dict[int, int]) -> None:
-        """Stop if the records from these offsets on are not there any more."""
+        """Stop if the records from these offsets on are not there any more, in any partition."""
         partitions = list(offsets)
         first, ends = consumer.first(partitions), consumer.ends(partitions)
-        feed, topic = self.reading.feed, self.reading.attributes.topic
-        for n, offset in offsets.items():
-            if offset < first[n]:
-                raise FeedStopped(
-                    f"records {offset} to {first[n] - 1} of partition {n} of topic {topic} were "
-                    f"deleted before they were read: `mqk feed seek {feed} {n}:{first[n]}` goes "
-                    "on behind them"
-                )
-            if offset > ends[n]:
-                raise FeedStopped(
-                    f"partition {n} of topic {topic} ends at offset {ends[n]}, and was read up to "
-                    f"{offset}: Kafka has lost records; `mqk feed seek {feed} {n}:{ends[n]}` goes "
-                    "on at its end"
-                )
+        missing = _say_missing(self.reading, offsets, first, ends)
+        if missing:
+            raise FeedStopped(missing)
 
     # What is read.
 
@@ -279,7 +270,7 @@ class FeedReader:
         if batches or lost:
             self._partitions(consumer)  # what was read is of the topic that it was before
         if lost:
-            self._check(consumer, {n: self._next[n] for n in lost})
+            self._check(consumer, self._next)
             raise FeedError(f"partitions {lost} of {self.reading.attributes.topic} were lost")
         if not batches:
             return
@@ -363,3 +354,45 @@ def _parts(records: list[TopicRecord]) -> Iterable[list[TopicRecord]]:
         size += one.size
     if part:
         yield part
+
+
+def _say_missing(
+    reading: FeedReading, offsets: dict[int, int], first: dict[int, int], ends: dict[int, int]
+) -> str:
+    """Say which records are missing from offsets on, and which command goes on; "" if none are."""
+    seek = f"`mqk feed seek {reading.feed}"
+    topic = f"topic {reading.attributes.topic}"
+    deleted = {n: first[n] for n, offset in offsets.items() if offset < first[n]}
+    if deleted:
+        which = _list_first(
+            [f"records {offsets[n]} to {at - 1} of partition {n}" for n, at in deleted.items()],
+            "records of {} more partitions",
+        )
+        return (
+            f"{which} of {topic} were deleted before they were read: {seek} {_as_places(deleted)}` "
+            "goes on behind them"
+        )
+    beyond = {n: ends[n] for n, offset in offsets.items() if offset > ends[n]}
+    if not beyond:
+        return ""
+    which = _list_first(
+        [
+            f"partition {n} ends at offset {at}, and is to be read from {offsets[n]} on"
+            for n, at in beyond.items()
+        ],
+        "{} more partitions end too soon",
+    )
+    return (
+        f"{topic}: {which}. Kafka has lost records, or the feed was told to read from too far: "
+        f"{seek} {_as_places(beyond)}` goes on at the end"
+    )
+
+
+def _list_first(parts: list[str], others: str) -> str:
+    """List what is wrong with partitions; others: says how many more there are than it lists."""
+    more = len(parts) - LISTED
+    return ", ".join(parts[:LISTED] + ([f"and {others.format(more)}"] if more > 0 else []))
+
+
+def _as_places(offsets: dict[int, int]) -> str:
+    return ",".join(f"{n}:{offset}" for n, offset in sorted(offsets.items()))

@@ -48,6 +48,7 @@ TIMESTAMP = "KafkaTimestamp"
 SCHEMA, WHY = "KafkaSchema", "KafkaReason"
 """Properties: the number of the schema that the value was decoded with; and, of a dead letter, why
 it could not be."""
+NOT_UTF8 = "the name of a header is not UTF-8, and no header can be read"
 NAMELESS = "KafkaHeader"
 RESERVED = frozenset(
     {
@@ -98,16 +99,20 @@ def message_of(
     """Return the message of a record; None if the feed leaves the record out."""
     if record.value is None and feed.tombstones == "SKIP":
         return None
-    is_dead = record.value is None and feed.tombstones == "DEADLETTER"
-    is_dead = is_dead or record.headers is None
+    why = NOT_UTF8 if record.headers is None else ""
+    is_dead = bool(why) or (record.value is None and feed.tombstones == "DEADLETTER")
     properties = _origin(record, feed.topic) if feed.origin or is_dead else {}
+    if record.value is None and not is_dead:
+        properties[TOMBSTONE] = True  # an empty value is something else
     if record.key is not None and (feed.key == "PROPERTY" or is_dead):
         properties[KEY] = _value_of(record.key)
-    body, why = record.value or b"", ""
+    body = record.value or b""
     if decoded is not None:
         body = body if decoded.body is None else decoded.body
-        why = decoded.why
+        why = why or decoded.why
         _add_decoded(properties, decoded, feed)
+    if why:
+        properties[WHY] = why
     _add_headers(properties, record.headers or [], feed.headers)
     passed = hops.hops_of(record.headers or [])
     if passed:
@@ -124,7 +129,6 @@ def _add_decoded(
     properties: dict[str, Property], decoded: DecodedValue, feed: FeedAttributes
 ) -> None:
     if decoded.why:
-        properties[WHY] = decoded.why
         return
     if feed.origin:
         properties[SCHEMA] = decoded.schema_id

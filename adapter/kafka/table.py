@@ -218,12 +218,13 @@ class Table(Mapping[Any, Any], Closing):
                 channel.pause(claiming.PREPARE_PAUSE_S)
             handles = QueueHandles(channel, "")
             self._keep(channel, handles)
+        output = handles.get(queue, c.OUTPUT)  # first: see async_claim_all()
         for token in self._claims.missing(unit, raw.values()):
             command = claiming.make_get(token, _left_ms(until_s))
             request = get_request(handles.get(queue, c.INPUT), command, unit)
             found = unit.perform([request], request, Messages).messages
             back = claiming.put_back(found, token, queue)
-            put_by(handles.get(queue, c.OUTPUT), handles, back, unit, False, channel)
+            put_by(output, handles, back, unit, False, channel)
             self._claims.note(unit, token)
         self._sync(lambda: run(channel, export_places(channel, self.topic)), until_s)
         return {key: self._value(one) for key, one in raw.items()}
@@ -253,12 +254,13 @@ class Table(Mapping[Any, Any], Closing):
                 await asyncio.sleep(claiming.PREPARE_PAUSE_S)
             handles = TaskHandles(channel, "")
             self._keep(channel, handles)
+        # First: who commits after a cancellation between get and put would take the token away.
+        output = await handles.get(queue, c.OUTPUT)
         for token in self._claims.missing(unit, raw.values()):
             command = claiming.make_get(token, _left_ms(until_s))
             request = get_request(await handles.get(queue, c.INPUT), command, unit)
             found = (await unit.perform([request], request, Messages)).messages
             back = claiming.put_back(found, token, queue)
-            output = await handles.get(queue, c.OUTPUT)
             await put_by_task(output, handles, back, unit, False, channel)
             self._claims.note(unit, token)
         await self._async_sync(channel, until_s)

@@ -44,6 +44,11 @@ ASSIGNED: Mapping[str, Any] = {
 IN_FLIGHT_RECORDS_MAX = 10_000
 IN_FLIGHT_KBYTES_MAX = 5 * 128 * 1024
 
+ANSWER_BYTES_MAX = 2**31 - 1
+"""Of an answer to a consumer that reads topics of others: an answer has one batch at least, however
+long, and librdkafka would ask again for ever for one that is longer than this. The brokers have a
+bound of their own: 100 MiB, unless socket.request.max.bytes is another one."""
+
 READER = "mqk-ledger-reader"
 """Client and group of consumers that read ledgers."""
 
@@ -67,6 +72,7 @@ def of_follower(
         "fetch.wait.max.ms": 100,
         "fetch.error.backoff.ms": 20,
         "fetch.queue.backoff.ms": 5,
+        "receive.message.max.bytes": ANSWER_BYTES_MAX,
         **options,
         "bootstrap.servers": bootstrap_servers,
         "fetch.message.max.bytes": RECORD_BYTES_MAX,

@@ -105,10 +105,11 @@ def _quiet_admin(address: str) -> AdminClient:
 
 def is_in_use(data: Path) -> bool:
     """Whether a broker runs on this data: it holds a lock there for as long as it lives."""
-    path = data / ".lock"
-    if not path.exists():
+    try:
+        lock = (data / ".lock").open("r+b")
+    except FileNotFoundError:  # a broker removes it at its end
         return False
-    with path.open("r+b") as lock:
+    with lock:
         try:
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from adapter.format import names
 from adapter.ledger.kafka import LedgerSettings
-from adapter.ledger.kafka_settings import ASSIGNED, RECONNECTS, TIMINGS
+from adapter.ledger.kafka_settings import ANSWER_BYTES_MAX, ASSIGNED, RECONNECTS, TIMINGS
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.ledger.seals import NO_KEYS, SealKeys
 from adapter.logs import LogSettings
@@ -130,6 +130,7 @@ def consumer_settings(
         **TIMINGS,
         "client.id": PROGRESS_READER,
         "fetch.wait.max.ms": 1,  # it jumps, and what comes next waits for a fetch without records
+        "receive.message.max.bytes": ANSWER_BYTES_MAX,  # the topic of an export is one of others
         **settings.destination.options,
         "bootstrap.servers": settings.destination.bootstrap_servers,
         "group.id": PROGRESS_READER,  # asked for by the client, never used

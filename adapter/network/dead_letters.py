@@ -39,7 +39,7 @@ def put_dead_letter(channel: Channel, unit: AnyUnit, queue: str, message: Delive
     now_ms = int(time.time() * 1000)
     letter = as_dead_letter(data, channel.queue_manager, queue, INVALID, now_ms)
     try:
-        put_letter(channel, unit, letter, now_ms, data.expires_at_ms)
+        put_letter(channel, unit, queue, letter, now_ms, data.expires_at_ms)
     except NoDeadLetterError as error:
         wrong = f"message {data.message_id.hex()} on {queue} has no valid MQXQH"
         raise NoDestinationError(f"{wrong}, and {error}") from error

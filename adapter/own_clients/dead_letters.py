@@ -8,11 +8,12 @@ from __future__ import annotations
 from msgspec import structs
 
 from adapter.channel.channel import Channel
+from adapter.channel.requests import Pending, open_request
 from adapter.channel.unit import AnyUnit, perform
-from adapter.channel.verbs import close_handles, dead_letter_queue, open_handle, put_request
+from adapter.channel.verbs import ask_to_open, close_handles, dead_letter_queue, put_request
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
-from adapter.core.contract.results import PutDone
+from adapter.core.contract.results import Opened, PutDone
 from adapter.errors import ConnectionBroken, Error
 
 CONFIRMATIONS = 0x3F00
@@ -24,11 +25,18 @@ class NoDeadLetterError(Exception):
 
 
 def put_letter(
-    channel: Channel, unit: AnyUnit, letter: MessageData, now_ms: int, expires_at_ms: int
+    channel: Channel,
+    unit: AnyUnit,
+    source: str,
+    letter: MessageData,
+    now_ms: int,
+    expires_at_ms: int,
 ) -> None:
-    """Put a dead letter, in the unit that got its message. expires_at_ms: of that; 0: never.
+    """Put a dead letter, in the unit that got its message.
 
-    Raises NoDeadLetterError, ConnectionBroken.
+    source: the local queue that the message was got from, which may not get it back: it would go
+    round for ever. expires_at_ms: of the message; 0: never. Raises NoDeadLetterError,
+    ConnectionBroken.
     """
     name = dead_letter_queue(channel)
     if not name:
@@ -45,7 +53,15 @@ def put_letter(
         expiry_ms=max(expires_at_ms - now_ms, 1) if expires_at_ms else -1,
     )
     try:
-        handle = open_handle(channel, name, c.OUTPUT | c.SET_CONTEXT)
+        handle = channel.new_handle(name, c.OUTPUT | c.SET_CONTEXT)
+        opening = open_request(handle)
+        ask_to_open(channel, opening, handle)
+        if _is_queue(opening, name, source):
+            close_handles(channel, [handle])
+            raise NoDeadLetterError(
+                f"the dead-letter queue {name} is the queue that it is on: name another one by "
+                "ALTER QMGR DEADQ, or get the message"
+            )
         request = put_request(handle, [letter], unit, c.SET_CONTEXT)
         perform(channel, unit, [request], request, PutDone)
         close_handles(channel, [handle])
@@ -53,3 +69,11 @@ def put_letter(
         raise
     except Error as error:
         raise NoDeadLetterError(f"the dead-letter queue does not take it: {error}") from error
+
+
+def _is_queue(opening: Pending, name: str, queue: str) -> bool:
+    """Whether the name that was opened is that of a local queue, or another name for it."""
+    answer = opening.answer
+    if not isinstance(answer, Opened):
+        return name == queue
+    return answer.queue == queue and not answer.is_topic and not answer.queue_manager

@@ -513,4 +513,10 @@ def settings_for(
             "brokers run and that the address is right",
             retriable=True,
         ) from error
+    if not brokers:  # as one broker says while it begins, or has long stood still
+        raise TopicError(
+            f"Kafka at {bootstrap_servers} says that no broker runs: wait until one does, and try "
+            "again",
+            retriable=True,
+        )
     return TopicSettings.for_brokers(len(brokers))

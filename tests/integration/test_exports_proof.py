@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 import adapter
 from adapter import launch
@@ -39,6 +39,12 @@ PARTITIONS = 6
 TRANSACTION = 200
 FROZEN_S = 4.0
 """Longer than a client waits for an answer before it asks again."""
+LOOKS = {
+    "group.id": "looks",
+    "enable.auto.commit": False,
+    "isolation.level": "read_committed",
+    "enable.partition.eof": True,
+}
 STALLED_S = 60.0
 """After so long without a record at the other end something does not go on."""
 WORKER = """
@@ -87,6 +93,7 @@ class Proof:
         self._server.start()
         self._worker = Worker(self._server.address, folder)
         self._shown = 0
+        self._producer: Producer | None = None
 
     def close(self) -> None:
         self._worker.child.kill()
@@ -119,18 +126,53 @@ class Proof:
             check(found, records)
 
     def _write(self, records: list[JavaRecord]) -> None:
-        """Write records in transactions, and each time before that in one that is aborted."""
-        producer = self._source.producer(
-            **{"transactional.id": "orders", "partitioner": "murmur2_random"}
-        )
-        producer.init_transactions(STALLED_S)
+        """Write records in transactions, and each time before that in one that is aborted.
+
+        A transaction whose end is not known, as Kafka fences a producer whose broker stood still,
+        is looked for, and written again if it is not there.
+        """
         for at in range(0, len(records), TRANSACTION):
-            for end in (producer.abort_transaction, producer.commit_transaction):
-                producer.begin_transaction()
-                for one in records[at : at + TRANSACTION]:
-                    producer.produce("orders", one.value, one.key)
-                assert producer.flush(STALLED_S) == 0
-                end(STALLED_S)
+            some = records[at : at + TRANSACTION]
+            while True:
+                try:
+                    self._transact(some)
+                    break
+                except KafkaException:
+                    self._producer = None
+                    if self._is_committed(some[-1]):
+                        break
+
+    def _transact(self, records: list[JavaRecord]) -> None:
+        producer = self._producer
+        if producer is None:
+            settings = {"transactional.id": "orders", "partitioner": "murmur2_random"}
+            producer = self._source.producer(**settings)
+            producer.init_transactions(STALLED_S)
+            self._producer = producer
+        for end in (producer.abort_transaction, producer.commit_transaction):
+            producer.begin_transaction()
+            for one in records:
+                producer.produce("orders", one.value, one.key)
+            assert producer.flush(STALLED_S) == 0
+            end(STALLED_S)
+
+    def _is_committed(self, record: JavaRecord) -> bool:
+        """Whether a record is there, whose producer has failed; all of its transaction is then."""
+        servers = self._kafka.bootstrap_servers
+        producer = self._source.producer(**{"transactional.id": "orders"})
+        producer.init_transactions(STALLED_S)  # which ends what is open
+        with contextlib.closing(Consumer(LOOKS | {"bootstrap.servers": servers})) as consumer:
+            consumer.assign([TopicPartition("orders", n, 0) for n in range(PARTITIONS)])
+            ended: set[int | None] = set()
+            while len(ended) < PARTITIONS:
+                one = consumer.poll(STALLED_S)
+                assert one is not None, "the topic is not read"
+                error = one.error()
+                if error is None and one.value() == record.value:
+                    return True
+                if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                    ended.add(one.partition())
+        return False
 
     def _drawn_faults(self) -> list[Callable[[], None]]:
         """Draw what happens: everything, as far as there are faults, in a random order."""

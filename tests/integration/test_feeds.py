@@ -33,6 +33,8 @@ KILLS = 5
 CUTS = 5
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "number", "type": "int"}]}
 TRANSACTION = 200
+LONGEST = "104000000"
+"""In bytes, of a record that a broker takes by its defaults, but for max.message.bytes."""
 
 
 @pytest.fixture
@@ -194,6 +196,23 @@ def test_a_full_queue_pauses_its_feed_and_no_other(
         assert [one.body for one in got if one is not None] == values
         assert qm.get("SMALL") is None
         await_feed(qm, "F", lambda one: one["state"] == "running" and one["lag"] == 0)
+
+
+def test_a_record_of_any_length_is_read(manager: TestQueueManager, topic: OthersTopic) -> None:
+    """Also one that is longer than the longest answer that a client of Kafka takes by itself."""
+    topic.set(max_message_bytes=LONGEST)
+    producer = topic.producer(**{"message.max.bytes": LONGEST})
+    producer.produce(topic.name, bytes(100_000_001))
+    assert producer.flush(WITHIN_S) == 0
+    topic.produce(b"behind it")
+    with manager.connect() as qm:
+        qm.define_object("feed", "F", topic=topic.name, queue="ORDERS", refused="WAIT")
+        found = await_feed(qm, "F", lambda one: one["state"] == "waiting")
+        assert "offset 0 of partition 0 cannot be put on queue ORDERS: reason 2030" in str(
+            found["why"]
+        )
+        qm.seek_feed("F", "0:1")
+        assert bodies(qm, "ORDERS", 1) == [b"behind it"]
 
 
 def test_a_topic_that_is_missing_stops_only_its_feed(

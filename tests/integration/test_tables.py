@@ -15,6 +15,9 @@ from confluent_kafka import Producer
 import adapter
 from adapter import errors as e
 from adapter import testing
+from adapter.aio.handles import TaskHandles
+from adapter.channel.requests import Handle
+from adapter.core.contract import commands as c
 from adapter.core.contract.message import Property
 from adapter.kafka import Table
 from adapter.localkafka import LocalKafka
@@ -379,6 +382,34 @@ def test_a_key_that_another_unit_has(
         late.backout()
     with pytest.raises(e.InvalidOption, match="no queue of claims"), table_of(topic) as without:
         without.claim(late, "a")
+
+
+def test_a_claim_that_is_cancelled_is_given_back(
+    manager: testing.TestQueueManager,
+    topic: ExportedTopic,
+    table_of: TableOf,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its unit is committed all the same."""
+    opened = TaskHandles.get
+
+    async def cancelled(self: TaskHandles, name: str, modes: int) -> Handle:
+        if modes == c.OUTPUT:
+            raise asyncio.CancelledError
+        return await opened(self, name, modes)
+
+    async def run() -> None:
+        table = await asyncio.to_thread(table_of, topic, claims=CLAIMS)
+        async with await manager.connect_aio() as qm:
+            with monkeypatch.context() as patch:
+                patch.setattr(TaskHandles, "get", cancelled)
+                async with qm.unit() as unit:
+                    with pytest.raises(asyncio.CancelledError):
+                        await table.async_claim(unit, "a")
+            async with qm.unit() as unit:
+                assert await table.async_claim(unit, "a", timeout=5) is None
+
+    asyncio.run(run())
 
 
 def test_sync_is_right_though_everything_is_killed(

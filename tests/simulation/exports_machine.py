@@ -20,17 +20,19 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from msgspec import Struct
 
-from adapter.core.attributes.export import ExportAttributes
+from adapter.core.attributes.export import EXPORT, ExportAttributes
 from adapter.core.contract import commands as c
+from adapter.core.contract.exports import has_written
 from adapter.core.contract.message import MessageData
-from adapter.core.contract.results import Done, Refused
+from adapter.core.contract.results import Done, Exported, ExportPlaces, Refused
 from adapter.core.contract.traits import is_durable
 from adapter.core.model.handles import QueueHandle
 from adapter.errors import Error
 from adapter.exports import exporter
 from adapter.exports.exporter import Counts, Export, ExportSession, RefusedMessages
 from adapter.exports.port import ExportError
-from adapter.topics.memory import MemoryTopics
+from adapter.format.exports import ExportedRecord
+from adapter.topics.memory import MemoryRecord, MemoryTopics
 from tests.simulation.exports_model import DEAD, ExportsModel
 from tests.simulation.judged_machine import JudgedMachine
 from tests.support.core import Client, Core
@@ -43,7 +45,7 @@ RECORD_BYTES = 400
 EXPIRY_MS, LONG_S = 30_000, 60.0
 GET_MESSAGES, WAITS = 2, 2
 TRANSACTION = (LOST, LANDED, HIDDEN, UNSHOWN)
-PROGRAMS = ("put", "commit", "purge", "lock", "time passes")
+PROGRAMS = ("put", "commit", "purge", "lock", "time passes", "sync")
 PROCESSES = ("another", "crash", "crash with a snapshot", "cut", "frozen", "deposed")
 STEPS = (
     *("before Open", "after Open", "resume", "before AskOutcome", "before Get", "after Get"),
@@ -63,6 +65,7 @@ FaultAt = tuple[str, int, str]
 PRIORITY = st.integers(0, 2)
 NEEDS_AN_ENTRY = (c.SessionOpen, c.SessionResume, c.AskOutcome)
 """What no owner answers that has been replaced, beside what is durable."""
+AWAITED_MAX = 3
 SELDOM = st.sampled_from((False, False, True))
 KIND = st.sampled_from(("", "", "", "", "property", "long"))
 
@@ -74,6 +77,13 @@ class Kept(Struct):
     unit: bytes
     puts: list[tuple[str, str]]
     """Lane and body."""
+
+
+class Awaited(Struct):
+    """What a table waits for. then: how far the export had come; bodies: what was committed."""
+
+    then: ExportPlaces
+    bodies: set[str]
 
 
 class ExportsMachine(JudgedMachine):
@@ -88,6 +98,8 @@ class ExportsMachine(JudgedMachine):
         "locked by another program",
         "queue defined again",
         "refused to another program",
+        "synced",
+        "synced later",
         *("unit: backout", "unit: commit", "unit: lost"),
         "written by a later transaction",
     )
@@ -108,6 +120,7 @@ class ExportsMachine(JudgedMachine):
         self.faults: dict[Fault, str] = {}
         self.commits: list[str] = []
         self.units: list[Kept] = []
+        self.awaited: list[Awaited] = []
         self.locking: Client | None = None
         self.is_priority = False
         self.times = 1
@@ -119,6 +132,7 @@ class ExportsMachine(JudgedMachine):
             self._define_queue(client)
             client.define("DEAD", msg_delivery_sequence="FIFO")
             client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+            client.do(c.DefineObject(EXPORT, "E", {"queue": "QUEUE", "topic": "T"}))
 
     def _define_queue(self, client: Client) -> None:
         order = "PRIORITY" if self.is_priority else "FIFO"
@@ -253,6 +267,29 @@ class ExportsMachine(JudgedMachine):
         self.times += 1
         self.meet("queue defined again")
 
+    @rule()
+    def sync(self) -> None:
+        """Let a table ask what it waits for, and see what those before it waited for."""
+        now = self._places()
+        if len(self.awaited) < AWAITED_MAX:
+            self.awaited.append(Awaited(now, self.model.committed()))
+        awaited, self.awaited = self.awaited, []
+        for one in awaited:
+            if not has_written(one.then, now):
+                self.awaited.append(one)
+                continue
+            unshown = [_body(record) for record in self.exports.unshown(("QM1", "E"))]
+            self.model.check_synced(one.bodies, self._written() + unshown)
+            self.meet("synced" if one.then == now else "synced later", when=one.bodies)
+
+    def _places(self) -> ExportPlaces:
+        """Return how far the export has come."""
+        with self._connected() as client:
+            answer = client.do(c.AskExports("T"))
+        assert isinstance(answer, Exported)
+        (found,) = answer.exports
+        return found
+
     @rule(seldom=SELDOM, snapshot=SELDOM)
     def crash(self, seldom: bool, snapshot: bool) -> None:
         if seldom:
@@ -307,7 +344,7 @@ class ExportsMachine(JudgedMachine):
         self.meet("dead letter", when=counts.dead_letters)
 
     def _written(self) -> list[str]:
-        return [(one.value or b"").decode() for one in self.topics.records("T")]
+        return [_body(one) for one in self.topics.records("T")]
 
     def _at_core(self, core: Core, when: str, command: c.Command | None) -> bool:
         if command is None:
@@ -346,6 +383,8 @@ class ExportsMachine(JudgedMachine):
                 self.purge(True)
             case "lock":
                 self.lock()
+            case "sync":
+                self.sync()
             case "time passes":
                 self.core.advance(LONG_S)
 
@@ -392,6 +431,8 @@ class ExportsMachine(JudgedMachine):
         for _ in range(20):
             self._run()
         assert not self.core.queue("QUEUE").depth, "it does not go on"
+        self.sync()
+        assert not self.awaited, "a table waits for what is written, or gone"
         self.meet("aborted what Kafka left open", when=self.exports.aborted)
         self.meet("written by a later transaction", when=self.exports.shown_later)
         client = self.core.connect()
@@ -400,3 +441,7 @@ class ExportsMachine(JudgedMachine):
         while found := client.take():
             dead += [one.message.body[172:].decode() for one in found]
         self.model.check(self._written(), dead)
+
+
+def _body(record: MemoryRecord | ExportedRecord) -> str:
+    return (record.value or b"").decode()

@@ -170,8 +170,29 @@ ROWS: dict[type, list[Row]] = {
             c.DefineObject("subscription", "N", {"topic_string": "tree", "destination": BASE}),
             (topic("sub"), queue("put")),
         ),
+        Row(
+            c.DefineObject("feed", "N", {"topic": "new", "queue": BASE}),
+            (Needed("feed", "N", ("crt",)), queue("put")),
+        ),
+        Row(
+            c.DefineObject("feed", "N", {"topic": "new", "topic_string": "tree"}),
+            (Needed("feed", "N", ("crt",)), topic("pub")),
+        ),
+        Row(
+            c.DefineObject("export", "N", {"topic": "new", "queue": ALIAS}),
+            (Needed("export", "N", ("crt",)), queue("get", name=ALIAS)),
+        ),
     ],
     c.AlterObject: [
+        Row(
+            c.AlterObject("feed", "SHOP", {"queue": ALIAS}),
+            (Needed("feed", "SHOP", ("chg",)), queue("put", name=ALIAS)),
+        ),
+        Row(
+            c.AlterObject("export", "OUT", {"queue": BASE}),
+            (Needed("export", "OUT", ("chg",)), queue("get")),
+        ),
+        Row(c.AlterObject("export", "OUT", {}), (Needed("export", "OUT", ("chg",)),)),
         Row(c.AlterObject("process", "WORK", {}), (Needed("process", "WORK", ("chg",)),)),
         Row(c.AlterObject("alias", ALIAS, {}), (queue("chg", name=ALIAS),)),
         Row(c.AlterObject("queue_manager", "QM1", {}), (manager("chg"),)),

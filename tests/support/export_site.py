@@ -5,13 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
-from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    ResourceType,
-)
+from confluent_kafka.admin import AdminClient
 
 import adapter
 from adapter.format.hops import ORIGIN
@@ -36,15 +30,6 @@ class ExportedTopic(OthersTopic):
     def add_partitions(self, total: int) -> None:
         super().add_partitions(total)
         until(lambda: self.partitions() == total)  # the broker does not know it at once
-
-    def set(self, **settings: str) -> None:
-        """Alter settings of the topic, by their names with _ for the dots."""
-        entries = [
-            ConfigEntry(name.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
-            for name, value in settings.items()
-        ]
-        resource = ConfigResource(ResourceType.TOPIC, self.name, incremental_configs=entries)
-        self._operator.incremental_alter_configs([resource])[resource].result(WITHIN_S)
 
     def partitions(self) -> int:
         """Return how many partitions it has; 0 if it is not there."""

@@ -59,10 +59,19 @@ class FaultyExports(MemoryExports):
         elsewhere.topics.create(topic, len(self.topics.ends(topic)), self.record_bytes)
         elsewhere.append(ident, number, topic, records)
 
+    def _number(self, ident: ExportId) -> int:
+        """Return the number of the last transaction that was committed."""
+        last = self.progress.get(ident)
+        return 0 if last is None else format_exports.decode(last).number
+
+    def unshown(self, ident: ExportId) -> list[ExportedRecord]:
+        """Return the records that are committed, and that Kafka does not show yet."""
+        number, open_ = self._number(ident), self.open.get(ident, [])
+        return [record for one in open_ if one.number <= number for record in one.records]
+
     def end_open(self, ident: ExportId) -> None:
         """End what is open: it counts if its number is not behind the last one's."""
-        last = self.progress.get(ident)
-        number = 0 if last is None else format_exports.decode(last).number
+        number = self._number(ident)
         for one in self.open.pop(ident, []):
             if one.number <= number:
                 self.shown_later += 1

@@ -6,8 +6,12 @@ from collections.abc import Callable, Mapping
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
     AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
     NewPartitions,
     NewTopic,
+    ResourceType,
 )
 
 import adapter
@@ -41,6 +45,15 @@ class OthersTopic:
     def delete(self) -> None:
         """Delete it with all it has."""
         self._admin.delete_topics([self.name])[self.name].result(WITHIN_S)
+
+    def set(self, **settings: str) -> None:
+        """Alter settings of the topic, by their names with _ for the dots."""
+        entries = [
+            ConfigEntry(name.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
+            for name, value in settings.items()
+        ]
+        resource = ConfigResource(ResourceType.TOPIC, self.name, incremental_configs=entries)
+        self._admin.incremental_alter_configs([resource])[resource].result(WITHIN_S)
 
     def add_partitions(self, total: int) -> None:
         """Let it have so many."""

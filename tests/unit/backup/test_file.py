@@ -20,6 +20,7 @@ from adapter.backup.file import (
     SnapshotHead,
     SnapshotPart,
 )
+from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from tests.support.backup_place import header
 
 FRAMES: list[Frame] = [
@@ -49,6 +50,13 @@ def file(tmp_path: Path) -> Path:
 def test_what_was_written_comes_back(file: Path) -> None:
     assert files.read_header(file) == header()
     assert list(files.read(file)) == FRAMES
+
+
+def test_a_part_of_a_snapshot_with_the_longest_message_comes_back(tmp_path: Path) -> None:
+    path = tmp_path / "long"
+    part = SnapshotPart(bytes(MESSAGE_LENGTH_MAX + 1024 * 1024))
+    write(path, frames=[FRAMES[0], part])
+    assert list(files.read(path)) == [FRAMES[0], part]
 
 
 def test_what_was_taken_back_does_not(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from tests.unit.cli.conftest import Mqk
 
 
 def test_a_feed_is_defined_and_shown(at: Mqk, manager: TestQueueManager) -> None:
-    said = at("feed", "define", "ORDERS.IN", "orders", "Q", "--key", "correlid", "--no-origin")
+    given = ("--key", "correlid", "--no-origin", "--state", "paused")
+    said = at("feed", "define", "ORDERS.IN", "orders", "Q", *given)
     assert said.out == "feed ORDERS.IN defined\n"
     with manager.connect() as qm:
         (one,) = qm.objects("feed")
@@ -18,7 +19,7 @@ def test_a_feed_is_defined_and_shown(at: Mqk, manager: TestQueueManager) -> None
     )
     assert (one.attributes["key"], one.attributes["origin"]) == ("CORRELID", False)
     (row,) = [line for line in at("feed", "show").out.splitlines() if "ORDERS.IN" in line]
-    assert row.split()[:7] == ["ORDERS.IN", "orders", "Q", "starting", "0", "0", "0"]
+    assert row.split()[:7] == ["ORDERS.IN", "orders", "Q", "paused", "0", "0", "0"]
     told = json.loads(at("feed", "show", "O*", "--json").out)
     assert (told["feed"], told["topic"], told["key"], told["positions"]) == (
         *("ORDERS.IN", "orders", "CORRELID"),
@@ -49,6 +50,10 @@ def test_it_is_told_from_where_to_read(at: Mqk) -> None:
     assert at("feed", "seek", "F", "LATEST").out == "feed F reads from LATEST\n"
     told = json.loads(at("feed", "seek", "F", "2026-03-01T08:30:00Z", "--json").out)
     assert told == {"feed": "F", "sought": True}
+    assert at("feed", "seek", "F", "latest").out == "feed F reads from LATEST\n"
+    assert at("feed", "define", "G", "orders", "Q", "--begin", "latest").status == 0
+    assert json.loads(at("feed", "show", "G", "--json").out)["begin"] == "LATEST"
+    assert "a place to read from has at least one character" in at("feed", "seek", "F", "").err
     said = at("feed", "seek", "F", "0:17")
     assert said.status == 1
     assert "the feed knows no partition 0: it has read none" in said.err

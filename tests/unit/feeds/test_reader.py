@@ -271,13 +271,29 @@ def test_records_that_were_deleted_while_it_reads(
     assert at.why.startswith("records 1 to 1 of partition 0")
 
 
+def test_one_sentence_has_all_partitions_that_were_overtaken(at: Reading) -> None:
+    at.feeds.topics.add_partitions("orders", 6)
+    for n in range(6):
+        at.feeds.append("orders", b"a", b"b", b"c", partition=n)
+        at.feeds.topics.trim("orders", 2, n)
+    at.start({0: 2, 1: 0, 2: 1, 3: 0, 4: 1, 5: 0}, "id 1")
+    until(lambda: at.state == "stopped")
+    assert at.why == (
+        "records 0 to 1 of partition 1, records 1 to 1 of partition 2, records 0 to 1 of partition "
+        "3, and records of 2 more partitions of topic orders were deleted before they were read: "
+        "`mqk feed seek F 1:2,2:2,3:2,4:2,5:2` goes on behind them"
+    )
+    assert at.bodies() == []
+
+
 def test_a_topic_that_has_lost_records(at: Reading) -> None:
     at.feeds.append("orders", b"a")
     at.start({0: 5}, "id 1")
     until(lambda: at.state == "stopped")
     assert at.why == (
-        "partition 0 of topic orders ends at offset 1, and was read up to 5: Kafka has lost "
-        "records; `mqk feed seek F 0:1` goes on at its end"
+        "topic orders: partition 0 ends at offset 1, and is to be read from 5 on. Kafka has lost "
+        "records, or the feed was told to read from too far: `mqk feed seek F 0:1` goes on at the "
+        "end"
     )
 
 

@@ -210,6 +210,10 @@ def test_a_record_without_a_value() -> None:
     empty = fed(None, None, tombstones="EMPTY")
     assert empty is not None
     assert (empty.message.body, empty.code, empty.offset) == (b"", 0, 17)
+    assert empty.message.properties == ORIGIN | {"KafkaTombstone": True}
+    nothing = fed(None, b"")
+    assert nothing is not None
+    assert nothing.message.properties == ORIGIN
     dead = fed(b"k", None, tombstones="DEADLETTER", origin=False, key="NONE")
     assert dead is not None
     assert (dead.message.body, dead.code) == (b"", NOT_A_MESSAGE)
@@ -220,6 +224,9 @@ def test_a_record_whose_headers_are_not_valid_is_dead() -> None:
     dead = fed(b"k", b"body", None, origin=False)
     assert dead is not None
     assert (dead.message.body, dead.code) == (b"body", NOT_A_MESSAGE)
+    why = "the name of a header is not UTF-8, and no header can be read"
+    assert dead.why == why, "or the feed waits, as it is told"
+    assert dead.message.properties == ORIGIN | {"KafkaKey": "k", "KafkaReason": why}
 
 
 def test_the_size_of_a_record_counts_all_of_it() -> None:

@@ -37,7 +37,7 @@ def bury(manager: TestQueueManager, expires_at_ms: int = 0, *, commits: bool = T
     with connected(manager) as channel:
         unit = AnyUnit(channel, ahead=True)
         unit.begin()
-        put_letter(channel, unit, letter, NOW_MS, expires_at_ms)
+        put_letter(channel, unit, "SOURCE", letter, NOW_MS, expires_at_ms)
         if commits:
             unit.commit()
         else:
@@ -62,7 +62,7 @@ def test_a_letter_expires_when_its_message_would_have(
     with connected(manager) as channel:
         unit = AnyUnit(channel, ahead=True)
         unit.begin()
-        put_letter(channel, unit, MessageData(body=b"1"), NOW_MS, NOW_MS + left_ms)
+        put_letter(channel, unit, "SOURCE", MessageData(body=b"1"), NOW_MS, NOW_MS + left_ms)
         unit.commit()
     with manager.connect() as qm:
         letter = qm.get("DEAD")
@@ -84,6 +84,11 @@ def test_a_letter_comes_with_the_commit_of_its_unit(manager: TestQueueManager) -
     [
         ("ALTER QMGR DEADQ(' ')", "queue manager QM1 has no dead-letter queue: name one by"),
         ("DELETE QLOCAL(DEAD)", "the dead-letter queue does not take it: queue DEAD"),
+        ("DEFINE QLOCAL(SOURCE)\nALTER QMGR DEADQ(SOURCE)", "the dead-letter queue SOURCE is the"),
+        (
+            "DEFINE QLOCAL(SOURCE)\nDEFINE QALIAS(ALSO) TARGET(SOURCE)\nALTER QMGR DEADQ(ALSO)",
+            "the dead-letter queue ALSO is the queue that it is on: name another one by",
+        ),
         ("ALTER QLOCAL(DEAD) PUT(DISABLED)", "the dead-letter queue does not take it: puts are"),
         ("ALTER QLOCAL(DEAD) MAXMSGL(0)", "the dead-letter queue does not take it: "),
     ],
@@ -102,4 +107,4 @@ def test_a_lost_connection_says_so(manager: TestQueueManager) -> None:
         unit.begin()
         manager.crash()
         with pytest.raises(adapter.ConnectionBroken):
-            put_letter(channel, unit, MessageData(body=b"1"), NOW_MS, 0)
+            put_letter(channel, unit, "SOURCE", MessageData(body=b"1"), NOW_MS, 0)

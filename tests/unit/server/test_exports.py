@@ -223,6 +223,7 @@ def test_a_message_may_wait_for_its_topic(manager: TestQueueManager) -> None:
     [
         ("ALTER QMGR DEADQ(' ')", "QM1 has no dead-letter queue: name one by ALTER QMGR DEADQ"),
         ("ALTER QLOCAL(DEAD) PUT(DISABLED)", "the dead-letter queue does not take it: puts are"),
+        ("ALTER QMGR DEADQ(Q)", "the dead-letter queue Q is the queue that it is on: name another"),
     ],
 )
 def test_without_a_dead_letter_queue_it_waits(

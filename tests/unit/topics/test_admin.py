@@ -157,6 +157,15 @@ def test_finding_reliability_section_4_a_wrong_password_is_called_one(
         admin.settings_for("k:9092")
 
 
+def test_a_kafka_without_brokers_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A topic would be asked for with no copies."""
+    asked = SimpleNamespace(list_topics=lambda timeout: SimpleNamespace(brokers={}))
+    monkeypatch.setattr(admin, "admin_client", lambda *_: asked)
+    with pytest.raises(TopicError, match="k:9092 says that no broker runs: wait") as caught:
+        admin.settings_for("k:9092")
+    assert caught.value.retriable
+
+
 def test_an_offset_that_is_no_offset_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """As librdkafka gives it, without an error, when a connection is lost."""
 

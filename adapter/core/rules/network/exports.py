@@ -31,17 +31,23 @@ OWN_TOPICS = "mq."
 """What the names of the topics begin with that queue managers write."""
 OF_KAFKA = "__"
 """What the names of Kafka's own topics begin with."""
+ELSEWHERE = "use another topic"
 PREFIX = SYSTEM + "EXPORT."
 DIGITS = 8
 """Of a hash, that a name has in the place of what there is no room for."""
 
 
 def name_problem(topic: str, remedy: str) -> str:
-    """Say why a topic cannot be of other programs; "" if it can. remedy: what to do instead."""
+    """Say why a topic cannot be of other programs; "" if it can. remedy: what to do instead.
+
+    A feed that read the topic of consumers' offsets would read the positions that it shows there.
+    """
     if KAFKA_NAME.fullmatch(topic) is None or topic in (".", ".."):
         return f"topic {topic!r} is not a valid name of a Kafka topic"
     if topic.startswith(OWN_TOPICS):
         return f"topic {topic} is one that queue managers write; {remedy}"
+    if topic.startswith(OF_KAFKA):
+        return f"topic {topic} is one that Kafka itself writes; {remedy}"
     return ""
 
 
@@ -50,16 +56,6 @@ def list_problem(attribute: str, value: str, of: str) -> str:
     if all(part.strip() for part in value.split(",")):
         return ""
     return f"{attribute} {value!r} has an empty name; use ALL, NONE or a list of {of}"
-
-
-def topic_problem(topic: str) -> str:
-    """Say why a topic cannot be written; "" if it can."""
-    problem = name_problem(topic, "use another topic")
-    if problem:
-        return problem
-    if topic.startswith(OF_KAFKA):
-        return f"topic {topic} is one that Kafka itself writes; use another topic"
-    return ""
 
 
 def name_of(topic: str) -> str:
@@ -110,7 +106,7 @@ def loop_problem(qm: QueueManager, feed: FeedAttributes) -> str:
 
 def find_or_make(qm: QueueManager, topic: str, made: MadeQueues) -> LocalQueue:
     """Return the queue of a topic's export, or refuse. made: takes a new queue and its export."""
-    problem = topic_problem(topic)
+    problem = name_problem(topic, ELSEWHERE)
     if problem:
         raise Refusal(Reason.ATTRIBUTE_ERROR, topic, problem)
     name = name_of(topic)

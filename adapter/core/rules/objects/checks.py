@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from adapter.core.attributes.export import EXPORT
+from adapter.core.attributes.feed import FEED
 from adapter.core.attributes.objects import SUBSCRIPTION, AliasAttributes, SubscriptionAttributes
 from adapter.core.contract import authorities as a
 from adapter.core.contract import commands as c
@@ -157,6 +159,7 @@ def _define(qm: QueueManager, asker: Asker, command: c.DefineObject) -> None:
         _require_destination(asker, str(command.attributes.get("destination", "")))
         return
     _create(qm, asker, type_of(command.kind), command.name, command.replace)
+    _require_end(qm, asker, command)
 
 
 def _change(qm: QueueManager, asker: Asker, command: c.AlterObject) -> None:
@@ -165,6 +168,20 @@ def _change(qm: QueueManager, asker: Asker, command: c.AlterObject) -> None:
         _require_destination(asker, str(command.attributes.get("destination", "")))
     else:
         asker.require(type_of(command.kind), command.name, a.CHANGE)
+        _require_end(qm, asker, command)
+
+
+def _require_end(qm: QueueManager, asker: Asker, command: c.DefineObject | c.AlterObject) -> None:
+    """Who lets a feed put, or publish, may do so alone; and who lets an export get may get.
+
+    The queue manager does it later, by its own authorities.
+    """
+    queue = str(command.attributes.get("queue", ""))
+    topic = str(command.attributes.get("topic_string", ""))
+    if command.kind == FEED and topic:
+        _require_topic(qm, asker, topic, a.PUBLISH)
+    if command.kind in (FEED, EXPORT) and queue:
+        asker.require(a.QUEUE, queue, a.PUT if command.kind == FEED else a.GET)
 
 
 def _delete(qm: QueueManager, asker: Asker, command: c.DeleteObject) -> None:

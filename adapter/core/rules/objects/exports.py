@@ -41,7 +41,7 @@ def _check(qm: QueueManager, name: str, export: ExportAttributes) -> None:
 
 
 def _problem(qm: QueueManager, name: str, export: ExportAttributes) -> str:
-    problem = exports.topic_problem(export.topic)
+    problem = exports.name_problem(export.topic, exports.ELSEWHERE)
     if problem:
         return problem
     if not routes.is_name(export.queue):

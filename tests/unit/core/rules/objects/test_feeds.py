@@ -41,6 +41,7 @@ def refusal(client: Client, command: c.Command) -> str:
         ({"topic": "a b"}, "topic 'a b' is not a valid name of a Kafka topic"),
         ({"topic": ".."}, "topic '..' is not a valid name of a Kafka topic"),
         ({"topic": "mq.QM1.ledger"}, "topic mq.QM1.ledger is one that queue managers write"),
+        ({"topic": "__consumer_offsets"}, "is one that Kafka itself writes; feed from another"),
         ({"queue": ""}, "a feed has a queue or a topic_string: set one of them"),
         ({"queue": "a b"}, "queue 'a b' is not a valid name of a queue"),
         ({"queue": "SYSTEM.ADMIN.COMMAND.QUEUE"}, "is one of the queue manager"),

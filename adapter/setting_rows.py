@@ -380,6 +380,12 @@ SETTINGS: Mapping[str, Setting] = {
             "refuses while another owner's last record is younger than three times this.",
         ),
         Setting(
+            key="client_heartbeat_ms", kind=_number(0, 3_600_000), default=1000,
+            meaning="How often client and queue manager say something to each other at least. "
+            "The connection of a client that says nothing for three times this is ended, and "
+            "its units are backed out. A client may ask for longer. 0: no heartbeats.",
+        ),
+        Setting(
             key="schema_registry", kind=Annotated[str, Meta(pattern=REGISTRY_PATTERN)],
             default="topic",
             meaning="Where the schemas of its own topics are registered: topic, a registry of its "

@@ -29,7 +29,7 @@ from adapter.channel.addresses import parse_addresses
 from adapter.channel.connecting import ConnectOptions, timeouts_by
 from adapter.channel.link.pipe import Accept
 from adapter.channel.requests import Pending
-from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.channel.timeouts import CONNECT_S, HEARTBEAT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
 from adapter.channel.token_source import Token
 from adapter.channel.unit import NoUnit, unit_for
@@ -80,6 +80,7 @@ async def connect(
     kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    heartbeat_s: float = HEARTBEAT_S,
     on_reconnect: OnReconnect[Connection] | None = None,
 ) -> Connection:
     """Connect to a queue manager, for tasks of the event loop that runs.
@@ -98,6 +99,7 @@ async def connect(
         "application": application,
         "connect_timeout_s": connect_timeout_s,
         "reconnect_timeout_s": reconnect_timeout_s,
+        "heartbeat_s": heartbeat_s,
     }
     context = context_by(tls)
     dialers: list[TaskDialer] = [AddressDialer(one, context) for one in parse_addresses(address)]

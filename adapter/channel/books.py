@@ -37,6 +37,7 @@ class ChannelBooks:
 
     def __init__(self, introduction: Introduction, timeouts: Timeouts) -> None:
         self._introduction = introduction
+        introduction.wanted_heartbeat_ms = round(timeouts.heartbeat_s * 1000)
         self._state = ChannelState(timeouts)
         self._outstanding = self._state.outstanding
         self._lock = self._state.lock

@@ -15,14 +15,23 @@ import logging
 import time
 
 from adapter.channel.conversation import Introduction
-from adapter.channel.handshake import BACK_OFF_MAX_S
-from adapter.channel.link.port import Link, NewLink
+from adapter.channel.handshake import BACK_OFF_MAX_S, back_off_s
+from adapter.channel.link.port import Link, LinkLost, NewLink
 from adapter.channel.state import ChannelState
+from adapter.wire.heartbeats import INTERVALS_DEAD
 
 STEADY_S = BACK_OFF_MAX_S
 """So an address where each link ends at once is still tried with pauses that grow."""
 
+MOVED_MAX = 3
+"""Attempts without a pause: two queue managers may each send clients to the other."""
+
 log = logging.getLogger("adapter.client")
+
+
+def silence_text(link: Link, heartbeat_ms: int) -> str:
+    """Say of a link that nothing came."""
+    return f"{link.peer}: nothing came for {heartbeat_ms * INTERVALS_DEAD / 1000:g} s"
 
 
 class Losses:
@@ -39,18 +48,22 @@ class Losses:
         self._lost_s = 0.0
         self._trying_s = 0.0  # since when the present attempts are made, or 0.0
         self._is_again = False
+        self._is_moved = False
         self._has_failed = False
         self._count = 0
 
-    def begin(self, link: Link, why: str) -> None:
+    def begin(self, link: Link, why: str | LinkLost) -> None:
         """Settle what went with the link in use; under the channel's lock, if it has one."""
+        self._is_moved = isinstance(why, LinkLost) and bool(why.moved_to)
+        why = str(why)
         state, outstanding, now_s = self._state, self._state.outstanding, time.monotonic()
         state.link = None
         if not outstanding.pending and now_s - self._made_s > STEADY_S:
             state.attempts = 0
         self._is_again = state.attempts > 0
         if not self._is_again:
-            self._lost_s = self._trying_s = now_s
+            self._lost_s = now_s
+            self._trying_s = now_s if outstanding.pending else 0.0  # else from the next request on
             self._reason = why.removeprefix(f"{link.peer}: ")
         self._where, self.why = link.peer, why
         outstanding.lost(why)
@@ -72,6 +85,13 @@ class Losses:
                 state.timeouts.reconnect_timeout_s,
             )
         state.on_link(None)
+
+    def pause_s(self) -> float:
+        """Say how long to wait before the next attempt: not at all where the queue manager has said
+        where it is now.
+        """
+        attempts = self._state.attempts
+        return 0.0 if self._is_moved and attempts < MOVED_MAX else back_off_s(attempts)
 
     def left_s(self) -> float:
         """Say how long it is to be tried yet; nothing or less when that time is over."""

@@ -46,7 +46,8 @@ class ChannelState:
     lost; so what is sent is in the order of its numbers. closing: close() has been called, for
     good, or this is a forked child (is_inherited); why_closed says it. process: the one that it
     was made in. link: the one in use, None between two connections. one_way: the queue manager at
-    its other end knows operations that get no answer. attempts: to connect again, since an answer
+    its other end knows operations that get no answer. heartbeat_ms: as both ends of the link have
+    agreed. attempts: to connect again, since an answer
     last arrived; changed by the thread that leads. on_link: called with None when a link is
     lost, and with what took its place.
     """
@@ -61,6 +62,7 @@ class ChannelState:
         self.outstanding = Outstanding()
         self.link: Link | None = None
         self.one_way = False
+        self.heartbeat_ms = 0
         self.attempts = 0
         self.traffic = Traffic()
         self.on_link: Callable[[NewLink | None], None] = lambda _: None
@@ -74,7 +76,8 @@ class ChannelState:
         self.is_inherited = True
         self.closing.set()
 
-    def put_in_place(self, link: Link, version: int) -> None:
+    def put_in_place(self, link: Link, version: int, heartbeat_ms: int) -> None:
         """Use a link from now on. version: what its other end speaks."""
-        self.link = link
         self.one_way = version >= ONE_WAY_VERSION
+        self.heartbeat_ms = heartbeat_ms
+        self.link = link

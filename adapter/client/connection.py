@@ -23,7 +23,7 @@ from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import Dialer
 from adapter.channel.link.tls import dialer_of
 from adapter.channel.requests import Pending
-from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.channel.timeouts import CONNECT_S, HEARTBEAT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
 from adapter.channel.token_source import Token
 from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
@@ -85,6 +85,7 @@ def connect(
     kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    heartbeat_s: float = HEARTBEAT_S,
     on_reconnect: OnReconnect[Connection] | None = None,
 ) -> Connection:
     """Connect to a queue manager.
@@ -106,6 +107,9 @@ def connect(
     address is not used then. kafka_options: further settings of librdkafka for it, for security.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
+    heartbeat_s: how often each end says something at least, in seconds; the longer one of this and
+    the queue manager's client_heartbeat_ms counts. Where nothing comes for three times this, the
+    connection is lost, and at the queue manager its units are backed out. 0: no heartbeats.
     on_reconnect: called with a Reconnected whenever that was done, in a thread of its own, one call
     after the other. It may use the connection; an exception is logged, and the connection stays.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
@@ -120,6 +124,7 @@ def connect(
         registry=registry,
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,
+        heartbeat_s=heartbeat_s,
         on_reconnect=on_reconnect,
     )
 

@@ -156,6 +156,11 @@ class ClientConnections(ClientSink):
             client.look(now_s)
         self._make_room()
 
+    def beat(self) -> None:
+        """Say something to clients that hear nothing else, and end connections of dead ones."""
+        for client in list(self._admitted.values()):
+            client.beat()
+
     def abandon(self) -> None:
         """Break every connection without a word."""
         self._admitted.clear()

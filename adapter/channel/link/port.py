@@ -22,11 +22,18 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from adapter.channel.addresses import Address
 from adapter.wire.codec import Payload
 
 
 class LinkLost(Exception):  # noqa: N818 -- it is an event, dealt with by connecting again
-    """The link is of no more use."""
+    """The link is of no more use. moved_to: where the other end said that the queue manager is."""
+
+    moved_to = ""
+
+
+class LinkSilent(LinkLost):
+    """Nothing came for longer than heartbeats would take: the other end is frozen or gone."""
 
 
 class HostNotReached(LinkLost):
@@ -66,6 +73,8 @@ class Link(Protocol):
     """One connection to a queue manager. One thread receives, one at a time sends."""
 
     bytes_received: int
+    leaves_process: bool
+    """Whether its other end is in another process, which may be frozen or gone without a word."""
 
     @property
     def peer(self) -> str:
@@ -88,6 +97,12 @@ class Link(Protocol):
         ever. Raises LinkLost.
         """
 
+    def has_arrived(self) -> bool:
+        """Whether a receive would return at once. Any thread may ask."""
+
+    def has_room(self) -> bool:
+        """Whether a short frame could be sent at once. Any thread may ask."""
+
     def shutdown(self) -> None:
         """End it, from any thread: the threads that receive and send find out at once."""
 
@@ -102,7 +117,14 @@ WhileFull = Callable[[Link], object] | None
 
 
 class Dialer(Protocol):
-    """Opens links to one place."""
+    """Opens links to one place, see places."""
+
+    @property
+    def place(self) -> str:
+        """See Place."""
+
+    def toward(self, address: Address) -> Dialer | None:
+        """See Place."""
 
     def dial(self, timeout_s: float) -> Link:
         """Open a link within a time. Raises HostNotReached."""

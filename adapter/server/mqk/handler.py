@@ -26,6 +26,7 @@ from adapter.server.connections import ClientConnections
 from adapter.server.mqk.connection import ClientConnection, FrameHandler
 from adapter.server.tls import names_of
 from adapter.wire import codec, frames
+from adapter.wire.heartbeats import agreed_ms
 from adapter.wire.session import Incoming
 
 Asked = Command | frames.ServerCommand | Refused
@@ -113,7 +114,9 @@ class MqkHandler(FrameHandler):
             queue_manager=self._connections.queue_manager,
             connection=client.number,
             kafka=self._kafka,
+            heartbeat_ms=agreed_ms(hello.heartbeat_ms, self._connections.bounds.heartbeat_ms),
         )
+        client.keep_alive(welcome.heartbeat_ms)
         client.write(codec.encode(welcome))
         self._end_with_proof(client, principal)
         client.let_in()

@@ -61,7 +61,8 @@ class Channel(ChannelBooks):
             state, self._sender, self._receiver, self._recovery, self._leadership
         )
         disown_in_child(self._recovery)
-        if timeouts.heartbeat_s and not THREAD.add(self._heartbeats):
+        wants = bool(timeouts.heartbeat_s) and handshake.leaves_process
+        if wants and not THREAD.add(self._heartbeats):
             handshake.wanted_heartbeat_ms = 0  # the process may have no thread that sends them
         self._recovery.connect_first()
 

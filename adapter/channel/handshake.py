@@ -17,6 +17,7 @@ from adapter.channel.conversation import (
     frames_of,
     why_none,
 )
+from adapter.channel.link.pipe import PEER
 from adapter.channel.link.port import Dialer, Link, LinkLost
 from adapter.channel.places import Places
 from adapter.channel.token_source import TokenSource
@@ -48,6 +49,11 @@ class Handshake(Introduction):
         self._greeted: Link | None = None
         """What is being opened, and the link that waits for its welcome: interrupt() ends both."""
         self._is_interrupted = False
+
+    @property
+    def leaves_process(self) -> bool:
+        """Whether the queue manager may be another process."""
+        return any(one.place != PEER for one in self.places.given)
 
     def another(self) -> Handshake:
         """Return one for another connection to the same queue manager."""

@@ -128,20 +128,21 @@ class HeartbeatThread:
         return True
 
     def _run(self, changed: threading.Event) -> None:
-        wait_s = 0.0
-        while True:
+        while (wait_s := self._look(changed)) is not None:
             changed.wait(wait_s)
-            with self._lock:
-                found = [one for one in self._connections if not one.has_ended]
-                if not found:
-                    self._connections.clear()
-                    self._thread = None
-                    return
-                changed.clear()
-            wait_s = self._look_at(found)
 
-    def _look_at(self, found: list[ChannelHeartbeats]) -> float:
-        """Make the looks that are due; return in how many seconds the next ones are."""
+    def _look(self, changed: threading.Event) -> float | None:
+        """Make the looks that are due; return in how many seconds the next ones are.
+
+        None: there is no connection left. Nothing here keeps one alive meanwhile.
+        """
+        with self._lock:
+            found = [one for one in self._connections if not one.has_ended]
+            if not found:
+                self._connections.clear()
+                self._thread = None
+                return None
+            changed.clear()
         now_s = time.monotonic()
         for one in found:
             if one.due_s <= now_s:

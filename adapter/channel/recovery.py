@@ -52,6 +52,8 @@ class Recovery:
         self._dead: list[Link] = []
         """Lost links that are to be closed by the thread that leads."""
         self._losses = Losses(state, handshake)
+        self._silent: Link | None = None
+        """The last link over which nothing came any more."""
 
     @property
     def bytes_received(self) -> int:
@@ -71,7 +73,8 @@ class Recovery:
 
     def lose_silent(self, link: Link) -> None:
         """Lose a link over which nothing comes any more. From any thread."""
-        self.lose(link, LinkSilent(silence_text(link, self._state.heartbeat_ms)))
+        self._silent = link  # before the thread that reads finds out about the shutdown
+        self.lose(link, "")
 
     def lose(self, link: Link, why: str | LinkLost, level: int = logging.WARNING) -> None:
         """Settle what went with a link, and keep what is sent again. From any thread.
@@ -83,6 +86,8 @@ class Recovery:
         with state.lock:
             if state.link is not link:
                 return
+            if self._silent is link:
+                why = LinkSilent(silence_text(link, state.heartbeat_ms))
             self._dead.append(link)
             self._handshake.places.lost(link.peer, why)
             self._losses.begin(link, why)

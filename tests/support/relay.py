@@ -45,7 +45,7 @@ class _End(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.relay.ends.discard(self)
-        if self.other is not None and self.other.transport is not None:
+        if self.other is not None and self.other.transport is not None and not self.relay.is_frozen:
             self.other.transport.abort()
 
 

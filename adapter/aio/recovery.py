@@ -133,7 +133,7 @@ class TaskRecovery:
                 await self._take_up(max(min(left_s, state.timeouts.silence_s), 0.1))
                 return
             except LinkLost as lost:
-                losses.why = str(lost)
+                losses.note_failed(lost)
 
     async def _take_up(self, left_s: float) -> None:
         """Make a new link and put it into the state of the lost one."""

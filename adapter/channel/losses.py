@@ -14,10 +14,11 @@ from __future__ import annotations
 import logging
 import time
 
-from adapter.channel.conversation import Introduction
+from adapter.channel.conversation import Introduction, Rejected
 from adapter.channel.handshake import BACK_OFF_MAX_S, back_off_s
-from adapter.channel.link.port import Link, LinkLost, NewLink
+from adapter.channel.link.port import Link, LinkLost, NewLink, NoLink
 from adapter.channel.state import ChannelState
+from adapter.errors import WrongQueueManager
 from adapter.wire.heartbeats import INTERVALS_DEAD
 
 STEADY_S = BACK_OFF_MAX_S
@@ -49,6 +50,7 @@ class Losses:
         self._trying_s = 0.0  # since when the present attempts are made, or 0.0
         self._is_again = False
         self._is_moved = False
+        self._is_other = False
         self._has_failed = False
         self._count = 0
 
@@ -101,8 +103,14 @@ class Losses:
     def give_up(self) -> None:
         """Settle what waits: no link was made in time. Under the channel's lock, if it has one."""
         state = self._state
+        state.no_link = NoLink(self.why, self._is_other)
         state.outstanding.give_up(self.why)
         state.attempts, self._trying_s = 0, 0.0  # a later request waits as long again
+
+    def note_failed(self, lost: LinkLost) -> None:
+        """An attempt has failed."""
+        self.why = str(lost)
+        self._is_other = isinstance(lost, Rejected) and isinstance(lost.error, WrongQueueManager)
 
     def report_failure(self) -> None:
         """Say that no link was made in time; a warning only once until there is another."""
@@ -115,6 +123,8 @@ class Losses:
             self._state.timeouts.reconnect_timeout_s,
             self.why,
         )
+        if self._state.no_link is not None:
+            self._state.on_link(self._state.no_link)
 
     def note_made(self, link: Link) -> None:
         """A link is in use, the first or another."""
@@ -124,6 +134,7 @@ class Losses:
         """Say that a link is in use in place of a lost one."""
         self._count += 1
         self._has_failed = False
+        self._state.no_link = None
         away_s = self._made_s - self._lost_s
         log.info("reconnected to %s after %.1f s", self._peer, away_s)
         self._state.on_link(NewLink(link.peer, away_s, self._count, self._reason))

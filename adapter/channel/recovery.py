@@ -134,7 +134,7 @@ class Recovery:
                 self._take_up(max(min(left_s, state.timeouts.silence_s), 0.1))
                 return
             except LinkLost as lost:
-                losses.why = str(lost)
+                losses.note_failed(lost)
         with state.lock:
             state.outstanding.give_up("it was closed meanwhile", ConnectionClosed)
 

@@ -26,7 +26,7 @@ from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone
 from adapter.core.mq_layouts.blank_padded import pad
-from adapter.errors import BackedOut, ConnectionBroken, Error
+from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
 from adapter.mqi.reasons import REASON_CODES, MqiFailure, failure_of
 
 ResultT = TypeVar("ResultT")
@@ -34,6 +34,7 @@ ResultT = TypeVar("ResultT")
 ASYNC_PUTS_MAX = 500
 """Puts without an answer; the client layer lets 768 commands of a connection go unanswered."""
 TOPIC = "topic"
+ASKING_TO_RECONNECT = mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR
 
 
 class Object(Struct, eq=False):
@@ -270,16 +271,22 @@ class MqiSession:
 
     def failure(self, error: Error) -> MqiFailure:
         """Say in the MQI's codes what the client layer raised, and note a lost connection."""
-        if isinstance(error, ConnectionBroken):
+        is_interrupted = isinstance(error, InDoubt) and self.channel.no_link is not None
+        if is_interrupted or isinstance(error, ConnectionBroken):
             self.is_broken = True
         unit = self.unit
         if isinstance(error, BackedOut) and unit is not None and self._is_lost(unit):
-            if self._options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR):
+            if self._options & ASKING_TO_RECONNECT:
                 return MqiFailure(mq.MQRC_BACKED_OUT)
             if self._unit_holds or not self.reconnects:
                 self.is_broken, self.unit = True, None
                 self.channel.close(abrupt=True)
             return MqiFailure(mq.MQRC_CONNECTION_BROKEN)
+        if type(error) is ConnectionBroken and (no_link := self.channel.no_link) is not None:
+            if no_link.is_other:
+                return MqiFailure(mq.MQRC_RECONNECT_QMID_MISMATCH)
+            if self._options & ASKING_TO_RECONNECT:
+                return MqiFailure(mq.MQRC_RECONNECT_TIMED_OUT)
         return failure_of(error)
 
     def take_tally(self) -> tuple[dict[str, Any], str]:

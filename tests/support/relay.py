@@ -115,6 +115,7 @@ class Relay:
     def begun(self, end: _End) -> None:
         """Connect a client's end with the queue manager's."""
         if end.other is not None:
+            end.other.other = end
             for data in end.other.early:
                 cast("asyncio.Transport", end.transport).write(data)
             end.other.early.clear()
@@ -136,7 +137,6 @@ class Relay:
     async def _join(self, end: _End) -> None:
         with suppress(OSError):
             _, other = await self._loop.create_connection(lambda: _End(self, end), *self.target)
-            end.other = other
             if end not in self.ends and other.transport is not None:
                 other.transport.abort()
 

@@ -69,6 +69,17 @@ class NewLink(Struct, frozen=True):
     reason: str
 
 
+class NoLink(Struct, frozen=True):
+    """No link was made in time. reason: why. is_other: another queue manager answers there."""
+
+    reason: str
+    is_other: bool
+
+
+OnLink = Callable[[NewLink | NoLink | None], None]
+"""Called with None when a link is lost, and with what took its place, or that nothing did."""
+
+
 class Link(Protocol):
     """One connection to a queue manager. One thread receives, one at a time sends."""
 

@@ -67,6 +67,14 @@ class Setting(Struct, frozen=True, kw_only=True):
         return None
 
 
+def option_of(variable: str) -> str:
+    """Return the setting of librdkafka that a variable of the environment sets: _ stands for a dot,
+    __ for _.
+    """
+    name = variable.removeprefix(OPTION_PREFIX).lower()
+    return name.replace("__", "\0").replace("_", ".").replace("\0", "_")
+
+
 def _number(low: int, high: int) -> Any:
     return Annotated[int, Meta(ge=low, le=high)]
 

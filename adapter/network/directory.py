@@ -4,7 +4,7 @@ It is a compacted topic, of which every queue manager reads all. Values are JSON
 
     key                      value
     queue-manager QMB        {"version":1,"queue_manager":"QMB","address":"HOST:PORT","ident":...,
-                              "computer":""}
+                              "computer":"","tls_address":""}
     route QMA QMB            {"version":1,"source":"QMA","destination":"QMB"}
 
 A queue manager writes its own entry when it has taken over. A sender writes a route; its
@@ -31,7 +31,7 @@ log = structlog.get_logger("mqk.network")
 
 class DirectoryEntry(Struct, frozen=True):
     """A queue manager. address: HOST:PORT. ident: its unique id. computer: its name in MSMQ;
-    empty: as the queue manager's.
+    empty: as the queue manager's. tls_address: where clients with TLS connect; empty: nowhere.
     """
 
     queue_manager: str
@@ -39,6 +39,7 @@ class DirectoryEntry(Struct, frozen=True):
     ident: str = ""
     computer: str = ""
     version: int = VERSION
+    tls_address: str = ""
 
 
 class DirectoryRoute(Struct, frozen=True):

@@ -137,6 +137,11 @@ class Listener:
         self.tls_address = tls_address
         """Where it listens with TLS; port 0 for any free port until it listens."""
 
+    @property
+    def written_tls_address(self) -> str:
+        """HOST:PORT where clients connect with TLS; "" for nowhere."""
+        return addresses.written(*self.tls_address) if self.tls_address[0] else ""
+
     async def listen(self, host: str, port: int) -> tuple[str, int]:
         """Open the port, and the socket at the path; returns the address in use."""
         if not self._remote_clients:

@@ -217,7 +217,7 @@ class Server:
         self._warn_of_clients_without_password()
         accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
         if self._network is not None:
-            self._network.start(self.address, accept_own)
+            self._network.start(self.address, accept_own, self.listener.written_tls_address)
         if self._topics is not None:
             self._topics.start(accept_own)
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}

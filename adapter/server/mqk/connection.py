@@ -23,7 +23,7 @@ from adapter.core.contract.results import Refused
 from adapter.server.connections import ClientConnections
 from adapter.server.mqk.progress import ClientProgress
 from adapter.wire import codec, frames
-from adapter.wire.heartbeats import SERVER_HEARTBEAT, Finding, Heartbeat, looks_of
+from adapter.wire.heartbeats import CLIENT_HEARTBEAT, SERVER_HEARTBEAT, Finding, Heartbeat, looks_of
 from adapter.wire.session import Incoming, ProtocolState, ServerSession
 
 WRITE_HIGH_BYTES: Final = 1024 * 1024
@@ -102,7 +102,10 @@ class ClientConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read what has arrived and have it executed."""
-        self._progress.arrivals += 1
+        progress = self._progress
+        progress.arrivals += 1
+        if data == CLIENT_HEARTBEAT and self._is_in and not progress.unfinished_bytes:
+            return
         received = self._session.receive(data)
         self._count_unfinished(bool(received.operations))
         if received.hello is not None:

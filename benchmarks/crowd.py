@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import logging
 import os
 import resource
 import signal
@@ -48,6 +49,7 @@ class Came(Struct):
 
 def run_clients(addresses: str, count: int) -> None:
     """Be one process of clients: told what to do on standard input."""
+    logging.getLogger("adapter.client").setLevel(logging.ERROR)
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
     asyncio.run(_clients(addresses, count))
 

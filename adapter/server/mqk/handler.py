@@ -6,6 +6,8 @@ ClientConnections. This module must not know how bytes become frames.
 
 from __future__ import annotations
 
+from functools import partial
+
 import structlog
 from msgspec.structs import replace
 
@@ -64,6 +66,11 @@ class MqkHandler(FrameHandler):
         return ClientConnection(self._connections, self, number, principal)
 
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
+        if not self._connections.held.hold(client, partial(self._admit, client, hello)):
+            self._admit(client, hello)
+
+    def _admit(self, client: ClientConnection, hello: frames.Hello) -> None:
+        """Admit a client, or say why not."""
 
         def decided(principal: Principal | Refused) -> None:
             if isinstance(principal, Refused):

@@ -42,6 +42,9 @@ class _End(asyncio.Protocol):
             self.early.append(data)
         else:
             other.transport.write(data)
+        if self.relay.pause_s and self.transport is not None:
+            self.transport.pause_reading()
+            self.relay.later(self.transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.relay.ends.discard(self)
@@ -59,6 +62,8 @@ class Relay:
         host, port = target.rsplit(":", 1)
         self.target = host, int(port)
         self.is_frozen = False
+        self.pause_s = 0.0
+        """Behind each piece that is passed on: 256 KiB at most."""
         self.follows = follows
         self.moved_to = moved_to
         self.accepted = 0
@@ -111,6 +116,15 @@ class Relay:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CALL_TIMEOUT_S)
         self._loop.close()
+
+    def later(self, transport: asyncio.Transport) -> None:
+        """Read on after the pause."""
+
+        def resume() -> None:
+            if not transport.is_closing():
+                transport.resume_reading()
+
+        self._loop.call_later(self.pause_s, resume)
 
     def begun(self, end: _End) -> None:
         """Connect a client's end with the queue manager's."""

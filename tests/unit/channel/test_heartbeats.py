@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from adapter import testing
 from adapter.channel.heartbeats import THREAD
 from adapter.server.bounds import ConnectionBounds
 from tests.drivers import Driver
+from tests.support.certificates import Authority
 from tests.support.relay import Relay, relay
 
 BEAT_S = 0.1
@@ -42,7 +44,7 @@ def relays(manager: testing.TestQueueManager) -> Iterator[list[Relay]]:
 def connect(driver: Driver) -> Iterator[Callable[..., adapter.Connection]]:
     made = []
 
-    def make(address: str, **options: float) -> adapter.Connection:
+    def make(address: str, **options: object) -> adapter.Connection:
         made.append(driver.connect(address, **{"heartbeat_s": BEAT_S} | options))
         return made[-1]
 
@@ -149,6 +151,55 @@ def test_connections_that_say_nothing_live(
     unit.commit()
     figures = qm.statistics()
     assert figures["reconnects"] == figures["connections_lost"] == 0
+
+
+def test_a_long_message_on_a_slow_network_is_a_sign_of_life(
+    relays: list[Relay], connect: Connect
+) -> None:
+    """Both ways, for several times as long as a silence may last."""
+    qm = connect(relays[0].address)
+    body = bytes(4 * 1024 * 1024)
+    relays[0].pause_s = BEAT_S
+    began_s = time.monotonic()
+    qm.put("Q", body)
+    message = qm.get("Q", timeout=WAIT_S)
+    assert time.monotonic() - began_s > 3 * DEAD_S
+    assert message is not None
+    assert message.body == body
+    assert qm.statistics()["connections_lost"] == 0
+
+
+def test_heartbeats_within_tls(connect: Connect, tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    with (
+        testing.queue_manager(tls=authority.server(), bounds=BOUNDS) as manager,
+        relay(manager.tls_address) as first,
+        relay(manager.tls_address) as second,
+    ):
+        qm = connect(f"{first.address},{second.address}", tls=authority.path)
+        qm.define_queue("Q")
+        time.sleep(2 * DEAD_S)
+        assert qm.statistics()["connections_lost"] == 0
+        first.freeze()
+        qm.put("Q", b"x")
+        assert second.accepted == 1
+        qm.close()
+
+
+def test_heartbeats_over_a_socket_of_this_machine(connect: Connect, tmp_path: Path) -> None:
+    path = tmp_path / "QM1.sock"
+    with testing.queue_manager(bounds=BOUNDS, unix_path=str(path)) as manager:
+        qm = connect(f"unix:{path}")
+        qm.define_queue("Q")
+        unit = qm.unit()
+        unit.begin()
+        qm.put("Q", b"x", unit=unit)
+        sent = qm.statistics()["frames_sent"]
+        time.sleep(2 * DEAD_S)
+        assert qm.statistics()["frames_sent"] > sent
+        unit.commit()
+        assert manager.statistics()["connections"] == 1
+        qm.close()
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(0.0, BEAT_S), (BEAT_S, 0.0)])

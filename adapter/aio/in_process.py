@@ -31,7 +31,7 @@ class InProcessTaskDialer:
         return PEER
 
     def toward(self, address: Address) -> None:
-        """See Place: nothing leaves this process."""
+        """See ManagerPlace: nothing leaves this process."""
 
     async def dial(self, timeout_s: float) -> TaskLink:  # noqa: ARG002 -- it waits for nothing
         """See TaskDialer. Whether anything accepts it shows when the link is first read."""

@@ -23,7 +23,7 @@ from adapter.channel.conversation import Conversation, Introduction, frames_of, 
 from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, TlsRefused, WhileFull
 from adapter.channel.link.tcp import keep_alive
-from adapter.channel.places import Places
+from adapter.channel.places import ManagerPlaces
 from adapter.wire.codec import FrameBuffer, Payload
 from adapter.wire.frames import ProtocolError
 
@@ -182,10 +182,10 @@ class TaskDialer(Protocol):
 
     @property
     def place(self) -> str:
-        """See Place."""
+        """See ManagerPlace."""
 
     def toward(self, address: Address) -> TaskDialer | None:
-        """See Place."""
+        """See ManagerPlace."""
 
     async def dial(self, timeout_s: float) -> TaskLink:
         """Connect within a time. Raises HostNotReached."""
@@ -196,7 +196,7 @@ class TaskHandshake(Introduction):
 
     def __init__(self, dialers: Sequence[TaskDialer], options: ConnectOptions) -> None:
         super().__init__(*names_by(options))
-        self.places = Places(dialers)
+        self.places = ManagerPlaces(dialers)
 
     async def open_any(self, timeout_s: float) -> TaskLink:
         """Return a welcomed link of the first dialer that has one; LinkLost says why not."""
@@ -236,7 +236,7 @@ class AddressDialer:
         return str(self._address)
 
     def toward(self, address: Address) -> AddressDialer | None:
-        """See Place. What used a socket of this machine is sent over no network in the clear."""
+        """See ManagerPlace. A socket of this machine leads over no network in the clear."""
         if self._address.path and not address.path and not addresses.is_loopback(address.host):
             return None
         return AddressDialer(address, self._tls)
@@ -288,11 +288,11 @@ class TaskLookUpDialer:
 
     @property
     def place(self) -> str:
-        """See Place: it is looked up."""
+        """See ManagerPlace: it is looked up."""
         return ""
 
     def toward(self, address: Address) -> AddressDialer:
-        """See Place."""
+        """See ManagerPlace."""
         return AddressDialer(address, self._tls)
 
     async def dial(self, timeout_s: float) -> TaskLink:

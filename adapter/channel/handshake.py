@@ -19,7 +19,7 @@ from adapter.channel.conversation import (
 )
 from adapter.channel.link.pipe import PEER
 from adapter.channel.link.port import Dialer, Link, LinkLost
-from adapter.channel.places import Places
+from adapter.channel.places import ManagerPlaces
 from adapter.channel.token_source import TokenSource
 from adapter.wire.frames import ServerFrame
 
@@ -44,7 +44,7 @@ class Handshake(Introduction):
         token: TokenSource | None = None,
     ) -> None:
         super().__init__(queue_manager, application, user, password, channel, token)
-        self.places = Places(dialers)
+        self.places = ManagerPlaces(dialers)
         self._dialing: Dialer | None = None
         self._greeted: Link | None = None
         """What is being opened, and the link that waits for its welcome: interrupt() ends both."""

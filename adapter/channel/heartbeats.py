@@ -3,7 +3,7 @@
 A connection has no thread of its own, and while no verb waits nothing reads or sends on it. So one
 thread looks at every connection of the process a few times a second. It says a heartbeat where a
 connection has been silent, reads what has arrived where no other thread reads, and has a link lost
-where nothing came. It starts with the first connection and ends when there is none. It waits for no
+where nothing came. It starts with the first connection and ends with the last one. It waits for no
 lock and for no peer: where another thread sends, that is a sign of life; where another reads, what
 has arrived is left to it.
 

@@ -22,12 +22,12 @@ from adapter.errors import InvalidValue
 
 SUSPECT_S: Final = 1.0
 LEARNED_MAX: Final = 4
-"""Places that a queue manager has named, and the program has not."""
+"""ManagerPlaces that a queue manager has named, and the program has not."""
 NAMED_MAX: Final = 4
 """Of one answer: more would be tried before the program's own."""
 
 
-class Place(Protocol):
+class ManagerPlace(Protocol):
     """What opens links to one place."""
 
     @property
@@ -41,10 +41,10 @@ class Place(Protocol):
         """
 
 
-PlaceT = TypeVar("PlaceT", bound=Place)
+PlaceT = TypeVar("PlaceT", bound=ManagerPlace)
 
 
-class Places(Generic[PlaceT]):
+class ManagerPlaces(Generic[PlaceT]):
     """Of one connection."""
 
     def __init__(self, given: Sequence[PlaceT]) -> None:
@@ -107,14 +107,14 @@ class Places(Generic[PlaceT]):
 class Attempts(Generic[PlaceT]):
     """One try of every place, and of those that are named meanwhile. problems: why not, of each."""
 
-    def __init__(self, places: Places[PlaceT], order: Sequence[PlaceT]) -> None:
+    def __init__(self, places: ManagerPlaces[PlaceT], order: Sequence[PlaceT]) -> None:
         self.problems: list[LinkLost] = []
         self._places = places
         self._left = deque(order)
         self._tried: set[str] = set()
 
     def next(self) -> PlaceT | None:
-        """Return the place to try now; None if there is none left."""
+        """Return the place to try now; None when all were tried."""
         while self._left:
             place = self._left.popleft()
             if place.place not in self._tried:

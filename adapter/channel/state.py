@@ -46,9 +46,8 @@ class ChannelState:
     good, or this is a forked child (is_inherited); why_closed says it. process: the one that it
     was made in. link: the one in use, None between two connections. one_way: the queue manager at
     its other end knows operations that get no answer. heartbeat_ms: as both ends of the link have
-    agreed. attempts: to connect again, since an answer
-    last arrived; changed by the thread that leads. on_link: see OnLink. no_link: why there
-    is none, once it was tried for long enough.
+    agreed. attempts: to connect again, since an answer last arrived; changed by the thread that
+    leads. on_link: see OnLink. no_link: why no link was made, once it was tried for long enough.
     """
 
     def __init__(self, timeouts: Timeouts) -> None:

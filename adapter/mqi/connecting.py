@@ -74,7 +74,7 @@ class ProgramCredentials(NamedTuple):
     token: str = ""
 
 
-class Route(NamedTuple):
+class ManagerRoute(NamedTuple):
     """A way to a queue manager. security, reconnect: what its channel says of TLS, and DEFRECON."""
 
     address: Address
@@ -192,7 +192,7 @@ def _queue_manager(name: str) -> str:
 
 def _routes(
     name: str, cno: dict[str, Any] | None, cd: dict[str, Any] | None, environment: Mapping[str, str]
-) -> list[Route]:
+) -> list[ManagerRoute]:
     """Return where to connect, one at least."""
     given = "" if cd is None else _of_definition(cd)
     url = "" if cno is None else pointers.text(cno["CCDTUrlPtr"], cno["CCDTUrlLength"])
@@ -231,7 +231,7 @@ def _of_mqserver(text: str) -> str:
     return found["address"]
 
 
-def _of_table(url: str, name: str) -> list[Route]:
+def _of_table(url: str, name: str) -> list[ManagerRoute]:
     """Return the addresses of a queue manager in a CCDT, in order, as their channels have them."""
     try:
         found = ccdt.channels(ccdt.read(url), name)
@@ -254,9 +254,9 @@ def _security(channel: ccdt.ChannelDefinition) -> ChannelSecurity:
 
 def _parse(
     text: str, security: ChannelSecurity = IN_CLEAR, reconnect: int = mq.MQRCN_NO
-) -> list[Route]:
+) -> list[ManagerRoute]:
     try:
-        return [Route(address, security, reconnect) for address in parse_addresses(text)]
+        return [ManagerRoute(address, security, reconnect) for address in parse_addresses(text)]
     except InvalidValue as error:
         raise _unusable(error.text) from error
 

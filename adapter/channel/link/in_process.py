@@ -52,7 +52,7 @@ class InProcessDialer:
         return PEER
 
     def toward(self, address: Address) -> None:
-        """See Place: nothing leaves this process."""
+        """See ManagerPlace: nothing leaves this process."""
 
     def interrupt(self) -> None:
         pass

@@ -33,11 +33,11 @@ class LookUpDialer:
 
     @property
     def place(self) -> str:
-        """See Place: it is looked up."""
+        """See ManagerPlace: it is looked up."""
         return ""
 
     def toward(self, address: Address) -> TcpDialer:
-        """See Place."""
+        """See ManagerPlace."""
         return dialer_of(address, self._tls)
 
     def dial(self, timeout_s: float) -> TcpLink:

@@ -132,10 +132,10 @@ class Dialer(Protocol):
 
     @property
     def place(self) -> str:
-        """See Place."""
+        """See ManagerPlace."""
 
     def toward(self, address: Address) -> Dialer | None:
-        """See Place."""
+        """See ManagerPlace."""
 
     def dial(self, timeout_s: float) -> Link:
         """Open a link within a time. Raises HostNotReached."""

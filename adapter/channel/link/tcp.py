@@ -49,7 +49,7 @@ class TcpDialer:
         return str(self._address)
 
     def toward(self, address: Address) -> TcpDialer | None:
-        """See Place. What used a socket of this machine is sent over no network in the clear."""
+        """See ManagerPlace. A socket of this machine leads over no network in the clear."""
         if self._address.path and not address.path and not addresses.is_loopback(address.host):
             return None
         return TcpDialer(address, self._timings, self._shake)

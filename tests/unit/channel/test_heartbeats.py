@@ -24,6 +24,8 @@ from tests.support.relay import Relay, relay
 BEAT_S = 0.1
 DEAD_S = 3 * BEAT_S
 WAIT_S = 20.0
+TOO_LONG_S = 60.0
+"""A client that waits for a frozen process for so long fails the test."""
 BOUNDS = ConnectionBounds(heartbeat_ms=round(BEAT_S * 1000))
 
 
@@ -70,7 +72,7 @@ def addresses(relays: list[Relay]) -> str:
 def test_a_get_that_waits_at_a_frozen_queue_manager_goes_on_at_another(
     relays: list[Relay], connect: Connect, manager: testing.TestQueueManager
 ) -> None:
-    qm = connect(addresses(relays))
+    qm = connect(addresses(relays), connect_timeout_s=TOO_LONG_S)
     got: list[adapter.Message | None] = []
     queue = qm.queue("Q")
     waiting = threading.Thread(target=lambda: got.append(queue.get(timeout=WAIT_S)))
@@ -87,13 +89,14 @@ def test_a_get_that_waits_at_a_frozen_queue_manager_goes_on_at_another(
 def test_an_idle_connection_notices_it_without_a_verb(
     relays: list[Relay], connect: Connect
 ) -> None:
-    qm = connect(addresses(relays))
+    qm = connect(addresses(relays), connect_timeout_s=TOO_LONG_S)
     lost_s = time.monotonic()
     relays[0].freeze()
     until(lambda: qm.statistics()["connections_lost"], "the silence is noticed")
     assert time.monotonic() - lost_s > DEAD_S - 2 * BEAT_S
     qm.put("Q", b"x")
     assert relays[1].accepted == 1
+    assert time.monotonic() - lost_s < TOO_LONG_S
 
 
 def test_the_end_of_an_idle_connection_is_noticed_without_a_verb(

@@ -3,7 +3,7 @@
 from adapter.channel.addresses import Address
 from adapter.channel.link.port import LinkLost, LinkSilent
 from adapter.channel.link.tcp import TcpDialer
-from adapter.channel.places import LEARNED_MAX, NAMED_MAX, SUSPECT_S, Places
+from adapter.channel.places import LEARNED_MAX, NAMED_MAX, SUSPECT_S, ManagerPlaces
 
 
 class Spot:
@@ -16,11 +16,11 @@ class Spot:
         return Spot(str(address))
 
 
-def places(*names: str) -> Places[Spot]:
-    return Places([Spot(one) for one in names])
+def places(*names: str) -> ManagerPlaces[Spot]:
+    return ManagerPlaces([Spot(one) for one in names])
 
 
-def order(found: Places[Spot], moved: dict[str, str] | None = None) -> list[str]:
+def order(found: ManagerPlaces[Spot], moved: dict[str, str] | None = None) -> list[str]:
     """Try every place in vain."""
     attempts, tried = found.attempts(), []
     while (spot := attempts.next()) is not None:

@@ -65,10 +65,8 @@ def test_every_setting_gets_where_it_is_used() -> None:
         **NEEDED,
         **numbers,
         "listen": "[::1]:7",
-        "log_level": "debug",
-        "log_format": "json",
-        "kafka.replication": "5",
-        "kafka.min_insync_replicas": "4",
+        **{"log_level": "debug", "log_format": "json"},
+        **{"kafka.replication": "5", "kafka.min_insync_replicas": "4"},
         **CHOICES,
     }
     made = settings_of(load(flags, {}, None, {"-X": {"security.protocol": "SSL"}}))

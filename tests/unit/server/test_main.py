@@ -55,6 +55,9 @@ CHOICES = {
 }
 
 
+LOGS = {"log_level": "debug", "log_format": "json"}
+
+
 def test_every_setting_gets_where_it_is_used() -> None:
     numbers = {
         key: str(one.bounds[0] + 1000 + at)
@@ -65,8 +68,9 @@ def test_every_setting_gets_where_it_is_used() -> None:
         **NEEDED,
         **numbers,
         "listen": "[::1]:7",
-        **{"log_level": "debug", "log_format": "json"},
-        **{"kafka.replication": "5", "kafka.min_insync_replicas": "4"},
+        **LOGS,
+        "kafka.replication": "5",
+        "kafka.min_insync_replicas": "4",
         **CHOICES,
     }
     made = settings_of(load(flags, {}, None, {"-X": {"security.protocol": "SSL"}}))

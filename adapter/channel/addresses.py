@@ -53,7 +53,7 @@ def parse_addresses(text: str) -> list[Address]:
     return [_address(part.strip(), text) for part in text.split(",")]
 
 
-def parse_directory(text: str) -> DirectoryAddress | None:
+def parse_directory(text: object) -> DirectoryAddress | None:
     """Read kafka://HOST:PORT[,HOST:PORT]/QUEUE_MANAGER; None if it is an address of another form.
 
     Raises InvalidValue.

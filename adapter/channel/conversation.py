@@ -60,8 +60,11 @@ def left_by(goodbye: Goodbye) -> Rejected:
 class Greeted(Protocol):
     """What a conversation has to know of its link; see Link."""
 
-    peer: str
-    leaves_process: bool
+    @property
+    def peer(self) -> str: ...
+
+    @property
+    def leaves_process(self) -> bool: ...
 
 
 class Introduction:

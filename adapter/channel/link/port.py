@@ -84,8 +84,10 @@ class Link(Protocol):
     """One connection to a queue manager. One thread receives, one at a time sends."""
 
     bytes_received: int
-    leaves_process: bool
-    """Whether its other end is in another process, which may be frozen or gone without a word."""
+
+    @property
+    def leaves_process(self) -> bool:
+        """Whether its other end is in another process, which may be frozen, or gone in silence."""
 
     @property
     def peer(self) -> str:

@@ -126,9 +126,9 @@ def test_service_broker_and_its_activation(hosts: Hosts) -> None:
     seen.clear()
     reader = f"{__name__}:{receive_all.__name__}"
     with servicebroker.connect(hosts.addresses) as broker:
-        for service, queue in (("//orders", "Orders"), ("//shop", "Shop")):
+        for name, queue in (("//orders", "Orders"), ("//shop", "Shop")):
             broker.create_queue(queue)
-            broker.create_service(service, queue, contracts=[servicebroker.DEFAULT])
+            broker.create_service(name, queue, contracts=[servicebroker.DEFAULT])
         activation = servicebroker.QueueActivation(reader, max_queue_readers=1)
         broker.alter_queue("Orders", activation=activation)
         conversation = broker.begin_dialog("//shop", "//orders")

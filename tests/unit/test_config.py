@@ -30,6 +30,7 @@ FLAG = {
     "max_sessions": "1", "session_expiry_ms": "1001", "mover_interval_ms": "1",
     "uncopied_bytes": "1048577",
     "network": "no", "quiesce_ms": "1", "heartbeat_ms": "101",
+ "client_heartbeat_ms": "101",
     "schema_registry": "http://flag", "schema_topic": "flag",
     "trigger_interval_ms": "1", "depth_trigger_disables": "yes",
     "every_triggers_on_backout": "yes", "dead_letter_queue": "FLAG",

@@ -14,11 +14,11 @@ version, is left out. This module knows no transport.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 
 import msgspec
-import structlog
 from msgspec import Struct
 
 from adapter.network.port import SentRecord
@@ -26,7 +26,8 @@ from adapter.network.port import SentRecord
 VERSION = 1
 QUEUE_MANAGER, ROUTE = "queue-manager", "route"
 
-log = structlog.get_logger("mqk.network")
+log = logging.getLogger("mqk.network")
+"""Python's own: the light client reads the directory too, and has no other."""
 
 
 class DirectoryEntry(Struct, frozen=True):
@@ -79,7 +80,7 @@ class Directory:
                     call()
                 self._changed.notify_all()
         except msgspec.MsgspecError as error:
-            log.warning("an entry of the directory cannot be read", key=repr(key), why=str(error))
+            log.warning("the directory's entry %r cannot be read: %s", key, error)
 
     def _take_entry(self, name: str, value: bytes | None) -> None:
         if value is None:

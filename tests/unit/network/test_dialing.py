@@ -1,6 +1,7 @@
 """From an address to dialers: addresses, and the directory on Kafka."""
 
 import ssl
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -132,3 +133,15 @@ def test_settings_of_the_kafka_client_come_from_the_environment() -> None:
         "MQK_USER": "ann",
     }
     assert options_in(environment) == {"security.protocol": "SSL", "a_b": "1"}
+
+
+def test_the_light_client_reads_the_directory_without_what_only_a_queue_manager_needs() -> None:
+    """mqk-client[kafka] has confluent-kafka and fastavro beside msgspec."""
+    code = (
+        "import sys\n"
+        "sys.modules.update(dict.fromkeys(('structlog', 'click', 'uvloop'), None))\n"
+        "from adapter.network.lookup import directory_look_up\n"
+        "directory_look_up('QM1', 'k:9092', {})\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

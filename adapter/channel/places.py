@@ -74,7 +74,8 @@ class ManagerPlaces(Generic[PlaceT]):
 
     def limit_s(self, peer: str, timeout_s: float) -> float:
         """Return how long to wait for an answer of a place."""
-        if peer and peer == self._suspect and len(self._places) > 1:
+        has_others = len(self._places) > 1 or not self._places[0].place  # it is looked up anew
+        if peer and peer == self._suspect and has_others:
             return min(timeout_s, SUSPECT_S)
         return timeout_s
 

@@ -66,6 +66,14 @@ def test_the_only_place_is_waited_for_even_if_it_fell_silent() -> None:
     assert one.limit_s("a:1", 5.0) == 5.0
 
 
+def test_one_that_is_looked_up_is_not_waited_for_where_it_fell_silent() -> None:
+    """The directory may lead elsewhere by now."""
+    looked_up = places("")
+    looked_up.lost("a:1", LinkSilent("nothing came"))
+    assert looked_up.limit_s("a:1", 5.0) == SUSPECT_S
+    assert looked_up.limit_s("b:2", 5.0) == 5.0
+
+
 def test_a_place_that_was_named_comes_first_once() -> None:
     two = places("a:1", "b:2")
     two.lost("a:1", moved("c:3, b:2"))

@@ -32,6 +32,7 @@ from adapter.setting_rows import (
     PREFIX,
     SETTINGS,
     WITH_PASSWORD,
+    option_of,
 )
 
 FILE = "mqk.toml"
@@ -363,9 +364,7 @@ def _environment_layer(environment: Mapping[str, str]) -> Layer:
         if not variable.startswith(PREFIX) or not raw:
             continue
         if variable.startswith(OPTION_PREFIX):
-            name = variable.removeprefix(OPTION_PREFIX).lower()
-            name = name.replace("__", "\0").replace("_", ".").replace("\0", "_")
-            layer.set_option(name, raw, variable)
+            layer.set_option(option_of(variable), raw, variable)
         elif variable in by_variable:
             layer.set(by_variable[variable], raw, variable, as_text=True)
         elif variable not in OTHER_VARIABLES and not OF_KUBERNETES.fullmatch(variable):

@@ -67,6 +67,14 @@ class Setting(Struct, frozen=True, kw_only=True):
         return None
 
 
+def option_of(variable: str) -> str:
+    """Return the setting of librdkafka that a variable of the environment sets: _ stands for a dot,
+    __ for _.
+    """
+    name = variable.removeprefix(OPTION_PREFIX).lower()
+    return name.replace("__", "\0").replace("_", ".").replace("\0", "_")
+
+
 def _number(low: int, high: int) -> Any:
     return Annotated[int, Meta(ge=low, le=high)]
 
@@ -405,6 +413,12 @@ SETTINGS: Mapping[str, Setting] = {
             key="standby_priority", kind=_number(0, 9), default=0,
             meaning="Of several standbys the one with the highest priority takes over; of equal "
             "ones, the one that has been there the longest.",
+        ),
+        Setting(
+            key="client_heartbeat_ms", kind=_number(0, 3_600_000), default=1000,
+            meaning="How often client and queue manager say something to each other at least. "
+            "The connection of a client that says nothing for three times this is ended, and "
+            "its units are backed out. A client may ask for longer. 0: no heartbeats.",
         ),
         Setting(
             key="schema_registry", kind=Annotated[str, Meta(pattern=REGISTRY_PATTERN)],

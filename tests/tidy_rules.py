@@ -62,7 +62,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "topics.decoder watched",
         "own_clients": "channel core.contract errors watched",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
-        "ledger.kafka_settings ledger.port logs own_clients topics.admin watched",
+        "ledger.kafka_settings ledger.port logs own_clients setting_rows topics.admin watched",
         "exports": "channel core.attributes core.contract core.mq_layouts errors format "
         "ledger.failures logs movers own_clients topics.admin topics.memory",
         "feeds": "core.attributes core.contract errors format ledger.failures "
@@ -77,10 +77,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "registry": "addresses texts web errors ledger topics format.schemas launch watched",
         "channel": "addresses certificates watched wire core.contract core.mq_layouts "
         "core.attributes errors",
-        "client": "channel network.lookup registry.port registry.rest registry.values "
+        "client": "channel network.dialing registry.port registry.rest registry.values "
         "topics.events wire core.contract core.mq_layouts core.attributes errors",
-        "aio": "addresses certificates tls_alerts channel client registry.port registry.values "
-        "watched wire core.contract core.attributes errors",
+        "aio": "addresses certificates tls_alerts channel client network.dialing registry.port "
+        "registry.values watched wire core.contract core.attributes errors",
         "mq_constants": "",
         "character_sets": "",
         "administration": "character_sets texts client errors mq_constants watched "
@@ -93,8 +93,10 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "dramatiq": "adapter errors frameworks",
         "mqi": "certificates administration texts channel character_sets launch mq_constants "
         "errors core.attributes core.contract core.mq_layouts services",
-        "msmq": "allowed channel core.contract core.attributes errors launch watched",
-        "servicebroker": "allowed channel core.contract core.attributes errors launch watched",
+        "msmq": "allowed channel core.contract core.attributes errors launch network.dialing "
+        "watched",
+        "servicebroker": "allowed channel core.contract core.attributes errors launch "
+        "network.dialing watched",
         "toplevel": "adapter aio kafka localkafka mq_constants mqi msmq servicebroker spark_jobs "
         "testing",
         "server": "ledger_keys "

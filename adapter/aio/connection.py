@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -29,14 +30,14 @@ from adapter.channel.addresses import parse_addresses
 from adapter.channel.connecting import ConnectOptions, timeouts_by
 from adapter.channel.link.pipe import Accept
 from adapter.channel.requests import Pending
-from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.channel.timeouts import CONNECT_S, HEARTBEAT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
 from adapter.channel.token_source import Token
 from adapter.channel.unit import NoUnit, unit_for
 from adapter.channel.verbs import put_apart
 from adapter.client.admin import Administration
 from adapter.client.authorities import AuthorityAdministration
-from adapter.client.connection import CONSUMER_TIMEOUT_S, Outcome, look_up_by, schemas_by
+from adapter.client.connection import CONSUMER_TIMEOUT_S, Outcome, schemas_by
 from adapter.client.conversion import context_asked, outgoing
 from adapter.client.events import Event
 from adapter.client.handles import OpenFor
@@ -51,6 +52,7 @@ from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
 from adapter.errors import Error
+from adapter.network.dialing import directory_by, look_up_by
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
@@ -80,6 +82,7 @@ async def connect(
     kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    heartbeat_s: float = HEARTBEAT_S,
     on_reconnect: OnReconnect[Connection] | None = None,
 ) -> Connection:
     """Connect to a queue manager, for tasks of the event loop that runs.
@@ -98,13 +101,16 @@ async def connect(
         "application": application,
         "connect_timeout_s": connect_timeout_s,
         "reconnect_timeout_s": reconnect_timeout_s,
+        "heartbeat_s": heartbeat_s,
     }
     context = context_by(tls)
-    dialers: list[TaskDialer] = [AddressDialer(one, context) for one in parse_addresses(address)]
-    if bootstrap_servers is not None:  # in a thread: it loads a Kafka client
-        directory = queue_manager, bootstrap_servers, kafka_options
-        look_up = await asyncio.to_thread(look_up_by, *directory)
-        dialers = [TaskLookUpDialer(look_up, context)]
+    directory = directory_by(address, queue_manager, bootstrap_servers)
+    dialers: list[TaskDialer]
+    if directory is None:
+        dialers = [AddressDialer(one, context) for one in parse_addresses(address)]
+    else:  # in a thread: it loads a Kafka client
+        find = partial(look_up_by, directory, kafka_options, tls=context is not None)
+        dialers = [TaskLookUpDialer(await asyncio.to_thread(find), context)]
     return await _connect_by(dialers, options, registry, on_reconnect)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from adapter.aio.link import TaskLink
+from adapter.channel.addresses import Address
 from adapter.channel.link.pipe import PEER, Accept, PipeTransport
 from adapter.channel.link.port import HostNotReached
 
@@ -25,12 +26,19 @@ class InProcessTaskDialer:
         self._loop = loop
         self._accept = accept
 
+    @property
+    def place(self) -> str:
+        return PEER
+
+    def toward(self, address: Address) -> None:
+        """See ManagerPlace: nothing leaves this process."""
+
     async def dial(self, timeout_s: float) -> TaskLink:  # noqa: ARG002 -- it waits for nothing
         """See TaskDialer. Whether anything accepts it shows when the link is first read."""
         ours = PipeEnd(asyncio.get_running_loop())
         theirs = PipeEnd(self._loop)
         ours.join(theirs)
-        link = TaskLink(PEER)
+        link = TaskLink(PEER, leaves_process=False)
         ours.begin(lambda: link)
         try:
             self._loop.call_soon_threadsafe(theirs.begin, self._accept)

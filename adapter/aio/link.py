@@ -24,6 +24,7 @@ from adapter.channel.conversation import Conversation, Introduction, frames_of, 
 from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, TlsRefused, WhileFull
 from adapter.channel.link.tcp import keep_alive
+from adapter.channel.places import ManagerPlaces
 from adapter.tls_alerts import AlertingContext, alerts_on
 from adapter.wire.codec import FrameBuffer, Payload
 from adapter.wire.frames import ProtocolError
@@ -37,8 +38,9 @@ ResultT = TypeVar("ResultT")
 class TaskLink(asyncio.Protocol):
     """A Link of one event loop. arrived: called when there is something to receive."""
 
-    def __init__(self, peer: str) -> None:
+    def __init__(self, peer: str, *, leaves_process: bool = True) -> None:
         self.peer = peer
+        self.leaves_process = leaves_process
         self.bytes_received = 0
         self.arrived: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
@@ -104,6 +106,14 @@ class TaskLink(asyncio.Protocol):
         if not self._unsent:
             self._loop.call_soon(self._flush)
         self._unsent.append(bytes(frame))
+
+    def has_arrived(self) -> bool:
+        """See Link."""
+        return self._frames is not None or self._problem is not None
+
+    def has_room(self) -> bool:
+        """See Link."""
+        return not self._is_paused
 
     def shutdown(self) -> None:
         """End it; what was sent before goes out if the other end takes it at once."""
@@ -172,6 +182,13 @@ def _wake(waiter: asyncio.Future[None]) -> None:
 class TaskDialer(Protocol):
     """A place where a queue manager may be."""
 
+    @property
+    def place(self) -> str:
+        """See ManagerPlace."""
+
+    def toward(self, address: Address) -> TaskDialer | None:
+        """See ManagerPlace."""
+
     async def dial(self, timeout_s: float) -> TaskLink:
         """Connect within a time. Raises HostNotReached."""
 
@@ -181,28 +198,28 @@ class TaskHandshake(Introduction):
 
     def __init__(self, dialers: Sequence[TaskDialer], options: ConnectOptions) -> None:
         super().__init__(*names_by(options))
-        self._dialers = list(dialers)
+        self.places = ManagerPlaces(dialers)
 
     async def open_any(self, timeout_s: float) -> TaskLink:
         """Return a welcomed link of the first dialer that has one; LinkLost says why not."""
-        problems: list[LinkLost] = []
-        for dialer in list(self._dialers):
+        attempts = self.places.attempts()
+        while (dialer := attempts.next()) is not None:
             try:
                 link = await self._open(dialer, timeout_s)
             except LinkLost as lost:
-                problems.append(lost)
+                attempts.failed(dialer, lost)
                 continue
-            self._dialers.remove(dialer)
-            self._dialers.insert(0, dialer)  # next time it comes first
+            self.places.reached(dialer)
             return link
-        raise why_none(problems, self.queue_manager)
+        raise why_none(attempts.problems, self.queue_manager)
 
     async def _open(self, dialer: TaskDialer, timeout_s: float) -> TaskLink:
         deadline_s = time.monotonic() + timeout_s
-        link = await dialer.dial(timeout_s)
+        link = await dialer.dial(self.places.limit_s(dialer.place, timeout_s))
         timeout_s = max(deadline_s - time.monotonic(), CONNECT_S_MIN)
         try:
-            await converse(link, self.greeting(link.peer), timeout_s)
+            limit_s = self.places.limit_s(link.peer, timeout_s)
+            await converse(link, self.greeting(link), limit_s)
         except BaseException:
             link.close()
             raise
@@ -215,6 +232,16 @@ class AddressDialer:
     def __init__(self, address: Address, tls: ssl.SSLContext | None = None) -> None:
         self._address = address
         self._tls = None if tls is None else AlertingContext(tls)
+
+    @property
+    def place(self) -> str:
+        return str(self._address)
+
+    def toward(self, address: Address) -> AddressDialer | None:
+        """See ManagerPlace. A socket of this machine leads over no network in the clear."""
+        if self._address.path and not address.path and not addresses.is_loopback(address.host):
+            return None
+        return AddressDialer(address, self._tls)
 
     async def dial(self, timeout_s: float) -> TaskLink:
         """See TaskDialer."""
@@ -293,6 +320,15 @@ class TaskLookUpDialer:
     def __init__(self, look_up: LookUp, tls: ssl.SSLContext | None = None) -> None:
         self._look_up = look_up
         self._tls = tls
+
+    @property
+    def place(self) -> str:
+        """See ManagerPlace: it is looked up."""
+        return ""
+
+    def toward(self, address: Address) -> AddressDialer:
+        """See ManagerPlace."""
+        return AddressDialer(address, self._tls)
 
     async def dial(self, timeout_s: float) -> TaskLink:
         """See TaskDialer."""

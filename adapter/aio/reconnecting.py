@@ -7,7 +7,7 @@ import inspect
 from collections import deque
 from typing import Generic
 
-from adapter.channel.link.port import NewLink
+from adapter.channel.link.port import NewLink, NoLink
 from adapter.client.reconnecting import (
     ConnectionT,
     OnReconnect,
@@ -30,9 +30,9 @@ class TaskReconnects(Generic[ConnectionT]):
         self._events: deque[Reconnected[ConnectionT]] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    def note(self, link: NewLink | None) -> None:
+    def note(self, link: NewLink | NoLink | None) -> None:
         """Have the function called if there is a new link; in the event loop."""
-        if link is None:
+        if not isinstance(link, NewLink):
             return
         self._events.append(reconnection(self._connection, link))
         if self._task is None or self._task.done():

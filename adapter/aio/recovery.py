@@ -13,12 +13,12 @@ from functools import partial
 
 from adapter.aio.link import TaskHandshake, TaskLink, converse
 from adapter.channel.conversation import Rejected, reopen, resume
-from adapter.channel.handshake import back_off_s
-from adapter.channel.link.port import Link, LinkLost
-from adapter.channel.losses import Losses
+from adapter.channel.link.port import Link, LinkLost, LinkSilent
+from adapter.channel.losses import Losses, silence_text
 from adapter.channel.receiving import Receiver
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
+from adapter.wire.heartbeats import LOOK_S_MIN, LOOKS, Finding, Heartbeat, looks_of
 
 
 class TaskRecovery:
@@ -40,6 +40,7 @@ class TaskRecovery:
         self._receiver = Receiver(state, sender)
         self._arrived = arrived
         self._losses = Losses(state, handshake)
+        self._look_s = max(state.timeouts.heartbeat_s / LOOKS, LOOK_S_MIN)
 
     async def connect_first(self) -> None:
         """Make the first link; raises the error that the caller of connect() gets."""
@@ -54,17 +55,18 @@ class TaskRecovery:
         try:
             self._receiver.receive(link)
         except LinkLost as lost:
-            self.lose(link, str(lost))
+            self.lose(link, lost)
         if self._state.closing.is_set():
             self.changed.set()
 
-    def lose(self, link: Link, why: str) -> None:
+    def lose(self, link: Link, why: str | LinkLost) -> None:
         """Settle what went with a link, and keep what is sent again."""
         state = self._state
         if state.link is not link:
             return
         link.shutdown()
         state.traffic.bytes_received += link.bytes_received
+        self._handshake.places.lost(link.peer, why)
         self._losses.begin(link, why)
         self.changed.set()
         self._losses.report()
@@ -85,14 +87,34 @@ class TaskRecovery:
                 try:
                     self._receiver.read(link)
                 except LinkLost as lost:
-                    self.lose(link, str(lost))
+                    self.lose(link, lost)
 
     def _begin(self, link: TaskLink) -> None:
         """Use a link from now on."""
         self._receiver.begin(link)
         link.arrived = partial(self._arrived, link)
-        self._state.put_in_place(link, self._handshake.version)
+        self._state.put_in_place(link, self._handshake.version, self._handshake.heartbeat_ms)
         self._losses.note_made(link)
+        looks = looks_of(self._state.heartbeat_ms, self._look_s)
+        if looks:
+            self._look_later(link, Heartbeat(looks))
+
+    def _look_later(self, link: TaskLink, heartbeat: Heartbeat) -> None:
+        """Look at a link in a while, as long as it is in use."""
+        asyncio.get_running_loop().call_later(self._look_s, self._look, link, heartbeat)
+
+    def _look(self, link: TaskLink, heartbeat: Heartbeat) -> None:
+        """Speak if this end has been silent; have the link lost if the other end is dead."""
+        state = self._state
+        if state.link is not link or state.closing.is_set():
+            return
+        found = heartbeat.look(state.traffic.frames_sent, link.bytes_received)
+        if found is Finding.SPEAK and link.has_room():
+            self._sender.send_heartbeat(link)
+        elif found is Finding.DEAD:
+            self.lose(link, LinkSilent(silence_text(link, state.heartbeat_ms)))
+            return
+        self._look_later(link, heartbeat)
 
     async def _reconnect(self) -> None:
         """Connect again and send again; settle everything when the time for that is over."""
@@ -105,13 +127,13 @@ class TaskRecovery:
                 self.changed.clear()
                 await self.changed.wait()  # until something is asked
                 return
-            await asyncio.sleep(min(back_off_s(state.attempts), max(left_s, 0.0)))
+            await asyncio.sleep(min(losses.pause_s(), max(left_s, 0.0)))
             state.attempts += 1
             try:
                 await self._take_up(max(min(left_s, state.timeouts.silence_s), 0.1))
                 return
             except LinkLost as lost:
-                losses.why = str(lost)
+                losses.note_failed(lost)
 
     async def _take_up(self, left_s: float) -> None:
         """Make a new link and put it into the state of the lost one."""

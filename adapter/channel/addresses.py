@@ -10,6 +10,7 @@ from adapter.errors import InvalidType, InvalidValue
 
 PORT = 1414
 UNIX = "unix:"
+DIRECTORY = "kafka://"
 
 
 class Address(Struct, frozen=True):
@@ -23,6 +24,15 @@ class Address(Struct, frozen=True):
         if self.path:
             return UNIX + self.path
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class DirectoryAddress(Struct, frozen=True):
+    """The Kafka whose directory says where a queue manager listens. queue_manager: "" for the only
+    one there.
+    """
+
+    bootstrap_servers: str
+    queue_manager: str
 
 
 _FORMS = (
@@ -41,6 +51,19 @@ def parse_addresses(text: str) -> list[Address]:
     if not isinstance(text, str):
         raise InvalidType(f"address is a str such as '127.0.0.1:{PORT}', not {text!r}")
     return [_address(part.strip(), text) for part in text.split(",")]
+
+
+def parse_directory(text: object) -> DirectoryAddress | None:
+    """Read kafka://HOST:PORT[,HOST:PORT]/QUEUE_MANAGER; None if it is an address of another form.
+
+    Raises InvalidValue.
+    """
+    if not isinstance(text, str) or not text.startswith(DIRECTORY):
+        return None
+    servers, _, queue_manager = text.removeprefix(DIRECTORY).partition("/")
+    if not servers or "/" in servers:
+        raise InvalidValue(f"address {text!r} is not kafka://HOST:PORT[,HOST:PORT]/QUEUE_MANAGER")
+    return DirectoryAddress(servers, queue_manager)
 
 
 def _address(part: str, text: str) -> Address:

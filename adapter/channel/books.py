@@ -10,7 +10,7 @@ import itertools
 import os
 import threading
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -18,7 +18,7 @@ from adapter.channel.answers import problem_of
 from adapter.channel.conversation import Introduction
 from adapter.channel.deferred import DeferredPuts, join_puts
 from adapter.channel.dropped import warn_of_dropped
-from adapter.channel.link.port import NewLink
+from adapter.channel.link.port import NoLink, OnLink
 from adapter.channel.requests import Handle, Pending, UnitOnWire, note_queue
 from adapter.channel.state import ChannelState
 from adapter.channel.timeouts import Timeouts
@@ -37,6 +37,7 @@ class ChannelBooks:
 
     def __init__(self, introduction: Introduction, timeouts: Timeouts) -> None:
         self._introduction = introduction
+        introduction.wanted_heartbeat_ms = round(timeouts.heartbeat_s * 1000)
         self._state = ChannelState(timeouts)
         self._outstanding = self._state.outstanding
         self._lock = self._state.lock
@@ -91,8 +92,13 @@ class ChannelBooks:
         if self._state.is_inherited:
             raise ConnectionClosed(self._state.why_closed)
 
-    def on_link(self, call: Callable[[NewLink | None], None]) -> None:
-        """Have this called with None when the link is lost, and with the one in its place.
+    @property
+    def no_link(self) -> NoLink | None:
+        """Why no link was made in time; None as long as it is tried, and if there is one."""
+        return self._state.no_link
+
+    def on_link(self, call: OnLink) -> None:
+        """Have this called, see OnLink.
 
         Any thread may call it. It must return at once, and call nothing here.
         """

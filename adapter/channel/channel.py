@@ -19,6 +19,7 @@ from adapter.channel.commits import IN_FLIGHT_MAX, CommitsInFlight
 from adapter.channel.ending import ChannelEnd
 from adapter.channel.forking import disown_in_child
 from adapter.channel.handshake import Handshake
+from adapter.channel.heartbeats import THREAD, ChannelHeartbeats
 from adapter.channel.interrupted import Interruptions
 from adapter.channel.leading import Leadership
 from adapter.channel.letting_go import LettingGo
@@ -58,8 +59,14 @@ class Channel(ChannelBooks):
             self._interruptions,
             self._read_for_room,
         )
+        self._heartbeats = ChannelHeartbeats(
+            state, self._sender, self._receiver, self._recovery, self._leadership
+        )
         disown_in_child(self._recovery)
         self._renewal: TokenSchedule | None = None
+        wants = bool(timeouts.heartbeat_s) and handshake.leaves_process
+        if wants and not THREAD.add(self._heartbeats):
+            handshake.wanted_heartbeat_ms = 0  # the process may have no thread that sends them
         self._recovery.connect_first()
         self.renew_by_itself()
 
@@ -203,7 +210,7 @@ class Channel(ChannelBooks):
         try:
             self._receiver.read(link)
         except LinkLost as lost:
-            self._recovery.lose(link, str(lost))
+            self._recovery.lose(link, lost)
 
 
 def _read_for_room(leadership: Leadership, receiver: Receiver, link: Link) -> bool:

@@ -13,12 +13,14 @@ from adapter.channel import arguments as a
 from adapter.channel.handshake import Handshake
 from adapter.channel.identity import APPLICATION_LENGTH_MAX, USER_LENGTH_MAX, own_name, own_user
 from adapter.channel.link.port import Dialer
-from adapter.channel.timeouts import CONNECT_S, RECONNECT_S, Timeouts
+from adapter.channel.timeouts import CONNECT_S, HEARTBEAT_S, RECONNECT_S, Timeouts
 from adapter.channel.token_source import Token, TokenSource, source_of
 from adapter.core.attributes.table import NAME_LENGTH_MAX
+from adapter.wire.frames import HEARTBEAT_MS_MAX
 
 PASSWORD_LENGTH_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 CONNECT_S_MIN = 0.05
+HEARTBEAT_S_MIN = 0.04
 
 
 class ConnectOptions(TypedDict, total=False):
@@ -31,6 +33,7 @@ class ConnectOptions(TypedDict, total=False):
     application: str | None
     connect_timeout_s: float
     reconnect_timeout_s: float
+    heartbeat_s: float
 
 
 def handshake_by(dialers: Sequence[Dialer], options: ConnectOptions) -> Handshake:
@@ -68,4 +71,13 @@ def timeouts_by(options: ConnectOptions) -> Timeouts:
     return Timeouts(
         connect_timeout_s=max(a.as_delay_s("connect_timeout_s", connect_s), CONNECT_S_MIN),
         reconnect_timeout_s=a.as_delay_s("reconnect_timeout_s", reconnect_s),
+        heartbeat_s=heartbeat_by(options.get("heartbeat_s", HEARTBEAT_S)),
     )
+
+
+def heartbeat_by(seconds: object) -> float:
+    """Return heartbeat_s as it is used. Raises InvalidType, InvalidTimeout."""
+    asked_s = a.as_delay_s("heartbeat_s", seconds)
+    if asked_s == 0:
+        return 0.0
+    return min(max(asked_s, HEARTBEAT_S_MIN), HEARTBEAT_MS_MAX / 1000)

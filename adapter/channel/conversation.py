@@ -8,7 +8,7 @@ it on a link. This module knows no socket, no thread and no task.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from adapter.channel.link.port import HostNotReached, LinkLost, TlsRefused
 from adapter.channel.requests import Pending, encode_into, note_queue
@@ -43,11 +43,28 @@ Conversation = Generator[bytes, list[ServerFrame], ResultT]
 
 
 class Rejected(LinkLost):
-    """The queue manager answered, but not with a welcome."""
+    """The queue manager answered, but not with a welcome. moved_to: see Goodbye."""
 
-    def __init__(self, error: Error) -> None:
+    def __init__(self, error: Error, moved_to: str = "") -> None:
         super().__init__(error.happened)  # the text around it names a remedy of its own
         self.error = error
+        self.moved_to = moved_to
+
+
+def left_by(goodbye: Goodbye) -> Rejected:
+    """Return the loss of a link that a goodbye ends."""
+    reason = goodbye.reason
+    return Rejected(refusal(reason.reason, reason.name, reason.detail), goodbye.moved_to)
+
+
+class Greeted(Protocol):
+    """What a conversation has to know of its link; see Link."""
+
+    @property
+    def peer(self) -> str: ...
+
+    @property
+    def leaves_process(self) -> bool: ...
 
 
 class Introduction:
@@ -71,11 +88,15 @@ class Introduction:
         self.kafka = ""
         self.version = 0
         """The version that the link in use speaks."""
+        self.wanted_heartbeat_ms = 0
+        """0: this client sends none."""
+        self.heartbeat_ms = 0
+        """As agreed for the link in use."""
         self._user = user
         self._password = password
         self._channel = channel
 
-    def greeting(self, peer: str) -> Conversation[None]:
+    def greeting(self, link: Greeted) -> Conversation[None]:
         """Say hello, and take the welcome. Raises LinkLost."""
         token = self.token_source.said() if self.token_source is not None else ""
         if isinstance(token, Error):
@@ -89,16 +110,18 @@ class Introduction:
             password=self._password,
             channel=self._channel,
             token=token,
+            heartbeat_ms=self.wanted_heartbeat_ms if link.leaves_process else 0,
         )
         self.token = token
         frames = yield encode(hello)
         welcome = frames[0]
         if not isinstance(welcome, Welcome):
-            raise LinkLost(f"{peer}: a welcome was expected")
+            raise LinkLost(f"{link.peer}: a welcome was expected")
         _check_version(welcome)
         self.queue_manager = welcome.queue_manager
         self.kafka = welcome.kafka
         self.version = welcome.version
+        self.heartbeat_ms = welcome.heartbeat_ms
 
 
 def _check_version(welcome: Welcome) -> None:
@@ -119,8 +142,7 @@ def frames_of(payloads: Sequence[Payload], peer: str) -> list[ServerFrame]:
         raise LinkLost(f"{peer}: no queue manager of this protocol: {error}") from error
     for frame in frames:
         if isinstance(frame, Goodbye):
-            reason = frame.reason
-            raise Rejected(refusal(reason.reason, reason.name, reason.detail))
+            raise left_by(frame)
     return frames
 
 

@@ -17,7 +17,9 @@ from adapter.channel.conversation import (
     frames_of,
     why_none,
 )
+from adapter.channel.link.pipe import PEER
 from adapter.channel.link.port import Dialer, Link, LinkLost
+from adapter.channel.places import ManagerPlaces
 from adapter.channel.token_source import TokenSource
 from adapter.wire.frames import ServerFrame
 
@@ -42,15 +44,20 @@ class Handshake(Introduction):
         token: TokenSource | None = None,
     ) -> None:
         super().__init__(queue_manager, application, user, password, channel, token)
-        self._dialers = list(dialers)
+        self.places = ManagerPlaces(dialers)
         self._dialing: Dialer | None = None
         self._greeted: Link | None = None
         """What is being opened, and the link that waits for its welcome: interrupt() ends both."""
         self._is_interrupted = False
 
+    @property
+    def leaves_process(self) -> bool:
+        """Whether the queue manager may be another process."""
+        return any(one.place != PEER for one in self.places.given)
+
     def another(self) -> Handshake:
         """Return one for another connection to the same queue manager."""
-        return self.elsewhere(self._dialers, self.queue_manager)
+        return self.elsewhere(self.places.given, self.queue_manager)
 
     def elsewhere(self, dialers: Sequence[Dialer], queue_manager: str) -> Handshake:
         """Return one for a connection to another queue manager, of the same program and user."""
@@ -59,17 +66,16 @@ class Handshake(Introduction):
 
     def open_any(self, timeout_s: float) -> Link:
         """Return a welcomed link to the first place that gives one; LinkLost says why not."""
-        problems: list[LinkLost] = []
-        for dialer in list(self._dialers):
+        attempts = self.places.attempts()
+        while (dialer := attempts.next()) is not None:
             try:
                 link = self._open(dialer, timeout_s)
             except LinkLost as lost:
-                problems.append(lost)
+                attempts.failed(dialer, lost)
                 continue
-            self._dialers.remove(dialer)
-            self._dialers.insert(0, dialer)  # next time it comes first
+            self.places.reached(dialer)
             return link
-        raise why_none(problems, self.queue_manager)
+        raise why_none(attempts.problems, self.queue_manager)
 
     def interrupt(self) -> None:
         """End what open_any() waits for, now and later; from another thread."""
@@ -90,11 +96,12 @@ class Handshake(Introduction):
         deadline_s = time.monotonic() + timeout_s
         try:
             self._dialing = dialer
-            self._greeted = link = dialer.dial(timeout_s)
+            self._greeted = link = dialer.dial(self.places.limit_s(dialer.place, timeout_s))
             self._dialing = None
             if self._is_interrupted:  # while there was nothing yet that could be shut down
                 link.shutdown()
-            self._welcomed(link, deadline_s)
+            limit_s = self.places.limit_s(link.peer, timeout_s)
+            self._welcomed(link, min(deadline_s, time.monotonic() + limit_s))
         finally:
             self._dialing = self._greeted = None
         return link
@@ -102,7 +109,7 @@ class Handshake(Introduction):
     def _welcomed(self, link: Link, deadline_s: float) -> None:
         link.look_up_every(LOOK_UP_S)
         try:
-            converse(link, self.greeting(link.peer), deadline_s)
+            converse(link, self.greeting(link), deadline_s)
         except BaseException:
             link.close()
             raise

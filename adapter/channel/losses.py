@@ -14,15 +14,25 @@ from __future__ import annotations
 import logging
 import time
 
-from adapter.channel.conversation import Introduction
-from adapter.channel.handshake import BACK_OFF_MAX_S
-from adapter.channel.link.port import Link, NewLink
+from adapter.channel.conversation import Introduction, Rejected
+from adapter.channel.handshake import BACK_OFF_MAX_S, back_off_s
+from adapter.channel.link.port import Link, LinkLost, NewLink, NoLink
 from adapter.channel.state import ChannelState
+from adapter.errors import WrongQueueManager
+from adapter.wire.heartbeats import INTERVALS_DEAD
 
 STEADY_S = BACK_OFF_MAX_S
 """So an address where each link ends at once is still tried with pauses that grow."""
 
+MOVED_MAX = 3
+"""Attempts without a pause: two queue managers may each send clients to the other."""
+
 log = logging.getLogger("adapter.client")
+
+
+def silence_text(link: Link, heartbeat_ms: int) -> str:
+    """Say of a link that nothing came."""
+    return f"{link.peer}: nothing came for {heartbeat_ms * INTERVALS_DEAD / 1000:g} s"
 
 
 class Losses:
@@ -39,18 +49,23 @@ class Losses:
         self._lost_s = 0.0
         self._trying_s = 0.0  # since when the present attempts are made, or 0.0
         self._is_again = False
+        self._is_moved = False
+        self._is_other = False
         self._has_failed = False
         self._count = 0
 
-    def begin(self, link: Link, why: str) -> None:
+    def begin(self, link: Link, why: str | LinkLost) -> None:
         """Settle what went with the link in use; under the channel's lock, if it has one."""
+        self._is_moved = isinstance(why, LinkLost) and bool(why.moved_to)
+        why = str(why)
         state, outstanding, now_s = self._state, self._state.outstanding, time.monotonic()
         state.link = None
         if not outstanding.pending and now_s - self._made_s > STEADY_S:
             state.attempts = 0
         self._is_again = state.attempts > 0
         if not self._is_again:
-            self._lost_s = self._trying_s = now_s
+            self._lost_s = now_s
+            self._trying_s = now_s if outstanding.pending else 0.0  # else from the next request on
             self._reason = why.removeprefix(f"{link.peer}: ")
         self._where, self.why = link.peer, why
         outstanding.lost(why)
@@ -73,6 +88,13 @@ class Losses:
             )
         state.on_link(None)
 
+    def pause_s(self) -> float:
+        """Say how long to wait before the next attempt: not at all where the queue manager has said
+        where it is now.
+        """
+        attempts = self._state.attempts
+        return 0.0 if self._is_moved and attempts < MOVED_MAX else back_off_s(attempts)
+
     def left_s(self) -> float:
         """Say how long it is to be tried yet; nothing or less when that time is over."""
         self._trying_s = self._trying_s or time.monotonic()
@@ -81,8 +103,14 @@ class Losses:
     def give_up(self) -> None:
         """Settle what waits: no link was made in time. Under the channel's lock, if it has one."""
         state = self._state
+        state.no_link = NoLink(self.why, self._is_other)
         state.outstanding.give_up(self.why)
         state.attempts, self._trying_s = 0, 0.0  # a later request waits as long again
+
+    def note_failed(self, lost: LinkLost) -> None:
+        """An attempt has failed."""
+        self.why = str(lost)
+        self._is_other = isinstance(lost, Rejected) and isinstance(lost.error, WrongQueueManager)
 
     def report_failure(self) -> None:
         """Say that no link was made in time; a warning only once until there is another."""
@@ -95,6 +123,8 @@ class Losses:
             self._state.timeouts.reconnect_timeout_s,
             self.why,
         )
+        if self._state.no_link is not None:
+            self._state.on_link(self._state.no_link)
 
     def note_made(self, link: Link) -> None:
         """A link is in use, the first or another."""
@@ -104,6 +134,7 @@ class Losses:
         """Say that a link is in use in place of a lost one."""
         self._count += 1
         self._has_failed = False
+        self._state.no_link = None
         away_s = self._made_s - self._lost_s
         log.info("reconnected to %s after %.1f s", self._peer, away_s)
         self._state.on_link(NewLink(link.peer, away_s, self._count, self._reason))

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import structs
 
 from adapter.channel import requests as rq
-from adapter.channel.conversation import NOT_NOW, Rejected
+from adapter.channel.conversation import NOT_NOW, left_by
 from adapter.channel.forking import try_lock
 from adapter.channel.link.port import Link, LinkLost
 from adapter.channel.requests import Pending
@@ -20,7 +20,6 @@ from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
-from adapter.errors.refusals import refusal
 from adapter.wire.codec import Payload, decode_server_frame
 from adapter.wire.frames import AnyReplies, AskServer, Goodbye, ProtocolError
 
@@ -90,10 +89,9 @@ class Receiver:
             raise LinkLost(f"a frame that is not valid: {error}") from error
         if not isinstance(frame, AnyReplies):
             if isinstance(frame, Goodbye):
-                reason = frame.reason
-                quiescing = reason.reason == Reason.QUEUE_MANAGER_QUIESCING
+                quiescing = frame.reason.reason == Reason.QUEUE_MANAGER_QUIESCING
                 self._state.outstanding.is_let_go = quiescing
-                raise Rejected(refusal(reason.reason, reason.name, reason.detail))
+                raise left_by(frame)
             raise LinkLost("a second welcome was not expected")
         state = self._state
         state.traffic.frames_received += 1

@@ -30,9 +30,9 @@ import logging
 import time
 
 from adapter.channel.conversation import Rejected, reopen, resume
-from adapter.channel.handshake import Handshake, back_off_s, converse
-from adapter.channel.link.port import Link, LinkLost
-from adapter.channel.losses import Losses
+from adapter.channel.handshake import Handshake, converse
+from adapter.channel.link.port import Link, LinkLost, LinkSilent
+from adapter.channel.losses import Losses, silence_text
 from adapter.channel.receiving import Receiver
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
@@ -52,6 +52,8 @@ class Recovery:
         self._dead: list[Link] = []
         """Lost links that are to be closed by the thread that leads."""
         self._losses = Losses(state, handshake)
+        self._silent: Link | None = None
+        """The last link over which nothing came any more."""
 
     @property
     def bytes_received(self) -> int:
@@ -66,10 +68,15 @@ class Recovery:
         except Rejected as lost:
             raise lost.error from None
         self._receiver.begin(link)
-        self._state.put_in_place(link, self._handshake.version)
+        self._state.put_in_place(link, self._handshake.version, self._handshake.heartbeat_ms)
         self._losses.note_made(link)
 
-    def lose(self, link: Link, why: str, level: int = logging.WARNING) -> None:
+    def lose_silent(self, link: Link) -> None:
+        """Lose a link over which nothing comes any more. From any thread."""
+        self._silent = link  # before the thread that reads finds out about the shutdown
+        self.lose(link, "")
+
+    def lose(self, link: Link, why: str | LinkLost, level: int = logging.WARNING) -> None:
         """Settle what went with a link, and keep what is sent again. From any thread.
 
         level: of the log line; a link that its own program gave up is no trouble.
@@ -79,7 +86,10 @@ class Recovery:
         with state.lock:
             if state.link is not link:
                 return
+            if self._silent is link:
+                why = LinkSilent(silence_text(link, state.heartbeat_ms))
             self._dead.append(link)
+            self._handshake.places.lost(link.peer, why)
             self._losses.begin(link, why)
         self._losses.report(level)
 
@@ -118,13 +128,13 @@ class Recovery:
                     losses.give_up()
                 losses.report_failure()
                 return
-            state.closing.wait(min(back_off_s(state.attempts), max(left_s, 0.0)))
+            state.closing.wait(min(losses.pause_s(), max(left_s, 0.0)))
             state.attempts += 1
             try:
                 self._take_up(max(min(left_s, state.timeouts.silence_s), 0.1))
                 return
             except LinkLost as lost:
-                losses.why = str(lost)
+                losses.note_failed(lost)
         with state.lock:
             state.outstanding.give_up("it was closed meanwhile", ConnectionClosed)
 
@@ -139,7 +149,7 @@ class Recovery:
             with state.lock:
                 if state.closing.is_set():
                     raise LinkLost("closed")
-                state.put_in_place(link, self._handshake.version)
+                state.put_in_place(link, self._handshake.version, self._handshake.heartbeat_ms)
                 self._losses.note_made(link)
                 self._sender.send_again(link, time.monotonic(), self._receiver.receive)
             self._losses.report_made(link)

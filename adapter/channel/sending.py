@@ -13,6 +13,7 @@ from adapter.channel.link.port import Link, LinkLost, WhileFull
 from adapter.channel.requests import Operations, Pending, UnitOnWire
 from adapter.channel.state import ChannelState
 from adapter.errors import Error
+from adapter.wire.heartbeats import CLIENT_HEARTBEAT
 
 BUFFER_BYTES_MAX: Final = 4 * 1024 * 1024
 """What a longer frame took is given back when it is sent."""
@@ -63,6 +64,16 @@ class Sender:
             link.shutdown()
         if len(self._buffer) > BUFFER_BYTES_MAX:
             self._buffer = bytearray()
+
+    def send_heartbeat(self, link: Link) -> None:
+        """Say that this end lives. The link has room for it."""
+        traffic = self._state.traffic
+        traffic.frames_sent += 1
+        traffic.bytes_sent += len(CLIENT_HEARTBEAT)
+        try:
+            link.send(CLIENT_HEARTBEAT)
+        except LinkLost:
+            link.shutdown()
 
     def send_again(self, link: Link, now_s: float, while_full: WhileFull) -> None:
         """Send everything that is unanswered, on a link that has just been put in place."""

@@ -6,11 +6,10 @@ This module does not know what the parts do with it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 
 from adapter.channel.flag import Flag
 from adapter.channel.forking import new_lock
-from adapter.channel.link.port import Link, NewLink
+from adapter.channel.link.port import Link, NoLink, OnLink
 from adapter.channel.outstanding import Outstanding
 from adapter.channel.timeouts import Timeouts
 from adapter.wire.frames import ONE_WAY_VERSION
@@ -46,9 +45,9 @@ class ChannelState:
     lost; so what is sent is in the order of its numbers. closing: close() has been called, for
     good, or this is a forked child (is_inherited); why_closed says it. process: the one that it
     was made in. link: the one in use, None between two connections. one_way: the queue manager at
-    its other end knows operations that get no answer. attempts: to connect again, since an answer
-    last arrived; changed by the thread that leads. on_link: called with None when a link is
-    lost, and with what took its place.
+    its other end knows operations that get no answer. heartbeat_ms: as both ends of the link have
+    agreed. attempts: to connect again, since an answer last arrived; changed by the thread that
+    leads. on_link: see OnLink. no_link: why no link was made, once it was tried for long enough.
     """
 
     def __init__(self, timeouts: Timeouts) -> None:
@@ -61,9 +60,11 @@ class ChannelState:
         self.outstanding = Outstanding()
         self.link: Link | None = None
         self.one_way = False
+        self.heartbeat_ms = 0
         self.attempts = 0
         self.traffic = Traffic()
-        self.on_link: Callable[[NewLink | None], None] = lambda _: None
+        self.on_link: OnLink = lambda _: None
+        self.no_link: NoLink | None = None
 
     def mark_inherited(self) -> None:
         """Note that this is a forked child, in which nothing may be done with the connection."""
@@ -74,7 +75,8 @@ class ChannelState:
         self.is_inherited = True
         self.closing.set()
 
-    def put_in_place(self, link: Link, version: int) -> None:
+    def put_in_place(self, link: Link, version: int, heartbeat_ms: int) -> None:
         """Use a link from now on. version: what its other end speaks."""
-        self.link = link
         self.one_way = version >= ONE_WAY_VERSION
+        self.heartbeat_ms = heartbeat_ms
+        self.link = link

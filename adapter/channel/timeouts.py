@@ -6,13 +6,15 @@ from msgspec import Struct
 
 CONNECT_S = 5.0
 RECONNECT_S = 60.0
+HEARTBEAT_S = 1.0
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
     """In seconds. silence_s: for any byte while a request is unanswered.
 
     follow_s: a follower looks up this often, in case the thread that was handed the lead died of
-    it. close_s: closing waits this long for the queue manager to answer.
+    it. close_s: closing waits this long for the queue manager to answer. heartbeat_s: how often
+    each end says something at least; 0.0: neither does for that alone.
     """
 
     connect_timeout_s: float = CONNECT_S
@@ -20,3 +22,4 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     silence_s: float = 30.0
     follow_s: float = 2.0
     close_s: float = 5.0
+    heartbeat_s: float = HEARTBEAT_S

@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from adapter.channel.addresses import Address, parse_addresses
+from adapter.channel.addresses import Address, parse_addresses, parse_directory
 from adapter.command import failures
 from adapter.owner import processes
 
@@ -26,6 +26,8 @@ class ManagerEnd:
     def __init__(self, name: str, address: str, figures: Mapping[str, Any]) -> None:
         self._name = name
         self._address = address
+        if parse_directory(address) is not None:  # it was looked up, and may lead elsewhere later
+            self._address = str(figures.get("address", ""))
         self._processes = _processes(figures)
 
     def wait(self, timeout_s: float) -> None:
@@ -66,7 +68,7 @@ def _processes(figures: Mapping[str, Any]) -> dict[int, bytes]:
 
 def serves(address: str) -> bool:
     """Whether a queue manager still listens there. One that is slow to answer does."""
-    return any(_listens(one) for one in parse_addresses(address))
+    return bool(address) and any(_listens(one) for one in parse_addresses(address))
 
 
 def _listens(where: Address) -> bool:

@@ -11,7 +11,7 @@ import os
 import click
 
 from adapter.allowed import AllowedPrograms
-from adapter.channel.addresses import parse_addresses
+from adapter.channel.addresses import parse_addresses, parse_directory
 from adapter.cli.connected import connect
 from adapter.command import failures, options, signals
 from adapter.services.programs import PROGRAMS_MAX, STOP_GRACE_S
@@ -80,6 +80,9 @@ def tell_all(name: str = "adapter.mqi") -> None:
 
 def environment(qmgr: str) -> dict[str, str]:
     """Our environment, and where the queue manager is: for the SDK's commands, and MQI programs."""
+    ours = os.environ | {"MQK_QMGR": qmgr}
+    if parse_directory(qmgr) is not None:  # MQSERVER has no such form
+        return ours
     found = parse_addresses(qmgr)
     names = ",".join(str(one) if one.path else f"{one.host}({one.port})" for one in found)
-    return {"MQSERVER": f"SYSTEM.DEF.SVRCONN/TCP/{names}"} | os.environ | {"MQK_QMGR": qmgr}
+    return {"MQSERVER": f"SYSTEM.DEF.SVRCONN/TCP/{names}"} | ours

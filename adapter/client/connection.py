@@ -5,25 +5,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import ssl
 from collections.abc import Generator, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from adapter.channel import arguments as a
-from adapter.channel.addresses import parse_addresses
 from adapter.channel.cancelling import CancelToken
 from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import InProcessDialer
-from adapter.channel.link.lookup import LookUp, LookUpDialer
 from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import Dialer
-from adapter.channel.link.tls import dialer_of
 from adapter.channel.requests import Pending
-from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
+from adapter.channel.timeouts import CONNECT_S, HEARTBEAT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
 from adapter.channel.token_source import Token
 from adapter.channel.unit import AnyUnit, NoUnit, perform, unit_for
@@ -54,6 +50,7 @@ from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import PutDone, UnitOutcome
 from adapter.errors import ConnectionClosed, Error
+from adapter.network.dialing import dialers_by
 
 if TYPE_CHECKING:
     from adapter.registry.port import SchemaRegistry
@@ -85,6 +82,7 @@ def connect(
     kafka_options: Mapping[str, str] | None = None,
     connect_timeout_s: float = CONNECT_S,
     reconnect_timeout_s: float = RECONNECT_S,
+    heartbeat_s: float = HEARTBEAT_S,
     on_reconnect: OnReconnect[Connection] | None = None,
 ) -> Connection:
     """Connect to a queue manager.
@@ -103,16 +101,21 @@ def connect(
     tls_context(); False: in the clear; None: as MQK_TLS_CA says, in the clear if it is not set.
     registry: the schema registry of put_value() and decode(): its URL, an object that is one, or
     adapter.Schemas; None: the URL in MQK_REGISTRY. It is asked when a value is put or decoded.
-    bootstrap_servers: the Kafka of the queue manager, whose directory says where it is reached;
-    address is not used then. kafka_options: further settings of librdkafka for it, for security.
+    bootstrap_servers: the Kafka of the queue manager, whose directory says where it is reached,
+    each time a connection is made; address is not used then. So does an address
+    kafka://HOST:PORT/QUEUE_MANAGER. kafka_options: further settings of librdkafka for it, for
+    security; None: those of the environment, as MQK_KAFKA_OPTION_SECURITY_PROTOCOL.
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
+    heartbeat_s: how often each end says something at least, in seconds; the longer one of this and
+    the queue manager's client_heartbeat_ms counts. Where nothing comes for three times this, the
+    connection is lost, and at the queue manager its units are backed out. 0: no heartbeats.
     on_reconnect: called with a Reconnected whenever that was done, in a thread of its own, one call
     after the other. It may use the connection; an exception is logged, and the connection stays.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.
     """
     return connect_by(
-        _dialers(address, context_by(tls), queue_manager, bootstrap_servers, kafka_options),
+        dialers_by(address, context_by(tls), queue_manager, bootstrap_servers, kafka_options),
         queue_manager=queue_manager,
         user=user,
         password=password,
@@ -121,30 +124,9 @@ def connect(
         registry=registry,
         connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,
+        heartbeat_s=heartbeat_s,
         on_reconnect=on_reconnect,
     )
-
-
-def _dialers(
-    address: str,
-    tls: ssl.SSLContext | None,
-    queue_manager: str | None,
-    bootstrap_servers: str | None,
-    kafka_options: Mapping[str, str] | None,
-) -> list[Dialer]:
-    if bootstrap_servers is None:
-        return [dialer_of(one, tls) for one in parse_addresses(address)]
-    return [LookUpDialer(look_up_by(queue_manager, bootstrap_servers, kafka_options), tls)]
-
-
-def look_up_by(
-    queue_manager: str | None, bootstrap_servers: str, kafka_options: Mapping[str, str] | None
-) -> LookUp:
-    """Return what looks up the address in the directory on a Kafka; see connect()."""
-    from adapter.network.lookup import directory_look_up  # noqa: PLC0415 -- it loads a Kafka client
-
-    servers = a.as_name(bootstrap_servers, "bootstrap_servers")
-    return directory_look_up(a.as_text("queue_manager", queue_manager), servers, kafka_options)
 
 
 def connect_in_process(

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from adapter.channel.calls_in_turn import CallsInTurn
-from adapter.channel.link.port import NewLink
+from adapter.channel.link.port import NewLink, NoLink
 from adapter.errors import ConnectionClosed, InvalidType
 
 log = logging.getLogger("adapter.client")
@@ -77,9 +77,9 @@ class ReconnectCalls(Generic[ConnectionT]):
         self._connection = connection
         self._calls = CallsInTurn("on-reconnect")
 
-    def note(self, link: NewLink | None) -> None:
+    def note(self, link: NewLink | NoLink | None) -> None:
         """Have the function called if there is a new link; for the thread that connects."""
-        if link is None:
+        if not isinstance(link, NewLink):
             return
         try:
             self._calls.begin()

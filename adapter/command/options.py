@@ -63,7 +63,8 @@ def queue_manager(command: Command) -> Command:
     """--qmgr: the address of a running queue manager, as text that adapter.connect takes."""
     option = click.option(
         "--qmgr", envvar="MQK_QMGR", default=DEFAULT_ADDRESS, show_default=True, show_envvar=True,
-        metavar="ADDRESS", help="Where the queue manager listens: HOST:PORT or unix:/PATH.",
+        metavar="ADDRESS", help="Where the queue manager listens: HOST:PORT[,...], unix:/PATH, or "
+        "kafka://HOST:PORT[,...]/NAME to look it up in the directory on its Kafka.",
     )  # fmt: skip
     return option(command)
 

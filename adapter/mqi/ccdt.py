@@ -11,6 +11,7 @@ import math
 import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -49,9 +50,12 @@ class Security(Struct, rename="camel"):
 
 
 class Management(Struct, rename="camel"):
-    """client_weight: 0 is tried before all others, in the order of the channels' names."""
+    """client_weight: 0 is tried before all others, in the order of the channels' names.
+    default_reconnect: what a program does that does not say whether it reconnects.
+    """
 
     client_weight: int = 0
+    default_reconnect: Literal["no", "yes", "queueManager", "disabled"] = "no"
 
 
 class ChannelDefinition(Struct, rename="camel"):

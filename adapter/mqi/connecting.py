@@ -22,7 +22,7 @@ from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
 from adapter.channel.link.tls import dialer_of
-from adapter.channel.timeouts import Timeouts
+from adapter.channel.timeouts import RECONNECT_S, Timeouts
 from adapter.channel.token_source import TOKEN_FILE, TokenSource
 from adapter.core.mq_layouts.blank_padded import unpadded
 from adapter.errors import Error, InvalidValue, QueueManagerNotAvailable
@@ -48,6 +48,20 @@ WITHOUT_EFFECT = (
 """Options that ask for what is absent."""
 
 CSP_VERSION_OF_TOKENS = 3
+RECONNECTING = mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR | mq.MQCNO_RECONNECT_DISABLED
+OF_CHANNEL = {
+    mq.MQRCN_YES: mq.MQCNO_RECONNECT,
+    mq.MQRCN_Q_MGR: mq.MQCNO_RECONNECT_Q_MGR,
+}
+"""What a channel's DEFRECON means for a program that says nothing."""
+OF_TABLE = {
+    "no": mq.MQRCN_NO,
+    "yes": mq.MQRCN_YES,
+    "queueManager": mq.MQRCN_Q_MGR,
+    "disabled": mq.MQRCN_DISABLED,
+}
+RECONNECT_ASKED_S = 1800.0
+"""Of a program that asks for reconnection, as MQReconnectTimeout is if no file says otherwise."""
 
 log = logging.getLogger("adapter.mqi")
 
@@ -58,6 +72,14 @@ class ProgramCredentials(NamedTuple):
     user: str = ""
     password: str = ""
     token: str = ""
+
+
+class ManagerRoute(NamedTuple):
+    """A way to a queue manager. security, reconnect: what its channel says of TLS, and DEFRECON."""
+
+    address: Address
+    security: ChannelSecurity
+    reconnect: int = mq.MQRCN_NO
 
 
 IN_CLEAR = ChannelSecurity()
@@ -80,14 +102,14 @@ def connect(
     application = (given or PurePath(sys.argv[0] or "python").name)[:APPLICATION_LENGTH_MAX]
     who = credentials.user or environment.get("MQK_USER", "")[:USER_LENGTH_MAX] or _own_user()
     password, token = _proof(credentials, environment)
+    routes = _routes(name, cno, cd, environment)
     dialers = [
-        dialer_of(address, tls.context_of(security, sco, environment))
-        for address, security in _addresses(name, cno, cd, environment)
+        dialer_of(one.address, tls.context_of(one.security, sco, environment)) for one in routes
     ]
     named = _channel(cno, cd, environment)
     handshake = Handshake(dialers, _queue_manager(name), application, who, password, named, token)
-    reconnects = not asked & mq.MQCNO_RECONNECT_DISABLED
-    timeouts = Timeouts() if reconnects else Timeouts(reconnect_timeout_s=0.0)
+    asked = reconnection(asked, routes[0].reconnect)
+    timeouts = Timeouts(reconnect_timeout_s=_reconnect_s(asked))
     try:
         channel = Channel(handshake, timeouts)
     except Error as error:
@@ -98,6 +120,23 @@ def connect(
             raise MqiFailure(mq.MQRC_HOST_NOT_AVAILABLE) from error
         raise failure_of(error) from error
     return MqiSession(number, channel, cno_options=asked)
+
+
+def reconnection(asked: int, default: int) -> int:
+    """Return the options of an MQCNO with those about reconnection as they count.
+
+    default: DEFRECON of the channel, as MQRCN_*. What the program asks for counts, but where the
+    channel allows no reconnection at all.
+    """
+    if default == mq.MQRCN_DISABLED:
+        return asked & ~RECONNECTING | mq.MQCNO_RECONNECT_DISABLED
+    return asked if asked & RECONNECTING else asked | OF_CHANNEL.get(default, 0)
+
+
+def _reconnect_s(options: int) -> float:
+    if options & mq.MQCNO_RECONNECT_DISABLED:
+        return 0.0
+    return RECONNECT_ASKED_S if options & RECONNECTING else RECONNECT_S
 
 
 def plain_cno(options: int) -> dict[str, Any]:
@@ -151,16 +190,16 @@ def _queue_manager(name: str) -> str:
     return "" if name.startswith("*") else name
 
 
-def _addresses(
+def _routes(
     name: str, cno: dict[str, Any] | None, cd: dict[str, Any] | None, environment: Mapping[str, str]
-) -> list[tuple[Address, ChannelSecurity]]:
-    """Return where to connect, and what the channel there says of TLS."""
+) -> list[ManagerRoute]:
+    """Return where to connect, one at least."""
     given = "" if cd is None else _of_definition(cd)
     url = "" if cno is None else pointers.text(cno["CCDTUrlPtr"], cno["CCDTUrlLength"])
     server = environment.get("MQSERVER", "")
     if cd is not None and given:
         cipher, label = (unpadded(cd[one]) for one in ("SSLCipherSpec", "CertificateLabel"))
-        return _parse(given, ChannelSecurity(cipher, label))
+        return _parse(given, ChannelSecurity(cipher, label), cd["DefReconnect"])
     if not url and server:
         return _parse(_of_mqserver(server))
     url = url or ccdt.named_by(environment)
@@ -192,8 +231,8 @@ def _of_mqserver(text: str) -> str:
     return found["address"]
 
 
-def _of_table(url: str, name: str) -> list[tuple[Address, ChannelSecurity]]:
-    """Return the addresses of a queue manager in a CCDT, in order, each with its channel's TLS."""
+def _of_table(url: str, name: str) -> list[ManagerRoute]:
+    """Return the addresses of a queue manager in a CCDT, in order, as their channels have them."""
     try:
         found = ccdt.channels(ccdt.read(url), name)
     except ccdt.CcdtError as error:
@@ -201,7 +240,11 @@ def _of_table(url: str, name: str) -> list[tuple[Address, ChannelSecurity]]:
     if not found:
         log.warning("MQCONN: the CCDT %s has no channel for queue manager %r", url, name.strip())
         raise MqiFailure(mq.MQRC_Q_MGR_NAME_ERROR)
-    return [place for one in found for place in _parse(",".join(one.addresses), _security(one))]
+    routes = []
+    for one in found:
+        default = OF_TABLE[one.connection_management.default_reconnect]
+        routes += _parse(",".join(one.addresses), _security(one), default)
+    return routes
 
 
 def _security(channel: ccdt.ChannelDefinition) -> ChannelSecurity:
@@ -210,10 +253,10 @@ def _security(channel: ccdt.ChannelDefinition) -> ChannelSecurity:
 
 
 def _parse(
-    text: str, security: ChannelSecurity = IN_CLEAR
-) -> list[tuple[Address, ChannelSecurity]]:
+    text: str, security: ChannelSecurity = IN_CLEAR, reconnect: int = mq.MQRCN_NO
+) -> list[ManagerRoute]:
     try:
-        return [(address, security) for address in parse_addresses(text)]
+        return [ManagerRoute(address, security, reconnect) for address in parse_addresses(text)]
     except InvalidValue as error:
         raise _unusable(error.text) from error
 

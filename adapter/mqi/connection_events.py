@@ -1,4 +1,4 @@
-"""Events of a connection for its event handler: it is lost, and it is made again.
+"""Events of a connection for its event handler: it is lost, it is made again, or it is not.
 
 This module knows no consumer.
 """
@@ -11,13 +11,16 @@ from functools import partial
 from adapter import mq_constants as mq
 from adapter.channel.calls_in_turn import CallsInTurn
 from adapter.channel.channel import Channel
-from adapter.channel.link.port import NewLink
+from adapter.channel.link.port import NewLink, NoLink
 
 
 class ConnectionEvents:
-    """Calls tell with a reason code, one after the other. tell: may use the connection."""
+    """Calls tell with the codes of what happened, one after the other. tell: may use the
+    connection.
+    """
 
-    def __init__(self, tell: Callable[[int], None]) -> None:
+    def __init__(self, tell: Callable[[int, int], None]) -> None:
+        """tell: is given a completion code and a reason code."""
         self._tell = tell
         self._calls = CallsInTurn("mqi-events")
         self._follows = False
@@ -38,6 +41,15 @@ class ConnectionEvents:
         """Tell no more."""
         self._calls.end()
 
-    def _note(self, link: NewLink | None) -> None:
-        reason = mq.MQRC_RECONNECTING if link is None else mq.MQRC_RECONNECTED
-        self._calls.add(partial(self._tell, reason))
+    def _note(self, link: NewLink | NoLink | None) -> None:
+        self._calls.add(partial(self._tell, *codes_of(link)))
+
+
+def codes_of(link: NewLink | NoLink | None) -> tuple[int, int]:
+    """Return the codes of what became of a connection."""
+    if link is None:
+        return mq.MQCC_WARNING, mq.MQRC_RECONNECTING
+    if isinstance(link, NewLink):
+        return mq.MQCC_OK, mq.MQRC_RECONNECTED
+    mismatch = mq.MQRC_RECONNECT_QMID_MISMATCH
+    return mq.MQCC_FAILED, mismatch if link.is_other else mq.MQRC_RECONNECT_FAILED

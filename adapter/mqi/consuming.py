@@ -53,6 +53,8 @@ LOST = (
     mq.MQRC_Q_MGR_STOPPING,
     mq.MQRC_Q_MGR_NOT_AVAILABLE,
 )
+NOT_MADE_AGAIN = (mq.MQRC_RECONNECT_QMID_MISMATCH, mq.MQRC_RECONNECT_TIMED_OUT)
+"""The event handlers hear of these from ConnectionEvents."""
 """Reasons after which there is nothing more to wait for: the event handler is called."""
 GONE = (mq.MQRC_HOBJ_ERROR, mq.MQRC_OBJECT_DAMAGED, mq.MQRC_Q_DELETED)
 """Reasons after which this consumer has nothing more to wait for."""
@@ -302,7 +304,9 @@ class Dispatcher:
     def _mind(self, consumer: CallbackConsumer, failure: MqiFailure) -> bool:
         """Tell the program what went wrong; whether to go on."""
         if failure.reason in LOST:
-            self._tell_handlers(failure.reason)
+            self._tell_handlers(mq.MQCC_FAILED, failure.reason)
+            return False
+        if failure.reason in NOT_MADE_AGAIN:
             return False
         if failure.reason in GONE and consumer.hobj not in self._session.objects:
             return False
@@ -312,12 +316,12 @@ class Dispatcher:
         self._stopping.wait(PAUSE_S)
         return failure.reason not in GONE
 
-    def _tell_handlers(self, reason: int) -> None:
+    def _tell_handlers(self, code: int, reason: int) -> None:
         """Call the event handlers with what concerns the whole connection."""
         for handler in list(self._consumers.values()):
             if handler.opened is None:  # not under _calling: a get may wait for the new connection
                 kind = mq.MQCBCT_EVENT_CALL
-                self._tell(handler, _context(handler, kind, mq.MQCC_FAILED, reason))
+                self._tell(handler, _context(handler, kind, code, reason))
 
     # -- calling the program
 

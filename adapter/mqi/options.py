@@ -63,7 +63,10 @@ CONNECT = OptionTable(
         Option("MQCNO_HANDLE_SHARE_NONE"),
         Option("MQCNO_HANDLE_SHARE_BLOCK"),
         Option("MQCNO_HANDLE_SHARE_NO_BLOCK"),
-        Option("MQCNO_RECONNECT", note="also what is done if none of these is given"),
+        Option(
+            "MQCNO_RECONNECT",
+            note="a connection is made again if none of these is given, too: for a minute",
+        ),
         Option("MQCNO_RECONNECT_Q_MGR"),
         Option("MQCNO_RECONNECT_DISABLED"),
         Option("MQCNO_SERIALIZE_CONN_TAG_Q_MGR", mq.MQRC_CONN_TAG_NOT_USABLE),

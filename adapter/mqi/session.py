@@ -20,13 +20,14 @@ from msgspec import Struct
 from adapter import mq_constants as mq
 from adapter.channel.channel import Channel
 from adapter.channel.forking import new_lock
+from adapter.channel.link.port import NoLink
 from adapter.channel.requests import Handle, Pending, StartOver
 from adapter.channel.unit import Unit, perform
 from adapter.core.attributes.objects import SUBSCRIPTION
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, PutDone
 from adapter.core.mq_layouts.blank_padded import pad
-from adapter.errors import BackedOut, ConnectionBroken, Error
+from adapter.errors import BackedOut, ConnectionBroken, Error, InDoubt
 from adapter.mqi.reasons import REASON_CODES, MqiFailure, failure_of
 
 ResultT = TypeVar("ResultT")
@@ -34,6 +35,7 @@ ResultT = TypeVar("ResultT")
 ASYNC_PUTS_MAX = 500
 """Puts without an answer; the client layer lets 768 commands of a connection go unanswered."""
 TOPIC = "topic"
+ASKING_TO_RECONNECT = mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR
 
 
 class Object(Struct, eq=False):
@@ -270,17 +272,17 @@ class MqiSession:
 
     def failure(self, error: Error) -> MqiFailure:
         """Say in the MQI's codes what the client layer raised, and note a lost connection."""
-        if isinstance(error, ConnectionBroken):
+        no_link = self.channel.no_link
+        if isinstance(error, ConnectionBroken) or (isinstance(error, InDoubt) and no_link):
             self.is_broken = True
-        unit = self.unit
-        if isinstance(error, BackedOut) and unit is not None and self._is_lost(unit):
-            if self._options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR):
+        if isinstance(error, BackedOut) and self.unit is not None and self._is_lost(self.unit):
+            if self._options & ASKING_TO_RECONNECT:
                 return MqiFailure(mq.MQRC_BACKED_OUT)
             if self._unit_holds or not self.reconnects:
                 self.is_broken, self.unit = True, None
                 self.channel.close(abrupt=True)
             return MqiFailure(mq.MQRC_CONNECTION_BROKEN)
-        return failure_of(error)
+        return failure_without(no_link, error, asked=self._options & ASKING_TO_RECONNECT)
 
     def take_tally(self) -> tuple[dict[str, Any], str]:
         """Return what MQSTAT reports, as fields of an MQSTS, and reset the counts.
@@ -354,3 +356,14 @@ class MqiSession:
         finally:
             self.objects.clear()
             self.channel.close()
+
+
+def failure_without(no_link: NoLink | None, error: Error, *, asked: int) -> MqiFailure:
+    """Say what the client layer raised. no_link: why no connection was made again. asked: whether
+    the program asked for one.
+    """
+    if type(error) is not ConnectionBroken or no_link is None:
+        return failure_of(error)
+    if no_link.is_other:
+        return MqiFailure(mq.MQRC_RECONNECT_QMID_MISMATCH)
+    return MqiFailure(mq.MQRC_RECONNECT_TIMED_OUT) if asked else failure_of(error)

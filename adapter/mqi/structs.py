@@ -184,7 +184,8 @@ MQSCO = Layout(
 MQBNO = Layout("MQBNO", "StrucId:4s Version:i ApplType:i Timeout:i Options:i")
 _CD = (
     "ChannelName:20s Version:i ChannelType:i TransportType:i Rest1:992s ConnectionName:264s "
-    "Rest2:400s SSLCipherSpec:32s Rest3:200s CertificateLabel:64s Rest4:{}s"
+    "Rest2:400s SSLCipherSpec:32s Rest3:196s DefReconnect:i "
+    "CertificateLabel:64s Rest4:{}s"
 )
 MQCD = Layout("MQCD", _CD.format(16))
 MQCD_11 = Layout("MQCD", _CD.format(4))

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from adapter.channel import plain_arguments as a
-from adapter.channel.addresses import parse_addresses
 from adapter.channel.channel import Channel
 from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import InProcessDialer
 from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import Dialer
-from adapter.channel.link.tls import dialer_of
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
 from adapter.channel.token_source import Token
@@ -21,6 +19,7 @@ from adapter.core.contract.results import ComputerFound
 from adapter.msmq.computers import ComputerChannel, ComputerConnections
 from adapter.msmq.errors import as_msmq
 from adapter.msmq.host import Host
+from adapter.network.dialing import dialers_by
 
 COMPUTER_LENGTH_MAX = 255
 """A DNS name."""
@@ -47,9 +46,9 @@ def connect(
     Raises MessageQueueException (SERVICE_NOT_AVAILABLE, MACHINE_NOT_FOUND, ACCESS_DENIED).
     """
     with a.plain_errors():
-        addresses, context = parse_addresses(address), context_by(tls)
+        dialers = dialers_by(address, context_by(tls), queue_manager)
     return connect_by(
-        [dialer_of(one, context) for one in addresses],
+        dialers,
         computer=computer,
         queue_manager=queue_manager,
         user=user,

@@ -4,7 +4,7 @@ It is a compacted topic, of which every queue manager reads all. Values are JSON
 
     key                      value
     queue-manager QMB        {"version":1,"queue_manager":"QMB","address":"HOST:PORT","ident":...,
-                              "computer":""}
+                              "computer":"","tls_address":""}
     route QMA QMB            {"version":1,"source":"QMA","destination":"QMB"}
 
 A queue manager writes its own entry when it has taken over. A sender writes a route; its
@@ -14,11 +14,11 @@ version, is left out. This module knows no transport.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 
 import msgspec
-import structlog
 from msgspec import Struct
 
 from adapter.network.port import SentRecord
@@ -26,12 +26,13 @@ from adapter.network.port import SentRecord
 VERSION = 1
 QUEUE_MANAGER, ROUTE = "queue-manager", "route"
 
-log = structlog.get_logger("mqk.network")
+log = logging.getLogger("mqk.network")
+"""Python's own: the light client reads the directory too, and has no other."""
 
 
 class DirectoryEntry(Struct, frozen=True):
     """A queue manager. address: HOST:PORT. ident: its unique id. computer: its name in MSMQ;
-    empty: as the queue manager's.
+    empty: as the queue manager's. tls_address: where clients with TLS connect; empty: nowhere.
     """
 
     queue_manager: str
@@ -39,6 +40,7 @@ class DirectoryEntry(Struct, frozen=True):
     ident: str = ""
     computer: str = ""
     version: int = VERSION
+    tls_address: str = ""
 
 
 class DirectoryRoute(Struct, frozen=True):
@@ -78,7 +80,7 @@ class Directory:
                     call()
                 self._changed.notify_all()
         except msgspec.MsgspecError as error:
-            log.warning("an entry of the directory cannot be read", key=repr(key), why=str(error))
+            log.warning("the directory's entry %r cannot be read: %s", key, error)
 
     def _take_entry(self, name: str, value: bytes | None) -> None:
         if value is None:

@@ -7,6 +7,7 @@ knows no message.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 
@@ -16,24 +17,44 @@ from adapter.format import names
 from adapter.network.directory import Directory, DirectoryEntry
 from adapter.network.kafka import KafkaTransport
 from adapter.network.port import NetworkError, TopicLost, Transport
+from adapter.setting_rows import OPTION_PREFIX, option_of
 
 READ_S = 0.2
 
 
 def directory_look_up(
-    queue_manager: str, bootstrap_servers: str, options: Mapping[str, str] | None
+    queue_manager: str,
+    bootstrap_servers: str,
+    options: Mapping[str, str] | None = None,
+    *,
+    tls: bool = False,
 ) -> LookUp:
-    """Return what looks up a queue manager by its name; "": the only one that there is."""
-    transport = KafkaTransport(bootstrap_servers, options)
+    """Return what looks up a queue manager by its name; "": the only one that there is.
+
+    options: of librdkafka; None: those of the environment. tls: where clients with TLS connect, if
+    the queue manager has told.
+    """
+    given = options_in(os.environ) if options is None else options
+    transport = KafkaTransport(bootstrap_servers, given)
 
     def look_up(timeout_s: float) -> str:
         try:
             directory = read_directory(transport, timeout_s)
         except NetworkError as error:
             raise HostNotReached(f"the directory on {bootstrap_servers}: {error}") from error
-        return chosen(directory, queue_manager, bootstrap_servers).address
+        entry = chosen(directory, queue_manager, bootstrap_servers)
+        return (entry.tls_address if tls else "") or entry.address
 
     return look_up
+
+
+def options_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return settings of librdkafka from variables, as MQK_KAFKA_OPTION_SECURITY_PROTOCOL."""
+    return {
+        option_of(variable): value
+        for variable, value in environment.items()
+        if variable.startswith(OPTION_PREFIX) and value
+    }
 
 
 def chosen(directory: Directory, queue_manager: str, bootstrap_servers: str) -> DirectoryEntry:

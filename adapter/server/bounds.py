@@ -8,6 +8,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from adapter.server.guesses import GUESS_BOUNDS, GuessBounds
+from adapter.wire.heartbeats import LOOK_S_MIN, LOOKS_MIN
+
+HEARTBEAT_MS = 1000
+"""What a client misses for three of it is noticed within 3 to 3.5 s."""
 
 
 class ConnectionBounds(Struct, frozen=True, kw_only=True):
@@ -30,8 +34,17 @@ class ConnectionBounds(Struct, frozen=True, kw_only=True):
     unread_s: float = 30.0
     """A client that takes nothing for so long holds messages of others in its units: it is cut off.
     The SDK itself gives a silent queue manager up after this time."""
+    heartbeat_ms: int = HEARTBEAT_MS
+    """How often each end of a connection says something at least; 0: no client is asked to."""
     passwords: GuessBounds = GUESS_BOUNDS
     """Of checks of their passwords."""
+
+    @property
+    def heartbeat_look_s(self) -> float:
+        """How often connections are looked at for heartbeats; 0.0: never."""
+        if not self.heartbeat_ms:
+            return 0.0
+        return max(self.heartbeat_ms / LOOKS_MIN / 1000, LOOK_S_MIN)
 
 
 BOUNDS = ConnectionBounds()

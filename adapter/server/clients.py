@@ -43,6 +43,9 @@ class ServedClient(Protocol):
     def go_on(self) -> None:
         """Execute more of what waits: there is room again."""
 
+    def beat(self) -> None:
+        """Say something if the client hears nothing else; end the connection if it is dead."""
+
     def look(self, now_s: float) -> None:
         """End the connection if the client has left something half done for too long."""
 

@@ -27,6 +27,7 @@ from adapter.server.audit import AuditTrail, by, level_of
 from adapter.server.bounds import BOUNDS, ConnectionBounds
 from adapter.server.clients import ServedClient
 from adapter.server.frame_budget import FrameBudget
+from adapter.server.held_clients import HeldClients, may_wait
 
 UNDURABLE_BYTES_MAX: Final = 64 * 1024 * 1024
 """Of entries that Kafka has not confirmed: while it is away, clients that send on without waiting
@@ -69,6 +70,8 @@ class ClientConnections(ClientSink):
         self._emptied: asyncio.Event | None = None
         self._without_room: set[ServedClient] = set()
         self._numbers = 0
+        self.held = HeldClients(self._why_unserved)
+        """Clients that are admitted as soon as requests are served."""
 
     def serve(self, owner: Owner) -> None:
         """Admit clients, for this owner."""
@@ -94,12 +97,13 @@ class ClientConnections(ClientSink):
     # What a connection calls.
 
     def begin(self, client: ServedClient) -> Refused | None:
-        """Note an open connection; return why it cannot be served, if so."""
+        """Note an open connection; return why it cannot be served, if so, and is not to be held."""
         self._open.add(client)
         if len(self._open) > self.connections_max:
             text = f"{self.connections_max} clients are connected"
             return self._why_unserved() or Refused(Reason.LIMIT_REACHED, self.queue_manager, text)
-        return self._why_unserved()
+        refused = self._why_unserved()
+        return None if refused is None or may_wait(refused) else refused
 
     def is_open(self, client: ServedClient) -> bool:
         """Whether a connection has not ended yet."""
@@ -127,6 +131,7 @@ class ClientConnections(ClientSink):
         if not self._open and self._emptied is not None:
             self._emptied.set()
         self._without_room.discard(client)
+        self.held.gone(client)
         known = self._admitted.pop(client.number, None)
         term = self.term
         if known is not None and term is not None:
@@ -177,6 +182,11 @@ class ClientConnections(ClientSink):
             if not any(under_way):
                 return
             await asyncio.sleep(PART_LOOK_S)
+
+    def beat(self) -> None:
+        """Say something to clients that hear nothing else, and end connections of dead ones."""
+        for client in list(self._admitted.values()):
+            client.beat()
 
     def abandon(self) -> None:
         """Break every connection without a word."""

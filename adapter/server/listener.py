@@ -18,6 +18,7 @@ from adapter import addresses, watched
 from adapter.core.contract.results import Refused
 from adapter.server.bounds import BOUNDS
 from adapter.server.connections import ClientConnections
+from adapter.server.repeating import RepeatingCall
 from adapter.server.tls import ServerTls
 from adapter.server.tls_listener import TlsListener
 
@@ -123,7 +124,7 @@ class Listener:
         self._accept = accept
         self._broke = broke
         self._remote_clients = remote_clients
-        self._look: asyncio.TimerHandle | None = None
+        self._looks: list[RepeatingCall] = []
         self.unix_path = unix_path
         """Where it listens too, once it listens; "" for nowhere."""
         self._unix_mode = unix_mode
@@ -135,6 +136,11 @@ class Listener:
             self._tls = TlsListener(tls, accept, broke, connections.audit)
         self.tls_address = tls_address
         """Where it listens with TLS; port 0 for any free port until it listens."""
+
+    @property
+    def written_tls_address(self) -> str:
+        """HOST:PORT where clients connect with TLS; "" for nowhere."""
+        return addresses.written(*self.tls_address) if self.tls_address[0] else ""
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
         """Open the port, and the socket at the path; returns the address in use."""
@@ -152,7 +158,7 @@ class Listener:
             self.tls_address = self._tls.listen(*self.tls_address)
         most = self._connections.connections_max
         self._connections.connections_max = min(most, files_max(most) - FILES_RESERVED)
-        self._look_again()
+        self._look_from_now_on()
         return addresses.listening(server)
 
     def _bind_path(self, host: str, port: int) -> socket.socket | None:
@@ -195,13 +201,17 @@ class Listener:
         self._servers.clear()
         if self._tls is not None:
             self._tls.close()
-        if self._look is not None:
-            self._look.cancel()
+        for look in self._looks:
+            look.cancel()
 
-    def _look_again(self) -> None:
-        look = watched.callback("looking at connections", self._look_at_all, self._broke)
-        self._look = asyncio.get_running_loop().call_later(self._connections.bounds.look_s, look)
+    def _look_from_now_on(self) -> None:
+        connections, broke = self._connections, self._broke
 
-    def _look_at_all(self) -> None:
-        self._connections.look(time.monotonic())
-        self._look_again()
+        def look() -> None:
+            connections.look(time.monotonic())
+
+        every_s = connections.bounds.look_s
+        self._looks.append(RepeatingCall("looking at connections", look, every_s, broke))
+        beat, beat_s = connections.beat, connections.bounds.heartbeat_look_s
+        if beat_s:
+            self._looks.append(RepeatingCall("heartbeats of connections", beat, beat_s, broke))

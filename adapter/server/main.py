@@ -37,6 +37,7 @@ from adapter.owner.replay import LedgerUnreadableError
 from adapter.owner.storage import Storage
 from adapter.registry.topic import TopicRegistry
 from adapter.server import kafka_wiring
+from adapter.server.bounds import ConnectionBounds
 from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
 from adapter.server.ldap_settings import LdapSettings
 from adapter.server.listener import NotLoopbackError, SocketPathError
@@ -137,6 +138,7 @@ def settings_of(config: Config) -> ServerSettings:
         registry_topic=config["schema_topic"],
         registry_host=registry_host,
         registry_port=registry_port,
+        bounds=ConnectionBounds(heartbeat_ms=config["client_heartbeat_ms"]),
         http_tls=config["http_tls"] == "yes",
         remote_clients=config["remote_clients"] == WITH_PASSWORD,
         tls=_tls(config),

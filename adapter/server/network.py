@@ -68,12 +68,15 @@ class Network:
         """The look at backlogs in progress, in another thread."""
         self._sessions = count(1)
         self._timer: asyncio.TimerHandle | None = None
-        self._address = self._computer = ""
+        self._address = self._tls_address = self._computer = ""
         """As they were entered in the directory last."""
 
-    def start(self, address: str, accept: Callable[[], asyncio.Protocol]) -> None:
+    def start(
+        self, address: str, accept: Callable[[], asyncio.Protocol], tls_address: str = ""
+    ) -> None:
         """Begin, when the owner serves. address: where its clients connect. accept: makes the
-        server's end of a connection, as the queue manager's own.
+        server's end of a connection, as the queue manager's own. tls_address: where its clients
+        with TLS connect, "" for nowhere.
         """
         loop = asyncio.get_running_loop()
         self._parts = SenderParts(
@@ -86,7 +89,7 @@ class Network:
             turns=TopicTurns(),
         )
         self._receiver.start(self._owner.broke)
-        self._address = address
+        self._address, self._tls_address = address, tls_address
         self._inbound.start(self._receiver)
         self._look()
 
@@ -126,7 +129,9 @@ class Network:
 
     def _entry(self, computer: str) -> SentRecord:
         name = self._owner.name
-        return entry_record(DirectoryEntry(name, self._address, self._ident(), computer))
+        where, tls = self._address, self._tls_address
+        entry = DirectoryEntry(name, where, self._ident(), computer, tls_address=tls)
+        return entry_record(entry)
 
     def _next_session(self) -> bytes:
         """Draw the number of a sender's session: each term begins with a larger first_n."""

@@ -238,7 +238,8 @@ class Server:
         self._warn_of_clients_without_password()
         accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
         if self._network is not None:
-            self._network.start(self.owner.taking.place.address, accept_own)
+            place = self.owner.taking.place
+            self._network.start(place.address, accept_own, place.tls_address)
         if self._topics is not None:
             self._topics.start(accept_own)
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}

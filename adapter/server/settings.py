@@ -33,8 +33,8 @@ class ServerSettings(Struct, kw_only=True):
     standby: follow another owner, and take over when it is gone. standby_priority: the highest of
     several standbys goes first.
     registry, registry_topic: schema_registry and schema_topic of the configuration.
-    remote_clients: host may be one that other machines reach. bounds: of clients' connections; no
-    configuration sets them.
+    remote_clients: host may be one that other machines reach. bounds: of clients' connections;
+    configuration sets their heartbeats only.
     network: other queue managers of the same Kafka are reached. authorities: authority records are
     checked. audit: what the audit notes is on record, as events.
     """

@@ -23,6 +23,7 @@ from adapter.core.contract.results import Refused
 from adapter.errors import StartError
 from adapter.server.audit import AuditTrail
 from adapter.server.guesses import network_of
+from adapter.server.repeating import RepeatingCall
 from adapter.server.tls import ServerTls
 from adapter.tls_alerts import alerts_on
 
@@ -63,7 +64,7 @@ class TlsListener:
         self._broke = broke
         self._socket: socket.socket | None = None
         self._accepting: asyncio.Task[None] | None = None
-        self._look: asyncio.TimerHandle | None = None
+        self._look: RepeatingCall | None = None
         self._handshakes: set[asyncio.Task[None]] = set()
         self._of_network: Counter[str] = Counter()
         self._room = asyncio.Semaphore(HANDSHAKES)
@@ -82,7 +83,9 @@ class TlsListener:
             ) from error
         made.setblocking(False)
         self._accepting = watched.task("accepting TLS", self._accept_all(made), self._broke)
-        self._look_again()
+        self._look = RepeatingCall(
+            "looking at certificates", self._look_at_files, LOOK_S, self._broke
+        )
         name = made.getsockname()
         return name[0], name[1]
 
@@ -156,14 +159,9 @@ class TlsListener:
             level, "a TLS handshake failed", network=network, reason=certificates.said_of(error)
         )
 
-    def _look_again(self) -> None:
-        look = watched.callback("looking at certificates", self._look_at_files, self._broke)
-        self._look = asyncio.get_running_loop().call_later(LOOK_S, look)
-
     def _look_at_files(self) -> None:
         try:
             if self._tls.look():
                 log.info("certificate read again")
         except StartError as error:
             log.error("the certificate before stays in use", reason=str(error))
-        self._look_again()

@@ -6,16 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import Unpack
 
-from adapter.channel.addresses import parse_addresses
 from adapter.channel.channel import Channel
 from adapter.channel.connecting import ConnectOptions, handshake_by, timeouts_by
 from adapter.channel.link.in_process import InProcessDialer
 from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import Dialer
-from adapter.channel.link.tls import dialer_of
 from adapter.channel.timeouts import CONNECT_S, RECONNECT_S
 from adapter.channel.tls import Tls, context_by
 from adapter.channel.token_source import Token
+from adapter.network.dialing import dialers_by
 from adapter.servicebroker.broker import ServiceBroker
 from adapter.servicebroker.errors import as_broker
 
@@ -39,9 +38,9 @@ def connect(
     Raises ServiceBrokerError.
     """
     with as_broker():
-        addresses, context = parse_addresses(address), context_by(tls)
+        dialers = dialers_by(address, context_by(tls), queue_manager)
     return connect_by(
-        [dialer_of(one, context) for one in addresses],
+        dialers,
         queue_manager=queue_manager,
         user=user,
         password=password,

@@ -31,6 +31,9 @@ Text = Annotated[str, Meta(max_length=256)]
 TOKEN_LENGTH_MAX: Final = 16 * 1024
 """Of a token: those with hundreds of groups have a few KB."""
 Token = Annotated[str, Meta(max_length=TOKEN_LENGTH_MAX)]
+HEARTBEAT_MS_MAX: Final = 3_600_000
+HeartbeatMs = Annotated[int, Meta(ge=0, le=HEARTBEAT_MS_MAX)]
+"""Milliseconds of silence after which an end says something; 0: it never does for that alone."""
 
 
 class ProtocolError(Exception):
@@ -42,7 +45,8 @@ class Hello(Struct, array_like=True, tag=1, kw_only=True):
 
     version: the newest that it speaks; oldest: the oldest, 0 if it speaks only that one. channel:
     the name of the channel that a program of IBM MQ connects by. token: a JSON Web Token that says
-    who it is, in place of user and password.
+    who it is, in place of user and password. heartbeat_ms: how often it wants heartbeats, and will
+    send some; see heartbeats.
     """
 
     version: int
@@ -53,6 +57,7 @@ class Hello(Struct, array_like=True, tag=1, kw_only=True):
     password: Text = ""
     channel: Text = ""
     token: Token = ""
+    heartbeat_ms: HeartbeatMs = 0
 
     def __repr__(self) -> str:
         """Leave the password out: what fails with a hello as an argument may be logged."""
@@ -66,6 +71,7 @@ class Welcome(Struct, array_like=True, tag=2, kw_only=True):
 
     version: the one that is spoken from here on, the newest that both ends speak. kafka: where the
     queues' topics are, for those that read them; "" for a queue manager without Kafka.
+    heartbeat_ms: how often each end says something from here on; 0: neither does for that alone.
     """
 
     version: int
@@ -73,6 +79,7 @@ class Welcome(Struct, array_like=True, tag=2, kw_only=True):
     connection: int
     frame_bytes_max: int = FRAME_BYTES_MAX
     kafka: Text = ""
+    heartbeat_ms: HeartbeatMs = 0
 
 
 class Operation(Struct, array_like=True, gc=False):
@@ -114,7 +121,8 @@ class Replies(Struct, array_like=True, tag=4):
 class Goodbye(Struct, array_like=True, tag=5):
     """The server closes this connection, and says why.
 
-    moved_to: where the queue manager goes on, HOST:PORT[,HOST:PORT]; "" if that is not known.
+    moved_to: where the client is to go instead, HOST:PORT or a comma list of them; "" if that is
+    not known.
     """
 
     reason: Refused

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, cast
@@ -186,6 +187,20 @@ class LinkContract(ABC):
         link, _ = both
         link.look_up_every(0.01)
         assert link.receive() is None
+
+    def test_it_tells_whether_something_has_arrived_and_whether_there_is_room(
+        self, ends: LinkEnds, both: tuple[Link, ServerEnd]
+    ) -> None:
+        link, _ = both
+        assert (link.has_arrived(), link.has_room()) == (False, True)
+        ends.call(lambda transport: transport.write(b"\0\0\0\1a"))
+        deadline_s = time.monotonic() + WAIT_S
+        while not link.has_arrived() and time.monotonic() < deadline_s:
+            pass
+        assert link.receive() == [b"a"]
+        assert not link.has_arrived()
+        link.shutdown()
+        assert link.has_arrived()  # its end
 
     def test_a_frame_that_is_too_long_is_refused_before_it_is_read(
         self, ends: LinkEnds, both: tuple[Link, ServerEnd]

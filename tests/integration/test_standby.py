@@ -17,6 +17,7 @@ import pytest
 import adapter
 from adapter import errors as e
 from adapter.localkafka import LocalKafka
+from adapter.network.lookup import directory_look_up
 from adapter.owner.parts import HEARTBEAT_S
 from tests.support.server_process import ServerProcess
 
@@ -31,10 +32,20 @@ WAIT_S = 60.0
 class Pair:
     """An owner and its standby, each with an address of its own."""
 
-    def __init__(self, name: str, kafka: LocalKafka, folder: Path, heartbeat_s: float) -> None:
-        servers = kafka.bootstrap_servers
-        self.owner = ServerProcess(name, servers, folder, heartbeat_s=heartbeat_s)
-        self.standby = ServerProcess(name, servers, folder, standby=True, heartbeat_s=heartbeat_s)
+    def __init__(
+        self,
+        name: str,
+        kafka: LocalKafka,
+        folder: Path,
+        heartbeat_s: float,
+        *,
+        network: bool = False,
+    ) -> None:
+        servers, beat_s = kafka.bootstrap_servers, heartbeat_s
+        self.owner = ServerProcess(name, servers, folder, heartbeat_s=beat_s, network=network)
+        self.standby = ServerProcess(
+            name, servers, folder, standby=True, heartbeat_s=beat_s, network=network
+        )
 
     def __enter__(self) -> Self:
         self.owner.start()
@@ -240,3 +251,18 @@ def test_of_three_standbys_one_takes_over(
             message = qm.queue("Q").get(timeout=WAIT_S)
             assert message is not None
             assert message.body == b"a"
+
+
+def test_the_directory_leads_to_the_owner_and_after_a_take_over_to_the_new_one(
+    kafka: LocalKafka, unique_name: Named, tmp_path: Path
+) -> None:
+    """The standby leaves the owner's entry as it is; and programs need not know any host."""
+    name, servers = unique_name("QM"), kafka.bootstrap_servers
+    look_up = directory_look_up(name, servers, {})
+    with Pair(name, kafka, tmp_path, HEARTBEAT_S, network=True) as pair:
+        with adapter.connect(f"kafka://{servers}/{name}", reconnect_timeout_s=WAIT_S) as qm:
+            qm.define_queue("Q")
+            assert look_up(WAIT_S) == pair.owner.address
+            pair.owner.kill()
+            qm.put("Q", b"x", persistent=True)
+        assert look_up(WAIT_S) == pair.standby.address

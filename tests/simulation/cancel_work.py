@@ -21,6 +21,7 @@ from adapter.aio.channel import TaskChannel
 from adapter.aio.context import TaskContext
 from adapter.aio.in_process import PipeEnd
 from adapter.aio.link import TaskHandshake, TaskLink
+from adapter.channel.addresses import Address
 from adapter.channel.link.pipe import Accept
 from adapter.channel.link.port import HostNotReached
 from adapter.channel.requests import Pending
@@ -60,7 +61,7 @@ class ReportingLink(TaskLink):
     """Reports that something has arrived: the tasks that waited for it have not gone on yet."""
 
     def __init__(self, report: Callable[[], None]) -> None:
-        super().__init__("the simulation")
+        super().__init__("the simulation", leaves_process=False)
         self._report = report
 
     def data_received(self, data: bytes) -> None:
@@ -75,6 +76,13 @@ class SlowDialer:
         self._accept = accept
         self._report = report
         self._chance = chance
+
+    @property
+    def place(self) -> str:
+        return "the simulation"
+
+    def toward(self, address: Address) -> None:
+        """Nothing else is to be had."""
 
     async def dial(self, timeout_s: float) -> TaskLink:
         loop = asyncio.get_running_loop()

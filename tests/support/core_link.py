@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from adapter.channel.addresses import Address
 from adapter.channel.channel import Channel
 from adapter.channel.handshake import Handshake
 from adapter.channel.link.port import HostNotReached, LinkLost, WhileFull
@@ -52,6 +53,13 @@ class CoreDialer(Struct):
             raise HostNotReached(PEER)
         return CoreLink(self.core, self.watch)
 
+    @property
+    def place(self) -> str:
+        return PEER
+
+    def toward(self, address: Address) -> None:
+        """Nothing else is to be had."""
+
     def interrupt(self) -> None:
         pass
 
@@ -60,6 +68,7 @@ class CoreLink:
     """One link, and the server's end of it."""
 
     peer = PEER
+    leaves_process = False
 
     def __init__(self, core: Core, watch: Watch) -> None:
         self.bytes_received = 0
@@ -146,6 +155,12 @@ class CoreLink:
 
     def _put(self, frame: Struct) -> None:
         self._inbox.append(codec.encode(frame))
+
+    def has_arrived(self) -> bool:
+        return bool(self._inbox)
+
+    def has_room(self) -> bool:
+        return True
 
     def cut(self) -> None:
         """Lose the connection: the queue manager hears of it now."""

@@ -18,6 +18,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event
 
+from adapter.channel.addresses import Address
 from adapter.channel.link.pipe import BUFFER_BYTES, PEER, Accept, PipeTransport
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, LinkTimings, WhileFull
 from adapter.wire.codec import FrameBuffer, Payload
@@ -45,6 +46,13 @@ class InProcessDialer:
         except RuntimeError as error:  # the loop is closed
             raise HostNotReached(f"{PEER}: {error}") from error
         return link
+
+    @property
+    def place(self) -> str:
+        return PEER
+
+    def toward(self, address: Address) -> None:
+        """See ManagerPlace: nothing leaves this process."""
 
     def interrupt(self) -> None:
         pass
@@ -140,6 +148,8 @@ class InProcessTransport(PipeTransport):
 class InProcessLink:
     """The client's end, a Link."""
 
+    leaves_process = False
+
     def __init__(self, loop: asyncio.AbstractEventLoop, timings: LinkTimings) -> None:
         self.peer = PEER
         self.bytes_received = 0
@@ -194,6 +204,12 @@ class InProcessLink:
                 delivered, since_s = transport.read_bytes, time.monotonic()
             if time.monotonic() - since_s > self._timings.stall_s:
                 raise LinkLost(f"{PEER}: the queue manager has stopped reading")
+
+    def has_arrived(self) -> bool:
+        return not self._inbox.empty()
+
+    def has_room(self) -> bool:
+        return self.transport.undelivered_bytes <= BUFFER_BYTES
 
     def shutdown(self) -> None:
         if not self._has_ended:

@@ -10,7 +10,7 @@ import ssl
 import time
 from collections.abc import Callable
 
-from adapter.channel.addresses import parse_addresses
+from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.link.port import HostNotReached
 from adapter.channel.link.tcp import TcpDialer, TcpLink
 from adapter.channel.link.tls import dialer_of
@@ -30,6 +30,15 @@ class LookUpDialer:
         self._tls = tls
         self._dialing: TcpDialer | None = None
         self._is_interrupted = False
+
+    @property
+    def place(self) -> str:
+        """See ManagerPlace: it is looked up."""
+        return ""
+
+    def toward(self, address: Address) -> TcpDialer:
+        """See ManagerPlace."""
+        return dialer_of(address, self._tls)
 
     def dial(self, timeout_s: float) -> TcpLink:
         self._is_interrupted = False

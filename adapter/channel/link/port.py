@@ -22,11 +22,18 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from adapter.channel.addresses import Address
 from adapter.wire.codec import Payload
 
 
 class LinkLost(Exception):  # noqa: N818 -- it is an event, dealt with by connecting again
-    """The link is of no more use."""
+    """The link is of no more use. moved_to: where the other end said that the queue manager is."""
+
+    moved_to = ""
+
+
+class LinkSilent(LinkLost):
+    """Nothing came for longer than heartbeats would take: the other end is frozen or gone."""
 
 
 class HostNotReached(LinkLost):
@@ -62,10 +69,25 @@ class NewLink(Struct, frozen=True):
     reason: str
 
 
+class NoLink(Struct, frozen=True):
+    """No link was made in time. reason: why. is_other: another queue manager answers there."""
+
+    reason: str
+    is_other: bool
+
+
+OnLink = Callable[[NewLink | NoLink | None], None]
+"""Called with None when a link is lost, and with what took its place, or that nothing did."""
+
+
 class Link(Protocol):
     """One connection to a queue manager. One thread receives, one at a time sends."""
 
     bytes_received: int
+
+    @property
+    def leaves_process(self) -> bool:
+        """Whether its other end is in another process, which may be frozen, or gone in silence."""
 
     @property
     def peer(self) -> str:
@@ -88,6 +110,12 @@ class Link(Protocol):
         ever. Raises LinkLost.
         """
 
+    def has_arrived(self) -> bool:
+        """Whether a receive would return at once. Any thread may ask."""
+
+    def has_room(self) -> bool:
+        """Whether a short frame could be sent at once. Any thread may ask."""
+
     def shutdown(self) -> None:
         """End it, from any thread: the threads that receive and send find out at once."""
 
@@ -102,7 +130,14 @@ WhileFull = Callable[[Link], object] | None
 
 
 class Dialer(Protocol):
-    """Opens links to one place."""
+    """Opens links to one place, see places."""
+
+    @property
+    def place(self) -> str:
+        """See ManagerPlace."""
+
+    def toward(self, address: Address) -> Dialer | None:
+        """See ManagerPlace."""
 
     def dial(self, timeout_s: float) -> Link:
         """Open a link within a time. Raises HostNotReached."""

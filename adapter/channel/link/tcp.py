@@ -44,6 +44,16 @@ class TcpDialer:
         self._shake = shake
         self._connecting: socket.socket | None = None
 
+    @property
+    def place(self) -> str:
+        return str(self._address)
+
+    def toward(self, address: Address) -> TcpDialer | None:
+        """See ManagerPlace. A socket of this machine leads over no network in the clear."""
+        if self._address.path and not address.path and not addresses.is_loopback(address.host):
+            return None
+        return TcpDialer(address, self._timings, self._shake)
+
     def dial(self, timeout_s: float) -> TcpLink:
         deadline_s = time.monotonic() + timeout_s
         try:
@@ -118,6 +128,8 @@ def keep_alive(sock: socket.socket, timings: LinkTimings) -> None:
 class TcpLink:
     """A Link: the socket's bytes are the frames' bytes."""
 
+    leaves_process: Final = True
+
     def __init__(
         self, sock: socket.socket, address: Address, timings: LinkTimings = TIMINGS
     ) -> None:
@@ -189,6 +201,21 @@ class TcpLink:
             raise LinkLost(f"{self.peer}: the queue manager has stopped reading")
         if while_full is not None and events and events[0][1] & select.POLLIN:
             while_full(self)
+
+    def has_arrived(self) -> bool:
+        return self._is_ready(select.POLLIN)
+
+    def has_room(self) -> bool:
+        return self._is_ready(select.POLLOUT)
+
+    def _is_ready(self, event: int) -> bool:
+        """Whether something can be done now; so it is if the link has ended."""
+        poll = select.poll()
+        try:
+            poll.register(self._sock, event)
+        except (ValueError, OSError):  # it is closed
+            return True
+        return bool(poll.poll(0))
 
     def shutdown(self) -> None:
         with suppress(OSError):  # it has ended already

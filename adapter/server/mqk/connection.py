@@ -23,6 +23,7 @@ from adapter.core.contract.results import Refused
 from adapter.server.connections import ClientConnections
 from adapter.server.mqk.progress import ClientProgress
 from adapter.wire import codec, frames
+from adapter.wire.heartbeats import CLIENT_HEARTBEAT, SERVER_HEARTBEAT, Finding, Heartbeat, looks_of
 from adapter.wire.session import Incoming, ProtocolState, ServerSession
 from adapter.wire.standby_frames import StandbyFrame
 
@@ -111,6 +112,10 @@ class ClientConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read what has arrived and have it executed."""
+        progress = self._progress
+        progress.arrivals += 1
+        if data == CLIENT_HEARTBEAT and self._is_in and not progress.unfinished_bytes:
+            return
         received = self._session.receive(data)
         self._count_unfinished(bool(received.operations))
         if received.hello is not None:
@@ -208,6 +213,26 @@ class ClientConnection(asyncio.Protocol):
                 unread_bytes=unread_bytes,
             )
             self.cut()
+
+    def keep_alive(self, interval_ms: int) -> None:
+        """Send heartbeats from now on, and expect some. interval_ms: as agreed; 0 for none."""
+        looks = looks_of(interval_ms, self._connections.bounds.heartbeat_look_s)
+        self._progress.heartbeat = Heartbeat(looks) if looks else None
+
+    def beat(self) -> None:
+        """Speak if this end has been silent; end the connection if the client is dead."""
+        progress, transport = self._progress, self._transport
+        heartbeat = progress.heartbeat
+        if heartbeat is None or transport is None or transport.is_closing():
+            return
+        found = heartbeat.look(progress.written_bytes, progress.arrivals)
+        if self._paused:
+            heartbeat.excuse()  # nothing is read of it now
+        elif found is Finding.DEAD:
+            log.warning("dead client disconnected: nothing comes from it", connection=self.number)
+            self.cut()
+        if found is Finding.SPEAK and not self._write_full:
+            self.write(SERVER_HEARTBEAT)
 
     def hold_back(self, held: bool) -> None:
         """Read nothing more, as of a long frame while there is no room for it, or go on."""

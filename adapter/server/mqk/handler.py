@@ -30,6 +30,7 @@ from adapter.server.mqk.connection import ClientConnection, FrameHandler
 from adapter.server.standbys import Standbys
 from adapter.server.tls import names_of
 from adapter.wire import codec, frames
+from adapter.wire.heartbeats import agreed_ms
 from adapter.wire.session import Incoming
 from adapter.wire.standby_frames import StandbyFrame
 
@@ -70,6 +71,11 @@ class MqkHandler(FrameHandler):
         return ClientConnection(self._connections, self, number, principal)
 
     def welcome(self, client: ClientConnection, hello: frames.Hello) -> None:
+        if not self._connections.held.hold(client, partial(self._admit, client, hello)):
+            self._admit(client, hello)
+
+    def _admit(self, client: ClientConnection, hello: frames.Hello) -> None:
+        """Admit a client, or say why not."""
 
         def decided(principal: Principal | Refused) -> None:
             if isinstance(principal, Refused):
@@ -120,7 +126,9 @@ class MqkHandler(FrameHandler):
             queue_manager=self._connections.queue_manager,
             connection=client.number,
             kafka=self._kafka,
+            heartbeat_ms=agreed_ms(hello.heartbeat_ms, self._connections.bounds.heartbeat_ms),
         )
+        client.keep_alive(welcome.heartbeat_ms)
         client.write(codec.encode(welcome))
         self._end_with_proof(client, principal)
         client.let_in()

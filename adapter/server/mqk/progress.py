@@ -1,5 +1,5 @@
 """What a client has left half done, and since when: its hello, a frame, the reading of its replies.
-Until when it may stay, too.
+Until when it may stay, too, and what it has agreed to say when it has nothing to say.
 
 All times are of a monotonic clock, in seconds. This module knows no transport.
 """
@@ -12,6 +12,7 @@ from math import inf
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.server.bounds import ConnectionBounds
+from adapter.wire.heartbeats import Heartbeat
 
 
 class ClientProgress:
@@ -22,6 +23,10 @@ class ClientProgress:
         self.unfinished_bytes = 0
         """Of a frame that has not come to its end."""
         self.written_bytes = 0
+        self.arrivals = 0
+        """How often anything has come."""
+        self.heartbeat: Heartbeat | None = None
+        """None: the client has not agreed to any."""
         self._taken_bytes = 0
         self._looked_at_bytes = -1
         self.proof_until_s = inf

@@ -68,7 +68,8 @@ def looked_up(server: Loopback, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         threads.append(threading.get_ident())
         return server.address
 
-    def directory_look_up(*named: object) -> Callable[[float], str]:
+    def directory_look_up(*named: object, tls: bool) -> Callable[[float], str]:
+        assert not tls
         assert named == ("QM1", "broker:9092", {"client.id": "x"})
         return look_up
 
@@ -97,7 +98,7 @@ async def test_a_queue_manager_that_is_not_in_the_directory(
     def look_up(_timeout_s: float) -> str:
         raise HostNotReached("queue manager QM9 is not in the directory")
 
-    monkeypatch.setattr(lookup, "directory_look_up", lambda *_named: look_up)
+    monkeypatch.setattr(lookup, "directory_look_up", lambda *_named, tls: look_up)
     with pytest.raises(e.QueueManagerNotAvailable, match="QM9 is not in the directory"):
         await adapter.aio.connect(queue_manager="QM9", bootstrap_servers="broker:9092")
 

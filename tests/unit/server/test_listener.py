@@ -15,7 +15,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.owner import lifecycle
 from adapter.owner.clock import SystemClock
 from adapter.owner.lifecycle import OwnerState
-from adapter.server import listener
+from adapter.server import held_clients, listener
 from adapter.server.admission import Admission
 from adapter.server.audit import AuditTrail
 from adapter.server.bounds import BOUNDS, ConnectionBounds
@@ -133,7 +133,11 @@ def test_everybody_is_told_when_it_is_full() -> None:
 
 
 @pytest.mark.parametrize("state", [OwnerState.TAKING_OVER, OwnerState.DOUBTFUL])
-def test_whoever_comes_too_early_hears_why(state: OwnerState) -> None:
+def test_whoever_comes_too_early_hears_why(
+    state: OwnerState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_clients, "HOLD_S", 0.05)
+
     async def listen(connect: Callable[[str], object]) -> object:
         why = lifecycle.why_not(state)
         audit = AuditTrail()
@@ -149,6 +153,7 @@ def test_whoever_comes_too_early_hears_why(state: OwnerState) -> None:
 
     def connect(address: str) -> object:
         with RawClient(address) as client:
+            client.say_hello()
             return client.goodbye()
 
     refused = asyncio.run(listen(connect))

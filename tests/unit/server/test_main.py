@@ -9,6 +9,7 @@ from adapter.config import load
 from adapter.core.contract.limits import Limits
 from adapter.logs import LogSettings
 from adapter.movers.settings import KafkaCluster, MoverSettings
+from adapter.server.bounds import ConnectionBounds
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import settings_of
 from adapter.server.settings import ServerSettings
@@ -82,6 +83,9 @@ CHOICES = {
 }
 
 
+LOGS = {"log_level": "debug", "log_format": "json"}
+
+
 def test_every_setting_gets_where_it_is_used() -> None:
     numbers = {
         key: str(one.bounds[0] + 1000 + at)
@@ -92,8 +96,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
         **NEEDED,
         **numbers,
         "listen": "[::1]:7",
-        "log_level": "debug",
-        "log_format": "json",
+        **LOGS,
         "kafka.replication": "5",
         "kafka.min_insync_replicas": "4",
         **CHOICES,
@@ -118,6 +121,7 @@ def test_every_setting_gets_where_it_is_used() -> None:
         http_port=wanted.pop("http_port"),
         quiesce_ms=wanted.pop("quiesce_ms"),
         heartbeat_ms=wanted.pop("heartbeat_ms"),
+        bounds=ConnectionBounds(heartbeat_ms=wanted.pop("client_heartbeat_ms")),
         log=LogSettings(level="debug", format="json"),
         limits=Limits(
             unit_messages=wanted.pop("max_uncommitted_messages"),

@@ -89,7 +89,8 @@ def test_the_newest_version_of_both_is_spoken(newest: int, oldest: int, spoken: 
 
 def test_a_hello_of_a_later_release_may_say_more() -> None:
     """Fields that are not known here are at its end, and are passed over."""
-    said = [1, 7, "QM1", "app", "ann", 1, "password", "CHANNEL", "more", {"and": "more"}]
+    said = [1, 7, "QM1", "app", "ann", 1, "password", "CHANNEL", "token", 1000]
+    said += ["more", {"and": "more"}]
     payload = msgspec.msgpack.encode(said)
     received = ServerSession("QM1").receive(len(payload).to_bytes(4, "big") + payload)
     assert received.hello is not None

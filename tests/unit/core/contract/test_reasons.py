@@ -21,7 +21,7 @@ from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.msmq_header import MsmqHeader
 from adapter.core.contract.parked import ParkedQueue
-from adapter.core.contract.parties import Principal
+from adapter.core.contract.parties import Party, Principal
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages, PutDone, Refused, Subscribed
 from adapter.core.model.msmq_queue import lookup_id_of
@@ -433,7 +433,7 @@ def from_a_listener_without_owner(*, is_standby: bool = False) -> Reason:
         connections.is_standby = lambda: is_standby
         control, standbys = Mock(ServerControl), Mock(Standbys)
         handler = MqkHandler(connections, admission, audit, SystemClock(), control, standbys)
-        return connections.begin(handler.accept())
+        return connections.admit(handler.accept(), Party())
 
     refused = asyncio.run(admitted())
     assert refused is not None

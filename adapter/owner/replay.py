@@ -182,14 +182,16 @@ def _ask(
     All is asked at once, and what the take-over needs is got ready: each waits for Kafka's first
     answer. followed: has its snapshot, and knows all up to its position.
     """
+    snapshot = followed.snapshot if followed is not None else None
     if storage is None:
-        return followed.snapshot if followed is not None else None, []
+        return snapshot, []
     with ThreadPoolExecutor(3, "take-over") as threads:
         newest = threads.submit(storage.snapshots.newest) if followed is None else None
         copied = threads.submit(storage.known) if check else None
         ready = threads.submit(ledger.prepare)
     ready.result()
-    snapshot = newest.result() if newest is not None else followed.snapshot
+    if newest is not None:
+        snapshot = newest.result()
     known = known_entries(copied.result(), snapshot) if copied is not None else []
     if followed is not None:
         known = [one for one in known if not followed.has_passed(one.position)]

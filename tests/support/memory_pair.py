@@ -135,7 +135,7 @@ class SwallowedReply:
             elif self._asked is not None and self._asked[0] == connection:
                 self._answers(connection, codec.decode_server_frame(payload))
 
-    def _asks(self, connection: int, frame: frames.ClientFrame) -> None:
+    def _asks(self, connection: int, frame: object) -> None:
         if not isinstance(frame, frames.Requests) or self.kind is None or self._asked:
             return
         for one in frame.operations:

@@ -127,7 +127,7 @@ class Stage:
         self.producer = made[0]
         self.said: list[int | str] = []
         self._changed = threading.Condition()
-        self.writer.start(OWNER, 10, self._say, self._say)
+        self.writer.start(10, self._say, self._say)
 
     def _say(self, what: int | str) -> None:
         with self._changed:

@@ -49,7 +49,7 @@ GROUPS: Groups = {
     "Log and statistics": ("log_level", "log_format", "statistics_interval_s"),
     "Start and stop": (
         "take_over", "standby", "standby_priority", "yes", "in_background", "log", "quiesce_ms",
-        "heartbeat_ms",
+        "heartbeat_ms", "client_heartbeat_ms",
     ),
 }  # fmt: skip
 """What flags() and `mqk qmgr start` have, by subject."""

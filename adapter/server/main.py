@@ -374,10 +374,10 @@ def write_line(out: TextIO, line: str) -> None:
         out.write(line + "\n")
         out.flush()
     except OSError as error:
-        log.info("standard output is read no more", reason=str(error))
         # Else Python tries to write the line once more at its end, and ends with a failure.
         with contextlib.suppress(OSError), Path(os.devnull).open("w") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        log.info("standard output is read no more", reason=str(error))
 
 
 async def stop(server: Server, quiesce_s: float) -> None:

@@ -206,6 +206,7 @@ class SearchedProcess:
         ledger.sent = []
         process.follower = follower = forked(self.follower)
         follower._ledger = ledger
+        follower._owner = copy.copy(follower._owner)
         follower._replay = forked_replay(follower._replay)
         process.followed = forked_replay(self.followed)
         reader: Any = follower._reader

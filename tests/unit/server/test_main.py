@@ -176,37 +176,3 @@ def test_the_registry_may_have_an_address_of_its_own() -> None:
     assert (made.registry_host, made.registry_port) == ("::1", 8081)
     made = settings_of(load(NEEDED, {}))
     assert (made.registry_host, made.registry_port) == ("", 0)
-
-
-AS_A_STANDBY = """
-import sys
-from adapter import logs
-from adapter.server.main import Ready, tell_ready
-
-logs.configure(logs.LogSettings())
-for standby in (True, False):
-    sys.stdin.readline()
-    tell_ready(sys.stdout, Ready("QM1", "h", 1, standby=standby))
-"""
-
-
-def test_a_standby_does_not_end_when_nobody_reads_that_it_serves() -> None:
-    """As when `mqk qmgr start --standby --background` has ended since."""
-    with subprocess.Popen(
-        [sys.executable, "-c", AS_A_STANDBY],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write("stand by\n")
-        process.stdin.flush()
-        assert '"standby":true' in process.stdout.readline()
-        process.stdout.close()
-        process.stdin.write("serve\n")
-        process.stdin.close()
-        assert process.stderr is not None
-        assert "Traceback" not in process.stderr.read()
-        assert process.wait(30) == 0

@@ -102,6 +102,7 @@ MAILBOX = (
 )
 PROCESS = c.DefineObject("process", "WORK", {"appl_id": "run"})
 ASKED = b.BrokerCreate("queue", "ASKED")
+PERMITTED = ac.PermissionChange("ann", add=a.GET)
 GRANTED = ac.SetAuthority("X", "queue", ["ann"], [], a.GET)
 
 ROWS: dict[type, Row] = {
@@ -139,9 +140,11 @@ ROWS: dict[type, Row] = {
     m.MsmqAlter: Row(m.MsmqAlter(MAIL, {"label": "new"}), (m.MsmqCreate(MAIL),)),
     m.MsmqDelete: Row(m.MsmqDelete(MAIL), (m.MsmqCreate(MAIL),)),
     m.MsmqPurge: Row(m.MsmqPurge(HANDLE), MAILBOX),
+    m.MsmqPermit: Row(m.MsmqPermit(MAIL, reset=True), (m.MsmqCreate(MAIL),)),
     b.BrokerCreate: Row(ASKED),
     b.BrokerAlter: Row(b.BrokerAlter("queue", "ASKED", {"status": False}), (ASKED,)),
     b.BrokerDrop: Row(b.BrokerDrop("queue", "ASKED"), (ASKED,)),
+    b.BrokerPermit: Row(b.BrokerPermit("queue", "ASKED", [PERMITTED]), (ASKED,)),
 }
 DURABLE = [kind for kind, trait in TRAITS.items() if trait.durable is not Durable.NEVER]
 

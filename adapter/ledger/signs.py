@@ -120,7 +120,7 @@ def _owner_before(envelope: envelopes.Envelope) -> bytes | None:
 
 
 def _decode(topic: str, records: Iterable[Seen], seals: Seals) -> list[Sign]:
-    """Decode what owners wrote, but what has a seal of somebody else."""
+    """Decode what owners wrote, but what has a seal that is not genuine."""
     found = []
     for record in records:
         seal = envelopes.seal_of(record.value)

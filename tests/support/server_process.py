@@ -72,12 +72,11 @@ class ServerProcess:
         self.port = port or free_port()
         self._output = folder / f"{self.port}.log"
         self._settings = folder / f"{self.port}.json"
-        code = LIMITED if files else CODE
         self._command: list[str | Path] = [
             *("/usr/bin/env", *(f"{name}={value}" for name, value in environment.items())),
             "/bin/sh",
             "-c",
-            code,
+            LIMITED if files else CODE,
             sys.executable,
             self._settings,
             str(files),

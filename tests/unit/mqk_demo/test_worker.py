@@ -18,8 +18,8 @@ GROUNDED = [line for line in LINES if not flight_of(line).departed]
 
 
 @pytest.fixture
-def qm() -> Iterator[adapter.Connection]:
-    logging.getLogger("adapter.client").setLevel(logging.ERROR)
+def qm(caplog: pytest.LogCaptureFixture) -> Iterator[adapter.Connection]:
+    caplog.set_level(logging.ERROR, "adapter.client")
     with adapter.testing.queue_manager("DEMO") as manager, manager.connect() as connection:
         for name in (queues.DONE, queues.BACKOUT):
             connection.define_queue(name)

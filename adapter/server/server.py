@@ -67,7 +67,7 @@ class StopOrder(Struct):
 
 
 class ServerProgram(Struct, frozen=True):
-    """What runs, and since when. compiled_modules: how many are machine code."""
+    """What runs, and since when; read from disk once. compiled_modules: how many are machine code."""
 
     version: str
     compiled_modules: int
@@ -150,7 +150,6 @@ class Server:
         self.bound = ("", 0)
         """The host and port that clients connect to, once it listens."""
         kafka = self._kafka = settings.kafka.bootstrap_servers
-        # Read from disk: not each time figures are asked.
         self._program = ServerProgram(release.find_installed(), compiled.count(), time.monotonic())
         self._commands = CommandService()
         credentials = _users(settings)

@@ -67,7 +67,7 @@ class StopOrder(Struct):
 
 
 class ServerProgram(Struct, frozen=True):
-    """What runs, and since when; read from disk once. compiled_modules: how many are machine code."""
+    """What runs, and since when. compiled_modules: how many are machine code."""
 
     version: str
     compiled_modules: int

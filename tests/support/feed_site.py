@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Producer, TopicCollection, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing from its __all__
     AdminClient,
     AlterConfigOpType,
@@ -43,8 +43,18 @@ class OthersTopic:
             time.sleep(0.05)
 
     def delete(self) -> None:
-        """Delete it with all it has."""
+        """Delete it with all it has. The broker knows when this returns: until then it would take
+        records for the old topic, also when there is a new one of its name.
+        """
         self._admin.delete_topics([self.name])[self.name].result(WITHIN_S)
+        deadline_s = time.monotonic() + WITHIN_S
+        while self._is_known():
+            assert time.monotonic() < deadline_s, "the broker keeps a deleted topic"
+            time.sleep(0.02)
+
+    def _is_known(self) -> bool:
+        asked = self._admin.describe_topics(TopicCollection([self.name]))
+        return asked[self.name].exception(WITHIN_S) is None
 
     def set(self, **settings: str) -> None:
         """Alter settings of the topic, by their names with _ for the dots."""

@@ -11,7 +11,6 @@ FLIGHTS ?=
 PYTHONS ?=
 PARTS ?=
 CHECKED := $(wildcard tests/test_*.py) $(wildcard tests/unit tests/docs tests/golden tests/scenarios)
-IN_TWO := --numprocesses=2 --dist=worksteal
 IN_FOUR := --numprocesses=4 --dist=worksteal
 WAITING := $(addprefix tests/unit/,server/test_network.py servicebroker/test_activation.py servicebroker/test_broker_network.py)
 COMPILED := build/compiled
@@ -62,10 +61,10 @@ check: lint ## tidy, lint, types, unit and scenario tests with fewer examples; n
 short: $(STAMP)
 	$(BIN)/python -m pytest --strict-outcomes -q --hypothesis-profile=short $(IN_FOUR) $(addprefix --ignore=,$(WAITING)) $(CHECKED)
 
-# First what needs no broker; then, in three processes with a broker each, all the rest: such tests
-# wait for a third of their time, on two cores.
+# First what needs no broker, in four processes as above; then, in three processes with a broker each,
+# all the rest: such tests wait for a third of their time, on two cores.
 test: lint types schemas-check ## everything, on a real Kafka
-	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_TWO) $(CHECKED) tests/search tests/simulation
+	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(IN_FOUR) $(CHECKED) tests/search tests/simulation
 	$(BIN)/python -m pytest --strict-outcomes --durations=15 $(BY_FILE) tests $(addprefix --ignore=,$(CHECKED) tests/search tests/simulation)
 
 # All flights are worth the minutes of compiling; a short run takes the compiled modules that are there.
@@ -80,7 +79,7 @@ compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if ther
 	$(BIN)/python -m native $(if $(OPTIMIZE),--optimize $(OPTIMIZE))
 
 compiled-test: compiled ## transcripts, requirements, codecs, clients and simulations on the compiled modules
-	$(BIN)/python -m pytest --strict-outcomes -q $(IN_TWO) $(ON_COMPILED)
+	$(BIN)/python -m pytest --strict-outcomes -q $(IN_FOUR) $(ON_COMPILED)
 	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 61-150
 
 soak: $(STAMP) ## hundreds of kills of every process; KILLS=N in each part, PARTS="network" for some

@@ -47,7 +47,10 @@ class Forger:
         one = envelopes.seal_of(value)
         if not self._is_on or one is None or self._rng.random() >= OFTEN:
             return None
-        last = envelopes.decode(value)
+        try:
+            last = envelopes.decode(value)
+        except envelopes.CorruptRecord:
+            return None  # it is torn
         what = self._rng.choice(FORGERIES)
         sample = self._rng.choice(before).value
         self._met[what] += 1

@@ -201,10 +201,7 @@ class OwnerEnds(Steps):
         """Let an append of the owner before land behind its successor's announcement."""
         log = self.owner.log
         lies = [one.value for one in log.read(log.first, log.end)]
-        whole = [(envelope.decode(one), one) for one in lies if len(one) >= envelope.HEADER_BYTES]
-        written = [
-            one for one in whole if one[0].owner == replaced and one[0].kind == envelope.ENTRY
-        ]
+        written = [(last, one) for one in lies if (last := entry_of(one, replaced)) is not None]
         if written and written[-1][0].parts == 1:
             self.met[LATE_APPEND] += 1
             last, value = written[-1]
@@ -236,3 +233,12 @@ class OwnerEnds(Steps):
 
     def _programs_now(self) -> list[Program]:
         raise AssertionError("a simulation knows its programs")
+
+
+def entry_of(value: bytes, owner: bytes) -> envelope.Envelope | None:
+    """Decode a record of the ledger, if it is an entry of an owner and is not torn."""
+    try:
+        found = envelope.decode(value)
+    except envelope.CorruptRecord:
+        return None
+    return found if found.kind == envelope.ENTRY and found.owner == owner else None

@@ -18,7 +18,7 @@ from typing import Any
 from adapter.channel.unit import AnyUnit
 from adapter.exports.kafka import KafkaExportWriter
 from adapter.server.main import main
-from tests.support.server_process import ServerProcess
+from tests.support.server_process import CODE, ServerProcess
 
 STEPS = ("opened", "got", "written", "committed", "done")
 """The queue is open; messages are got; their records are in an open transaction; that is committed;
@@ -80,12 +80,12 @@ class StoppedServer(ServerProcess):
 
     def __init__(self, queue_manager: str, servers: str, folder: Path, **more: Any) -> None:
         super().__init__(queue_manager, servers, folder, **more)
-        self._plain = self._command[2]
+        self._code_at = self._command.index(CODE)
 
     def stop_at(self, step: str, number: int = 1, sent: int = signal.SIGKILL) -> None:
         """Let the lives that are started from now on stop at a step; "" for none."""
         stopped = f"-m tests.support.stopped_exporter {step} {int(sent)} {number}"
-        self._command[2] = f'exec "$0" {stopped} <"$1"' if step else self._plain
+        self._command[self._code_at] = f'exec "$0" {stopped} <"$1"' if step else CODE
 
     def is_stopped(self) -> bool:
         """Whether it has been stopped by SIGSTOP."""

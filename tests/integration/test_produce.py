@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Message
 
 import adapter
+from adapter import errors as e
 from adapter import testing
 from adapter.localkafka import LocalKafka
 from tests.drivers import Driver, driver, pytest_generate_tests, pytest_pyfunc_call
@@ -124,6 +125,7 @@ def test_a_topic_that_is_missing_is_written_when_it_is_there(
 
 
 RECORDS = 400
+WITHIN_S = 60.0
 KILLS = 4
 
 
@@ -171,9 +173,19 @@ def work_by_thread(address: str, topic: str) -> None:
                 break
 
 
+async def connect_between_kills(address: str) -> adapter.aio.Connection:
+    """Connect; a first connection is not tried again by itself."""
+    async with asyncio.timeout(WITHIN_S):
+        while True:
+            try:
+                return await adapter.aio.connect(address)
+            except e.QueueManagerNotAvailable:
+                await asyncio.sleep(0.05)
+
+
 async def work_by_task(address: str, topic: str) -> None:
     """A loop is told of a commit in flight that was backed out: it is begun again."""
-    async with await adapter.aio.connect(address) as qm:
+    async with await connect_between_kills(address) as qm:
         queue = qm.queue("Q")
         is_done = False
         while not is_done:

@@ -90,6 +90,7 @@ def copies(servers: str, topic: str, count: int) -> set[bytes]:
     }
     consumer = Consumer(settings)
     try:
+        until(lambda: bool(consumer.list_topics(topic, 10).topics[topic].partitions))
         partitions = consumer.list_topics(topic, 10).topics[topic].partitions
         consumer.assign([TopicPartition(topic, one, 0) for one in partitions])
         bodies: set[bytes] = set()

@@ -35,6 +35,8 @@ GROUP_LAYERS = ("docker", "soak", "spark", "integration", "pages", "acceptance",
 runs what mostly waits; short groups come last, so that all processes end at the same time.
 """
 TESTS = Path(__file__).parent
+LONGEST = TESTS / "simulation" / "test_simulation.py"
+"""Begun first: at the end of a run in several processes it would be alone."""
 NAMED_ONLY = (TESTS / "docker", TESTS / "compiled")
 """They need a Docker daemon, or a C compiler: they are run when they are named, by `make`."""
 PYMQI_VERSION = "1.12.13"
@@ -90,7 +92,7 @@ def layer_rank(path: Path, layers: tuple[str, ...]) -> int:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     layers = GROUP_LAYERS if getattr(config.option, "loadgroup", False) else LAYERS
-    items.sort(key=lambda item: layer_rank(item.path, layers))
+    items.sort(key=lambda item: (item.path != LONGEST, layer_rank(item.path, layers)))
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             # Spark's bridge to the JVM leaves sockets to the garbage collector.

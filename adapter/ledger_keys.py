@@ -24,7 +24,7 @@ class LedgerKeysError(Exception):
 
 
 def read(path: str | Path) -> SealKeys:
-    """Return the keys in a file; those of no file, "", are none. Raises LedgerKeysError."""
+    """Return the keys in a file, and no key without a file (""). Raises LedgerKeysError."""
     if not str(path):
         return NO_KEYS
     lines = _lines(Path(path))

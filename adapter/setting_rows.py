@@ -405,9 +405,9 @@ SETTINGS: Mapping[str, Setting] = {
         ),
         Setting(
             key="standby", kind=Literal["no", "yes"], default="no",
-            meaning="yes: the process follows the one that owns the queue manager, and takes over "
-            "when that one is gone; if there is none, it serves at once. So two machines may have "
-            "the same service, and the one that comes second stands by.",
+            meaning="yes: the process follows the owner of the queue manager, and takes over when "
+            "the owner has ended or is silent; without an owner it serves at once. So two machines "
+            "may have the same service, and the one that starts second stands by.",
         ),
         Setting(
             key="standby_priority", kind=_number(0, 9), default=0,

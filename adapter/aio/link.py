@@ -24,7 +24,7 @@ from adapter.channel.conversation import Conversation, Introduction, frames_of, 
 from adapter.channel.link.lookup import CONNECT_S_MIN, LookUp
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, TlsRefused, WhileFull
 from adapter.channel.link.tcp import keep_alive
-from adapter.channel.places import ManagerPlaces
+from adapter.channel.places import ManagerPlaces, may_lead
 from adapter.tls_alerts import AlertingContext, alerts_on
 from adapter.wire.codec import FrameBuffer, Payload
 from adapter.wire.frames import ProtocolError
@@ -238,10 +238,8 @@ class AddressDialer:
         return str(self._address)
 
     def toward(self, address: Address) -> AddressDialer | None:
-        """See ManagerPlace. A socket of this machine leads over no network in the clear."""
-        if self._address.path and not address.path and not addresses.is_loopback(address.host):
-            return None
-        return AddressDialer(address, self._tls)
+        """See ManagerPlace."""
+        return AddressDialer(address, self._tls) if may_lead(self._address, address) else None
 
     async def dial(self, timeout_s: float) -> TaskLink:
         """See TaskDialer."""

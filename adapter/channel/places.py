@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+from adapter import addresses
 from adapter.channel.addresses import Address, parse_addresses
 from adapter.channel.link.port import LinkLost, LinkSilent
 from adapter.errors import InvalidValue
@@ -25,6 +26,13 @@ LEARNED_MAX: Final = 4
 """ManagerPlaces that a queue manager has named, and the program has not."""
 NAMED_MAX: Final = 4
 """Of one answer: more would be tried before the program's own."""
+
+
+def may_lead(by: Address, to: Address) -> bool:
+    """Whether a program that named one address may be led to another in the same way: a socket of
+    this machine leads over no network in the clear.
+    """
+    return not by.path or bool(to.path) or addresses.is_loopback(to.host)
 
 
 class ManagerPlace(Protocol):
@@ -94,10 +102,10 @@ class ManagerPlaces(Generic[PlaceT]):
         in the same way, is left out.
         """
         found: list[PlaceT] = []
-        addresses: list[Address] = []
+        named: list[Address] = []
         with suppress(InvalidValue):  # a later release may have addresses of other forms
-            addresses = parse_addresses(text)[:NAMED_MAX] if text else []
-        for address in addresses:
+            named = parse_addresses(text)[:NAMED_MAX] if text else []
+        for address in named:
             known = next((one for one in self._places if one.place == str(address)), None)
             made = known or by.toward(address)
             if made is not None:

@@ -73,4 +73,4 @@ class RenewingThread:
         try:
             self._receiver.read(link)
         except LinkLost as lost:
-            self._recovery.lose(link, str(lost))
+            self._recovery.lose(link, lost)

@@ -22,7 +22,6 @@ from adapter.core.contract.unit_records import RecordPart
 from adapter.format import entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.envelope import OWNER_CHANGED, Envelope, text_of
-from adapter.ledger.signs import PROBE_N
 from adapter.ledger.validity import Verdict
 
 MEANING = {
@@ -84,7 +83,7 @@ def _explain_payload(envelope: Envelope, payload: bytes | None, shown: Shown) ->
         shown.records.append({"record": "OwnerChanged", "who": who})
         shown.lines.append(_explain_change(who, envelope.next_key, shown.verdict))
         return
-    if envelope.n == PROBE_N:
+    if envelope.is_probe:
         shown.lines.append("a start asked for the ledger's time, to see whether its owner is alive")
         return
     if envelope.parts > 1:

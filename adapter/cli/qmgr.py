@@ -123,6 +123,25 @@ def wanted_settings(name: str | None, given: dict[str, Any]) -> ServerSettings:
     return server.settings_of(found)
 
 
+def _connect(address: str, reconnect_timeout_s: float = 0.0) -> adapter.Connection:
+    return adapter.connect(
+        address,
+        connect_timeout_s=CONNECT_TIMEOUT_S,
+        reconnect_timeout_s=reconnect_timeout_s,
+        application="mqk qmgr",
+    )
+
+
+def _check_name(qm: adapter.Connection, qmgr: str, wanted: str | None, done: str) -> str:
+    """Return the name of a queue manager, or refuse to do something to another than is wanted."""
+    if wanted is not None and wanted != qm.name:
+        raise failures.Failed(
+            f"queue manager {qm.name} was not {done}: it listens at {qmgr}, and {wanted} was "
+            f"to be {done}; give the address of {wanted} with --qmgr"
+        )
+    return qm.name
+
+
 @qmgr.command()
 @click.argument("name", required=False)
 @click.option("--immediate", is_flag=True, help="Give units in flight no time to end.")
@@ -138,15 +157,8 @@ def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json:
 
     New work is refused, and units in flight get some seconds to end; then they are backed out.
     """
-    with adapter.connect(
-        qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
-    ) as qm:
-        if name is not None and name != qm.name:
-            raise failures.Failed(
-                f"queue manager {qm.name} was not stopped: it listens at {qmgr}, and {name} was "
-                f"to be stopped; give the address of {name} with --qmgr"
-            )
-        name = qm.name
+    with _connect(qmgr) as qm:
+        name = _check_name(qm, qmgr, name, "stopped")
         end = ManagerEnd(name, qmgr, qm.figures())
         qm.stop_queue_manager(immediate=immediate, hand_over=hand_over)
     end.wait(STOP_TIMEOUT_S)
@@ -169,22 +181,12 @@ def switch(name: str | None, to: str, qmgr: str, as_json: bool) -> None:
     Units in flight get some seconds to end. Programs go on at the standby; the process that had the
     queue manager is a standby then. If there is no standby that is ready, nothing is changed.
     """
-    with adapter.connect(
-        qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
-    ) as qm:
-        if name is not None and name != qm.name:
-            raise failures.Failed(
-                f"queue manager {qm.name} was not handed over: it listens at {qmgr}, and {name} "
-                f"was to be; give the address of {name} with --qmgr"
-            )
-        name = qm.name
+    with _connect(qmgr) as qm:
+        name = _check_name(qm, qmgr, name, "handed over")
         chosen = qm.switch_queue_manager(to)
     address = chosen["address"]
     try:
-        adapter.connect(
-            address, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=SWITCH_TIMEOUT_S,
-            application="mqk qmgr",
-        ).close()  # fmt: skip
+        _connect(address, SWITCH_TIMEOUT_S).close()
     except adapter.errors.NotAuthorized:
         pass  # it serves
     except adapter.Error as problem:
@@ -205,9 +207,7 @@ def switch(name: str | None, to: str, qmgr: str, as_json: bool) -> None:
 @options.json_output
 def status(everything: bool, qmgr: str, as_json: bool) -> None:
     """Show the status of a running queue manager."""
-    with adapter.connect(
-        qmgr, connect_timeout_s=CONNECT_TIMEOUT_S, reconnect_timeout_s=0.0, application="mqk qmgr"
-    ) as qm:
+    with _connect(qmgr) as qm:
         figures: dict[str, Any] = qm.figures()
     if as_json:
         output.emit(figures)

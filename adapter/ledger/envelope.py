@@ -52,6 +52,8 @@ _N = Layout(">Q")
 _N_AT = HEADER_BYTES - _N.size
 _PART = Layout(">II")
 
+PROBE_N = 0
+"""No owner's entry has this n."""
 KEY_ID_BYTES = 8
 SEAL_BYTES = 16
 NO_KEY = b""
@@ -95,6 +97,11 @@ class Envelope(Struct, gc=False):
     parts: int = 1
     replaces: bytes | None = None
     next_key: bytes | None = None
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether it asks for the ledger's time: void for every reader, and no sign of anybody."""
+        return self.kind == ENTRY and self.n == PROBE_N
 
 
 class RecordNumber(Struct, gc=False, frozen=True):

@@ -60,6 +60,7 @@ from adapter import watched
 from adapter.ledger import kafka_signs
 from adapter.ledger.envelope import RecordNumber, encode_entry, step_of
 from adapter.ledger.failures import Failure, classify, describe, explain
+from adapter.ledger.forged import ForgedReports
 from adapter.ledger.kafka_producers import POLL_S, await_reports
 from adapter.ledger.kafka_reader import (
     NO_OFFSET,
@@ -389,7 +390,7 @@ class KafkaLedger:
         """The last entry of our last term that Kafka confirmed."""
         self._attempted: deque[bytes] = deque(maxlen=ATTEMPTS_KEPT)
         self._given_up = threading.Event()
-        self._forged_through = NO_OFFSET
+        self._forged = ForgedReports(lambda found: self.on_forged(found))  # noqa: PLW0108
         self._counts = dict.fromkeys(COUNTS, 0)
 
     @property
@@ -436,7 +437,7 @@ class KafkaLedger:
         instead_of: bytes | None = None,
     ) -> TakenOver:
         ready = self._take_ready()
-        self.close()
+        self._end_term()
         if ready is None:
             ready = ReadyClients(self._settings)
         with ready.source as source:
@@ -460,20 +461,12 @@ class KafkaLedger:
             except BaseException:
                 writer.stop()
                 raise
-        if scan.forged is not None:
-            self._report(scan.forged)
-        writer.start(offset, self.on_durable, self.on_doubt, self._report)
+        self._forged.report(scan.forged)
+        writer.start(offset, self.on_durable, self.on_doubt, self._forged.report)
         self._writer = writer
         self._counts["takeovers"] += 1
         self._counts["replayed"] += taken.entries
         return taken
-
-    def _report(self, found: Forged) -> None:
-        """Report forged records, but for those that were reported before."""
-        if found.last > self._forged_through:
-            self._forged_through = found.last
-            self._counts["forged"] += found.records
-            self.on_forged(found)
 
     def check(self, known: Sequence[Known]) -> None:
         check_known_entries(self._settings, known)
@@ -521,6 +514,9 @@ class KafkaLedger:
         ready = self._take_ready()
         if ready is not None:
             ready.close()
+        self._end_term()
+
+    def _end_term(self) -> None:
         writer = self._writer
         if writer is None:
             return
@@ -531,7 +527,7 @@ class KafkaLedger:
         self._counts["doubts"] += writer.doubted
 
     def statistics(self) -> dict[str, int]:
-        counts = dict(self._counts)
+        counts = self._counts | {"forged": self._forged.count}
         if self._writer is not None:
             counts["durable"] += self._writer.promised_n
             counts["doubts"] += self._writer.doubted

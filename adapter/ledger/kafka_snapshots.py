@@ -76,8 +76,7 @@ class KafkaSnapshots:
         if start != self._end:
             self.newest()
         else:
-            written = Written(start, Snapshot(snapshot.after, snapshot.cut_n, []))
-            self._kept = in_order([*self._kept, written])
+            self._kept = in_order([*self._kept, _without_parts(start, snapshot)])
             self._end = end
         if len(self._kept) > KEPT:
             delete_before(self._settings, min(one.offset for one in self._kept[-KEPT:]))
@@ -106,8 +105,7 @@ class KafkaSnapshots:
                     collector.take(at - 1, message.value())
         newest = collector.newest()
         self._kept = [
-            Written(one.offset, Snapshot(one.snapshot.after, one.snapshot.cut_n, []))
-            for one in in_order(collector.complete)
+            _without_parts(one.offset, one.snapshot) for one in in_order(collector.complete)
         ]
         self._end = end
         return newest
@@ -144,3 +142,8 @@ class KafkaSnapshots:
 
     def _no_answer(self, why: str = "") -> LedgerUnavailable:
         return unavailable(self._settings, WRITING, why or "no answer", Failure.RETRY)
+
+
+def _without_parts(offset: int, snapshot: Snapshot) -> Written:
+    """Return where a snapshot is, without what it holds in memory."""
+    return Written(offset, Snapshot(snapshot.after, snapshot.cut_n, []))

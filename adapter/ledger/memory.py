@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from adapter.ledger import envelope as envelopes
 from adapter.ledger import port, signs
+from adapter.ledger.forged import ForgedReports
 from adapter.ledger.scan import Scan, check_known, check_known_value
 from adapter.ledger.seals import NO_KEYS, SealKeys, Seals
 from adapter.ledger.term import Term
@@ -166,7 +167,7 @@ class MemoryLedger:
         self._slow = False
         self._late = False
         self._given_up = False
-        self._forged_through = -1
+        self._forged = ForgedReports(lambda found: self.on_forged(found))  # noqa: PLW0108
         self._counts = dict.fromkeys(port.COUNTS, 0)
 
     @property
@@ -207,8 +208,7 @@ class MemoryLedger:
         self._replay(scan, offset, replay)
         scan.require_replaced(replaced, owner, self._attempted)
         self._term = Term(log.topic, owner, offset, self._seals)
-        if scan.forged is not None:
-            self._report(scan.forged)
+        self._forged.report(scan.forged)
         self._counts["takeovers"] += 1
         self._counts["replayed"] += scan.met[Verdict.VALID]
         return scan.taken_over(offset, self._seals.begins_with)
@@ -302,7 +302,7 @@ class MemoryLedger:
         self._end_term()
 
     def statistics(self) -> dict[str, int]:
-        return dict(self._counts)
+        return self._counts | {"forged": self._forged.count}
 
     def written(self, value: bytes) -> None:
         """For faults: write the record, and queue the report that it was."""
@@ -336,18 +336,10 @@ class MemoryLedger:
             except port.LedgerMismatch as error:
                 return f"n {report.step.n} is doubtful, for the records before it are gone: {error}"
             doubt = term.judge_gap(report.step, report.offset, values)
-            if (forged := term.take_forged()) is not None:
-                self._report(forged)
+            self._forged.report(term.take_forged())
             if doubt:
                 return doubt
         return ""
-
-    def _report(self, found: port.Forged) -> None:
-        """Report forged records, but for those that were reported before."""
-        if found.last > self._forged_through:
-            self._forged_through = found.last
-            self._counts["forged"] += found.records
-            self.on_forged(found)
 
     def _end_term(self) -> None:
         if self._term is not None:

@@ -150,10 +150,6 @@ class Forged(Struct, gc=False, frozen=True):
     last: int
     records: int = 1
 
-    def with_more(self, more: "Forged") -> "Forged":
-        """Return these, and more behind them."""
-        return Forged(self.first, more.last, self.records + more.records)
-
 
 class Ledger(Protocol):
     """The log of one queue manager, for its one owner."""
@@ -309,6 +305,13 @@ def check_size(topic: str, payload: bytes) -> None:
 
 def ignore_durable(_n: int) -> None:
     """Stand for on_durable until the owner sets its own."""
+
+
+def join_forged(before: Forged | None, more: Forged) -> Forged:
+    """Return what was found before, if anything was, and more behind it."""
+    return (
+        more if before is None else Forged(before.first, more.last, before.records + more.records)
+    )
 
 
 def ignore_forged(_found: Forged) -> None:

@@ -95,8 +95,7 @@ class Scan:
             raise port.LedgerMismatch(f"{self._topic} at offset {offset}: {newer}") from newer
         self.met[verdict] += 1
         if verdict is Verdict.FORGED:
-            found = port.Forged(offset, offset)
-            self.forged = self.forged.with_more(found) if self.forged else found
+            self.forged = port.join_forged(self.forged, port.Forged(offset, offset))
         if verdict is Verdict.OWNER_CHANGED and envelope is not None:
             self._last_n[self.validity.owner] = 0
             self._announced = f" at offset {offset}: {text_of(envelope.payload)}"

@@ -18,8 +18,6 @@ from adapter.ledger import envelope as envelopes
 from adapter.ledger.port import LastRecord, LedgerMismatch
 from adapter.ledger.seals import Seals
 
-PROBE_N = 0
-"""No owner's entry has this n. A probe is void for every reader, and no sign of anybody."""
 WINDOWS = (16, 256, 16_384)
 """How many of the last records are looked at, until one among them is a sign."""
 LATE_ENTRIES_MAX = 8
@@ -38,7 +36,7 @@ class Seen(Struct, gc=False):
 
 def probe(owner: bytes) -> bytes:
     """Make a record from which its writer learns the ledger's time; it has no other effect."""
-    return envelopes.encode(envelopes.ENTRY, owner, PROBE_N, b"")
+    return envelopes.encode(envelopes.ENTRY, owner, envelopes.PROBE_N, b"")
 
 
 class Sign(Struct, gc=False):
@@ -133,8 +131,7 @@ def _decode(topic: str, records: Iterable[Seen], seals: Seals) -> list[Sign]:
             continue
         except envelopes.CorruptRecord:
             continue
-        is_probe = envelope.kind == envelopes.ENTRY and envelope.n == PROBE_N
-        if not is_probe and (is_sealed or seal is None):
+        if not envelope.is_probe and (is_sealed or seal is None):
             found.append(Sign(record, envelope, is_sealed))
     return found
 

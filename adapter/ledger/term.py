@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from adapter.ledger.envelope import NO_KEY, NewerVersion, RecordNumber, text_of
-from adapter.ledger.port import Deposed, Forged, Position
+from adapter.ledger.port import Deposed, Forged, Position, join_forged
 from adapter.ledger.seals import Seals
 from adapter.ledger.validity import Validity, Verdict
 
@@ -93,8 +93,7 @@ class Term:
             except NewerVersion as newer:
                 return f"{self.topic} at offset {at}: {newer}"
             if verdict is Verdict.FORGED:
-                found = Forged(at, at)
-                self._forged = self._forged.with_more(found) if self._forged else found
+                self._forged = join_forged(self._forged, Forged(at, at))
             if verdict is Verdict.OWNER_CHANGED and envelope is not None:
                 owner, who = envelope.owner.hex(), text_of(envelope.payload)
                 return Deposed(

@@ -167,7 +167,8 @@ class Validity:
         if self.key:
             if one is None or not self._seals.is_genuine(one):
                 envelope = _read(value)
-                return (Verdict.VOID if _is_probe(envelope) else Verdict.FORGED), envelope
+                is_probe = envelope is not None and envelope.is_probe
+                return (Verdict.VOID if is_probe else Verdict.FORGED), envelope
             if one.key_id != self.key:
                 return Verdict.VOID, _read(value)  # too late, of an owner that sealed so
         try:
@@ -231,11 +232,6 @@ def _read(value: bytes | None) -> Envelope | None:
         return decode(value)
     except CorruptRecord:
         return None
-
-
-def _is_probe(envelope: Envelope | None) -> bool:
-    """Whether a record asks for the ledger's time: no owner's entry has this n."""
-    return envelope is not None and envelope.kind == ENTRY and envelope.n == 0
 
 
 class Assembly:

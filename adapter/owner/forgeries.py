@@ -11,7 +11,7 @@ import structlog
 
 from adapter import logs
 from adapter.core.contract.audit import FORGED, AuditNote
-from adapter.ledger.port import Forged
+from adapter.ledger.port import Forged, join_forged
 
 log = structlog.get_logger("mqk.owner")
 
@@ -27,8 +27,7 @@ class Forgeries:
     def found(self, what: object) -> None:
         """Take in records, a Forged, that the ledger has passed over."""
         assert isinstance(what, Forged), what
-        before = self._unnoted
-        self._unnoted = what if before is None else before.with_more(what)
+        self._unnoted = join_forged(self._unnoted, what)
         self._repetitions.warn(
             log,
             "forged ledger records",

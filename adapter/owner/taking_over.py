@@ -102,9 +102,9 @@ class TakeOvers:
         return notes if self._settings.audits else []
 
     async def prepare(self) -> None:
-        """Do what can be done before a take-over. Raises LedgerUnavailable or LedgerMismatch."""
+        """Have ready what a take-over needs. Raises LedgerError."""
         run = asyncio.get_running_loop().run_in_executor
-        await self._wait_for(run(None, self._parts.ledger.prepare))
+        await self._wait_for(run(None, self._prepare))
 
     async def follow(self, follower: LedgerFollower) -> Vacancy | None:
         """Follow the ledger in another thread until its owner is to be replaced."""
@@ -116,20 +116,21 @@ class TakeOvers:
             ready.cancel()
 
     async def _keep_ready(self) -> None:
+        """Prepare now and then; without it a take-over takes a little longer."""
+        run = asyncio.get_running_loop().run_in_executor
         while True:
-            await asyncio.get_running_loop().run_in_executor(None, self._prepare)
+            try:
+                await run(None, self._prepare)
+            except LedgerError as error:
+                repetitions.warn(
+                    log, "take-over not prepared", queue_manager=self._name, reason=str(error)
+                )
             await asyncio.sleep(KEEP_READY_S)
 
     def _prepare(self) -> None:
-        """Have ready what a take-over needs; without it, it takes a little longer."""
-        try:
-            self._parts.ledger.prepare()
-            if self._parts.storage is not None:
-                self._parts.storage.prepare()
-        except LedgerError as error:
-            repetitions.warn(
-                log, "take-over not prepared", queue_manager=self._name, reason=str(error)
-            )
+        self._parts.ledger.prepare()
+        if self._parts.storage is not None:
+            self._parts.storage.prepare()
 
     def give_up(self) -> None:
         """Take over no more; who waits for it gets a LedgerUnavailable."""

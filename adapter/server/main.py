@@ -230,10 +230,8 @@ class StopSignals:
 async def _serve_in_turn(settings: ServerSettings, out: TextIO) -> None:
     """Serve; after a switch to another process go on as its standby, made anew."""
     supervisor, signals = Supervisor(), StopSignals()
-    again: ServerSettings | None = settings
-    while again is not None:
-        again = await _serve(again, out, supervisor, signals)
-        signals.server = None
+    while (again := await _serve(settings, out, supervisor, signals)) is not None:
+        settings, signals.server = again, None
         gc.collect()  # the queue manager that this process had in memory
 
 

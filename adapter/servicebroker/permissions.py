@@ -59,11 +59,7 @@ class Permissions(Catalog):
         """
         kind, name = _object(on_service, on_queue)
         granted = _bits(kind, permissions)
-        changes = [
-            PermissionChange(*entity, keep=bits.ALL, add=granted)
-            for entity in _entities(to_user, to_role)
-        ]
-        self._ask(b.BrokerPermit(kind, name, changes), Done)
+        self._permit(kind, name, _entities(to_user, to_role), bits.ALL, granted)
 
     def revoke(
         self,
@@ -77,10 +73,7 @@ class Permissions(Catalog):
         """REVOKE: permissions that were granted are taken back; of CONTROL, all of them."""
         kind, name = _object(on_service, on_queue)
         kept = bits.ALL & ~_bits(kind, permissions)
-        changes = [
-            PermissionChange(*entity, keep=kept) for entity in _entities(from_user, from_role)
-        ]
-        self._ask(b.BrokerPermit(kind, name, changes), Done)
+        self._permit(kind, name, _entities(from_user, from_role), kept)
 
     def deny(
         self,
@@ -96,6 +89,13 @@ class Permissions(Catalog):
         _bits(kind, permissions)
         _entities(to_user, to_role)
         raise ServiceBrokerError(0, f"{kind} {name!r}: {NO_DENIAL}", name)
+
+    def _permit(
+        self, kind: str, name: str, entities: list[tuple[str, bool]], keep: int, add: int = 0
+    ) -> None:
+        """Change what each user or group may do with an object."""
+        changes = [PermissionChange(*entity, keep, add) for entity in entities]
+        self._ask(b.BrokerPermit(kind, name, changes), Done)
 
 
 def _object(on_service: str | None, on_queue: str | None) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from typing import Any, Final
 from adapter import addresses
 from adapter.channel.addresses import Address
 from adapter.channel.link.port import TIMINGS, HostNotReached, LinkLost, LinkTimings, WhileFull
+from adapter.channel.places import may_lead
 from adapter.wire.codec import FrameBuffer, Payload
 from adapter.wire.frames import ProtocolError
 
@@ -49,10 +50,12 @@ class TcpDialer:
         return str(self._address)
 
     def toward(self, address: Address) -> TcpDialer | None:
-        """See ManagerPlace. A socket of this machine leads over no network in the clear."""
-        if self._address.path and not address.path and not addresses.is_loopback(address.host):
-            return None
-        return TcpDialer(address, self._timings, self._shake)
+        """See ManagerPlace."""
+        return (
+            TcpDialer(address, self._timings, self._shake)
+            if may_lead(self._address, address)
+            else None
+        )
 
     def dial(self, timeout_s: float) -> TcpLink:
         deadline_s = time.monotonic() + timeout_s

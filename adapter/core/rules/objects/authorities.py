@@ -132,7 +132,7 @@ def _entities(
 
 
 def check_entity(name: str, profile: str) -> None:
-    """Refuse what is no name of a user or a group. profile: what the record is of, for the text."""
+    """Refuse an invalid name of a user or a group. profile: what the record is of, for the text."""
     if not 0 < len(name) <= a.ENTITY_LENGTH_MAX or not name.isprintable():
         text = f"a user or group has 1 to {a.ENTITY_LENGTH_MAX} printable characters"
         raise Refusal(Reason.OPTIONS_ERROR, profile, text)

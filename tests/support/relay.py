@@ -95,6 +95,9 @@ class Relay:
             for end in list(self.ends):
                 if end.transport is not None:
                     end.transport.abort()
+            # Connections that were being made meet a relay without a server, and end in begun().
+            while unfinished := asyncio.all_tasks() - {asyncio.current_task()}:
+                await asyncio.wait(unfinished)
 
         self._run(die())
 
@@ -133,6 +136,9 @@ class Relay:
             for data in end.other.early:
                 cast("asyncio.Transport", end.transport).write(data)
             end.other.early.clear()
+            return
+        if self._server is None:
+            cast("asyncio.Transport", end.transport).abort()
             return
         self.accepted += 1
         if self.is_frozen:

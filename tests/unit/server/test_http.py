@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from aiohttp import ClientSession
 
+from adapter import addresses
 from adapter.core.contract.results import QueueStatus
 from adapter.errors import StartError
 from adapter.localkafka import free_port
@@ -200,12 +201,15 @@ def test_the_registrys_api_lies_below_its_own_path() -> None:
     assert asked(FakeServer(), paths[0])[0].status == 404
 
 
-def test_the_registry_is_not_served_where_other_machines_may_ask() -> None:
+def test_the_registry_is_not_served_where_other_machines_may_ask(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(addresses, "reaches_only_this_machine", lambda _: False)
     registry = topic.in_memory()
 
     async def ask() -> list[Page]:
         monitor = Monitor(FakeServer(), registry)
-        url = await monitor.start(0, "0.0.0.0")
+        url = await monitor.start(0, "127.0.0.1")
         port = url.rpartition(":")[2]
         try:
             async with ClientSession(f"http://127.0.0.1:{port}") as session:

@@ -94,6 +94,8 @@ class OwnerLink(OwnerSigns):
         self._ahead = self._end_offset = 0
         self.is_wanted = False
         """Whether the owner that is watched is about to hand over to this standby, or has."""
+        self._place = OwnerPlace()
+        """Where the owner that is watched says that it is."""
         self._proven: OwnerAddress | None = None
         """Where the owner that is watched has been reached."""
         self._unanswered = 0
@@ -122,6 +124,14 @@ class OwnerLink(OwnerSigns):
 
     # On the event loop.
 
+    def addresses(self, *, with_tls: bool) -> str:
+        """Where clients find the owner, with TLS or without; "" if it does not answer, or has not
+        proven that it is the owner.
+        """
+        if self._evidence is not LinkEvidence.ALIVE:
+            return ""
+        return self._place.tls_address if with_tls else self._place.address
+
     def stop(self) -> None:
         """Look at no owner any more."""
         if self._task is not None:
@@ -133,7 +143,7 @@ class OwnerLink(OwnerSigns):
         self._evidence = LinkEvidence.NOTHING
         self._ahead = self._end_offset = self._unanswered = 0
         self._want(False)
-        self._proven = None
+        self._place, self._proven = place, None
         if place.key:
             self._task = watched.task("the link to the owner", self._keep(place), self._broke)
 

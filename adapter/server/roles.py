@@ -113,8 +113,15 @@ class ServerRoles:
                 task.cancel()
 
     def moved_to(self, *, with_tls: bool) -> str:
-        """Where clients are to go that are connected with TLS, or without; "" if not known."""
-        return self.successor.addresses(with_tls=with_tls) if self.successor is not None else ""
+        """Where clients are to go that are connected with TLS, or without; "" if not known.
+
+        That is the standby to which this owner hands over, or the owner that this standby follows.
+        """
+        if self.successor is not None:
+            return self.successor.addresses(with_tls=with_tls)
+        if self.link is not None and self.is_mere_standby:
+            return self.link.addresses(with_tls=with_tls)
+        return ""
 
     def switch(self, to: str, answered: Answered, stop: Callable[[], None]) -> None:
         """Hand over to a standby. to: its name or address, "" for the one that goes first.

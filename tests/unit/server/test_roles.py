@@ -314,6 +314,19 @@ async def test_clients_are_told_where_the_queue_manager_moves() -> None:
 
 
 @in_loop
+async def test_a_standby_sends_clients_to_the_owner_that_answers_it() -> None:
+    async with site() as at:
+        owner = await at.owner()
+        standby = await at.standby()
+        assert standby.roles.moved_to(with_tls=False) == owner.address
+        assert standby.roles.moved_to(with_tls=True) == ""
+        assert owner.roles.moved_to(with_tls=False) == ""
+        await owner.crash()
+        await until(lambda: standby.state is OwnerState.RUNNING)
+        assert standby.roles.moved_to(with_tls=False) == ""
+
+
+@in_loop
 async def test_a_standby_that_is_about_to_take_over_does_not_send_clients_away() -> None:
     """They are told to try again, and not to try elsewhere."""
     async with site() as at:
@@ -322,10 +335,13 @@ async def test_a_standby_that_is_about_to_take_over_does_not_send_clients_away()
         refused = standby.connections._why_unserved()
         assert refused is not None
         assert refused.reason is Reason.STANDBY_QUEUE_MANAGER
+        assert f"(process {os.getpid()} on " in refused.detail
+        assert f"at {owner.address}" in refused.detail
         await switch(owner)
         refused = standby.connections._why_unserved()
         assert refused is not None
         assert refused.reason is Reason.QUEUE_MANAGER_NOT_AVAILABLE
+        assert standby.roles.moved_to(with_tls=False) == ""
 
 
 class Putter(threading.Thread):

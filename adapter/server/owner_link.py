@@ -125,12 +125,16 @@ class OwnerLink(OwnerSigns):
     # On the event loop.
 
     def addresses(self, *, with_tls: bool) -> str:
-        """Where clients find the owner, with TLS or without; "" if it does not answer, or has not
-        proven that it is the owner.
+        """Where clients find the owner, with TLS or without; "" if it does not answer there.
+
+        An address without TLS may be one of the owner's own machine: it counts if the link goes
+        there, which has proven that this is the owner.
         """
-        if self._evidence is not LinkEvidence.ALIVE:
+        if self._proven is None or self._evidence is not LinkEvidence.ALIVE:
             return ""
-        return self._place.tls_address if with_tls else self._place.address
+        if with_tls:
+            return self._place.tls_address
+        return "" if self._proven.is_tls else self._proven.address
 
     def stop(self) -> None:
         """Look at no owner any more."""

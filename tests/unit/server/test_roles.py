@@ -159,6 +159,11 @@ async def test_a_link_needs_no_user_and_goes_by_tls_where_nothing_else_is_reache
         standby = await at.standby()
         assert owner.roles.standbys.figures()[0].name == standby.roles.name
         assert owner.connections.count == 0
+        # No client is led to what the owner announced without TLS: nobody has met it there.
+        await until(
+            lambda: standby.roles.moved_to(with_tls=True) == owner.owner.taking.place.tls_address
+        )
+        assert standby.roles.moved_to(with_tls=False) == ""
 
 
 @in_loop

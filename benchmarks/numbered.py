@@ -54,6 +54,7 @@ class NumberedProgram(threading.Thread):
     """Puts 0, 1, 2, ... on a queue of its own as fast as it is answered; a context manager.
 
     It puts a number again whose unit was backed out, and asks what became of one in doubt.
+    failed: units that it did again.
     """
 
     def __init__(self, addresses: str, queue: str) -> None:
@@ -66,6 +67,7 @@ class NumberedProgram(threading.Thread):
         self._problem: BaseException | None = None
         self.put = 0
         self.unknown = 0
+        self.failed = 0
 
     def run(self) -> None:
         """Put until the end."""
@@ -74,6 +76,8 @@ class NumberedProgram(threading.Thread):
                 if self._put_one():
                     self.put += 1
                     self._answered_s.append(time.monotonic())
+                else:
+                    self.failed += 1
         except BaseException as problem:  # noqa: BLE001 -- raised where the program is waited for
             self._problem = problem
 
@@ -102,18 +106,15 @@ class NumberedProgram(threading.Thread):
             time.sleep(LOOK_S)
 
     def first_after(self, moment_s: float) -> float:
-        """When the first unit was answered behind the longest gap since a moment."""
-        return self._longest(moment_s)[1]
+        """When the first unit was answered after a moment."""
+        answered = list(self._answered_s)
+        return answered[bisect_right(answered, moment_s)]
 
     def gap_s(self, moment_s: float) -> float:
         """Return the longest time between two answers since the last one before a moment."""
-        last_s, first_s = self._longest(moment_s)
-        return first_s - last_s
-
-    def _longest(self, moment_s: float) -> tuple[float, float]:
         answered = list(self._answered_s)
         last = max(0, bisect_right(answered, moment_s) - 1)
-        return max(pairwise(answered[last:]), key=lambda pair: pair[1] - pair[0])
+        return max(after - before for before, after in pairwise(answered[last:]))
 
     def forget(self) -> None:
         """Forget when units were answered: another fault is next."""

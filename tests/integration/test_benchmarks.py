@@ -66,10 +66,13 @@ def test_every_verb_is_measured_beside_kafka(kafka: LocalKafka) -> None:
 
 
 def test_a_fail_over_is_measured_and_nothing_is_wrong(kafka: LocalKafka) -> None:
-    rows = failover.measure(kafka.bootstrap_servers, 1, faults=["kill"])
-    assert set(rows) == {"kill", "kill-notice", "kill-take_over", "kill-back", "kill-wrong"}
-    assert rows["kill-wrong"].runs == [0]
-    assert all(rows[f"kill-{one}"].runs[0] > 0 for one in ("notice", "take_over", "back"))
+    rows = failover.measure(kafka.bootstrap_servers, 1, faults=["kill", "switch"])
+    for key in ("kill", "switch"):
+        parts = [f"{key}-{one}" for one in ("notice", "take_over", "back")]
+        assert {key, *parts, f"{key}-wrong", f"{key}-failed"} <= set(rows)
+        assert rows[f"{key}-wrong"].runs == [0]
+        assert all(rows[one].runs[0] > 0 for one in parts)
+    assert rows["switch-failed"].runs == [0]
 
 
 def test_what_security_costs_is_measured(kafka: LocalKafka) -> None:

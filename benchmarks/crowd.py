@@ -170,6 +170,7 @@ def processes(addresses: str, count: int, working: int) -> Iterator[list[subproc
                 stdout=subprocess.PIPE,
                 text=True,
             )
+            stack.enter_context(process)
             stack.callback(process.kill)
             found.append(process)
         yield found

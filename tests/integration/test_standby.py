@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self
 
 import pytest
 
@@ -20,6 +19,7 @@ from adapter.localkafka import LocalKafka
 from adapter.network.lookup import directory_look_up
 from adapter.owner.parts import HEARTBEAT_S
 from tests.support.server_process import ServerProcess
+from tests.support.standby_pair import Pair, await_standbys
 
 Named = Callable[..., str]
 SHORT_HEARTBEAT_S = 1.0
@@ -27,38 +27,6 @@ SHORT_HEARTBEAT_S = 1.0
 AFTERWARDS = 100
 """Messages that are put after a take-over."""
 WAIT_S = 60.0
-
-
-class Pair:
-    """An owner and its standby, each with an address of its own."""
-
-    def __init__(
-        self,
-        name: str,
-        kafka: LocalKafka,
-        folder: Path,
-        heartbeat_s: float,
-        *,
-        network: bool = False,
-    ) -> None:
-        servers, beat_s = kafka.bootstrap_servers, heartbeat_s
-        self.owner = ServerProcess(name, servers, folder, heartbeat_s=beat_s, network=network)
-        self.standby = ServerProcess(
-            name, servers, folder, standby=True, heartbeat_s=beat_s, network=network
-        )
-
-    def __enter__(self) -> Self:
-        self.owner.start()
-        self.standby.start()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.owner.__exit__(None, None, None)
-        self.standby.__exit__(None, None, None)
-
-    @property
-    def addresses(self) -> str:
-        return f"{self.standby.address},{self.owner.address}"
 
 
 class Program(threading.Thread):
@@ -193,15 +161,6 @@ def test_a_queue_manager_is_switched_to_its_standby_and_back(pair: Pair, program
         serving, waiting = waiting, serving
     program.end()
     assert program.failed == 0
-
-
-def await_standbys(owner: ServerProcess, count: int) -> None:
-    """Wait until an owner has so many standbys."""
-    with adapter.connect(owner.address) as qm:
-        deadline_s = time.monotonic() + WAIT_S
-        while len(qm.figures()["standbys"]) != count:
-            assert time.monotonic() < deadline_s, qm.figures()["standbys"]
-            time.sleep(0.05)
 
 
 def test_a_frozen_owner_is_replaced_and_ends_when_it_comes_back(

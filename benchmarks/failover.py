@@ -37,8 +37,6 @@ ABOUT_BROKERS = "gaps that programs see when a broker of three fails"
 TRIALS = 10
 WAITING = 20_000
 QUEUES_WAITING = 10
-STEADY = 100
-"""Messages that are put before and after a fault."""
 FREEZE_HEARTBEAT_MS = 1000
 WAIT_S = 60.0
 LOOK_S = 0.01
@@ -159,7 +157,7 @@ FAULTS = {
 
 
 class Trials(Struct):
-    """What the trials of one fault have found. failed: units that were to be done again."""
+    """What the trials of one fault have found. failed: units that were backed out, or in doubt."""
 
     gaps_s: list[float] = []
     parts: list[Parts] = []
@@ -274,14 +272,14 @@ def programs_at(
 def steady(programs: Sequence[NumberedProgram]) -> None:
     """Wait until all have put for a while."""
     for program in programs:
-        program.await_more(STEADY)
+        program.await_more()
         program.forget()
 
 
 def await_back(programs: Sequence[NumberedProgram], struck_s: float) -> float:
     """Wait until all are answered again; return how long the one waited that waited longest."""
     for program in programs:
-        program.await_more(STEADY)
+        program.await_more()
     return max(program.gap_s(struck_s) for program in programs)
 
 

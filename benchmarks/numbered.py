@@ -20,6 +20,8 @@ import adapter
 RECONNECT_S = 120.0
 WAIT_S = 120.0
 LOOK_S = 0.005
+STEADY = 100
+"""Messages that are put before and after a fault."""
 
 
 class Judgement(Struct, frozen=True):
@@ -51,10 +53,10 @@ def judge(put: int, found: Sequence[int], unknown: int = 0) -> Judgement:
 
 
 class NumberedProgram(threading.Thread):
-    """Puts 0, 1, 2, ... on a queue of its own as fast as it is answered; a context manager.
+    """Puts 0, 1, 2, ... on a queue of its own as fast as it is answered.
 
-    It puts a number again whose unit was backed out, and asks what became of one in doubt.
-    failed: units that it did again.
+    It puts a number again whose unit was backed out, and asks what became of one in doubt. failed:
+    how many units these were.
     """
 
     def __init__(self, addresses: str, queue: str) -> None:
@@ -76,8 +78,6 @@ class NumberedProgram(threading.Thread):
                 if self._put_one():
                     self.put += 1
                     self._answered_s.append(time.monotonic())
-                else:
-                    self.failed += 1
         except BaseException as problem:  # noqa: BLE001 -- raised where the program is waited for
             self._problem = problem
 
@@ -88,14 +88,16 @@ class NumberedProgram(threading.Thread):
             with unit:
                 self._qm.put(self._queue, b"%d" % self.put)
         except adapter.BackedOut:
+            self.failed += 1
             return False
         except adapter.InDoubt:
+            self.failed += 1
             outcome = self._qm.outcome(unit.id)
             self.unknown += outcome not in ("committed", "backed out")
             return outcome == "committed"
         return True
 
-    def await_more(self, count: int) -> None:
+    def await_more(self, count: int = STEADY) -> None:
         """Wait until so many more are put."""
         wanted, deadline_s = self.put + count, time.monotonic() + WAIT_S
         while self.put < wanted:
@@ -120,10 +122,14 @@ class NumberedProgram(threading.Thread):
         """Forget when units were answered: another fault is next."""
         del self._answered_s[:-1]
 
-    def end(self) -> Judgement:
-        """Stop, get everything that is on the queue, and compare."""
+    def stop(self) -> None:
+        """Put no more."""
         self._ends.set()
         self.join(WAIT_S)
+
+    def end(self) -> Judgement:
+        """Stop, get everything that is on the queue, and compare."""
+        self.stop()
         if self._problem is not None:
             raise RuntimeError(f"{self.name} ended") from self._problem
         with self._qm.queue(self._queue) as queue:

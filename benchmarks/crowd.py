@@ -1,10 +1,13 @@
-"""How soon a crowd of clients is back after a take-over: an owner that is killed, and its standby.
+"""How soon a crowd of clients is back: its owner is killed, stopped or switched to a standby.
 
-    python -m benchmarks.crowd [--clients 2000] [--idle 10] [--frozen]
+    python -m benchmarks.crowd [--clients 2000] [--working 50] [--idle 10] [--fault kill]
 
-Each client has a session with a recorded outcome, and waits for a message. Printed are the CPU that
-idle connections cost, when the first and the last client were back, what that cost, and the memory
-of the new owner. --frozen: the owner is stopped (SIGSTOP), and noticed by its silence.
+Each client has a session with a recorded outcome. Some work: they put numbered messages, one unit
+each; the others wait for a message each. Printed are the CPU that idle connections cost, when the
+first and the last client were back, what that cost, and the memory of the new owner. Then each that
+waits is sent its message, and what is on the queue is compared with what those who put were told.
+
+--fault freeze: the owner is stopped (SIGSTOP), and noticed by its silence; switch: it is planned.
 
 The clients are processes of this machine: with two cores it is they that take most of the time.
 """
@@ -13,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import logging
 import os
 import resource
@@ -21,40 +23,98 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 import adapter
 from adapter import aio
 from adapter.localkafka import LocalKafka
+from benchmarks.numbered import Judgement, judge
 from benchmarks.stack import HERE, Running, line, tell
 
 PROCESSES = 4
 AT_ONCE = 100
 """Connections that a process makes at a time, in the beginning."""
 BACK_S = 120.0
-QUEUE = "CROWD"
-SPARE_FILES = 256
+BETWEEN_S = 0.1
+"""Between two units of a client that works."""
+QUEUE, NUMBERED, SILENT = "CROWD", "NUMBERED", "SILENT"
 
 
-class Came(Struct):
+class Back(Struct):
     """When the clients of one process came back. away_s: of each, by its own clock."""
 
     away_s: list[float]
     cpu_s: float
 
 
-def run_clients(addresses: str, count: int) -> None:
+class Told(Struct):
+    """What the working clients of one process were told. put: of each, by its name. failed: units
+    that were done again; unknown: those whose outcome nobody could say.
+    """
+
+    put: dict[str, int] = {}
+    failed: int = 0
+    unknown: int = 0
+
+
+class Crowd(Struct, frozen=True):
+    """What became of a crowd. away_s: how long each was away, in order. put, failed, judgement: of
+    those who worked.
+    """
+
+    away_s: list[float]
+    put: int
+    failed: int
+    judgement: Judgement
+
+
+class WorkingClient:
+    """Puts 0, 1, 2, ... by its name, one unit each, until it is told to stop."""
+
+    def __init__(self, qm: aio.Connection, name: str, told: Told) -> None:
+        self._qm = qm
+        self._name = name
+        self._told = told
+        told.put[name] = 0
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Put."""
+        while not stop.is_set():
+            if await self._put():
+                self._told.put[self._name] += 1
+            else:
+                self._told.failed += 1
+            await asyncio.sleep(BETWEEN_S)
+
+    async def _put(self) -> bool:
+        """Whether the next number is on the queue."""
+        unit = self._qm.unit()
+        try:
+            async with unit:
+                await self._qm.put(NUMBERED, f"{self._name} {self._told.put[self._name]}")
+        except adapter.BackedOut:
+            return False
+        except adapter.InDoubt:
+            outcome = await self._qm.outcome(unit.id)
+            self._told.unknown += outcome not in ("committed", "backed out")
+            return outcome == "committed"
+        return True
+
+
+def run_clients(addresses: str, count: int, working: int) -> None:
     """Be one process of clients: told what to do on standard input."""
     logging.getLogger("adapter.client").setLevel(logging.ERROR)
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    asyncio.run(_clients(addresses, count))
+    asyncio.run(_clients(addresses, count, working))
 
 
-async def _clients(addresses: str, count: int) -> None:
+async def _clients(addresses: str, count: int, working: int) -> None:
     back: asyncio.Queue[float] = asyncio.Queue()
     turns = asyncio.Semaphore(AT_ONCE)
 
@@ -70,33 +130,47 @@ async def _clients(addresses: str, count: int) -> None:
             return qm
 
     connections = await asyncio.gather(*(connect() for _ in range(count)))
-    gets = [asyncio.create_task(qm.get("SILENT", timeout=None)) for qm in connections]
+    told, stop = Told(), asyncio.Event()
+    names = (f"{os.getpid()}.{number}" for number in range(working))
+    puts = [
+        asyncio.create_task(WorkingClient(qm, name, told).run(stop))
+        for qm, name in zip(connections, names, strict=False)
+    ]
+    gets = [asyncio.create_task(qm.get(SILENT, timeout=None)) for qm in connections[working:]]
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     before = time.process_time()
-    assert not any(one.done() for one in gets)
+    assert not any(one.done() for one in (*gets, *puts))
     away_s = [await back.get() for _ in range(count)]
-    came = Came(away_s, time.process_time() - before)
-    print(json.dumps({"away_s": came.away_s, "cpu_s": came.cpu_s}), flush=True)
+    _say(Back(away_s, time.process_time() - before))
+    await asyncio.to_thread(sys.stdin.readline)
+    stop.set()
+    async with asyncio.timeout(BACK_S):
+        await asyncio.gather(*puts, *gets)
+    _say(told)
     await asyncio.to_thread(sys.stdin.readline)
     os._exit(0)  # nobody looks at how they end
 
 
+def _say(what: Back | Told) -> None:
+    print(msgspec.json.encode(what).decode(), flush=True)
+
+
 @contextmanager
-def processes(addresses: str, count: int) -> Iterator[list[subprocess.Popen[str]]]:
+def processes(addresses: str, count: int, working: int) -> Iterator[list[subprocess.Popen[str]]]:
     """Run the processes of clients."""
     with ExitStack() as stack:
         found = []
         for at in range(PROCESSES):
-            share = count // PROCESSES + (at < count % PROCESSES)
-            command = HERE.command("-m", "benchmarks.crowd", "--of", addresses, str(share))
+            shares = (f"{each // PROCESSES + (at < each % PROCESSES)}" for each in (count, working))
             process = subprocess.Popen(
-                command,
+                HERE.command("-m", "benchmarks.crowd", "--of", addresses, *shares),
                 env=HERE.environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
             )
+            stack.enter_context(process)
             stack.callback(process.kill)
             found.append(process)
         yield found
@@ -106,52 +180,110 @@ def main() -> None:
     """Measure once."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.crowd", description=__doc__)
     parser.add_argument("--clients", type=int, default=2000)
+    parser.add_argument("--working", type=int, default=50, help="so many of them put messages")
     parser.add_argument("--idle", type=float, default=10.0, help="seconds for which they are idle")
-    parser.add_argument(
-        "--frozen", action="store_true", help="stop the owner instead of killing it"
-    )
-    parser.add_argument("--of", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--fault", choices=FAULTS, default="kill", help="of the owner")
+    parser.add_argument("--of", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.of:
-        run_clients(given.of[0], int(given.of[1]))
+        addresses, count, working = given.of
+        run_clients(addresses, int(count), int(working))
         return
     with LocalKafka() as kafka:
-        measure(kafka.bootstrap_servers, given.clients, given.idle, frozen=given.frozen)
+        measure(kafka.bootstrap_servers, given.clients, given.working, given.idle, given.fault)
 
 
-def measure(bootstrap: str, count: int, idle_s: float, *, frozen: bool) -> None:
-    """Kill or stop the owner of so many clients, and print what followed."""
+def kill(owner: Running) -> None:
+    """SIGKILL."""
+    os.kill(owner.pid, signal.SIGKILL)
+
+
+def freeze(owner: Running) -> None:
+    """SIGSTOP: connections stay open."""
+    os.kill(owner.pid, signal.SIGSTOP)
+
+
+def switch(owner: Running) -> None:
+    """Tell the owner to switch to its standby, and wait until that serves."""
+    with adapter.connect(owner.address, reconnect_timeout_s=0.0) as qm:
+        qm.switch_queue_manager()
+
+
+FAULTS: dict[str, Callable[[Running], None]] = {"kill": kill, "freeze": freeze, "switch": switch}
+
+
+def measure(bootstrap: str, count: int, working: int, idle_s: float, fault: str) -> Crowd:
+    """Do something to the owner of so many clients, and print and return what followed."""
     settings = {"heartbeat_ms": 1000}
     owner = Running(bootstrap, "CROWD", settings=settings)
-    standby = Running(bootstrap, "CROWD", settings={**settings, "standby": True})
     try:
-        with adapter.connect(owner.address) as qm:
-            qm.define_queue(QUEUE)
-            qm.define_queue("SILENT")
-        began_s = time.monotonic()
-        with processes(f"{owner.address},{standby.address}", count) as clients:
-            for one in clients:
-                line(one)
-            took_s = time.monotonic() - began_s
-            print(f"{count} clients connected in {took_s:.1f} s")
-            _show_idle(owner, idle_s)
-            before_s, memory = _cpu_s(standby.pid), _rss_mb(standby.pid)
-            os.kill(owner.pid, signal.SIGSTOP if frozen else signal.SIGKILL)
-            for one in clients:
-                tell(one, "go")
-            came = [json.loads(line(one)) for one in clients]
-            away_s = sorted(each for one in came for each in one["away_s"])
-            cpu_s = _cpu_s(standby.pid) - before_s, sum(one["cpu_s"] for one in came)
-            print(
-                f"back: first {away_s[0]:.2f} s, median {away_s[len(away_s) // 2]:.2f} s, "
-                f"last {away_s[-1]:.2f} s; CPU of the new owner {cpu_s[0]:.1f} s, of the clients "
-                f"{cpu_s[1]:.1f} s; the new owner has {_rss_mb(standby.pid):.0f} MB, it had "
-                f"{memory:.0f}"
-            )
-            _show_idle(standby, idle_s)
+        standby = Running(bootstrap, "CROWD", settings={**settings, "standby": True})
+        try:
+            return _measure(owner, standby, count, working, idle_s, FAULTS[fault])
+        finally:
+            standby.kill()
     finally:
-        os.kill(owner.pid, signal.SIGKILL)
-        standby.stop()
+        owner.kill()
+
+
+def _measure(
+    owner: Running,
+    standby: Running,
+    count: int,
+    working: int,
+    idle_s: float,
+    strike: Callable[[Running], None],
+) -> Crowd:
+    with adapter.connect(owner.address) as qm:
+        for name in (QUEUE, NUMBERED, SILENT):
+            qm.define_queue(name, max_depth=999_999_999)
+    began_s = time.monotonic()
+    with processes(f"{owner.address},{standby.address}", count, working) as clients:
+        for one in clients:
+            line(one)
+        print(f"{count} clients connected in {time.monotonic() - began_s:.1f} s")
+        _show_idle(owner, idle_s)
+        before_s, memory = _cpu_s(standby.pid), _rss_mb(standby.pid)
+        strike(owner)
+        for one in clients:
+            tell(one, "go")
+        came = [msgspec.json.decode(line(one), type=Back) for one in clients]
+        away_s = sorted(each for one in came for each in one.away_s)
+        cpu_s = _cpu_s(standby.pid) - before_s, sum(one.cpu_s for one in came)
+        print(
+            f"back: first {away_s[0]:.2f} s, median {away_s[len(away_s) // 2]:.2f} s, "
+            f"last {away_s[-1]:.2f} s; CPU of the new owner {cpu_s[0]:.1f} s, of the clients "
+            f"{cpu_s[1]:.1f} s; the new owner has {_rss_mb(standby.pid):.0f} MB, it had "
+            f"{memory:.0f}"
+        )
+        _show_idle(standby, idle_s)
+        with adapter.connect(standby.address) as qm:
+            return _judge(qm, clients, away_s, count - working)
+
+
+def _judge(
+    qm: adapter.Connection, clients: list[subprocess.Popen[str]], away_s: list[float], waiting: int
+) -> Crowd:
+    """Send a message to each that waits, and compare what those who put were told."""
+    qm.queue(SILENT).put_many([b"x"] * waiting)
+    for one in clients:
+        tell(one, "end")
+    told = [msgspec.json.decode(line(one), type=Told) for one in clients]
+    found = defaultdict(list)
+    for message in qm.queue(NUMBERED).browse():
+        name, number = message.text.split()
+        found[name].append(int(number))
+    judgement = Judgement(unknown=sum(one.unknown for one in told))
+    for name, put in (pair for one in told for pair in one.put.items()):
+        judgement += judge(put, found[name])
+    crowd = Crowd(
+        away_s,
+        sum(sum(one.put.values()) for one in told),
+        sum(one.failed for one in told),
+        judgement,
+    )
+    print(f"{crowd.put} messages were put, {crowd.failed} units failed: {judgement}")
+    return crowd
 
 
 def _show_idle(running: Running, idle_s: float) -> None:

@@ -37,8 +37,6 @@ ABOUT_BROKERS = "gaps that programs see when a broker of three fails"
 TRIALS = 10
 WAITING = 20_000
 QUEUES_WAITING = 10
-STEADY = 100
-"""Messages that are put before and after a fault."""
 FREEZE_HEARTBEAT_MS = 1000
 WAIT_S = 60.0
 LOOK_S = 0.01
@@ -72,9 +70,22 @@ class Pair:
     def change_places(self) -> None:
         """Start what was the owner as the standby of what was its standby."""
         self.owner.await_end()
+        self._swap()
+        self.standby.stand_by()
+
+    def await_change(self) -> None:
+        """Wait until what was the owner has gone on as the standby of what was its standby."""
+        self._swap()
+        deadline_s = time.monotonic() + WAIT_S
+        with adapter.connect(self.owner.address) as qm:
+            while not qm.figures()["standbys"]:
+                if time.monotonic() > deadline_s:
+                    raise RuntimeError(f"no standby in {WAIT_S:.0f} s")
+                time.sleep(LOOK_S)
+
+    def _swap(self) -> None:
         self.owner, self.standby = self.standby, self.owner
         self._own_log, self.standby_log = self.standby_log, self._own_log
-        self.standby.stand_by()
 
     def stop(self) -> None:
         """End both, as crashes do: one may be frozen when a trial has failed."""
@@ -86,7 +97,7 @@ class Fault(Struct, frozen=True):
     """Something that fails. strike: break it; mend: bring back what was broken.
 
     limit_s: what 99 of 100 gaps are to be at most. settings: of the queue manager. full: many
-    messages wait on other queues. programs: how many put at once.
+    messages wait on other queues. programs: how many put at once. fails_none: no unit is to fail.
     """
 
     name: str
@@ -96,12 +107,19 @@ class Fault(Struct, frozen=True):
     settings: Mapping[str, object] = {}
     full: bool = False
     programs: int = 1
+    fails_none: bool = False
 
 
 def hand_over(pair: Pair) -> None:
     """Tell the owner to stop, and let its standby take over."""
     with adapter.connect(pair.owner.address, reconnect_timeout_s=0.0) as qm:
         qm.stop_queue_manager(hand_over=True)
+
+
+def switch(pair: Pair) -> None:
+    """Tell the owner to switch to its standby, and to stand by itself."""
+    with adapter.connect(pair.owner.address, reconnect_timeout_s=0.0) as qm:
+        qm.switch_queue_manager()
 
 
 def kill(pair: Pair) -> None:
@@ -124,6 +142,9 @@ FAULTS = {
     "hand-over": Fault(
         "planned hand-over, 4 programs", hand_over, Pair.change_places, 0.5, programs=4
     ),
+    "switch": Fault(
+        "planned switch, 4 programs", switch, Pair.await_change, 0.5, programs=4, fails_none=True
+    ),
     "kill": Fault("SIGKILL of the owner", kill, Pair.change_places, 1.0),
     "kill-full": Fault(
         "the same, with messages on 10 other queues", kill, Pair.change_places, 1.2, full=True
@@ -136,11 +157,12 @@ FAULTS = {
 
 
 class Trials(Struct):
-    """What the trials of one fault have found."""
+    """What the trials of one fault have found. failed: units that were backed out, or in doubt."""
 
     gaps_s: list[float] = []
     parts: list[Parts] = []
     judgement: Judgement = Judgement()
+    failed: int = 0
 
 
 class LogTail:
@@ -183,6 +205,7 @@ def measure(
             with pair_of(bootstrap, f"FAIL{number}", Path(folder), fault, waiting) as pair:
                 found[key] = try_fault(pair, fault, trials)
             rows |= rows_of(key, fault.name, fault.limit_s, found[key])
+            rows[f"{key}-failed"].none = fault.fails_none
             show(rows, f"after {trials} times {fault.name}")
     if "kill" in rows and "kill-full" in rows:
         rows["kill-full"].against, rows["kill-full"].at_most = "kill", 1.2
@@ -223,11 +246,10 @@ def try_fault(pair: Pair, fault: Fault, trials: int) -> Trials:
             struck_s, offset_s = time.monotonic(), time.time() - time.monotonic()
             fault.strike(pair)
             log.await_event(TAKEN_OVER)
-            slowest = await_back(programs, struck_s)
-            found.gaps_s.append(slowest.gap_s(struck_s))
+            found.gaps_s.append(await_back(programs, struck_s))
             moments = {event: at_s - offset_s for event, at_s in log.moments().items()}
             noticed_s, taken_s = moments[NOTICED], moments[TAKEN_OVER]
-            back_s = slowest.first_after(struck_s) - taken_s
+            back_s = max(program.first_after(taken_s) for program in programs) - taken_s
             found.parts.append(Parts(noticed_s - struck_s, taken_s - noticed_s, back_s))
             fault.mend(pair)
     return found
@@ -244,20 +266,21 @@ def programs_at(
     yield programs
     for program in programs:
         found.judgement += program.end()
+        found.failed += program.failed
 
 
 def steady(programs: Sequence[NumberedProgram]) -> None:
     """Wait until all have put for a while."""
     for program in programs:
-        program.await_more(STEADY)
+        program.await_more()
         program.forget()
 
 
-def await_back(programs: Sequence[NumberedProgram], struck_s: float) -> NumberedProgram:
-    """Wait until all are answered again; return the one that waited longest."""
+def await_back(programs: Sequence[NumberedProgram], struck_s: float) -> float:
+    """Wait until all are answered again; return how long the one waited that waited longest."""
     for program in programs:
-        program.await_more(STEADY)
-    return max(programs, key=lambda program: program.gap_s(struck_s))
+        program.await_more()
+    return max(program.gap_s(struck_s) for program in programs)
 
 
 # Brokers.
@@ -314,7 +337,7 @@ def try_broker(
         steady(programs)
         struck_s = time.monotonic()
         (kafka.pause if fault.freezes else kafka.kill)(broker)
-        found.gaps_s.append(await_back(programs, struck_s).gap_s(struck_s))
+        found.gaps_s.append(await_back(programs, struck_s))
         if fault.freezes:
             kafka.resume(broker)
         else:
@@ -344,6 +367,7 @@ def rows_of(key: str, name: str, limit_s: float, found: Trials) -> Rows:
         rows[f"{key}-{part.removesuffix('_s')}"] = Row(f"{name}: {WORDS[part]}", "s", runs=runs)
     wrong = sum(getattr(found.judgement, field) for field in Judgement.__struct_fields__)
     rows[f"{key}-wrong"] = Row(f"{name}: messages that are wrong", "", runs=[wrong], none=True)
+    rows[f"{key}-failed"] = Row(f"{name}: units that failed", "", runs=[found.failed])
     return rows
 
 
@@ -353,6 +377,7 @@ HEADINGS = (
     "gap, s: p50, p99, most",
     "noticed, taken over, back: p50",
     "lost, doubled, reordered, unknown",
+    "failed units",
 )
 WORDS = {
     "notice_s": "until it is noticed",
@@ -370,7 +395,7 @@ def table(names: Mapping[str, str], found: Mapping[str, Trials]) -> str:
     """The figures as a table of Markdown: gaps, the medians of their parts, and what was wrong."""
     lines = [
         f"| {' | '.join(HEADINGS)} |",
-        "|---|---|---|---|---|",
+        "|---|---|---|---|---|---|",
     ]
     for key, trials in found.items():
         gaps = sorted(trials.gaps_s)
@@ -382,5 +407,6 @@ def table(names: Mapping[str, str], found: Mapping[str, Trials]) -> str:
         wrong = ", ".join(
             str(getattr(trials.judgement, one)) for one in Judgement.__struct_fields__
         )
-        lines.append(f"| {names[key]} | {len(gaps)} | {told} | {', '.join(parts)} | {wrong} |")
+        figures = (len(gaps), told, ", ".join(parts), wrong, trials.failed)
+        lines.append(f"| {names[key]} | {' | '.join(map(str, figures))} |")
     return "\n".join(lines)

@@ -20,6 +20,8 @@ import adapter
 RECONNECT_S = 120.0
 WAIT_S = 120.0
 LOOK_S = 0.005
+STEADY = 100
+"""Messages that are put before and after a fault."""
 
 
 class Judgement(Struct, frozen=True):
@@ -51,9 +53,10 @@ def judge(put: int, found: Sequence[int], unknown: int = 0) -> Judgement:
 
 
 class NumberedProgram(threading.Thread):
-    """Puts 0, 1, 2, ... on a queue of its own as fast as it is answered; a context manager.
+    """Puts 0, 1, 2, ... on a queue of its own as fast as it is answered.
 
-    It puts a number again whose unit was backed out, and asks what became of one in doubt.
+    It puts a number again whose unit was backed out, and asks what became of one in doubt. failed:
+    how many units these were.
     """
 
     def __init__(self, addresses: str, queue: str) -> None:
@@ -66,6 +69,7 @@ class NumberedProgram(threading.Thread):
         self._problem: BaseException | None = None
         self.put = 0
         self.unknown = 0
+        self.failed = 0
 
     def run(self) -> None:
         """Put until the end."""
@@ -84,14 +88,16 @@ class NumberedProgram(threading.Thread):
             with unit:
                 self._qm.put(self._queue, b"%d" % self.put)
         except adapter.BackedOut:
+            self.failed += 1
             return False
         except adapter.InDoubt:
+            self.failed += 1
             outcome = self._qm.outcome(unit.id)
             self.unknown += outcome not in ("committed", "backed out")
             return outcome == "committed"
         return True
 
-    def await_more(self, count: int) -> None:
+    def await_more(self, count: int = STEADY) -> None:
         """Wait until so many more are put."""
         wanted, deadline_s = self.put + count, time.monotonic() + WAIT_S
         while self.put < wanted:
@@ -102,27 +108,28 @@ class NumberedProgram(threading.Thread):
             time.sleep(LOOK_S)
 
     def first_after(self, moment_s: float) -> float:
-        """When the first unit was answered behind the longest gap since a moment."""
-        return self._longest(moment_s)[1]
+        """When the first unit was answered after a moment."""
+        answered = list(self._answered_s)
+        return answered[bisect_right(answered, moment_s)]
 
     def gap_s(self, moment_s: float) -> float:
         """Return the longest time between two answers since the last one before a moment."""
-        last_s, first_s = self._longest(moment_s)
-        return first_s - last_s
-
-    def _longest(self, moment_s: float) -> tuple[float, float]:
         answered = list(self._answered_s)
         last = max(0, bisect_right(answered, moment_s) - 1)
-        return max(pairwise(answered[last:]), key=lambda pair: pair[1] - pair[0])
+        return max(after - before for before, after in pairwise(answered[last:]))
 
     def forget(self) -> None:
         """Forget when units were answered: another fault is next."""
         del self._answered_s[:-1]
 
-    def end(self) -> Judgement:
-        """Stop, get everything that is on the queue, and compare."""
+    def stop(self) -> None:
+        """Put no more."""
         self._ends.set()
         self.join(WAIT_S)
+
+    def end(self) -> Judgement:
+        """Stop, get everything that is on the queue, and compare."""
+        self.stop()
         if self._problem is not None:
             raise RuntimeError(f"{self.name} ended") from self._problem
         with self._qm.queue(self._queue) as queue:

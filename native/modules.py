@@ -25,6 +25,7 @@ CLIENT = (
     "adapter/channel/link/tcp.py",
     "adapter/channel/numbering.py",
     "adapter/channel/outstanding.py",
+    "adapter/channel/reading.py",
     "adapter/channel/receiving.py",
     "adapter/channel/requests.py",
     "adapter/channel/sending.py",

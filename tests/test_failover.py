@@ -35,6 +35,7 @@ def test_the_gap_is_the_longest_since_the_last_answer_before_a_fault() -> None:
     program._answered_s = [1.0, 5.0, 5.1, 5.9, 6.0, 6.5]
     assert program.gap_s(5.2) == pytest.approx(0.8)
     assert program.first_after(5.2) == 5.9
+    assert program.first_after(5.95) == 6.0
     assert program.gap_s(5.95) == pytest.approx(0.5)
 
 
@@ -54,11 +55,12 @@ def test_a_gap_is_judged_by_its_worst_and_wrong_messages_by_any() -> None:
 
 
 def test_the_table_has_gaps_their_parts_and_what_was_wrong() -> None:
-    found = Trials([0.4, 0.2, 0.3], [Parts(0.1, 0.05, 0.15)] * 3, Judgement(reordered=1))
+    found = Trials([0.4, 0.2, 0.3], [Parts(0.1, 0.05, 0.15)] * 3, Judgement(reordered=1), 2)
     line = table({"kill": "SIGKILL"}, {"kill": found}).splitlines()[-1]
-    assert line == "| SIGKILL | 3 | 0.30, 0.40, 0.40 | 0.10, 0.05, 0.15 | 0, 0, 1, 0 |"
+    assert line == "| SIGKILL | 3 | 0.30, 0.40, 0.40 | 0.10, 0.05, 0.15 | 0, 0, 1, 0 | 2 |"
     rows = rows_of("kill", "SIGKILL", 1.0, found)
     assert rows["kill-wrong"].runs == [1]
     assert not is_met(rows, rows["kill-wrong"])
+    assert rows["kill-failed"].runs == [2]
     brokers = table({"leader": "leader"}, {"leader": Trials([3.0])}).splitlines()[-1]
-    assert brokers == "| leader | 1 | 3.00, 3.00, 3.00 |  | 0, 0, 0, 0 |"
+    assert brokers == "| leader | 1 | 3.00, 3.00, 3.00 |  | 0, 0, 0, 0 | 0 |"

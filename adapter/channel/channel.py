@@ -23,7 +23,8 @@ from adapter.channel.heartbeats import THREAD, ChannelHeartbeats
 from adapter.channel.interrupted import Interruptions
 from adapter.channel.leading import Leadership
 from adapter.channel.letting_go import LettingGo
-from adapter.channel.link.port import Link, LinkLost
+from adapter.channel.link.port import Link
+from adapter.channel.reading import LeadersReading
 from adapter.channel.receiving import Receiver
 from adapter.channel.recovery import Recovery
 from adapter.channel.renewal import TokenSchedule
@@ -51,6 +52,9 @@ class Channel(ChannelBooks):
         self._read_for_room = partial(_read_for_room, self._leadership, self._receiver)
         self._interruptions = Interruptions(state.lock, self._leadership)
         self._letting_go = LettingGo(state, self._sender, self._interruptions, self._read_for_room)
+        self._read = LeadersReading(
+            state, self._receiver, self._recovery, self._interruptions, self._letting_go
+        ).read
         self._end = ChannelEnd(
             state,
             self._sender,
@@ -75,8 +79,8 @@ class Channel(ChannelBooks):
         renewal = TokenSchedule(self._introduction)
         if self._renewal is None and renewal.is_possible:
             self._renewal = renewal
-            parts = self._state, self._sender, self._leadership, self._receiver, self._recovery
-            RenewingThread(*parts, self._read_for_room).start(renewal)
+            parts = self._state, self._sender, self._leadership
+            RenewingThread(*parts, self._read, self._read_for_room).start(renewal)
 
     def another(self) -> Channel:
         """Connect once more, to the same queue manager as the same user; raises as __init__."""
@@ -196,21 +200,6 @@ class Channel(ChannelBooks):
             "followed": self._leadership.followed,
             "bytes_received": figures["bytes_received"] + self._recovery.bytes_received,
         }
-
-    def _read(self) -> None:
-        """Read once, or connect again; for the thread that leads."""
-        if self._interruptions.later:
-            self._interruptions.catch_up()
-        link = self._state.link
-        if link is None:
-            self._recovery.reconnect()
-            return
-        if self._outstanding.let_go:
-            self._letting_go.send_reading(self._receiver.receive)
-        try:
-            self._receiver.read(link)
-        except LinkLost as lost:
-            self._recovery.lose(link, lost)
 
 
 def _read_for_room(leadership: Leadership, receiver: Receiver, link: Link) -> bool:

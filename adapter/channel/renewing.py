@@ -7,13 +7,12 @@ may be dropped meanwhile (and which cannot be referred to weakly where it is com
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from adapter import watched
 from adapter.channel.leading import Leadership
-from adapter.channel.link.port import LinkLost, WhileFull
-from adapter.channel.receiving import Receiver
-from adapter.channel.recovery import Recovery
+from adapter.channel.link.port import WhileFull
 from adapter.channel.renewal import TokenSchedule, warn_of_end
 from adapter.channel.requests import Pending
 from adapter.channel.sending import Sender
@@ -29,15 +28,14 @@ class RenewingThread:
         state: ChannelState,
         sender: Sender,
         leadership: Leadership,
-        receiver: Receiver,
-        recovery: Recovery,
+        read: Callable[[], None],
         while_full: WhileFull,
     ) -> None:
+        """read: as the thread does that leads."""
         self._state = state
         self._sender = sender
         self._leadership = leadership
-        self._receiver = receiver
-        self._recovery = recovery
+        self._read = read
         self._while_full = while_full
 
     def start(self, schedule: TokenSchedule) -> None:
@@ -63,14 +61,3 @@ class RenewingThread:
                 return
             self._sender.send([request], None, self._while_full)
         self._leadership.await_answer(request, self._read)
-
-    def _read(self) -> None:
-        """Read once, or connect again; for the thread that leads."""
-        link = self._state.link
-        if link is None:
-            self._recovery.reconnect()
-            return
-        try:
-            self._receiver.read(link)
-        except LinkLost as lost:
-            self._recovery.lose(link, lost)

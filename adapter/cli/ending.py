@@ -26,7 +26,8 @@ class ManagerEnd:
     def __init__(self, name: str, address: str, figures: Mapping[str, Any]) -> None:
         self._name = name
         self._address = address
-        if parse_directory(address) is not None:  # it was looked up, and may lead elsewhere later
+        is_looked_up = parse_directory(address) is not None  # it may lead elsewhere later
+        if is_looked_up or len(parse_addresses(address)) > 1:  # at the others are standbys
             self._address = str(figures.get("address", ""))
         self._processes = _processes(figures)
 

@@ -25,6 +25,7 @@ from adapter.channel.link.port import (
     LinkLost,
     LinkTimings,
 )
+from tests.support.loop_thread import LoopThread
 
 WAIT_S = 10.0
 LONG = 20_000_000
@@ -73,9 +74,8 @@ class LinkEnds(ABC):
     """A server's end on a loop of its own, and links to it."""
 
     def __init__(self) -> None:
-        self.loop = uvloop.new_event_loop()
-        self._thread = threading.Thread(target=self.loop.run_forever)
-        self._thread.start()
+        self._thread = LoopThread(uvloop.new_event_loop())
+        self.loop = self._thread.loop
         self.server = ServerEnd()
         self.timings = TIMINGS
         self.listen()
@@ -113,14 +113,12 @@ class LinkEnds(ABC):
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine on the loop."""
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(WAIT_S)
+        return self._thread.run(work)
 
     def end(self) -> None:
         """End the loop; a second time is no error."""
         if not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self.loop.stop)
-            self._thread.join(WAIT_S)
-            self.loop.close()
+            self._thread.close()
 
 
 class InProcessEnds(LinkEnds):

@@ -10,6 +10,7 @@ import pytest
 from adapter.localkafka import LocalKafka
 from benchmarks import (
     activations,
+    crowd,
     cursors,
     dialogs,
     failover,
@@ -21,9 +22,13 @@ from benchmarks import (
     verbs,
     web,
 )
+from benchmarks.numbered import Judgement
 from benchmarks.peers import servers
 from benchmarks.peers.variants import Amount
 from benchmarks.results import is_met
+
+CROWD, WORKING = 500, 50
+"""Clients, and how many of them put messages meanwhile."""
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +71,20 @@ def test_every_verb_is_measured_beside_kafka(kafka: LocalKafka) -> None:
 
 
 def test_a_fail_over_is_measured_and_nothing_is_wrong(kafka: LocalKafka) -> None:
-    rows = failover.measure(kafka.bootstrap_servers, 1, faults=["kill"])
-    assert set(rows) == {"kill", "kill-notice", "kill-take_over", "kill-back", "kill-wrong"}
-    assert rows["kill-wrong"].runs == [0]
-    assert all(rows[f"kill-{one}"].runs[0] > 0 for one in ("notice", "take_over", "back"))
+    rows = failover.measure(kafka.bootstrap_servers, 1, faults=["kill", "switch"])
+    for key in ("kill", "switch"):
+        parts = [f"{key}-{one}" for one in ("notice", "take_over", "back")]
+        assert {key, *parts, f"{key}-wrong", f"{key}-failed"} <= set(rows)
+        assert rows[f"{key}-wrong"].runs == [0]
+        assert all(rows[one].runs[0] > 0 for one in parts)
+    assert rows["switch-failed"].runs == [0]
+
+
+def test_every_client_of_a_crowd_is_back_after_a_switch(kafka: LocalKafka) -> None:
+    found = crowd.measure(kafka.bootstrap_servers, CROWD, WORKING, 0.0, "switch")
+    assert len(found.away_s) == CROWD
+    assert found.put >= WORKING
+    assert (found.failed, found.judgement) == (0, Judgement())
 
 
 def test_what_security_costs_is_measured(kafka: LocalKafka) -> None:

@@ -12,9 +12,9 @@ import adapter
 from adapter.core.contract import commands as c
 from adapter.localkafka import LocalKafka
 from mqk_demo.proxy import HOST, Proxy
-from tests.integration.test_standby import WAIT_S, Pair
 from tests.support.asking import Asking
 from tests.support.memory_pair import SwallowedReply
+from tests.support.standby_pair import WAIT_S, Pair
 
 Named = Callable[..., str]
 Act = Callable[[adapter.Connection], object]

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import adapter
 from adapter.localkafka import LocalKafka
-from tests.integration.test_standby import Program
+from benchmarks.numbered import Judgement
+from tests.integration.test_standby import begun
 from tests.support.server_process import ServerProcess
 
 Named = Callable[..., str]
@@ -44,9 +45,7 @@ def test_a_later_release_takes_over_under_load_and_is_not_followed_by_this_one(
     with present, upgraded:
         present.start()
         upgraded.start()
-        program = Program(f"{present.address},{upgraded.address}")
-        program.start()
-        program.await_more()
+        program = begun(f"{present.address},{upgraded.address}")
         with adapter.connect(present.address) as qm:
             qm.stop_queue_manager(hand_over=True)
         assert present.await_end() == 0
@@ -63,4 +62,4 @@ def test_a_later_release_takes_over_under_load_and_is_not_followed_by_this_one(
             assert "start that release, or a later one" in sentence
         program.await_more()
         assert program.failed == 0
-        program.end()
+        assert program.end() == Judgement()

@@ -2,15 +2,12 @@
 
 One program puts numbered messages, one unit each, while its queue manager is killed, frozen,
 stopped or handed over. Afterwards each message is on the queue once and in order, and the program
-has heard of each unit what became of it.
+has heard of each unit what became of it (benchmarks/numbered.py).
 """
 
 import socket
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self
 
 import pytest
 
@@ -19,102 +16,22 @@ from adapter import errors as e
 from adapter.localkafka import LocalKafka
 from adapter.network.lookup import directory_look_up
 from adapter.owner.parts import HEARTBEAT_S
+from benchmarks.numbered import Judgement, NumberedProgram
 from tests.support.server_process import ServerProcess
+from tests.support.standby_pair import Pair, await_standbys
 
 Named = Callable[..., str]
 SHORT_HEARTBEAT_S = 1.0
 """So that a silence that counts is 3 s."""
-AFTERWARDS = 100
-"""Messages that are put after a take-over."""
 WAIT_S = 60.0
 
 
-class Pair:
-    """An owner and its standby, each with an address of its own."""
-
-    def __init__(
-        self,
-        name: str,
-        kafka: LocalKafka,
-        folder: Path,
-        heartbeat_s: float,
-        *,
-        network: bool = False,
-    ) -> None:
-        servers, beat_s = kafka.bootstrap_servers, heartbeat_s
-        self.owner = ServerProcess(name, servers, folder, heartbeat_s=beat_s, network=network)
-        self.standby = ServerProcess(
-            name, servers, folder, standby=True, heartbeat_s=beat_s, network=network
-        )
-
-    def __enter__(self) -> Self:
-        self.owner.start()
-        self.standby.start()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.owner.__exit__(None, None, None)
-        self.standby.__exit__(None, None, None)
-
-    @property
-    def addresses(self) -> str:
-        return f"{self.standby.address},{self.owner.address}"
-
-
-class Program(threading.Thread):
-    """Puts numbers, one unit each, and asks what became of a unit when that is not told."""
-
-    def __init__(self, addresses: str) -> None:
-        super().__init__(name="program")
-        self.qm = adapter.connect(addresses, reconnect_timeout_s=WAIT_S)
-        self.qm.define_queue("Q")
-        self.put = 0
-        self.failed = 0
-        self.gap_s = 0.0
-        self.stop = threading.Event()
-        self.problem: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self._put_all()
-        except BaseException as problem:  # noqa: BLE001 -- told by end()
-            self.problem = problem
-
-    def _put_all(self) -> None:
-        last_s = time.monotonic()
-        while not self.stop.is_set():
-            unit = self.qm.unit()
-            try:
-                with unit:
-                    self.qm.put("Q", b"%d" % self.put)
-            except e.BackedOut:
-                self.failed += 1
-                continue
-            except e.InDoubt:
-                self.failed += 1
-                if self.qm.outcome(unit.id) != "committed":
-                    continue
-            self.put += 1
-            now_s = time.monotonic()
-            self.gap_s, last_s = max(self.gap_s, now_s - last_s), now_s
-
-    def await_more(self, count: int = AFTERWARDS) -> None:
-        """Wait until so many more have been put."""
-        wanted, deadline_s = self.put + count, time.monotonic() + WAIT_S
-        while self.put < wanted:
-            assert self.problem is None, self.problem
-            assert time.monotonic() < deadline_s, f"only {self.put} of {wanted} were put"
-            time.sleep(0.01)
-
-    def end(self) -> None:
-        """Stop putting, and get all: each once, in order."""
-        self.stop.set()
-        self.join(WAIT_S)
-        assert self.problem is None, self.problem
-        queue = self.qm.queue("Q")
-        found = [int(message.body) for message in queue.browse()]
-        assert found == list(range(self.put))
-        self.qm.close()
+def begun(addresses: str) -> NumberedProgram:
+    """Start a program, and wait until it has put some."""
+    program = NumberedProgram(addresses, "Q")
+    program.start()
+    program.await_more()
+    return program
 
 
 @pytest.fixture
@@ -124,16 +41,15 @@ def pair(kafka: LocalKafka, unique_name: Named, tmp_path: Path) -> Iterator[Pair
 
 
 @pytest.fixture
-def program(pair: Pair) -> Iterator[Program]:
-    made = Program(pair.addresses)
-    made.start()
-    made.await_more()
+def program(pair: Pair) -> Iterator[NumberedProgram]:
+    made = begun(pair.addresses)
     yield made
-    made.stop.set()
-    made.join(WAIT_S)
+    made.stop()
 
 
-def test_a_standby_takes_over_from_an_owner_that_is_killed(pair: Pair, program: Program) -> None:
+def test_a_standby_takes_over_from_an_owner_that_is_killed(
+    pair: Pair, program: NumberedProgram
+) -> None:
     """And so on, to and fro: a process that is started again is the next standby."""
     serving, waiting = pair.owner, pair.standby
     for _ in range(2):
@@ -143,7 +59,7 @@ def test_a_standby_takes_over_from_an_owner_that_is_killed(pair: Pair, program: 
         serving.stand_by()
         serving.start()
         serving, waiting = waiting, serving
-    program.end()
+    assert program.end() == Judgement()
 
 
 def test_clients_that_know_a_standby_alone_are_led_to_the_owner(pair: Pair) -> None:
@@ -161,7 +77,7 @@ def test_a_stop_by_an_operator_ends_the_standby_too(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("by", ["command", "signal"])
-def test_a_queue_manager_is_handed_over(pair: Pair, program: Program, by: str) -> None:
+def test_a_queue_manager_is_handed_over(pair: Pair, program: NumberedProgram, by: str) -> None:
     if by == "signal":
         pair.owner.ask_to_end()
     else:
@@ -170,10 +86,12 @@ def test_a_queue_manager_is_handed_over(pair: Pair, program: Program, by: str) -
     assert pair.owner.await_end() == 0
     pair.standby.await_said("reason='it was stopped'")
     program.await_more()
-    program.end()
+    assert program.end() == Judgement()
 
 
-def test_a_queue_manager_is_switched_to_its_standby_and_back(pair: Pair, program: Program) -> None:
+def test_a_queue_manager_is_switched_to_its_standby_and_back(
+    pair: Pair, program: NumberedProgram
+) -> None:
     """No unit fails, and each process goes on as the standby of the other."""
     serving, waiting = pair.owner, pair.standby
     for _ in range(2):
@@ -186,42 +104,31 @@ def test_a_queue_manager_is_switched_to_its_standby_and_back(pair: Pair, program
         program.await_more()
         await_standbys(waiting, 1)
         serving, waiting = waiting, serving
-    program.end()
+    assert program.end() == Judgement()
     assert program.failed == 0
-
-
-def await_standbys(owner: ServerProcess, count: int) -> None:
-    """Wait until an owner has so many standbys."""
-    with adapter.connect(owner.address) as qm:
-        deadline_s = time.monotonic() + WAIT_S
-        while len(qm.figures()["standbys"]) != count:
-            assert time.monotonic() < deadline_s, qm.figures()["standbys"]
-            time.sleep(0.05)
 
 
 def test_a_frozen_owner_is_replaced_and_ends_when_it_comes_back(
     kafka: LocalKafka, unique_name: Named, tmp_path: Path
 ) -> None:
     with Pair(unique_name("QM"), kafka, tmp_path, SHORT_HEARTBEAT_S) as pair:
-        program = Program(pair.addresses)
-        program.start()
-        program.await_more()
+        program = begun(pair.addresses)
         pair.owner.freeze()
         pair.standby.await_said("ledger taken over")
         pair.owner.thaw()
         assert pair.owner.await_end() == 1
         assert "another owner took over" in pair.owner.sentence()
         program.await_more()
-        program.end()
+        assert program.end() == Judgement()
 
 
 def test_a_standby_that_is_told_to_stop_ends_and_the_owner_goes_on(
-    pair: Pair, program: Program
+    pair: Pair, program: NumberedProgram
 ) -> None:
     pair.standby.ask_to_end()
     assert pair.standby.await_end() == 0
     program.await_more()
-    program.end()
+    assert program.end() == Judgement()
 
 
 def test_of_three_standbys_one_takes_over(

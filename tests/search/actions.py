@@ -21,6 +21,7 @@ from tests.search.processes import (
     DOUBTS,
     ENDED,
     FOLLOWS,
+    MUTE,
     NAME,
     OWNS,
     READ,
@@ -40,14 +41,17 @@ IN_FLIGHT_MAX = 2
 class Left(NamedTuple):
     """How many of each are left: this bounds a search.
 
-    doubts: appends and announcements that are lost, late or unheard. away: steps of followers
-    without Kafka.
+    doubts: appends and announcements that are lost, late or unheard. pings: steps of followers
+    that hear of the link, or of none, after a while; breaks: that are told who has ended, whomever
+    they follow. away: steps of followers without Kafka.
     """
 
     appends: int = 0
     takes: int = 0
     doubts: int = 0
     silences: int = 0
+    pings: int = 0
+    breaks: int = 0
     away: int = 0
     kills: int = 0
     stops: int = 0
@@ -117,6 +121,7 @@ class Acting:
         TOPIC.read_to = 0
         TOPIC.now_s = self.process.now_s
         DEAD.clear()
+        MUTE.clear()
 
     def then(self, name: str) -> Step:
         """Return the state that this has led to."""
@@ -220,24 +225,33 @@ class Acting:
 
     # -- a standby
 
-    def step(self, *, silent: bool = False, told: bool = False, away: str = "") -> None:
+    def step(
+        self,
+        *,
+        silent: bool = False,
+        passed_s: float = 0.0,
+        mute: bool = False,
+        told: bool = False,
+        away: str = "",
+    ) -> None:
         """Let a follower read and decide.
 
-        silent: after so much time that an owner is silent which has not been heard of. told: which
-        processes have ended. away: Kafka does not answer, and so much time passes too.
+        silent: after so much time that an owner is silent which has not been heard of; else after
+        passed_s. mute: its last pings were not answered. told: which processes have ended, and that
+        the links to them broke. away: Kafka does not answer, and so much time passes as in a
+        silence.
         """
         process, follower = self.process, self.process.follower
         verdicts = oracle.judge(TOPIC.history)
-        knew, offset = follower._owner.ident, self._offset()
+        offset = self._offset()
         before = follower._replay.snapshot if follower._replay else None
-        if silent or away:
-            TOPIC.now_s += SILENCE_S
-            entries = verdicts.entries
-            has_read = not entries or entries[-1].offset < process.read_to
-            is_quiet = silent and has_read and knew == verdicts.in_force
-            process.quiet = verdicts.last_sign if is_quiet else -1
+        if silent or away or passed_s:
+            self._pass(passed_s or SILENCE_S, is_heard=not away)
+            process.quiet = process.calm if silent else -1
         if told:
             DEAD.update(self.dead)
+        if mute:
+            MUTE.add(verdicts.in_force)
         TOPIC.silent_to = away
         try:
             vacancy = follower.step()
@@ -258,13 +272,25 @@ class Acting:
         require(not is_over, "a standby takes over what was stopped for good")
         why = (
             verdicts.in_force == oracle.NOBODY
-            or (process.quiet == verdicts.last_sign and vacancy.owner == verdicts.in_force)
+            or (
+                vacancy.owner == verdicts.in_force
+                and verdicts.last_sign in (process.quiet, process.calm if mute else -1)
+            )
             or (told and vacancy.owner in self.dead)
             or _stops(vacancy.owner, 0, -1)
         )
         require(why, f"an owner was found to be gone that was not: {vacancy.why}")
         follower.rest()
         process.vacancy, process.followed, process.mode = vacancy, follower.take(), VACANT
+
+    def _pass(self, seconds: float, *, is_heard: bool) -> None:
+        """Let time pass. is_heard: what is written meanwhile."""
+        process, verdicts = self.process, oracle.judge(TOPIC.history)
+        TOPIC.now_s += seconds
+        entries = verdicts.entries
+        has_read = not entries or entries[-1].offset < process.read_to
+        is_known = process.follower._owner.ident == verdicts.in_force
+        process.calm = verdicts.last_sign if is_heard and has_read and is_known else -1
 
     def _offset(self) -> int:
         """Up to where a follower has read; -1 if it has not."""

@@ -14,6 +14,7 @@ from tests.search.processes import (
     ENDED,
     FOLLOWS,
     OWNS,
+    PINGS_S,
     READ,
     READ_AGAIN,
     SILENCE_S,
@@ -28,6 +29,12 @@ IN_FLIGHT_MAX = 2
 CUT_BEHIND = 1
 """A snapshot is cut while so many entries at most are not durable."""
 Choice = tuple[str, Callable[[], Step]]
+SIGNS = (
+    ("follows after a moment", PINGS_S, False),
+    ("pings are not answered", 0.0, True),
+    ("pings are not answered for a while", PINGS_S, True),
+)
+"""What a follower is told of the link to its owner: after so long, its pings are not answered."""
 
 
 def spend(left: Left, *names: str) -> Left:
@@ -142,7 +149,12 @@ def _of_follower(state: SearchState, at: int, process: SearchedProcess) -> Itera
     if left.silences:
         silent = partial(Acting.step, silent=True)
         yield _act(state, at, "follows after a silence", silent, "silences")
-    if follower._owner.ident in state.dead:
+    for name, passed_s, mute in SIGNS if left.pings else ():
+        hears = partial(Acting.step, passed_s=passed_s, mute=mute)
+        yield _act(state, at, name, hears, "pings")
+    if left.breaks and state.dead:
+        yield _act(state, at, "is told", partial(Acting.step, told=True), "breaks")
+    elif follower._owner.ident in state.dead:
         yield _act(state, at, "is told that a process has ended", partial(Acting.step, told=True))
     if left.away:
         for what in (READING, ASK):

@@ -22,13 +22,17 @@ from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader
 from adapter.ledger.port import Entry, Position
 from adapter.ledger.snapshots import Snapshot
 from adapter.owner import following, liveness, replay
+from adapter.owner.announcement import OwnerPlace
 from adapter.owner.following import FollowBounds, LedgerFollower, Vacancy
+from adapter.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence, OwnerSigns
 from adapter.owner.replay import Replay
 from tests.search.topic import SearchedTopic, View
 
 NAME = "QM1"
 HEARTBEAT_S = 1.0
 SILENCE_S = liveness.SILENCES * HEARTBEAT_S
+PINGS_S = PINGS_MISSED * PING_S
+"""So long an owner has written nothing that is replaced for the pings that it has not answered."""
 WINDOWS = (7, 12, 1_000)
 LATE_ENTRIES_MAX = 4
 """Of the last records so few are looked at that they may begin behind the last announcement."""
@@ -49,6 +53,8 @@ FOLLOWS, VACANT, READ, OWNS, DOUBTS, READ_AGAIN, ENDED, STOPPED_FOR_GOOD = (
 TOPIC = SearchedTopic()
 DEAD: set[bytes] = set()
 """Owners whose process has ended, if the process that acts is told."""
+MUTE: set[bytes] = set()
+"""Owners that have left pings unanswered of the process that acts."""
 
 
 @cache
@@ -102,6 +108,24 @@ class OwnerProcess:
     def has_ended(self) -> bool:
         """See liveness.OwnerProcess."""
         return self._owner in DEAD
+
+
+class SearchedSigns(OwnerSigns):
+    """Stands for a link: what does it say of the owner that is watched?"""
+
+    def __init__(self) -> None:
+        self.watched = b""
+
+    @property
+    def evidence(self) -> LinkEvidence:
+        """See OwnerSigns."""
+        if self.watched in DEAD:
+            return LinkEvidence.ENDED
+        return LinkEvidence.SILENT if self.watched in MUTE else LinkEvidence.NOTHING
+
+    def watch(self, owner: bytes, place: OwnerPlace) -> None:
+        """See OwnerSigns."""
+        self.watched = owner
 
 
 @contextlib.contextmanager
@@ -175,10 +199,13 @@ class SearchedProcess:
             nothing,
             FollowBounds(entries=RENEW_ENTRIES),
             TOPIC.clock_s,
+            signs=SearchedSigns(),
         )
         self.now_s = 0.0
         self.quiet = -1
         """The offset of the owner's last sign when a silence had passed since that was known."""
+        self.calm = -1
+        """The same, when a shorter time had passed: so that unanswered pings count."""
         self.read_to = 0
         """Up to which offset it has ever read."""
         self.vacancy: Vacancy | None = None
@@ -205,6 +232,7 @@ class SearchedProcess:
         ledger._reports = ledger._reports.copy()
         ledger.sent = []
         process.follower = follower = forked(self.follower)
+        follower._signs = forked(follower._signs)
         follower._ledger = ledger
         follower._owner = copy.copy(follower._owner)
         follower._replay = forked_replay(follower._replay)
@@ -228,9 +256,12 @@ class SearchedProcess:
         term = ledger._term
         reader: Any = follower._reader
         scan = reader._scan if reader is not None else None
+        signs: Any = follower._signs
+        silent_s = self.now_s - follower._owner.heard_s
         owners = (
             term.owner if term else b"none",
             follower._owner.ident,
+            signs.watched,
             self.vacancy.owner if self.vacancy else b"none",
             scan.validity.owner if scan is not None else b"none",
             *ledger._attempted,
@@ -244,7 +275,7 @@ class SearchedProcess:
             follower._owner.has_stopped,
             follower._has_looked,
             follower._has_followed,
-            self.now_s - follower._owner.heard_s >= SILENCE_S,
+            (silent_s >= SILENCE_S, silent_s >= PINGS_S),
             follower._owner.heard_ms,
             follower._renewed_at[0],
             key_of(follower._replay),
@@ -255,6 +286,7 @@ class SearchedProcess:
             self.stops,
             self.has_followed,
             self.quiet,
+            self.calm,
             self.read_to,
             self.promised,
             (self.cut.after.offset, self.cut.cut_n) if self.cut else (),

@@ -253,6 +253,12 @@ SEARCHES: dict[str, Bounds] = {
         Left(appends=2, takes=2, doubts=1, silences=1, cuts=1, trims=1),
         meets=("began again with a snapshot", "trimmed by a deposed owner", "deposed in doubt"),
     ),
+    "signs": Bounds(
+        3,
+        Left(appends=1, takes=2, pings=2, breaks=1, kills=1),
+        prompt=True,
+        meets=("pings are not answered for a while", "is told", "lost a race"),
+    ),
     "stops": Bounds(
         3,
         Left(appends=1, takes=2, silences=1, stops=2),

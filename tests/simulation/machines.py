@@ -24,6 +24,8 @@ MACHINES = (
     "activation",
     "feeds",
     "exports",
+    "hops",
+    "claims",
     "authorities",
 )
 """Each is the only machine of a module of its own."""

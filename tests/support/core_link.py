@@ -37,7 +37,7 @@ def watch_nothing(when: str, command: c.Command | None) -> bool:
 
 def channel_on(core: Core, watch: Watch = watch_nothing) -> Channel:
     """Connect to a core. What watch does may crash the core or cut the link."""
-    shaken = Handshake([CoreDialer(core, watch)], "QM1", "channel of a test")
+    shaken = Handshake([CoreDialer(core, watch)], core.qm.name, "channel of a test")
     return Channel(shaken, Timeouts(reconnect_timeout_s=0.0, close_s=0.0))
 
 

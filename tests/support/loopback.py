@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 import uvloop
 
@@ -23,9 +23,9 @@ from adapter.channel.link.tcp import TcpDialer
 from adapter.channel.timeouts import Timeouts
 from adapter.client.context import Context
 from adapter.core.contract.results import Refused
+from tests.support.loop_thread import LoopThread
 from tests.support.scripted import Budget, Command, ScriptedManager
 
-CALL_TIMEOUT_S = 10.0
 Outcome = TypeVar("Outcome")
 
 
@@ -38,9 +38,8 @@ class Loopback(ScriptedManager):
     def __init__(self, name: str = "QM1") -> None:
         super().__init__(name, uvloop.new_event_loop())
         self._server: asyncio.AbstractServer | None = None
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self.port = self._run(self._listen(0))
+        self._thread = LoopThread(self._loop)
+        self.port = self._thread.run(self._listen(0))
 
     @property
     def address(self) -> str:
@@ -50,7 +49,7 @@ class Loopback(ScriptedManager):
 
     def call(self, work: Callable[[], Outcome]) -> Outcome:
         """Do something on the server's thread."""
-        return cast("Outcome", self._run(_async(work)))
+        return self._thread.run(_async(work))
 
     def bodies(self, queue: str) -> list[bytes]:
         """Return what is available on a queue."""
@@ -87,7 +86,7 @@ class Loopback(ScriptedManager):
 
     def start(self) -> None:
         """Open the port again."""
-        self._run(self._listen(self.port))
+        self._thread.run(self._listen(self.port))
 
     def release(self) -> None:
         """Send what was held back, and hold nothing more."""
@@ -101,18 +100,13 @@ class Loopback(ScriptedManager):
             self._server.close()
             self.cut_here()
 
-        self._run(end())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(CALL_TIMEOUT_S)
-        self._loop.close()
+        self._thread.run(end())
+        self._thread.close()
 
     async def _listen(self, port: int) -> int:
         server = await self._loop.create_server(self.accept, "127.0.0.1", port)
         self._server = server
         return int(server.sockets[0].getsockname()[1])
-
-    def _run(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(CALL_TIMEOUT_S)
 
 
 class OnCommand:

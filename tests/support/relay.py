@@ -7,16 +7,14 @@ machine is gone, or that only follows.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, cast
+from typing import cast
 
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Refused
 from adapter.wire import codec, frames
-
-CALL_TIMEOUT_S = 10.0
+from tests.support.loop_thread import LoopThread
 
 
 class _End(asyncio.Protocol):
@@ -71,11 +69,9 @@ class Relay:
         self.ends: set[_End] = set()
         self.clients: set[_End] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._loop = asyncio.new_event_loop()
+        self._thread = LoopThread(asyncio.new_event_loop())
         self._server: asyncio.AbstractServer | None = None
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self.port = self._run(self._listen(0))
+        self.port = self._thread.run(self._listen(0))
 
     @property
     def address(self) -> str:
@@ -99,7 +95,7 @@ class Relay:
             while unfinished := asyncio.all_tasks() - {asyncio.current_task()}:
                 await asyncio.wait(unfinished)
 
-        self._run(die())
+        self._thread.run(die())
 
     def say_moved(self, to: str) -> None:
         """End every connection with a goodbye that says where the queue manager is now."""
@@ -111,14 +107,12 @@ class Relay:
                     end.transport.write(codec.encode(frames.Goodbye(reason, to)))
                     end.transport.close()
 
-        self._run(say())
+        self._thread.run(say())
 
     def close(self) -> None:
         """End it."""
         self.die()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(CALL_TIMEOUT_S)
-        self._loop.close()
+        self._thread.close()
 
     def later(self, transport: asyncio.Transport) -> None:
         """Read on after the pause."""
@@ -127,7 +121,7 @@ class Relay:
             if not transport.is_closing():
                 transport.resume_reading()
 
-        self._loop.call_later(self.pause_s, resume)
+        self._thread.loop.call_later(self.pause_s, resume)
 
     def begun(self, end: _End) -> None:
         """Connect a client's end with the queue manager's."""
@@ -150,23 +144,22 @@ class Relay:
             transport.close()
             return
         self.clients.add(end)
-        task = self._loop.create_task(self._join(end))
+        task = self._thread.loop.create_task(self._join(end))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _join(self, end: _End) -> None:
         with suppress(OSError):
-            _, other = await self._loop.create_connection(lambda: _End(self, end), *self.target)
+            _, other = await self._thread.loop.create_connection(
+                lambda: _End(self, end), *self.target
+            )
             if end not in self.ends and other.transport is not None:
                 other.transport.abort()
 
     async def _listen(self, port: int) -> int:
-        made = await self._loop.create_server(lambda: _End(self), "127.0.0.1", port)
+        made = await self._thread.loop.create_server(lambda: _End(self), "127.0.0.1", port)
         self._server = made
         return int(made.sockets[0].getsockname()[1])
-
-    def _run(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(CALL_TIMEOUT_S)
 
 
 @contextmanager

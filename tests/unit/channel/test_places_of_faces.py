@@ -1,7 +1,8 @@
 """Fail-over of every face: a list of addresses, in any order, of an owner and its standbys.
 
 The owner's address dies, the queue manager's soft state with it, and the same ledger is served at
-another address of the list. A third one is a standby's, which serves nobody.
+another address of the list; or the owner switches, says where it is now, and stands by. A third
+address is a standby's, which serves nobody.
 """
 
 import asyncio
@@ -35,6 +36,7 @@ class Hosts(Struct):
     owner: Relay
     standby: Relay
     order: tuple[int, int, int]
+    switches: bool
 
     @property
     def listed(self) -> list[str]:
@@ -46,20 +48,29 @@ class Hosts(Struct):
         return ",".join(self.listed)
 
     def fail_over(self) -> None:
-        """Let the owner die; another one serves the same ledger at the other address."""
+        """Let the owner die, or switch; another one serves the same ledger at the other address."""
+        if self.switches:
+            self.owner.follows, self.owner.moved_to = True, self.manager.address
+            self.owner.say_moved(self.manager.address)
+            return
         self.owner.die()
         self.manager.crash()
         self.manager.start()
 
 
+@pytest.fixture(params=[False, True], ids=["owner dies", "owner switches"])
+def switches(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
 @pytest.fixture(params=[(0, 1, 2), (1, 0, 2)], ids=["owner first", "standby first"])
-def hosts(request: pytest.FixtureRequest) -> Iterator[Hosts]:
+def hosts(request: pytest.FixtureRequest, switches: bool) -> Iterator[Hosts]:
     with (
         testing.queue_manager() as manager,
         relay(manager.address) as owner,
         relay(manager.address, follows=True) as standby,
     ):
-        yield Hosts(manager, owner, standby, request.param)
+        yield Hosts(manager, owner, standby, request.param, switches)
 
 
 @pytest.fixture

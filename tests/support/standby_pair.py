@@ -1,0 +1,55 @@
+"""An owner and its standby as real processes, each with an address of its own."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Self
+
+import adapter
+from adapter.localkafka import LocalKafka
+from adapter.owner.parts import HEARTBEAT_S
+from tests.support.server_process import ServerProcess
+
+WAIT_S = 60.0
+
+
+class Pair:
+    """An owner and its standby, each with an address of its own."""
+
+    def __init__(
+        self,
+        name: str,
+        kafka: LocalKafka,
+        folder: Path,
+        heartbeat_s: float = HEARTBEAT_S,
+        *,
+        network: bool = False,
+    ) -> None:
+        servers, beat_s = kafka.bootstrap_servers, heartbeat_s
+        self.owner = ServerProcess(name, servers, folder, heartbeat_s=beat_s, network=network)
+        self.standby = ServerProcess(
+            name, servers, folder, standby=True, heartbeat_s=beat_s, network=network
+        )
+
+    def __enter__(self) -> Self:
+        self.owner.start()
+        self.standby.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.owner.__exit__(None, None, None)
+        self.standby.__exit__(None, None, None)
+
+    @property
+    def addresses(self) -> str:
+        return f"{self.standby.address},{self.owner.address}"
+
+
+def await_standbys(owner: ServerProcess, count: int) -> None:
+    """Wait until an owner has so many standbys."""
+    with adapter.connect(owner.address) as qm:
+        deadline_s = time.monotonic() + WAIT_S
+        while len(qm.figures()["standbys"]) != count:
+            assert time.monotonic() < deadline_s, qm.figures()["standbys"]
+            time.sleep(0.05)

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter import errors as e
 from adapter.localkafka import LocalKafka
 from adapter.network.lookup import directory_look_up
 from adapter.owner.parts import HEARTBEAT_S

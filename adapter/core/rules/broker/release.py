@@ -10,6 +10,7 @@ from collections import Counter
 
 from msgspec import structs
 
+from adapter.core.contract.broker import SYSTEM_TYPES
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.records import Record
@@ -84,7 +85,7 @@ def _first(qm: QueueManager, d: ConversationPlan, queue: BrokerQueue, now_ms: in
                 note_retry(qm, queue.name)
             if way is not None:
                 found.append(stored)
-                leaving[way] += 1
+                leaving[way] += header.message_type not in SYSTEM_TYPES
     except PageNeeded as needed:
         if found or not ways:  # else the same messages would be read without end
             qm.want_page(needed)

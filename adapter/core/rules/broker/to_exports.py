@@ -31,7 +31,6 @@ WHY: Final = {
     Reason.QUEUE_FULL: "is full",
     Reason.PUT_INHIBITED: "is inhibited for puts",
     Reason.QUEUE_PARKED: "takes no more before its messages are copied",
-    Reason.PERSISTENT_NOT_ALLOWED: "is temporary, and takes no persistent messages",
 }
 
 

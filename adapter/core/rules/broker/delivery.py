@@ -5,8 +5,8 @@ queue is OFF, the service does not exist, or its route leads to a queue manager 
 is held on a queue of its own, in order, and delivered when that has changed. So the route of a
 dialog counts as it is when its first message leaves; then all others go the same way. What must not
 be delivered is answered with an Error. What is for another queue manager leaves by a transmission
-queue. What is for an export is put to its queue, and nobody answers. This module does not know when
-a unit commits.
+queue. What is for an export is put to its queue, and not answered. This module does not know when a
+unit commits.
 """
 
 from __future__ import annotations

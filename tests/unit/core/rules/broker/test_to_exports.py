@@ -41,7 +41,7 @@ class ExportSite(BrokerSite):
         return [one.body.decode() for one in self.qm.queue(queue).browse()]
 
     def take(self, count: int) -> list[str]:
-        return [self.qm.get("OUT").body.decode() for _ in range(count)]
+        return [(one.body if (one := self.qm.get("OUT")) else b"").decode() for _ in range(count)]
 
     def submit_results(self, *bodies: str, ends: bool = False, lifetime_s: int = 0) -> UUID:
         """Begin a dialog, send and perhaps end, in one transaction."""

@@ -178,7 +178,9 @@ class Catalog(ABC):
         self._alter(kinds.SERVICE, name, attributes)
 
     def create_route(self, name: str, *, service: str = "", address: str = "LOCAL") -> None:
-        """CREATE ROUTE: a service (empty: any) is at a queue manager; LOCAL: at this one."""
+        """CREATE ROUTE: a service (empty: any) is at a queue manager, whose name is the address;
+        LOCAL: at this one. EXPORT://NAME: its messages are written to the topic of an export.
+        """
         self._create(
             kinds.ROUTE,
             name,
@@ -305,7 +307,10 @@ def _activation(activation: QueueActivation | None) -> dict[str, Any]:
 
 
 def _address(address: str) -> str:
-    return "" if a.as_option("address", address) == "LOCAL" else address
+    word = a.as_option("address", address)
+    if word.startswith(b.EXPORT_ADDRESS):
+        return b.EXPORT_ADDRESS + address[len(b.EXPORT_ADDRESS) :]
+    return "" if word == "LOCAL" else address
 
 
 def _validation(validation: str, schema: str | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import ibmmq
 import pytest
 from ibmmq import CMQC
 
-from adapter import msmq, testing
+from adapter import msmq, servicebroker, testing
 from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from tests.mqi.conftest import CHANNEL, conname
@@ -188,6 +188,42 @@ def test_msmq_sends_to_it_by_a_direct_format_name(
         b'<?xml version="1.0"?>\n<string>alone</string>',
     ]
     assert [headers(one) for one in found] == [{"Label": b"packed"}, {}]
+
+
+def test_services_reach_it_by_a_route(
+    kafka: LocalKafka, manager: TestQueueManager, topic: str
+) -> None:
+    """Received from a queue of Service Broker and sent on, in one transaction."""
+    with manager.connect_servicebroker() as broker:
+        broker.create_queue("Orders")
+        broker.create_service("Packing", "Orders", contracts=[servicebroker.DEFAULT])
+        broker.create_route("to Kafka", service="Results", address="EXPORT://RESULTS")
+        order = broker.begin_dialog("Packing", "Packing")
+        broker.send(order, body=b"order")
+        result = broker.begin_dialog("Packing", "Results")
+        for number, end in enumerate(("rollback", "commit", "rollback", "commit")):
+            with broker.transaction() as t:
+                rows = t.receive("Orders", timeout_ms=10_000 * (number < 2))
+                t.send(result, body=b"%d order(s)" % len(rows))
+                t.send(result, body=end.encode())
+                getattr(t, end)()
+        broker.end_conversation(result)
+        found = records(kafka.bootstrap_servers, topic, 4)
+        ends = broker.conversation_endpoints()
+    assert [one.value() for one in found] == [b"1 order(s)", b"commit", b"0 order(s)", b"commit"]
+    assert [one.key() for one in found] == [str(result).encode()] * 4
+    assert [headers(one) for one in found] == [
+        {
+            "conversation_handle": str(result).encode(),
+            "message_sequence_number": b"%d" % number,
+            "message_type_name": b"DEFAULT",
+            "service_contract_name": b"DEFAULT",
+            "from_service_name": b"Packing",
+            "to_service_name": b"Results",
+        }
+        for number in range(4)
+    ]
+    assert result not in {one.conversation_handle for one in ends}
 
 
 def test_a_remote_queue_of_another_queue_manager_leads_to_it(

@@ -21,6 +21,7 @@ MACHINES = (
     "cursors",
     "conservation",
     "dialogs",
+    "routes",
     "activation",
     "feeds",
     "exports",

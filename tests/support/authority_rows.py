@@ -264,6 +264,10 @@ ROWS: dict[type, list[Row]] = {
     b.BrokerCreate: [
         Row(b.BrokerCreate("queue", "NEW"), (queue("crt", name="broker$\\new"),)),
         Row(b.BrokerCreate("contract", "C"), (Needed("service", "C", ("crt",)),)),
+        Row(
+            b.BrokerCreate("route", "R", {"service": "S", "address": "EXPORT://RESULTS"}),
+            (Needed("service", "R", ("crt",)), Needed("export", "RESULTS", ("chg",))),
+        ),
     ],
     b.BrokerAlter: [
         Row(b.BrokerAlter("service", "ASK", {}), (Needed("service", "ASK", ("chg",)),))

@@ -83,10 +83,12 @@ class ServiceAttributes(Dated):
 
 
 class RouteAttributes(Dated):
-    """Where a service is: at a queue manager; empty: at this one."""
+    """Where a service is: at a queue manager, or an export; empty: at this queue manager."""
 
     service: Annotated[str, _text("the service's name; empty: any service")] = ""
-    address: Annotated[str, _text("the queue manager's name; empty: this one", 48)] = ""
+    address: Annotated[
+        str, _text("a queue manager's name, or EXPORT:// and an export's; empty: here", 57)
+    ] = ""
 
 
 class PriorityAttributes(Dated):

@@ -34,6 +34,9 @@ SIDES: Final = "sides"
 GROUPS: Final = "groups"
 TRANSMISSION: Final = "transmission"
 
+EXPORT_ADDRESS: Final = "EXPORT://"
+"""What the address of a route begins with that leads to an export, before its name."""
+
 QUEUE_DISABLED: Final = "BROKER_QUEUE_DISABLED"
 QUEUE_ACTIVATION: Final = "QUEUE_ACTIVATION"
 EVENTS: Final = (QUEUE_DISABLED, QUEUE_ACTIVATION)

@@ -400,10 +400,11 @@ class PositionsRestored(Struct):
 class ConversationSet(Struct, gc=False):
     """An endpoint of Service Broker came to be, or (of a snapshot) was there, or this became of it.
 
-    far_service, far_queue_manager: of the other side; an empty queue manager is this one. priority:
-    1 to 10. lifetime_ms: when its lifetime is over, timer_ms: when its timer is due, both times of
-    day, 0: never. sent: how many messages it has sent. is_ended: a program has ended it. far: what
-    has come of the other side: 0 nothing that ends it, 1 its end, 2 an error.
+    far_service, far_queue_manager: of the other side; an empty queue manager is this one. An export
+    may be in its place (EXPORT_ADDRESS; without a name: nothing goes there after an error).
+    priority: 1 to 10. lifetime_ms: when its lifetime is over, timer_ms: when its timer is due, both
+    times of day, 0: never. sent: how many messages it has sent. is_ended: a program has ended it.
+    far: what has come of the other side: 0 nothing that ends it, 1 its end, 2 an error.
     """
 
     handle: bytes

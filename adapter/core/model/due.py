@@ -80,6 +80,7 @@ class Due:
         "mark_ends",
         "paged_ends",
         "releases",
+        "retries",
         "sessions_ms",
         "statistics_ms",
     )
@@ -100,6 +101,8 @@ class Due:
         """When timers and lifetimes of conversations are over: time of day, handle."""
         self.releases: Heap[tuple[int, str]] = Heap()
         """When held messages of Service Broker may be delivered: time of day, their queue."""
+        self.retries: Heap[tuple[int, str]] = Heap()
+        """When it is tried again to deliver held messages: elapsed_ms, their queue."""
         self.activations: Heap[tuple[int, str]] = Heap()
         """When it is checked again whether queues need activation: elapsed_ms, queue."""
         self.mark_ends: Heap[tuple[int, str, int]] = Heap()
@@ -115,7 +118,7 @@ class Due:
             *(self.expiries, self.paged_ends, self.delays, self.conversations, self.releases),
         )
         self._by_interval: tuple[Heap[Any], ...] = (
-            *(self.deadlines, self.claims, self.mark_ends, self.activations),
+            *(self.deadlines, self.claims, self.mark_ends, self.activations, self.retries),
         )
 
     def add_deadline(self, elapsed_ms: int, waiter: Waiter) -> None:

@@ -105,6 +105,16 @@ class UnitOfWork:
         self._hold(-len(message.body))
         queue.drop_put(message)
 
+    def drop_puts(self, is_dropped: Callable[[LocalQueue, MessageData], bool]) -> None:
+        """Let go of those puts of which that is said."""
+        puts, self.puts = self.puts, []
+        for queue, message in puts:
+            if is_dropped(queue, message):
+                self._hold(-len(message.body))
+                queue.drop_put(message)
+            else:
+                self.puts.append((queue, message))
+
     def _hold(self, size: int) -> None:
         self.held_bytes += size
         self._held.total += size

@@ -45,7 +45,7 @@ CASES: list[tuple[Callable[[ServiceBroker], object], int, str]] = [
     (
         lambda b: b.create_route("R", service="S", address="a b"),
         0,
-        "the name 'a b' is not valid: the address of a route is a queue manager's name, which has",
+        "the name 'a b' is not valid: the address of a route is the name of a queue manager, or",
     ),
     (
         lambda b: b.create_broker_priority("P", 11),

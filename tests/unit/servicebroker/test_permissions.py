@@ -95,6 +95,27 @@ def test_what_is_granted_may_be_done(site: Site) -> None:
     assert site.granted() == {}
 
 
+def test_send_is_enough_for_a_service_at_an_export(site: Site) -> None:
+    """As on an alias of MQ; but only who may alter the export leads a service to it."""
+    site.operator.define_queue("OUT")
+    site.operator.define_object("export", "OUT", queue="OUT", topic="t", state="PAUSED")
+    address = "EXPORT://OUT"
+    assert denied(partial(site.maker.create_route, "out", service="Out", address=address))
+    site.maker.create_route("out", service="Out")
+    assert denied(partial(site.maker.alter_route, "out", address="export://OUT"))
+    site.operator.set_authority("OUT", "export", users=["maker"], add=["chg"])
+    site.maker.alter_route("out", address=address)
+    site.maker.drop_route("out")
+    site.maker.create_route("out", service="Out", address=address)
+    bench = site.connect("bench")
+    site.maker.grant("RECEIVE", on_queue="BenchQueue", to_user="bench")
+    begin = partial(bench.begin_dialog, "//parts/Bench", "Out")
+    assert denied(begin)
+    site.operator.set_authority("Out", SERVICE, users=["bench"], add=["put"])
+    bench.send(begin(), body=b"x")
+    assert [one.body for one in site.operator.queue("OUT").browse()] == [b"x"]
+
+
 def test_each_permission_is_an_authority(site: Site) -> None:
     for permission, words in (
         ("SEND", "put"),

@@ -30,8 +30,8 @@ from adapter.core.rules.primitives.decision import Decision, done
 
 VALIDATIONS = {"NONE": "N", "EMPTY": "E", "WELL_FORMED_XML": "X", "VALID_XML": "X"}
 ADDRESS = (
-    "the address of a route is a queue manager's name, which has 1 to 48 characters of "
-    "A-Z a-z 0-9 . _ / %"
+    "the address of a route is the name of a queue manager, or that of an export behind "
+    f"{b.EXPORT_ADDRESS}; a name has 1 to 48 characters of A-Z a-z 0-9 . _ / %"
 )
 CONVERSATIONS_MAX = 1_000_000
 ACTIVATION = {"activation_procedure", "activation_status", "max_queue_readers"}
@@ -165,8 +165,8 @@ def retain_sent(
     unit.hold_put(retained_of(qm, queue), copy, weight(copy))
 
 
-def queue_manager_of(qm: QueueManager, name: str) -> str:
-    """Say at which queue manager a service is; empty: at this one.
+def address_of(qm: QueueManager, name: str) -> str:
+    """Say at which queue manager, or at which export, a service is; empty: at this queue manager.
 
     A route for the service counts before one for any service, and of several the first by name.
     Without a route, it is here.
@@ -311,7 +311,7 @@ def _check_attributes(
             text = f"an event is one of {', '.join(b.EVENTS)}"
             raise Refusal(Reason.ATTRIBUTE_ERROR, name, text)
     elif kind == kinds.ROUTE and attributes.get("address"):
-        naming.check_name(attributes["address"], ADDRESS)
+        naming.check_name(attributes["address"].removeprefix(b.EXPORT_ADDRESS), ADDRESS)
     elif kind == kinds.PRIORITY:
         _check_priority(qm, name, attributes)
 

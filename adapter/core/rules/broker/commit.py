@@ -54,7 +54,7 @@ def on_commit(
     discarded = _end(d, work)
     gets = {(queue.name, stored.place) for queue, stored in unit.gets}
     discarded = [one for one in discarded if (one.queue, (-one.lane, one.seq, one.n)) not in gets]
-    _drop_puts_of_ended(d, work)
+    _drop_puts_of_ended(d, work, unit)
     d.set_endpoints()
 
     def end() -> list[r.Record]:
@@ -103,9 +103,9 @@ def _priority(queue: BrokerQueue, seq: int, state: r.ConversationSet) -> int:
     return stored.priority if stored is not None else state.priority - 1
 
 
-def _drop_puts_of_ended(d: ConversationPlan, work: BrokerWork) -> None:
-    """Keep nothing for an endpoint that ends in the same step, and nothing that waits for the far
-    service of one that is gone.
+def _drop_puts_of_ended(d: ConversationPlan, work: BrokerWork, unit: UnitOfWork) -> None:
+    """Keep nothing for an endpoint that ends in the same step, retained copies neither, and nothing
+    that waits for the far service of one that is gone.
     """
     ended = {handle for handle, state in work.states.items() if state.is_ended}
     if ended:
@@ -115,6 +115,13 @@ def _drop_puts_of_ended(d: ConversationPlan, work: BrokerWork) -> None:
             if message.broker is None
             or message.broker.handle not in (d.gone if HELD in queue.name else ended)
         ]
+        unit.drop_puts(
+            lambda queue, message: (
+                isinstance(queue, BrokerQueue)
+                and message.broker is not None
+                and message.broker.handle in ended
+            )
+        )
 
 
 def pass_time(qm: QueueManager, now_ms: int) -> list[r.Record] | None:

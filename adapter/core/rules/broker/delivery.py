@@ -5,7 +5,8 @@ queue is OFF, the service does not exist, or its route leads to a queue manager 
 is held on a queue of its own, in order, and delivered when that has changed. So the route of a
 dialog counts as it is when its first message leaves; then all others go the same way. What must not
 be delivered is answered with an Error. What is for another queue manager leaves by a transmission
-queue. This module does not know when a unit commits.
+queue. What is for an export is put to its queue, and not answered. This module does not know when a
+unit commits.
 """
 
 from __future__ import annotations
@@ -16,16 +17,23 @@ from msgspec import structs
 
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import records as r
-from adapter.core.contract.broker import END_DIALOG, ERROR, SCHEMA_PREFIX, SYSTEM_TYPES
+from adapter.core.contract.broker import (
+    END_DIALOG,
+    ERROR,
+    EXPORT_ADDRESS,
+    SCHEMA_PREFIX,
+    SYSTEM_TYPES,
+)
 from adapter.core.contract.broker_header import READY, WAITING, BrokerHeader
 from adapter.core.contract.message import GUID_LENGTH, MessageData
+from adapter.core.contract.reasons import Reason
 from adapter.core.contract.transmission import Transmission
 from adapter.core.model.broker_queue import HELD, PREFIX, BrokerQueue, key_of
 from adapter.core.model.conversations import BROKEN, ENDED, OPEN
 from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import NoRoute
-from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker import catalog, to_exports
 from adapter.core.rules.broker.activation import note_arrival
 from adapter.core.rules.broker.headers import message_of, message_with
 from adapter.core.rules.broker.texts import error_body
@@ -39,6 +47,7 @@ END_ACKNOWLEDGED = SCHEMA_PREFIX + "EndAcknowledged"
 NO_CONTRACT = -8408
 ENDPOINT_GONE = -8462
 NOT_SENDABLE = -8431
+TOO_LONG = -8459
 NOT_VALID = -9615
 LIFETIME_OVER = -8489
 NO_PERMISSION = -8494
@@ -179,10 +188,12 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
         _hold(d, key, message)
         return False
     if header.from_initiator and not header.sequence:
-        sender.far_queue_manager = catalog.queue_manager_of(d.qm, header.service)
+        sender.far_queue_manager = catalog.address_of(d.qm, header.service)
     far = sender.far_queue_manager
     if not far:
         return deliver(d, message)
+    if far.startswith(EXPORT_ADDRESS):
+        return _export(d, sender, message)
     if header.from_initiator:
         known = routes.queue_to_known(d.qm, far, d.plan.new_queues)
         if known is None:
@@ -197,17 +208,66 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
     return False
 
 
-def may_leave(d: ConversationPlan, header: BrokerHeader) -> bool:
-    """Whether a message that waits for a service need not wait any more."""
+def way_of(d: ConversationPlan, header: BrokerHeader) -> str | None:
+    """Say where a message that waits for a service leaves to, with all behind it of its
+    conversation: an address; None: it has to wait further. Whether an export takes it is not asked.
+    """
     sender = d.side(header.conversation, True) if is_own(d, header) else None
     if is_own(d, header) and sender is None:
-        return True  # it is dropped
+        return ""  # it is dropped
     far = sender.far_queue_manager if sender is not None else ""
     if sender is not None and not header.sequence:
-        far = catalog.queue_manager_of(d.qm, header.service)
-    if far:
-        return routes.queue_to_known(d.qm, far, MadeQueues()) is not None
-    return catalog.lookup(d.qm, kinds.SERVICE, header.service) is not None
+        far = catalog.address_of(d.qm, header.service)
+    if far.startswith(EXPORT_ADDRESS):
+        is_known = True
+    elif far:
+        is_known = routes.queue_to_known(d.qm, far, MadeQueues()) is not None
+    else:
+        is_known = catalog.lookup(d.qm, kinds.SERVICE, header.service) is not None
+    return far if is_known else None
+
+
+def waits_for_export(
+    d: ConversationPlan, address: str, message: MessageData, more: int = 0
+) -> bool:
+    """Whether the queue of an export does not take a message now, and may do so later.
+
+    more: see Plan.why_not().
+    """
+    header = _header_of(message)
+    export = to_exports.export_of(address)
+    if not export or header.message_type in SYSTEM_TYPES or _is_over(d, header):
+        return False  # nothing of it is put there
+    reason = to_exports.why_not(d.plan, export, message, more)
+    return reason not in (None, Reason.MESSAGE_TOO_LONG)
+
+
+def _export(d: ConversationPlan, sender: r.ConversationSet, message: MessageData) -> bool:
+    """Put a message to the queue of an export; whether it waits no more.
+
+    Only what a program sends is put there. The end of this side is acknowledged at once.
+    """
+    header = _header_of(message)
+    address = sender.far_queue_manager
+    export = to_exports.export_of(address)
+    is_broken = sender.far != OPEN or not export or _is_over(d, header)
+    if is_broken or header.message_type in SYSTEM_TYPES:
+        acknowledge(d, header)
+        return True
+    if waits_for_export(d, address, message):
+        key = waiting_queue(header.service)
+        _hold(d, key, message)
+        to_exports.note_retry(d.qm, key)
+        return False
+    code, text = _why_not_sent(d, header, message.body)
+    if not code and to_exports.why_not(d.plan, export, message) is Reason.MESSAGE_TOO_LONG:
+        code, text = TOO_LONG, f"The queue of export '{export}' takes no messages of this length."
+    if code:
+        sender.far_queue_manager = EXPORT_ADDRESS
+        put_error(d, sender, code, text)
+    else:
+        to_exports.put(d.plan, export, message)
+    return True
 
 
 def reply(d: ConversationPlan, message: MessageData, queue_manager: str) -> None:
@@ -392,16 +452,23 @@ def _why_not(
     d: ConversationPlan, header: BrokerHeader, state: r.ConversationSet | None, body: bytes
 ) -> tuple[int, str]:
     """Say why a message must not be delivered: an error code of the system, and its text."""
-    qm = d.qm
     if header.message_type in SYSTEM_TYPES:
         return 0, ""
     by = header.contract
-    found = catalog.lookup(qm, kinds.CONTRACT, by)
     if state is None:
-        accepted = kinds.names(catalog.service(qm, header.service).contracts)
-        if found is None or by not in accepted:
+        accepted = kinds.names(catalog.service(d.qm, header.service).contracts)
+        if catalog.lookup(d.qm, kinds.CONTRACT, by) is None or by not in accepted:
             text = f"Target service '{header.service}' does not support contract '{by}'."
             return NO_CONTRACT, text
+    return _why_not_sent(d, header, body)
+
+
+def _why_not_sent(d: ConversationPlan, header: BrokerHeader, body: bytes) -> tuple[int, str]:
+    """Say why a message must not be delivered to any service: it is not what its contract and its
+    type say.
+    """
+    qm = d.qm
+    found = catalog.lookup(qm, kinds.CONTRACT, header.contract)
     wanted = catalog.lookup(qm, kinds.MESSAGE_TYPE, header.message_type)
     sendable = isinstance(found, kinds.ContractAttributes) and catalog.is_sendable(
         found, header.message_type, from_initiator=header.from_initiator

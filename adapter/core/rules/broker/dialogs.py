@@ -19,8 +19,9 @@ from adapter.core.contract.weights import weight
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.conversations import BROKEN, ENDED
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.queue import LocalQueue
 from adapter.core.model.unit import UnitOfWork
-from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker import catalog, to_exports
 from adapter.core.rules.broker.headers import message_of
 from adapter.core.rules.broker.locks import check, lock, work_of
 from adapter.core.rules.broker.texts import shown
@@ -69,7 +70,7 @@ def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: Unit
         queue.name,
         command.from_service,
         command.to_service,
-        catalog.queue_manager_of(qm, command.to_service),
+        catalog.address_of(qm, command.to_service),
         command.contract,
         True,
         catalog.priority(qm, command.contract, command.from_service, command.to_service),
@@ -176,8 +177,11 @@ def _check_send(qm: QueueManager, handle: bytes, message_type: str, unit: UnitOf
         parking.check_send(qm, state.far_service, _far_queue(qm, state))
 
 
-def _far_queue(qm: QueueManager, state: ConversationSet) -> BrokerQueue | None:
+def _far_queue(qm: QueueManager, state: ConversationSet) -> LocalQueue | None:
     """Return the queue of the far service; None: it is on another queue manager, or not known."""
+    export = to_exports.export_of(state.far_queue_manager)
+    if export:
+        return to_exports.queue_of(qm, export)
     far = qm.conversations.at(state.conversation, not state.is_initiator)
     if far is not None:
         return catalog.that_queue(qm, far.state.queue)

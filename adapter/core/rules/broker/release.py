@@ -6,8 +6,11 @@ A step delivers some of them; the rest is due at once. This module does not know
 
 from __future__ import annotations
 
+from collections import Counter
+
 from msgspec import structs
 
+from adapter.core.contract.broker import SYSTEM_TYPES
 from adapter.core.contract.broker_header import BrokerHeader
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.records import Record
@@ -18,10 +21,12 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker.delivery import (
     ConversationPlan,
     is_own,
-    may_leave,
     send,
     waiting_queue,
+    waits_for_export,
+    way_of,
 )
+from adapter.core.rules.broker.to_exports import note_retry
 from adapter.core.rules.messages.plan import Plan
 
 RELEASED_PER_STEP = 500
@@ -29,7 +34,9 @@ RELEASED_PER_STEP = 500
 
 def note_due(qm: QueueManager, now_ms: int) -> None:
     """Note the queues whose messages are to be delivered further, for the step to see to."""
-    for name in dict.fromkeys(one[1] for one in qm.due.releases.due(now_ms)):
+    found = [one[1] for one in qm.due.releases.due(now_ms)]
+    found += (one[1] for one in qm.due.retries.due(qm.elapsed_ms))
+    for name in dict.fromkeys(found):
         qm.step.broker_due.append(HeldRelease(name, now_ms))
 
 
@@ -59,7 +66,8 @@ def _first(qm: QueueManager, d: ConversationPlan, queue: BrokerQueue, now_ms: in
     its first one.
     """
     found: list[Stored] = []
-    stays: dict[tuple[bytes, bool], bool] = {}
+    ways: dict[tuple[bytes, bool], str | None] = {}
+    leaving = Counter[str]()
     waits_for_service = queue.name.startswith(PREFIX + HELD)
     try:
         for stored in queue.in_order():
@@ -69,12 +77,17 @@ def _first(qm: QueueManager, d: ConversationPlan, queue: BrokerQueue, now_ms: in
             header = stored.message.broker
             assert header is not None, "every message of the queue has one"
             side = header.conversation, header.from_initiator
-            if side not in stays:
-                stays[side] = waits_for_service and not may_leave(d, header)
-            if not stays[side]:
+            if side not in ways:
+                ways[side] = way_of(d, header) if waits_for_service else ""
+            way = ways[side]
+            if way and waits_for_export(d, way, stored.message, leaving[way]):
+                way = ways[side] = None
+                note_retry(qm, queue.name)
+            if way is not None:
                 found.append(stored)
+                leaving[way] += header.message_type not in SYSTEM_TYPES
     except PageNeeded as needed:
-        if found or not stays:  # else the same messages would be read without end
+        if found or not ways:  # else the same messages would be read without end
             qm.want_page(needed)
     return found
 

@@ -17,19 +17,28 @@ from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.table import without_dates
 from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
-from adapter.core.contract.message import Delivered, Place
+from adapter.core.contract.message import Delivered, MessageData, Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Descriptions, Messages, QueueDescription
 from adapter.core.contract.stored import Stored, delivered
 from adapter.core.contract.weights import weight
-from adapter.core.model.broker_queue import HELD, LANE, RETAINED, BrokerQueue, key_of, place_of
+from adapter.core.model.broker_queue import (
+    HELD,
+    LANE,
+    PREFIX,
+    RETAINED,
+    BrokerQueue,
+    key_of,
+    place_of,
+)
 from adapter.core.model.conversations import BROKEN, ENDED, seq_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker import catalog, to_exports
 from adapter.core.rules.broker.activation import is_needed
+from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.primitives import matching
 from adapter.core.rules.primitives.decision import Decision
 
@@ -209,7 +218,8 @@ def _transmission(qm: QueueManager, command: b.BrokerInquire) -> Iterator[QueueD
         for stored in _in_order(queue, place if key == name else None):
             if stored.message.broker is not None:
                 lane, seq, n = stored.place
-                yield QueueDescription(f"{key} {lane} {seq} {n}", 0, _waiting(stored, why))
+                shown = _waiting(stored, _why_for_export(qm, queue, stored.message) or why)
+                yield QueueDescription(f"{key} {lane} {seq} {n}", 0, shown)
 
 
 def _place_behind(after: str) -> tuple[str, Place | None]:
@@ -243,8 +253,8 @@ def _why_waiting(qm: QueueManager, queue: LocalQueue) -> str:
         owner, _, service = queue.name.rpartition(HELD)
         if not owner:
             return ""
-        far = catalog.queue_manager_of(qm, service) if service else ""
-        if far:
+        far = catalog.address_of(qm, service) if service else ""
+        if far and not to_exports.export_of(far):
             route = f"The route of service '{service}' leads to queue manager {far}"
             return f"{route}, which is not known."
         if service:
@@ -253,6 +263,20 @@ def _why_waiting(qm: QueueManager, queue: LocalQueue) -> str:
     if queue.is_transmission:
         return f"The messages wait for queue manager {queue.name}."
     return ""
+
+
+def _why_for_export(qm: QueueManager, queue: LocalQueue, message: MessageData) -> str:
+    """Say why a message waits for an export; empty: it is not for one."""
+    header = message.broker
+    if header is None or not queue.name.startswith(PREFIX + HELD):
+        return ""
+    sender = qm.conversations.endpoints.get(header.handle)
+    if sender is None:
+        return ""
+    begins = header.sequence == 0
+    address = sender.state.far_queue_manager
+    export = to_exports.export_of(catalog.address_of(qm, header.service) if begins else address)
+    return to_exports.status(Plan(qm, message.put_time_ms), export, message) if export else ""
 
 
 def _waiting(stored: Stored, why: str) -> dict[str, Any]:

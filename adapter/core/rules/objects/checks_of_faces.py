@@ -13,13 +13,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from adapter.core.attributes import broker as kinds
+from adapter.core.attributes.export import EXPORT
 from adapter.core.contract import authorities as a
 from adapter.core.contract import broker as b
 from adapter.core.contract import format_names
 from adapter.core.contract import msmq as m
 from adapter.core.model.broker_queue import key_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.broker import catalog
+from adapter.core.rules.broker import catalog, to_exports
 from adapter.core.rules.msmq import computers, queues
 from adapter.core.rules.primitives.access import Asker
 
@@ -118,6 +119,21 @@ def _of_catalog(bits: int) -> Callable[[QueueManager, Asker, Any], None]:
     return check
 
 
+def _with_export(bits: int) -> Callable[[QueueManager, Asker, Any], None]:
+    """Who may send to a service has a right on that alone, as on an alias of MQ. So only who may
+    alter an export may lead a service there.
+    """
+
+    def check(_: QueueManager, asker: Asker, command: b.BrokerCreate | b.BrokerAlter) -> None:
+        asker.require(*broker_object(command.kind, command.name), bits)
+        address = command.attributes.get("address") if command.kind == kinds.ROUTE else ""
+        export = to_exports.export_of(address) if isinstance(address, str) else ""
+        if export:
+            asker.require(EXPORT, export, a.CHANGE)
+
+    return check
+
+
 def _look(qm: QueueManager, asker: Asker, command: b.BrokerInquire) -> None:
     """One object of the catalog may be seen by who may see it; all else by who may look at all."""
     bits = a.DISPLAY | a.INQUIRE
@@ -172,8 +188,8 @@ RULES: Final[dict[type, Callable[[QueueManager, Asker, Any], None]]] = {
     m.MsmqDelete: _delete,
     m.MsmqPermit: _permit,
     m.MsmqInquire: _inquire,
-    b.BrokerCreate: _of_catalog(a.CREATE),
-    b.BrokerAlter: _of_catalog(a.CHANGE),
+    b.BrokerCreate: _with_export(a.CREATE),
+    b.BrokerAlter: _with_export(a.CHANGE),
     b.BrokerDrop: _of_catalog(a.DELETE),
     b.BrokerPermit: _permit,
     b.BrokerInquire: _look,

@@ -73,3 +73,22 @@ def test_a_timer_and_the_lifetime_at_once() -> None:
         assert len(types(at, FORMS)) == 1
         at.manager.clock.advance(10)
         assert types(at, FORMS) == [DIALOG_TIMER]
+
+
+def test_nothing_is_retained_of_what_the_ending_transaction_has_sent_and_received() -> None:
+    with broker_site() as at:
+        for queue in (FORMS, EXPENSES):
+            at.admin.alter_queue(queue, retention=True)
+        with at.form.transaction() as t:
+            handle = t.begin_dialog(SUBMISSION, APPROVAL)
+            t.send(handle, body="one")
+            t.end_conversation(handle)
+        with at.program.transaction() as t:
+            (row, _) = t.receive(EXPENSES)
+            t.end_conversation(row.conversation_handle)
+        handle = at.submit("two")
+        with at.form.transaction() as t:
+            t.send(handle, body="three")
+            t.end_conversation(handle, cleanup=True)
+        assert at.admin.browse(FORMS) == []
+        assert at.texts() == ["two", "three"]

@@ -79,7 +79,12 @@ def _hunks(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
 
 def judged(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Run seeds on the package in a folder."""
-    found = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{TOP}"}
+    found = {
+        **os.environ,
+        "PYTHONPATH": f"{folder}{os.pathsep}{TOP}",
+        "PYTHONHASHSEED": "0",  # so that a seed that finds a bug always does
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(TOP / ".hypothesis"),  # what it has found in modules
+    }
     command = [sys.executable, "-m", "tests.simulation", *arguments]
     return subprocess.run(
         command,

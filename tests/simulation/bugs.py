@@ -1,4 +1,4 @@
-"""Planted bugs: each a patch in bugs/, a sentence and a diff, applied to a copy of the package.
+"""Planted bugs: each a patch in bugs/, a sentence and a diff, applied to a copy of one file.
 
 Hunks are found by their text and not by their line numbers, so that a patch lives as long as the
 lines it is about.

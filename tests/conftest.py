@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None if named else True
 
 
+@cache
 def layer_rank(path: Path, layers: tuple[str, ...]) -> int:
     """Where in the run the tests of a file come; files beside the layers come first."""
     layer = path.relative_to(TESTS).parts[0] if path.is_relative_to(TESTS) else ""

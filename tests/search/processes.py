@@ -27,6 +27,7 @@ from adapter.owner.following import FollowBounds, LedgerFollower, Vacancy
 from adapter.owner.owner_signs import PING_S, PINGS_MISSED, LinkEvidence, OwnerSigns
 from adapter.owner.replay import Replay
 from tests.search.topic import SearchedTopic, View
+from tests.support.at_once import in_one_thread
 
 NAME = "QM1"
 HEARTBEAT_S = 1.0
@@ -148,6 +149,7 @@ def installed() -> Iterator[None]:
             (entries, "decode", lambda payload, _reader=None: decode(payload)),
         ):
             stack.enter_context(mock.patch.object(module, name, value))
+        stack.enter_context(in_one_thread())
         yield
 
 

@@ -1,4 +1,4 @@
-"""Planted bugs: each a patch in bugs/, a sentence and a diff, applied to a copy of the package.
+"""Planted bugs: each a patch in bugs/, a sentence and a diff, applied to a copy of one file.
 
 Hunks are found by their text and not by their line numbers, so that a patch lives as long as the
 lines it is about.
@@ -7,7 +7,6 @@ lines it is about.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,11 +29,16 @@ def patches() -> list[Path]:
 
 
 def planted(patch: Path, folder: Path) -> None:
-    """Copy the package into a folder, with a bug in it."""
-    for name in ("adapter", "schemas"):
-        shutil.copytree(TOP / name, folder / name, copy_function=_linked)  # with what is compiled
+    """Link the package into a folder, but for a file that has a bug in it."""
     path, hunks = read(patch.read_text())
     source = folder / path
+    for name in ("adapter", "schemas"):
+        _open(TOP / name, folder / name)
+    for parent in reversed(source.relative_to(folder).parents[:-2]):
+        _open(TOP / parent, folder / parent)
+    compiled = source.parent.relative_to(folder) / "__pycache__"
+    if (TOP / compiled).exists():
+        _open(TOP / compiled, folder / compiled)  # where the file with the bug is compiled to
     text = source.read_text()
     for old, new in hunks:
         if text.count(old) != 1:
@@ -47,8 +51,12 @@ def planted(patch: Path, folder: Path) -> None:
     source.write_text(text)
 
 
-def _linked(source: str, link: str) -> None:
-    Path(link).symlink_to(source)
+def _open(original: Path, copy: Path) -> None:
+    """Make a folder of links to what a folder holds; of those that are linked it replaces one."""
+    copy.unlink(missing_ok=True)
+    copy.mkdir(parents=True)
+    for one in original.iterdir():
+        (copy / one.name).symlink_to(one)
 
 
 def arguments_of(patch: Path) -> list[str]:
@@ -79,7 +87,12 @@ def _hunks(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
 
 def judged(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Run seeds on the package in a folder."""
-    found = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{TOP}"}
+    found = {
+        **os.environ,
+        "PYTHONPATH": f"{folder}{os.pathsep}{TOP}",
+        "PYTHONHASHSEED": "0",  # so that a seed that finds a bug always does
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(TOP / ".hypothesis"),  # what it has found in modules
+    }
     command = [sys.executable, "-m", "tests.simulation", *arguments]
     return subprocess.run(
         command,

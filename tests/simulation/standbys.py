@@ -33,6 +33,7 @@ from tests.simulation.faults import (
 from tests.simulation.programs import Program
 from tests.simulation.steps import Steps
 from tests.simulation.storage import NAME, Owner
+from tests.support.at_once import in_one_thread
 
 STANDBYS_FROM = 401
 """Earlier seeds have none, so that each is what it was."""
@@ -110,17 +111,18 @@ class SimulatedStandby:
         """Take over, and be too late: what happens meanwhile comes before the announcement."""
         log = cast("MemoryLog", RacedLog(self._owner.log, meanwhile))
         try:
-            take_over(
-                NAME,
-                owner_id,
-                "too late",
-                MemoryLedger(log, keys=self._owner.readers_keys()),
-                self._owner.limits,
-                self._owner.kept,
-                check=True,
-                instead_of=vacancy.owner,
-                followed=self.follower.take(),
-            )
+            with in_one_thread():
+                take_over(
+                    NAME,
+                    owner_id,
+                    "too late",
+                    MemoryLedger(log, keys=self._owner.readers_keys()),
+                    self._owner.limits,
+                    self._owner.kept,
+                    check=True,
+                    instead_of=vacancy.owner,
+                    followed=self.follower.take(),
+                )
         except OwnedByAnother:
             self._met[RACE_LOST] += 1
             return

@@ -12,8 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-import pytest
-
 from adapter.core import dispatch, inputs
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.pages import Paged, PageNeeded
@@ -273,7 +271,7 @@ class SteppedHousekeeping(Housekeeping):
     def __init__(
         self, storage: Storage, ledger: Ledger, loop: OwnerLoop, replayed: Replayed
     ) -> None:
-        super().__init__(storage, ledger, loop, replayed, pytest.fail)
+        super().__init__(storage, ledger, loop, replayed, _broke)
         self._left: tuple[Callable[[], None], Callable[[], None], str] | None = None
         self._lanes: dict[LaneKey, int] = {}
 
@@ -396,6 +394,10 @@ class Owner(ByHand):
         """Keep the wish; one of the same lane is not read twice at a time, as in Paging."""
         key = (needed.queue, needed.lane, needed.field)
         self.wanted.setdefault(key, Wanted(needed, incarnation, count))
+
+
+def _broke(reason: str) -> None:
+    raise AssertionError(reason)
 
 
 def topic_of(queue: str, incarnation: int) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Collection, Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any, Protocol
 from unittest import mock
 
@@ -240,7 +241,7 @@ class Kafka:
         for module, name, stand_in in (
             (transactions, "Producer", lambda settings: Producer(self, life(), settings)),
             (progress, "Consumer", lambda settings: Consumer(self, settings)),
-            (parking, "Whole", lambda _settings: mock.Mock(end=self.ledger_end())),
+            (parking, "Whole", lambda _settings: SimpleNamespace(end=self.ledger_end())),
             (open_lanes, "LaneEnds", lambda _settings: LaneEnds(self)),
             (stream, "TopicAdmin", lambda *_connection: Admin(self)),
             (events, "TopicAdmin", lambda *_connection: Admin(self)),
@@ -524,12 +525,12 @@ class Consumer:
 
     def list_topics(self, topic: str = "", timeout: float = 0) -> Any:
         """Say which topics and partitions there are."""
-        metadata = mock.Mock()
-        metadata.topics = {
-            name: mock.Mock(partitions=dict.fromkeys(range(len(parts))))
-            for name, parts in {topic: [], **self._kafka.topics}.items()
+        found = {topic: [], **self._kafka.topics}
+        topics = {
+            name: SimpleNamespace(partitions=dict.fromkeys(range(len(parts))))
+            for name, parts in found.items()
         }
-        return metadata
+        return SimpleNamespace(topics=topics)
 
     def close(self) -> None:
         """Let go of nothing."""

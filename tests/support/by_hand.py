@@ -28,6 +28,7 @@ from adapter.owner.promises import Collected
 from adapter.owner.replay import carry_over, take_over
 from adapter.owner.storage import Storage
 from adapter.owner.taking_over import Succession
+from tests.support.at_once import in_one_thread
 from tests.support.core import Core
 
 
@@ -89,10 +90,11 @@ class ByHand(Core, ClientSink):
         self.ledger.on_durable = self._durable
         self.ledger.on_doubt = self._doubt
         of = succession or Succession(None, None)
-        replayed = take_over(
-            "QM1", owner_id, "by hand", self.ledger, self._limits, self.storage,
-            instead_of=of.owner, followed=of.followed,
-        )  # fmt: skip
+        with in_one_thread():
+            replayed = take_over(
+                "QM1", owner_id, "by hand", self.ledger, self._limits, self.storage,
+                instead_of=of.owner, followed=of.followed,
+            )  # fmt: skip
         if old is not None:
             last_n = replayed.last_n_of.get(self.owner_id, 0)
             self.void = self.loop.end(last_n)

@@ -90,7 +90,8 @@ def _plan(kind: Any) -> Callable[[Any], Parts]:
     if kind in (dict, Counter):
         return lambda value: (tuple(value), value.values())
     names = {name for each in kind.__mro__ for name in vars(each)}
-    if not kind.__dictoffset__ and names.isdisjoint({"__call__", "__len__"}):
+    contains = {"__iter__", "__len__"} <= names
+    if not (kind.__dictoffset__ or contains or "__call__" in names):
         return functools.partial(_fields, *_getter(_slots(kind)))
     return _anything
 

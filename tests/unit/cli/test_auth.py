@@ -10,6 +10,7 @@ import adapter
 from adapter.errors import NotAuthorized
 from adapter.server import credentials
 from adapter.testing import TestQueueManager, queue_manager
+from tests.support.passwords import hash_cheaply
 from tests.unit.cli.conftest import Mqk
 
 
@@ -17,7 +18,7 @@ from tests.unit.cli.conftest import Mqk
 def checking(quiet: None, tmp_path: Path) -> Iterator[TestQueueManager]:
     """A queue manager that checks authorities, with the users ann and bob."""
     users = tmp_path / "users"
-    credentials.write(users, {one: credentials.hash_password(one) for one in ("ann", "bob")})
+    credentials.write(users, {one: hash_cheaply(one) for one in ("ann", "bob")})
     socket = tmp_path / "socket"
     with queue_manager("QM1", credentials_file=users, authorities=True, unix_path=socket) as one:
         with one.connect() as qm:

@@ -8,7 +8,6 @@ import pytest
 
 from mqk_demo import run
 from mqk_demo.errors import DemoError
-from spark_jobs.flights import flights
 
 
 @pytest.fixture
@@ -25,6 +24,8 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 def test_the_job_understands_what_it_is_told(told: list[list[str]], tmp_path: Path) -> None:
+    from spark_jobs.flights import flights  # with pandas and matplotlib: not in every process
+
     run.draw("127.0.0.1:9", tmp_path / "delays", tmp_path / "chart.png")
     (command,) = told
     at = command.index("adapter.cli")

@@ -22,6 +22,7 @@ from adapter.msmq import (
     TrusteeType,
 )
 from adapter.server import credentials
+from tests.support.passwords import hash_cheaply
 
 Connect = Callable[[str], Host]
 PATH, KEY = r".\private$\orders", r"private$\orders"
@@ -58,8 +59,7 @@ class Site:
 def site(tmp_path: Path) -> Iterator[Site]:
     users, socket = tmp_path / "users", tmp_path / "socket"
     names = ("maker", "till", "clerk")
-    cheap = {name: credentials.hash_password(name) for name in names}
-    credentials.write(users, cheap)
+    credentials.write(users, {name: hash_cheaply(name) for name in names})
     hosts: dict[str, Host] = {}
     with (
         adapter.testing.queue_manager(

@@ -12,6 +12,7 @@ from adapter.errors import NotAuthorized
 from adapter.server import credentials
 from adapter.testing import TestQueueManager
 from tests.support.certificates import Authority
+from tests.support.passwords import hash_cheaply
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 @pytest.fixture
 def manager(certificates: Authority, tmp_path: Path) -> Iterator[TestQueueManager]:
     users, socket = tmp_path / "users", tmp_path / "socket"
-    credentials.write(users, {"ann": credentials.hash_password("secret")})
+    credentials.write(users, {"ann": hash_cheaply("secret")})
     with testing.queue_manager(
         tls=certificates.server(client_ca=str(certificates.path)),
         credentials_file=users,

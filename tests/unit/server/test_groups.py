@@ -11,6 +11,7 @@ import adapter.testing
 from adapter.errors import StartError
 from adapter.server import credentials, groups
 from adapter.server.groups import GroupsByUser, UserGroups
+from tests.support.passwords import hash_cheaply
 
 
 def file_of(folder: Path, text: str) -> Path:
@@ -97,7 +98,7 @@ def test_a_user_with_a_password_has_what_its_groups_have(
     """Also after a restart; what is open when it leaves the group stays open."""
     monkeypatch.setattr(groups, "LOOK_S", 0.01)
     users = tmp_path / "users"
-    credentials.write(users, {"ann": credentials.hash_password("secret")})
+    credentials.write(users, {"ann": hash_cheaply("secret")})
     path = file_of(tmp_path, "staff:ann\n")
     with adapter.testing.queue_manager(
         credentials_file=users, groups_file=path, authorities=True

@@ -13,6 +13,7 @@ from adapter.cli import ending, trigger_monitor
 from adapter.server import credentials
 from adapter.server.listener import SocketPathError, bind_path
 from adapter.wire import codec, frames
+from tests.support.passwords import hash_cheaply
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_a_client_with_a_path_of_its_own_is_one_of_this_machine(path: Path) -> N
 
 def test_a_credentials_file_asks_there_too(path: Path, tmp_path: Path) -> None:
     users = tmp_path / "users"
-    credentials.write(users, {"alice": credentials.hash_password("right")})
+    credentials.write(users, {"alice": hash_cheaply("right")})
     with testing.queue_manager(unix_path=path, credentials_file=users):
         with pytest.raises(adapter.NotAuthorized):
             adapter.connect(f"unix:{path}", user="alice", password="wrong")

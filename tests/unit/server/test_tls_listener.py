@@ -24,6 +24,7 @@ from adapter.server.tls import ServerTls, TlsSettings
 from adapter.testing import TestQueueManager
 from tests.drivers import Driver
 from tests.support.certificates import Authority, encrypt, secret
+from tests.support.passwords import hash_cheaply
 
 SOON_S = 10.0
 
@@ -108,7 +109,7 @@ def test_with_users_a_certificate_replaces_the_password(
     driver: Driver, authority: Authority, tmp_path: Path
 ) -> None:
     users = tmp_path / "users"
-    credentials.write(users, {"ann": credentials.hash_password("secret")})
+    credentials.write(users, {"ann": hash_cheaply("secret")})
     tls = authority.server(client_ca=str(authority.path))
     with testing.queue_manager(tls=tls, credentials_file=users) as manager:
         assert user_of(driver, manager, tls=authority.client("app")) == "app"

@@ -11,6 +11,7 @@ import adapter.testing
 from adapter import servicebroker as sb
 from adapter.core.contract.authorities import APPLICABLE, QUEUE, SERVICE, words_of
 from adapter.server import credentials
+from tests.support.passwords import hash_cheaply
 
 STORE, KEY = "//parts/Store", "broker$\\partqueue"
 Connect = Callable[[str], sb.ServiceBroker]
@@ -40,7 +41,7 @@ class Site:
 def site(tmp_path: Path) -> Iterator[Site]:
     users, socket = tmp_path / "users", tmp_path / "socket"
     names = ("maker", "bench")
-    credentials.write(users, {name: credentials.hash_password(name) for name in names})
+    credentials.write(users, {name: hash_cheaply(name) for name in names})
     sessions: dict[str, sb.ServiceBroker] = {}
     with (
         adapter.testing.queue_manager(

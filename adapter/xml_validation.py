@@ -303,19 +303,3 @@ def _without_declaration(text: bytes) -> bytes:
     if not declaration:
         return text
     return b"\n" * declaration[0].count(b"\n") + text[declaration.end() :]
-
-
-class XmlBodies:
-    """The checks as core asks for them; see core.model.xml_port."""
-
-    def why_no_schema(self, schema: str) -> str:
-        """Say why a text is no XML schema; empty: it is one."""
-        try:
-            check_schema(schema)
-        except ValueError as error:
-            return str(error)
-        return ""
-
-    def why_invalid(self, validation: str, schema: str, body: bytes) -> str:
-        """Say why a body is not valid; empty: it is. See the function."""
-        return why_invalid(validation, schema, body)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import metadata
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from pyspark.sql import SparkSession
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.jars import Jars, Say, find_java, resolve_jars, say_nothing
 from spark_jobs.errors import SparkJobError
+from spark_jobs.home import compiled_home
 
 HERE = Path(__file__).parent
 POM = HERE / "pom.xml"
@@ -75,10 +76,11 @@ def spark_session(
     quieten()
     builder = SparkSession.builder.appName(name)
     is_ours = GATEWAY not in os.environ and SparkSession.getActiveSession() is None
+    is_local = (master or LOCAL).startswith("local")
     if is_ours:
         check_java()
         make_importable()
-        if (master or LOCAL).startswith("local"):
+        if is_local:
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         wanted = _settings(master or LOCAL, jar_paths(say) if connectors else [])
         for key, value in {**wanted, **(settings or {})}.items():
@@ -86,7 +88,7 @@ def spark_session(
     else:
         for key, value in (settings or {}).items():
             builder = builder.config(key, value)
-    with unheard():
+    with unheard(), compiled_home() if is_ours and is_local else nullcontext():
         spark = builder.getOrCreate()
     if is_ours and not debugging():
         spark.sparkContext.setLogLevel("OFF")

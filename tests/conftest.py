@@ -52,6 +52,14 @@ SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 Without optimizing, Java keeps room for 48 MB of compiled code, which Spark's tests fill: then Java
 compiles nothing any more, and fails where it needs code at once.
 """
+SPARK_FOR_SHORT_QUERIES = {
+    "spark.sql.streaming.pollingDelay": "100ms",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
+    ),
+}
+"""A query that has nothing to do asks its source less often than every 10 ms; and no programs are
+started to link and to protect the files of a checkpoint, six for each of them."""
 
 
 gc.disable()  # until everything is imported and collected
@@ -174,7 +182,7 @@ def spark() -> "Iterator[SparkSession]":
     """One Spark session for the whole run, as jobs have it; started when first asked for."""
     from spark_jobs import session
 
-    one = session.spark_session("tests")
+    one = session.spark_session("tests", settings=SPARK_FOR_SHORT_QUERIES)
     yield one
     one.stop()
 

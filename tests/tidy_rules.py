@@ -41,6 +41,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "core.rules.drive": f"{BELOW_RULES} core.rules",
         "errors": "core.contract.reasons",
         "launch": "errors",
+        "program": "memory",
         "allowed": "errors launch",
         "acls": "format",
         "addresses": "",

@@ -69,7 +69,7 @@ def start(settings: ServerSettings, log: Path) -> Ready:
         begin = log.stat().st_size if log.exists() else 0
         with log.open("ab") as errors:
             process = subprocess.Popen(
-                launch.python("-m", "adapter.server.main", settings.queue_manager),  # for `ps`
+                launch.program("adapter.server.main", settings.queue_manager),  # for `ps`
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
                 start_new_session=True,
             )  # fmt: skip

@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
+import click
 from msgspec import Struct
 
-from adapter.cli import cluster
-from adapter.command import failures
+from adapter.cli import cluster, output
+from adapter.command import failures, options
 from adapter.format import names
 from adapter.ledger.kafka import KafkaLedger
 from adapter.ledger.kafka_settings import LedgerSettings
@@ -60,3 +61,12 @@ def _look(name: str, settings: LedgerSettings) -> Manager:
     else:
         state = "running"
     return Manager(name, state, round(age_s, 1), owner)
+
+
+@click.command("list")
+@options.kafka_client
+@options.json_output
+def list_(kafka: options.KafkaClient, as_json: bool) -> None:
+    """List the queue managers of a Kafka, and their states."""
+    listed = found(kafka.servers, kafka.options)
+    output.listing(listed, as_json, ("queue manager", "state", "last entry (s ago)", "owner"))

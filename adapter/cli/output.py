@@ -1,7 +1,8 @@
 """How results are shown: tables for people, JSON for programs.
 
 Messages and JSON go to standard output as they are; rich is only used for tables and progress, and
-falls back to plain text by itself when the output is no terminal.
+falls back to plain text by itself when the output is no terminal. It is imported when it is used:
+that takes a tenth of a short command.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 import msgspec
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from adapter.command import failures
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 class ProgressStep(Protocol):
@@ -36,6 +37,8 @@ WIDTH_PLAIN = 120
 
 def console(*, errors: bool = False) -> Console:
     """The console for tables (standard output) or for progress (standard error)."""
+    from rich.console import Console  # noqa: PLC0415 -- see above
+
     file = sys.stderr if errors else sys.stdout
     return Console(file=file, width=None if file.isatty() else WIDTH_PLAIN, highlight=False)
 
@@ -81,6 +84,8 @@ def printable(value: Any) -> Any:
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table; numbers are set to the right."""
+    from rich.table import Table  # noqa: PLC0415
+
     rows = [list(row) for row in rows]
     shown = Table(box=None, pad_edge=False, header_style=bold())
     shown.show_header = any(headings)
@@ -147,8 +152,11 @@ def progress(label: str, total: int | None) -> Iterator[ProgressStep]:
 
     total: None if it is not known.
     """
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+    from rich import progress as bars  # noqa: PLC0415
+
+    bar = bars.Progress(
+        bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
+        bars.TimeElapsedColumn(),
         console=console(errors=True), disable=not sys.stderr.isatty(), transient=True,
     )  # fmt: skip
     with bar:

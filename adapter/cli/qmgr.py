@@ -1,29 +1,22 @@
-"""mqk qmgr start, stop, switch and status: the process of a queue manager.
+"""mqk qmgr stop, switch and status: a queue manager that runs, by its address.
 
-In the foreground the server runs in this process; with --background in one of its own, which this
-one waits for until it serves.
+The commands that start and list queue managers know the server and ledgers; they are imported when
+they are used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
 import adapter
-from adapter import compiled, logs
-from adapter.cli import background, managers, output, settings
-from adapter.cli.background import ReadyLine
+from adapter import compiled
+from adapter.cli import output
 from adapter.cli.ending import ManagerEnd
-from adapter.command import default_kafka, failures, options
-from adapter.command.grouped import GroupedCommand
-from adapter.config import ConfigError, missing
-from adapter.server import main as server
-from adapter.server.listener import NotLoopbackError, check_loopback
-from adapter.server.settings import ServerSettings
+from adapter.cli.lazy import LazyCommand, LazyGroup
+from adapter.command import failures, options
 
 STOP_TIMEOUT_S = 60.0
 """For the last entries to become durable, the movers and the process to end."""
@@ -50,77 +43,20 @@ SUMMARY = (
 """What `mqk qmgr status` shows of the figures, and as what."""
 
 
-@click.group()
+COMMANDS = {
+    "list": LazyCommand(
+        "adapter.cli.managers:list_", "List the queue managers of a Kafka, and their states."
+    ),
+    "start": LazyCommand("adapter.cli.starting:start", "Start the queue manager NAME on a Kafka."),
+    "status": LazyCommand("adapter.cli.qmgr:status", "Show the status of a running queue manager."),
+    "stop": LazyCommand("adapter.cli.qmgr:stop", "Stop a queue manager."),
+    "switch": LazyCommand("adapter.cli.qmgr:switch", "Hand a queue manager over to a standby."),
+}
+
+
+@click.group(cls=LazyGroup, table=COMMANDS)
 def qmgr() -> None:
     """Queue managers: start, stop, switch, status, list."""
-
-
-@qmgr.command(cls=GroupedCommand, groups=settings.GROUPS)
-@click.argument("name", required=False)
-@settings.flags
-@click.option(
-    "--take-over", is_flag=True,
-    help="Start even if another process runs it, and fence that process off.",
-)  # fmt: skip
-@options.confirmation(
-    "Take queue manager {name} over from the process that runs it, if one does?", "take_over"
-)
-@click.option(
-    "--background", "in_background", is_flag=True, help="Return when it serves, and let it go on."
-)
-@click.option(
-    "--log",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="With --background: where its log goes.",
-)
-@options.json_output
-def start(
-    name: str | None,
-    take_over: bool,
-    in_background: bool,
-    log: Path | None,
-    as_json: bool,
-    **given: Any,
-) -> None:
-    """Start the queue manager NAME on a Kafka.
-
-    One process at a time owns a queue manager: a start refuses while another one is alive. Settings
-    come from flags, the environment and a file, in this order; see `mqk config check`.
-    """
-    wanted = msgspec.structs.replace(wanted_settings(name, given), take_over=take_over)
-    if wanted.standby and take_over:
-        raise click.UsageError(
-            "a standby waits for the owner's end, and --take-over does not: without --standby, and "
-            'with standby = "no" in the settings, the owner is replaced now'
-        )
-    if not wanted.remote_clients:
-        with failures.expect(NotLoopbackError):
-            check_loopback(wanted.host)
-    if in_background:
-        log = log or background.log_file(wanted.queue_manager)
-        ReadyLine(as_json).show(background.start(wanted, log))
-        if not as_json:
-            click.echo(f"log: {log}")
-    elif log is not None:
-        raise click.UsageError("--log goes with --background; in the foreground use 2>FILE")
-    else:
-        logs.configure(wanted.log)
-        server.run(wanted, ReadyLine(as_json))
-
-
-def wanted_settings(name: str | None, given: dict[str, Any]) -> ServerSettings:
-    """The settings to start with; wrong ones are wrong use."""
-    try:
-        found = settings.load(name, given)
-    except ConfigError as problem:
-        raise click.UsageError(str(problem)) from problem
-    lacking = missing(found)
-    if lacking:
-        raise click.UsageError("; ".join(lacking))
-    if found.is_default(settings.KAFKA):
-        default_kafka.servers()
-    return server.settings_of(found)
 
 
 def _connect(address: str, reconnect_timeout_s: float = 0.0) -> adapter.Connection:
@@ -142,7 +78,7 @@ def _check_name(qm: adapter.Connection, qmgr: str, wanted: str | None, done: str
     return qm.name
 
 
-@qmgr.command()
+@click.command()
 @click.argument("name", required=False)
 @click.option("--immediate", is_flag=True, help="Give units in flight no time to end.")
 @click.option("--hand-over", is_flag=True, help="Let a standby take over; else standbys end too.")
@@ -165,7 +101,7 @@ def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json:
     output.done(f"queue manager {name} has stopped", as_json, queue_manager=name, stopped=True)
 
 
-@qmgr.command()
+@click.command()
 @click.argument("name", required=False)
 @click.option(
     "--to", default="", metavar="STANDBY",
@@ -201,7 +137,7 @@ def switch(name: str | None, to: str, qmgr: str, as_json: bool) -> None:
     )  # fmt: skip
 
 
-@qmgr.command()
+@click.command()
 @click.option("--all", "-a", "everything", is_flag=True, help="Show all figures of its process.")
 @options.queue_manager
 @options.json_output
@@ -281,12 +217,3 @@ def flat(figures: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ob
             yield from flat(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", value
-
-
-@qmgr.command("list")
-@options.kafka_client
-@options.json_output
-def list_(kafka: options.KafkaClient, as_json: bool) -> None:
-    """List the queue managers of a Kafka, and their states."""
-    found = managers.found(kafka.servers, kafka.options)
-    output.listing(found, as_json, ("queue manager", "state", "last entry (s ago)", "owner"))

@@ -4,9 +4,12 @@ It neither starts brokers nor waits for them; it knows the others only as settin
 """
 
 import base64
+import os
+import shutil
 import subprocess
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,6 +18,8 @@ from adapter.localkafka import jars, settings
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.settings import BrokerPlan
 
+PROPERTIES = "meta.properties"
+FIRST_RECORDS = "bootstrap.checkpoint"
 FORMAT_TIMEOUT_S = 120
 QUOTED_LINES_MAX = 8
 QUOTED_BYTES_MAX = 64 * 1024
@@ -43,6 +48,11 @@ class Machine(Struct, frozen=True):
     archive: Path | None = None
     collector: str = SERIAL
 
+    @property
+    def first_records(self) -> Path:
+        """Where Kafka's first records of a cluster's metadata are kept, once it has made some."""
+        return self.jars / FIRST_RECORDS
+
     def command(self, log_file: Path, main: str, *arguments: str | Path) -> list[str]:
         """A Java command line with Kafka's class path and logging."""
         logging = [f"-Dlog4j2.configurationFile={jars.LOGGING}", f"-Dmqk.broker.log={log_file}"]
@@ -59,7 +69,7 @@ def run_command(machine: Machine, plan: BrokerPlan) -> list[str]:
 
 def cluster_id_of(plan: BrokerPlan) -> str | None:
     """The id of the cluster that a broker's folder was formatted for; None if it is new."""
-    path = plan.data / "meta.properties"
+    path = plan.data / PROPERTIES
     if not path.exists():
         return None
     pairs = dict(line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
@@ -89,8 +99,42 @@ def prepare(machine: Machine, cluster: Sequence[BrokerPlan], extra: Mapping[str,
             f"the folders in {cluster[0].folder.parent} belong to different clusters "
             f"({', '.join(sorted(known))}): use another data folder"
         )
-    if new:
-        _format(machine, new, known.pop() if known else new_cluster_id())
+    if not new:
+        return
+    cluster_id = known.pop() if known else new_cluster_id()
+    if machine.first_records.exists():
+        for plan in new:
+            _format_alike(machine, plan, cluster_id)
+    else:
+        _format(machine, new, cluster_id)
+        _keep(new[0].data / FIRST_RECORDS, machine.first_records)
+
+
+def _format_alike(machine: Machine, plan: BrokerPlan, cluster_id: str) -> None:
+    """Format a folder as Kafka's tool has formatted another one.
+
+    The first records of a cluster's metadata name the features of a release, and nothing else. A
+    folder that bears a cluster's id is formatted, so its properties are written last.
+    """
+    try:
+        plan.data.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(machine.first_records, plan.data / FIRST_RECORDS)
+        named = {"version": "1", "cluster.id": cluster_id, "node.id": str(plan.number)}
+        directory = {"directory.id": new_cluster_id()}
+        (plan.data / PROPERTIES).write_text(settings.render(named | directory))
+    except OSError as problem:
+        raise LocalKafkaError(
+            f"{plan.data} could not be formatted ({problem.strerror}): use another data folder or "
+            "remove this one"
+        ) from problem
+
+
+def _keep(made: Path, place: Path) -> None:
+    """Keep a file beside the jars, where that is allowed; others may do the same now."""
+    beside = place.with_suffix(f".{os.getpid()}")
+    with suppress(OSError):
+        shutil.copyfile(made, beside)
+        beside.replace(place)
 
 
 def _format(machine: Machine, plans: Sequence[BrokerPlan], cluster_id: str) -> None:

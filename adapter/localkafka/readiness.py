@@ -4,19 +4,22 @@ A broker is ready when it answers a real request itself, and its answer names ev
 waited for. (Others may still name a broker that was killed a moment ago.)
 """
 
+from __future__ import annotations
+
 import fcntl
 import socket
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
+from typing import TYPE_CHECKING
 
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.jars import Say, say_nothing
 from adapter.localkafka.ports import HOST
 from adapter.localkafka.settings import BrokerPlan
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
 
 # A loaded two-core machine with three brokers needs about 15 s; one with ten thousand partitions
 # reads the log of each of them, for minutes, and writes a line for each.
@@ -83,6 +86,8 @@ def _size(path: Path) -> int:
 
 def _named_by(plan: BrokerPlan) -> set[int]:
     """The brokers that this one's own answer names; none while it does not answer."""
+    from confluent_kafka import KafkaException  # noqa: PLC0415 -- `mqk put` needs no client
+
     try:
         socket.create_connection((HOST, plan.port), CONNECT_TIMEOUT_S).close()
         # A new client for each attempt: one that has heard of the others may ask any of them.
@@ -93,6 +98,8 @@ def _named_by(plan: BrokerPlan) -> set[int]:
 
 def _quiet_admin(address: str) -> AdminClient:
     """A client that does not report every attempt that comes too early."""
+    from confluent_kafka.admin import AdminClient  # noqa: PLC0415 -- as above
+
     options: dict[str, str | int | float | bool] = {
         "bootstrap.servers": address,
         "reconnect.backoff.ms": 20,

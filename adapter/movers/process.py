@@ -1,6 +1,6 @@
 """The movers of one queue manager in a process of their own, and the handle that its parent holds.
 
-    python -m adapter.movers.process
+    python -m adapter.program adapter.movers.process
 
 reads its settings from the first line of standard input and prints its state as lines of JSON: when
 its movers have found where to go on, and whenever the figures change. A further line on standard
@@ -148,7 +148,7 @@ class MoverRun:
         self._silent = False
         self._failure = ""  # why the mover process stopped reporting
         self._changed = threading.Condition()
-        command = launch.python("-m", "adapter.movers.process")
+        command = launch.program("adapter.movers.process")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._watch = watched.thread("movers-watch", self._keep_state, self._unwatched)
         assert self.process.stdin is not None
@@ -274,7 +274,7 @@ class MoverChild:
 
 
 def main() -> int:
-    """Run as `python -m adapter.movers.process`."""
+    """Run in a process of its own, by adapter.program."""
     gc.set_threshold(GC_THRESHOLD)
     memory.give_back_long_blocks()
     child = MoverChild(sys.stdout)
@@ -289,7 +289,3 @@ def main() -> int:
         return 1
     logs.configure(settings.log)
     return child.run(settings, commands)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

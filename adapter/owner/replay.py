@@ -28,8 +28,8 @@ from adapter.ledger import port
 from adapter.ledger.snapshots import Snapshot, covers
 from adapter.owner.promises import Collected
 from adapter.owner.storage import Storage
+from adapter.owner.xml_bodies import XmlBodies
 from adapter.topics.port import PageReader, PagesUnavailableError
-from adapter.xml_validation import XmlBodies
 
 NOBODY = bytes(16)
 """The owner of a core with which no term has begun."""

@@ -1,7 +1,8 @@
-"""The server's process: `python -m adapter.server.main`, settings as JSON on standard input.
+"""The server's process: `python -m adapter.program adapter.server.main`.
 
-It prints one line of JSON when it serves, logs to standard error, and ends with status 0 when it
-was told to stop, 1 otherwise. `mqk qmgr start` runs the same code in its own process.
+It reads settings as JSON from standard input, prints one line of JSON when it serves, logs to
+standard error, and ends with status 0 when it was told to stop, 1 otherwise. `mqk qmgr start` runs
+the same code in its own process.
 """
 
 from __future__ import annotations
@@ -482,7 +483,3 @@ def main() -> int:
         logs.tell(f"mqk: {error}")
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -40,7 +40,7 @@ def full_pipe() -> tuple[int, int]:
 def server(settings: ServerSettings, stderr: int) -> Iterator["subprocess.Popen[bytes]"]:
     """A queue manager that logs to a file descriptor; it serves."""
     process = subprocess.Popen(
-        launch.python("-m", "adapter.server.main"),
+        launch.program("adapter.server.main"),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True,
     )  # fmt: skip
     watch = threading.Timer(START_S, process.kill)

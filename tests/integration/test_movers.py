@@ -3,13 +3,13 @@
 import itertools
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 import adapter.kafka
+from adapter import launch
 from adapter.core.contract import records as r
 from adapter.format import events, names
 from adapter.localkafka import LocalKafka
@@ -213,7 +213,7 @@ def cpu_s(process: MoverProcess) -> float:
 
 def test_settings_that_are_none_are_refused() -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "adapter.movers.process"],
+        launch.program("adapter.movers.process"),
         input=b'{"queue_manager": 7}\n',
         capture_output=True,
         timeout=WAIT_S,

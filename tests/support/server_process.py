@@ -31,7 +31,7 @@ HOST = "127.0.0.1"
 START_S = 60.0
 STOP_S = 20.0
 POLL_S = 0.01
-CODE = 'exec "$0" -m adapter.server.main <"$1"'
+CODE = 'exec "$0" -m adapter.program adapter.server.main <"$1"'
 LIMITED = 'ulimit -n "$2"; ' + CODE
 
 

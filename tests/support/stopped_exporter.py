@@ -1,8 +1,8 @@
 """A queue manager's server whose exporter stops at a step: `... STEP SIGNAL NUMBER <settings`.
 
-`python -m tests.support.stopped_exporter committed 9 2` sends itself signal 9 (SIGKILL) or 19
-(SIGSTOP) when an exporter comes to a step for the second time; with 0 only the exporter stops
-there. StoppedServer starts it.
+`python -m adapter.program tests.support.stopped_exporter committed 9 2` sends itself signal 9
+(SIGKILL) or 19 (SIGSTOP) when an exporter comes to a step for the second time; with 0 only the
+exporter stops there. StoppedServer starts it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from adapter.channel.unit import AnyUnit
 from adapter.exports.kafka import KafkaExportWriter
-from adapter.server.main import main
+from adapter.server import main as server
 from tests.support.server_process import CODE, ServerProcess
 
 STEPS = ("opened", "got", "written", "committed", "done")
@@ -84,7 +84,7 @@ class StoppedServer(ServerProcess):
 
     def stop_at(self, step: str, number: int = 1, sent: int = signal.SIGKILL) -> None:
         """Let the lives that are started from now on stop at a step; "" for none."""
-        stopped = f"-m tests.support.stopped_exporter {step} {int(sent)} {number}"
+        stopped = f"-m adapter.program tests.support.stopped_exporter {step} {int(sent)} {number}"
         self._command[self._code_at] = f'exec "$0" {stopped} <"$1"' if step else CODE
 
     def is_stopped(self) -> bool:
@@ -97,6 +97,7 @@ class StoppedServer(ServerProcess):
         os.kill(self.pid, signal.SIGCONT)
 
 
-if __name__ == "__main__":
+def main() -> int:
+    """Serve, and stop where the arguments say."""
     install(Stop(sys.argv[1], int(sys.argv[3]), int(sys.argv[2])))
-    sys.exit(main())
+    return server.main()

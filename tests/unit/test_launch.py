@@ -235,7 +235,7 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("module", ["adapter.server.main", "adapter.movers.process"])
 def test_modules_of_the_working_directory_are_not_imported(module: str, hostile: Path) -> None:
     done = subprocess.run(
-        launch.python("-m", module),
+        launch.program(module),
         check=False,
         input="none",
         capture_output=True,

@@ -41,6 +41,27 @@ def test_folders_of_different_clusters_are_refused(tmp_path: Path) -> None:
         broker.prepare(broker.Machine("java", tmp_path), plans, {})
 
 
+def test_folders_are_formatted_without_a_java_once_kafkas_records_are_kept(tmp_path: Path) -> None:
+    machine = broker.Machine("no java", tmp_path)
+    machine.first_records.write_bytes(b"records")
+    plans = plan_cluster(tmp_path / "cluster", 3, None, {})
+    broker.prepare(machine, plans, {})
+    assert len({broker.cluster_id_of(one) for one in plans} - {None}) == 1
+    made = [(one.data / "meta.properties").read_text().splitlines() for one in plans]
+    assert [lines[2:] for lines in made] == [[f"node.id={n}", "version=1"] for n in (1, 2, 3)]
+    assert len({lines[1] for lines in made}) == 3, "each directory has an id of its own"
+    assert {(one.data / "bootstrap.checkpoint").read_bytes() for one in plans} == {b"records"}
+
+
+def test_a_folder_that_cannot_be_written_is_named(plan: BrokerPlan, tmp_path: Path) -> None:
+    machine = broker.Machine("no java", tmp_path)
+    machine.first_records.write_bytes(b"records")
+    (plan.data / "bootstrap.checkpoint").mkdir()
+    with pytest.raises(LocalKafkaError, match="could not be formatted"):
+        broker.prepare(machine, [plan], {})
+    assert broker.cluster_id_of(plan) is None
+
+
 def test_the_command_runs_kafka_on_the_brokers_settings(plan: BrokerPlan) -> None:
     command = broker.run_command(broker.Machine("/j/java", Path("/jars")), plan)
     assert command[0] == "/j/java"

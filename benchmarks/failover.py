@@ -40,6 +40,8 @@ QUEUES_WAITING = 10
 FREEZE_HEARTBEAT_MS = 1000
 WAIT_S = 60.0
 LOOK_S = 0.01
+NEARLY = 500
+"""About as many records are written under load between two reports of a standby."""
 NOTICED, TAKEN_OVER = "owner replaced", "ledger taken over"
 
 
@@ -76,11 +78,17 @@ class Pair:
     def await_change(self) -> None:
         """Wait until what was the owner has gone on as the standby of what was its standby."""
         self._swap()
+        self.await_standby()
+
+    def await_standby(self) -> None:
+        """Wait until the standby has applied what the owner has written. One that has just been
+        started has not, and takes over when it has.
+        """
         deadline_s = time.monotonic() + WAIT_S
         with adapter.connect(self.owner.address) as qm:
-            while not qm.figures()["standbys"]:
+            while not any(one["lag_records"] < NEARLY for one in qm.figures()["standbys"].values()):
                 if time.monotonic() > deadline_s:
-                    raise RuntimeError(f"no standby in {WAIT_S:.0f} s")
+                    raise RuntimeError(f"no standby is up to date in {WAIT_S:.0f} s")
                 time.sleep(LOOK_S)
 
     def _swap(self) -> None:
@@ -241,6 +249,7 @@ def try_fault(pair: Pair, fault: Fault, trials: int) -> Trials:
     queues = [f"Q{number}" for number in range(fault.programs)]
     with programs_at(pair.addresses, queues, found) as programs:
         for _ in range(trials):
+            pair.await_standby()
             steady(programs)
             log = LogTail(pair.standby_log)
             struck_s, offset_s = time.monotonic(), time.time() - time.monotonic()

@@ -7,7 +7,9 @@ page cache.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
 
 from benchmarks import raw
 from benchmarks.peers.variants import Amount, Variant, running
@@ -16,6 +18,9 @@ from benchmarks.results import Row, Rows, add_earlier, ratio, show
 RUNS = 3
 BASE = "kafka"
 AMOUNT = Amount()
+AGAIN = 1_000
+"""Added to the number of a run for what is measured once more: topics are named by it."""
+Measured = TypeVar("Measured")
 
 
 def measure(
@@ -62,9 +67,20 @@ def _other(variant: Variant, key: str) -> str:
 def measure_once(variant: Variant, run: int, rows: Rows, amount: Amount) -> None:
     """Each number of clients, then batches."""
     for clients in amount.clients:
-        done = variant.round_trips(clients, run)
+        done = _again(partial(variant.round_trips, clients), run, variant.name)
         rows[f"{variant.key}-RT{clients}"].note(done.rate, done.cpu_us)
-    rows[f"{variant.key}-PG"].note(*variant.put_then_get(run))
+    rows[f"{variant.key}-PG"].note(*_again(variant.put_then_get, run, variant.name))
+
+
+def _again(measure: Callable[[int], Measured], run: int, name: str) -> Measured:
+    """Measure, and once more if a client has failed: a machine that stands still for many seconds
+    lets any of them time out. run: names topics and queues.
+    """
+    try:
+        return measure(run)
+    except RuntimeError as error:
+        print(f"{name}: {error}; measured again", file=sys.stderr, flush=True)
+        return measure(run + AGAIN)
 
 
 def table(rows: Rows, variants: list[Variant], amount: Amount) -> str:

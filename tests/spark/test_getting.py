@@ -27,6 +27,10 @@ from tests.support.spark_site import (
 )
 
 WAIT_S = 60.0
+AWAY_S = 3
+"""A job that is silent for so long is gone. A first batch may take a second on a busy machine, and
+must not be fenced for it.
+"""
 
 
 def getting(site: Site, queue: str, consumer: str = "JOB", **options: Any) -> DataFrame:
@@ -194,7 +198,7 @@ def test_who_stays_away_is_fenced_and_its_messages_return(site: Site, tmp_path: 
         def fail(_batch: DataFrame, _batch_id: int) -> None:
             raise RuntimeError("injected")
 
-        messages = getting(site, "AWAY", consumerTimeoutSeconds=1)
+        messages = getting(site, "AWAY", consumerTimeoutSeconds=AWAY_S)
         assert "injected" in failing(start(messages, collecting([], fail), tmp_path))
         message = qm.get("AWAY", timeout=WAIT_S)
         assert message is not None
@@ -219,7 +223,7 @@ def test_a_job_that_comes_back_too_late_spoils_nothing(site: Site, tmp_path: Pat
         qm.put("NIGHTLY", "done")
         site.wait_copied("NIGHTLY", 1)
         rows: list[Any] = []
-        messages = getting(site, "NIGHTLY", consumerTimeoutSeconds=1)
+        messages = getting(site, "NIGHTLY", consumerTimeoutSeconds=AWAY_S)
         await_copies(qm, "NIGHTLY")
         assert once(messages, rows, tmp_path / "1").awaitTermination(int(WAIT_S))
         assert [bytes(row["body"]) for _, row in rows] == [b"done"]

@@ -22,10 +22,15 @@ DRAWING = ("rich", "twisted")
 def load(module: str) -> Callable[[], int]:
     """Import a program; return its main()."""
     with memory.load_without_collecting():
-        with absent(*DRAWING):
-            importlib.import_module("structlog")
+        load_log_library()
         main: Callable[[], int] = importlib.import_module(module).main
     return main
+
+
+def load_log_library() -> None:
+    """Import structlog without what it would import to draw tracebacks."""
+    with absent(*DRAWING):
+        importlib.import_module("structlog")
 
 
 @contextmanager

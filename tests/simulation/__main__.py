@@ -15,13 +15,12 @@ import sys
 from collections import Counter
 from importlib import import_module
 
+from adapter.program import load_log_library
 from tests.simulation.machines import MACHINES, run_machine
 
 TRACE = "--trace"
 COLLECT_EVERY = 20
 """Seeds between two collections of garbage: a third of the time goes to it otherwise."""
-UNUSED = ("rich", "twisted")
-"""What structlog loads if it is there, for consoles and programs that others write."""
 
 
 def seeds_of(arguments: list[str]) -> list[int]:
@@ -97,5 +96,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.modules.update(dict.fromkeys(UNUSED))  # type: ignore[arg-type]  # None: not to be found
+    load_log_library()
     sys.exit(main(sys.argv[1:]))

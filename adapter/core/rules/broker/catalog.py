@@ -16,7 +16,7 @@ from adapter.core.attributes import broker as kinds
 from adapter.core.attributes.queue import MESSAGE_LENGTH_MAX
 from adapter.core.contract import broker as b
 from adapter.core.contract import records as r
-from adapter.core.contract.broker_header import RETAINED_SENT
+from adapter.core.contract.broker_header import RETAINED_SENT, BrokerHeader
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
@@ -163,6 +163,13 @@ def retain_sent(
     header = structs.replace(message.broker, status=RETAINED_SENT, handle=state.handle)
     copy = structs.replace(message, broker=header)
     unit.hold_put(retained_of(qm, queue), copy, weight(copy))
+
+
+def address_for(qm: QueueManager, sender: r.ConversationSet, header: BrokerHeader) -> str:
+    """Say where a message that waits goes: where its dialog does, and the first one of it where its
+    service is now.
+    """
+    return sender.far_queue_manager if header.sequence else address_of(qm, header.service)
 
 
 def address_of(qm: QueueManager, name: str) -> str:

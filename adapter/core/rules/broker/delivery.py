@@ -215,9 +215,7 @@ def way_of(d: ConversationPlan, header: BrokerHeader) -> str | None:
     sender = d.side(header.conversation, True) if is_own(d, header) else None
     if is_own(d, header) and sender is None:
         return ""  # it is dropped
-    far = sender.far_queue_manager if sender is not None else ""
-    if sender is not None and not header.sequence:
-        far = catalog.address_of(d.qm, header.service)
+    far = catalog.address_for(d.qm, sender, header) if sender is not None else ""
     if far.startswith(EXPORT_ADDRESS):
         is_known = True
     elif far:
@@ -227,9 +225,7 @@ def way_of(d: ConversationPlan, header: BrokerHeader) -> str | None:
     return far if is_known else None
 
 
-def waits_for_export(
-    d: ConversationPlan, address: str, message: MessageData, more: int = 0
-) -> bool:
+def waits_for_export(d: ConversationPlan, address: str, message: MessageData, more: int) -> bool:
     """Whether the queue of an export does not take a message now, and may do so later.
 
     more: see Plan.why_not().
@@ -238,8 +234,7 @@ def waits_for_export(
     export = to_exports.export_of(address)
     if not export or header.message_type in SYSTEM_TYPES or _is_over(d, header):
         return False  # nothing of it is put there
-    reason = to_exports.why_not(d.plan, export, message, more)
-    return reason not in (None, Reason.MESSAGE_TOO_LONG)
+    return to_exports.may_pass(to_exports.why_not(d.plan, export, message, more))
 
 
 def _export(d: ConversationPlan, sender: r.ConversationSet, message: MessageData) -> bool:
@@ -248,19 +243,19 @@ def _export(d: ConversationPlan, sender: r.ConversationSet, message: MessageData
     Only what a program sends is put there. The end of this side is acknowledged at once.
     """
     header = _header_of(message)
-    address = sender.far_queue_manager
-    export = to_exports.export_of(address)
+    export = to_exports.export_of(sender.far_queue_manager)
     is_broken = sender.far != OPEN or not export or _is_over(d, header)
     if is_broken or header.message_type in SYSTEM_TYPES:
         acknowledge(d, header)
         return True
-    if waits_for_export(d, address, message):
+    reason = to_exports.why_not(d.plan, export, message)
+    if to_exports.may_pass(reason):
         key = waiting_queue(header.service)
         _hold(d, key, message)
         to_exports.note_retry(d.qm, key)
         return False
     code, text = _why_not_sent(d, header, message.body)
-    if not code and to_exports.why_not(d.plan, export, message) is Reason.MESSAGE_TOO_LONG:
+    if not code and reason is Reason.MESSAGE_TOO_LONG:
         code, text = TOO_LONG, f"The queue of export '{export}' takes no messages of this length."
     if code:
         sender.far_queue_manager = EXPORT_ADDRESS

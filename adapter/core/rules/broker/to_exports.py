@@ -53,6 +53,11 @@ def why_not(plan: Plan, export: str, message: MessageData, more: int = 0) -> Rea
     return plan.why_not(queue_of(plan.qm, export), message, more)
 
 
+def may_pass(reason: Reason | None) -> bool:
+    """Whether it may pass that a message cannot be put: its length does not."""
+    return reason not in (None, Reason.MESSAGE_TOO_LONG)
+
+
 def put(plan: Plan, export: str, message: MessageData) -> None:
     """Plan the put of a message to the queue of an export, which takes it."""
     queue = queue_of(plan.qm, export)

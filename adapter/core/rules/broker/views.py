@@ -273,9 +273,7 @@ def _why_for_export(qm: QueueManager, queue: LocalQueue, message: MessageData) -
     sender = qm.conversations.endpoints.get(header.handle)
     if sender is None:
         return ""
-    begins = header.sequence == 0
-    address = sender.state.far_queue_manager
-    export = to_exports.export_of(catalog.address_of(qm, header.service) if begins else address)
+    export = to_exports.export_of(catalog.address_for(qm, sender.state, header))
     return to_exports.status(Plan(qm, message.put_time_ms), export, message) if export else ""
 
 

@@ -23,8 +23,10 @@ from adapter.registry.topic import in_memory
 from adapter.registry.values import Values
 from adapter.testing import TestQueueManager
 from mqk_demo.proxy import Proxy
+from tests.support import java_client
 from tests.support.backlog import until
 from tests.support.feed_site import WITHIN_S, OthersTopic, await_feed, bodies
+from tests.support.java_client import JavaRecord
 from tests.support.server_process import ServerProcess
 
 RECORDS = 20_000
@@ -105,6 +107,21 @@ def test_aborted_transactions_never_show(manager: TestQueueManager, topic: Other
         producer.abort_transaction()
         # The position passes what is no message, so that retention may take it.
         await_feed(qm, "F", lambda one: one["positions"] == {0: 14} and one["lag"] == 0)
+        assert qm.get("ORDERS") is None
+
+
+def test_what_a_producer_in_java_aborts_never_shows(
+    kafka: LocalKafka, manager: TestQueueManager, topic: OthersTopic
+) -> None:
+    """Each of its transactions is written twice, and aborted the first time."""
+    values = [b"%d" % n for n in range(2_000)]
+    records = [JavaRecord(None, value) for value in values]
+    with manager.connect() as qm:
+        qm.define_object("feed", "F", topic=topic.name, queue="ORDERS")
+        java_client.produce(kafka.bootstrap_servers, topic.name, records, topic.name, "100")
+        assert bodies(qm, "ORDERS", len(values)) == values
+        written = 2 * (len(values) + len(values) // 100)  # with the ends of transactions
+        await_feed(qm, "F", lambda one: one["positions"] == {0: written} and one["lag"] == 0)
         assert qm.get("ORDERS") is None
 
 

@@ -11,7 +11,7 @@ import asyncio
 import logging
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -44,6 +44,16 @@ def task(name: str, work: Coroutine[Any, Any, T], ended: Ended) -> asyncio.Task[
     started = asyncio.get_running_loop().create_task(work, name=name)
     started.add_done_callback(look)
     return started
+
+
+async def first(
+    waits: Iterable[Coroutine[Any, Any, object]], ended: Ended, limit_s: float | None = None
+) -> None:
+    """Wait for the first of these to end, at most limit_s, and end the others."""
+    tasks = {task("wait for the first", one, ended) for one in waits}
+    await asyncio.wait(tasks, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+    for one in tasks:
+        one.cancel()
 
 
 def callback(name: str, call: Callable[[], object], ended: Ended) -> Callable[[], None]:

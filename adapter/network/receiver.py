@@ -56,6 +56,29 @@ class FollowedTopic(Struct):
     is_paused: bool = False
 
 
+class OwnEntry:
+    """The queue manager's entry in the directory, which is to be written.
+
+    make: makes the record; it may ask Kafka. tried: is told of each attempt.
+    """
+
+    def __init__(self, make: Callable[[], port.SentRecord], tried: Callable[[], None]) -> None:
+        self._make = make
+        self.tried = tried
+        self._is_written = False
+
+    def write(self, transport: port.Transport) -> None:
+        """Write it, if it is not written. Raises NetworkError."""
+        if not self._is_written:
+            writer = transport.writer()
+            try:
+                writer.append(names.DIRECTORY_TOPIC, [self._make()])
+            finally:
+                writer.close()
+            self._is_written = True
+            self.tried()
+
+
 Deliver = Callable[[int, Sequence[ReadyUnit]], None]
 """Called in the receiver's thread with the term's number and what is whole."""
 
@@ -81,8 +104,7 @@ class NetworkReceiver:
         """Source by topic, of those that are to be followed and are not."""
         self._problems: dict[str, str] = {}
         """Why a topic is not opened or written, until the next sweep."""
-        self._entry: Callable[[], port.SentRecord] | None = None
-        """What is to be written to the directory."""
+        self._entry: OwnEntry | None = None
         self._held: dict[str, int] = {}
         self._holding = threading.Lock()
         self._failures = self._in_a_row = 0
@@ -137,11 +159,14 @@ class NetworkReceiver:
 
         self._commands.put(trim)
 
-    def enter(self, entry: Callable[[], port.SentRecord]) -> None:
-        """Write a record to the directory, as soon as that can be done. entry: may ask Kafka."""
+    def enter(self, entry: Callable[[], port.SentRecord], tried: Callable[[], None]) -> None:
+        """Write a record to the directory, as soon as that can be done. entry: may ask Kafka.
+
+        tried: is called in the receiver's thread when it is written, and when that has failed.
+        """
 
         def enter() -> None:
-            self._entry = entry
+            self._entry = OwnEntry(entry, tried)
             self._write_entry()
 
         self._commands.put(enter)
@@ -215,22 +240,19 @@ class NetworkReceiver:
 
     def _write_entry(self) -> None:
         """Write the entry of the directory, if there is a new one."""
-        if self._entry is None or names.DIRECTORY_TOPIC in self._wanted:
-            return
-        writer = self._transport.writer()
-        try:
-            writer.append(names.DIRECTORY_TOPIC, [self._entry()])
-            self._entry = None
-        except port.NetworkError as error:
-            self._note_problem(names.DIRECTORY_TOPIC, error)
-        finally:
-            writer.close()
+        if self._entry is not None and names.DIRECTORY_TOPIC not in self._wanted:
+            try:
+                self._entry.write(self._transport)
+            except port.NetworkError as error:
+                self._note_problem(names.DIRECTORY_TOPIC, error)
 
     def _note_problem(self, topic: str, error: port.NetworkError) -> None:
         """Note what cannot be done before the next sweep."""
         self._failures += 1
         self._problems[topic] = str(error)
         repetitions.warn(log, "a topic cannot be used yet", topic=topic, reason=str(error))
+        if topic == names.DIRECTORY_TOPIC and self._entry is not None:
+            self._entry.tried()
 
     def _take(self, records: list[port.ReceivedRecord | port.TopicLost]) -> None:
         ready: list[ReadyUnit] = []

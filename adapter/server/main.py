@@ -332,6 +332,7 @@ async def _begin(
             return False
     else:
         await server.start(settings.host, settings.port, take_over=settings.take_over)
+    await server.await_entry()
     show(False)
     return True
 

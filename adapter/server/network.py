@@ -8,6 +8,7 @@ is sent, nor how it is read.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -51,6 +52,7 @@ class Network:
 
     def __init__(self, link: NetworkLink, owner: Owner) -> None:
         self._owner = owner
+        self._loop = asyncio.get_running_loop()
         self._transport = link.transport
         self._ident = lru_cache(1)(link.ident)
         self.directory = Directory()
@@ -68,6 +70,8 @@ class Network:
         """The look at backlogs in progress, in another thread."""
         self._sessions = count(1)
         self._timer: asyncio.TimerHandle | None = None
+        self.entry_tried = asyncio.Event()
+        """Whether it was tried once to write the entry of the directory."""
         self._address = self._tls_address = self._computer = ""
         """As they were entered in the directory last."""
 
@@ -125,7 +129,12 @@ class Network:
         """Have the entry of the directory written, when it is new or has changed."""
         if computer != self._computer:
             self._computer = computer
-            self._receiver.enter(partial(self._entry, computer))
+            self._receiver.enter(partial(self._entry, computer), self._note_entry_tried)
+
+    def _note_entry_tried(self) -> None:
+        """Note it; in the receiver's thread, which may outlive the loop while Kafka is away."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self.entry_tried.set)
 
     def _entry(self, computer: str) -> SentRecord:
         name = self._owner.name

@@ -53,6 +53,10 @@ START_GRACE_S = 3.0
 """How long a start may go on that was told to stop: what it has begun is soon done, if Kafka
 answers."""
 
+UNCHECKED_CLIENTS = "clients of this machine need no password: CHCKCLNT of CONNAUTH allows it"
+ENTRY_S = 5.0
+"""How long a start waits for the queue manager's entry in the directory."""
+
 log = structlog.get_logger("mqk.server")
 
 
@@ -245,12 +249,16 @@ class Server:
         if COMMAND_QUEUE in waiting:
             self.need_commands()
 
+    async def await_entry(self) -> None:
+        """Wait until it was tried to enter it in the directory, if it is to be in one; bounded."""
+        if self._network is not None:
+            waits = (self._network.entry_tried.wait(), self.stopping.wait())
+            await watched.first(waits, self.owner.broke, ENTRY_S)
+
     def _warn_of_clients_without_password(self) -> None:
-        check = self.owner.term.inquiries.password_check
-        demanded = demand(check, has_users=True, remote=False)
+        demanded = demand(self.owner.term.inquiries.password_check, has_users=True, remote=False)
         if self.admission.has_users and demanded != DEMANDS["REQUIRED"]:
-            text = "clients of this machine need no password: CHCKCLNT of CONNAUTH allows it"
-            log.warning(text, queue_manager=self.name, demanded=demanded)
+            log.warning(UNCHECKED_CLIENTS, queue_manager=self.name, demanded=demanded)
 
     def _report_parked(self, parked: dict[str, ParkedQueue]) -> None:
         self.owner.note_parked(parked)
@@ -264,11 +272,7 @@ class Server:
 
     async def run(self) -> str:
         """Serve until told to stop, or until the owner ends; returns why it ended, "" if told."""
-        waits = (self.stopping.wait(), self.owner.ended.wait())
-        tasks = {watched.task("wait for the end", one, self.owner.broke) for one in waits}
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
+        await watched.first((self.stopping.wait(), self.owner.ended.wait()), self.owner.broke)
         return self.owner.failure
 
     def tell_to_stop(self, immediate: bool = False, for_good: bool = False) -> None:

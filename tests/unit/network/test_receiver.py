@@ -1,16 +1,19 @@
 """The receiver while Kafka does not answer: it looks for it after longer and longer pauses."""
 
 from collections.abc import Sequence
+from threading import Semaphore
 from types import SimpleNamespace
 
 import pytest
 
 from adapter.format.names import DIRECTORY_TOPIC
 from adapter.network import receiver
-from adapter.network.directory import Directory
+from adapter.network.directory import Directory, DirectoryEntry, entry_record
 from adapter.network.memory import MemoryFollower, MemoryNetwork
-from adapter.network.port import TopicLost
+from adapter.network.port import NetworkError, TopicLost
 from adapter.network.receiver import PAUSES_S, NetworkReceiver
+
+WITHIN_S = 20.0
 
 
 class CountingNetwork(MemoryNetwork):
@@ -31,6 +34,17 @@ class CountingNetwork(MemoryNetwork):
 
     def close(self) -> None:
         self.closed += 1
+
+
+class SecretNetwork(MemoryNetwork):
+    """A network whose directory may not be written until that is granted."""
+
+    is_granted = False
+
+    def open_directory(self, topic: str) -> str:
+        if not self.is_granted:
+            raise NetworkError(f"Kafka denies Create on topic {topic}")
+        return super().open_directory(topic)
 
 
 class Pauses:
@@ -74,3 +88,23 @@ def test_a_topic_that_may_not_be_read_is_a_problem_until_the_next_sweep() -> Non
     assert receiving._problems == {DIRECTORY_TOPIC: lost.why}
     assert DIRECTORY_TOPIC in receiving._wanted
     assert receiving.figures().failures == 1
+
+
+def test_who_enters_itself_is_told_when_that_has_failed_and_when_it_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that a start ends when programs find the queue manager, or cannot for now."""
+    monkeypatch.setattr(receiver, "SWEEP_S", 0.05)
+    network, directory, tried = SecretNetwork(), Directory(), Semaphore(0)
+    entry = DirectoryEntry("QM1", "127.0.0.1:1515")
+    receiving = NetworkReceiver("QM1", network, directory, lambda _term, _units: None)
+    receiving.start(lambda *_: None)
+    try:
+        receiving.enter(lambda: entry_record(entry), tried.release)
+        assert tried.acquire(timeout=WITHIN_S)
+        assert directory.entry("QM1") is None
+        network.is_granted = True
+        assert directory.await_entry("QM1", WITHIN_S)
+        assert tried.acquire(timeout=WITHIN_S)
+    finally:
+        receiving.stop()

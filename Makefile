@@ -96,7 +96,7 @@ bench: $(STAMP) ## throughput, latency and memory beside raw Kafka and others, a
 	$(BIN)/python -m benchmarks $(PARTS)
 
 failover: $(STAMP) ## gaps that programs see when an owner or a broker fails; TRIALS=50 WAITING=500000 for more
-	$(BIN)/python -m benchmarks failover failover-brokers $(if $(TRIALS),--trials $(TRIALS)) $(if $(WAITING),--waiting $(WAITING))
+	$(BIN)/python -m benchmarks failover failover-cut-off failover-brokers $(if $(TRIALS),--trials $(TRIALS)) $(if $(WAITING),--waiting $(WAITING))
 
 instructions: compiled ## instructions of a round trip, compiled and in Python, into benchmarks/results.json; needs valgrind
 	$(BIN)/python -m benchmarks.instructions

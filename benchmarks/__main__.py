@@ -19,6 +19,7 @@ from benchmarks import (
     activations,
     cpu,
     cursors,
+    cut_off,
     dialogs,
     failover,
     instructions,
@@ -46,9 +47,10 @@ FSYNC = {"log.flush.interval.messages": "1"}
 class Part(Struct, frozen=True):
     """What is measured together, on brokers of its own.
 
-    settings: of the brokers. low_pause: whether collections of garbage must not stop them.
-    versions: of what else is measured. adds: whether runs can be added. breaks_brokers: it is given
-    Kafka itself, and not only its addresses. amounts: options that it takes as arguments.
+    brokers: 0: it starts its own. settings: of the brokers. low_pause: whether collections of
+    garbage must not stop them. versions: of what else is measured. adds: whether runs can be added.
+    breaks_brokers: it is given Kafka itself, and not only its addresses. amounts: options that it
+    takes as arguments.
     """
 
     measure: Callable[..., Rows]
@@ -104,6 +106,7 @@ PARTS = {
     "web": Part(web.measure, "a web service of FastAPI, and how late its loop is"),
     "scale": Part(scale.measure, "a million messages waiting"),
     "failover": Part(failover.measure, failover.ABOUT, amounts=("trials", "waiting")),
+    "failover-cut-off": Part(cut_off.measure, cut_off.ABOUT, brokers=0, amounts=("trials",)),
     "failover-brokers": Part(
         failover.measure_brokers,
         failover.ABOUT_BROKERS,
@@ -127,9 +130,12 @@ def run(
         measure = functools.partial(measure, runs=1, earlier=name)
     began = time.monotonic()
     print(f"\n{name}: {part.about}", file=sys.stderr, flush=True)
-    brokers = LocalKafka(part.brokers, settings=part.settings, low_pause=part.low_pause)
-    with brokers as kafka:
-        rows = measure(kafka if part.breaks_brokers else kafka.bootstrap_servers)
+    if part.brokers:
+        brokers = LocalKafka(part.brokers, settings=part.settings, low_pause=part.low_pause)
+        with brokers as kafka:
+            rows = measure(kafka if part.breaks_brokers else kafka.bootstrap_servers)
+    else:
+        rows = measure()
     if against is None and rows:
         save(name, rows, part.versions())
     show(rows, f"{name}: {part.about}, {time.monotonic() - began:.0f} s")

@@ -24,13 +24,13 @@ from datetime import datetime
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
-from msgspec import Struct
+from msgspec import Struct, structs
 
 import adapter
 from adapter.localkafka import LocalKafka
 from benchmarks.numbered import Judgement, NumberedProgram
 from benchmarks.results import Row, Rows, percentile, show
-from benchmarks.stack import Running, caught_up_s, started
+from benchmarks.stack import HERE, Running, caught_up_s, started
 
 ABOUT = "gaps that programs see when an owner or its machine fails, or hands over"
 ABOUT_BROKERS = "gaps that programs see when a broker of three fails"
@@ -53,17 +53,33 @@ class Parts(Struct, frozen=True):
     back_s: float
 
 
+class Place(Struct, frozen=True):
+    """Where a process runs. prefix: a command that runs others there."""
+
+    host: str = "127.0.0.1"
+    prefix: tuple[str, ...] = ()
+
+
 class Pair:
     """An owner and its standby, each at an address of its own through all lives."""
 
     def __init__(
-        self, bootstrap: str, name: str, folder: Path, settings: Mapping[str, object] = {}
+        self,
+        bootstrap: str,
+        name: str,
+        folder: Path,
+        settings: Mapping[str, object] = {},
+        places: tuple[Place, Place] = (Place(), Place()),
     ) -> None:
+        def run(place: Place, log: Path, **further: object) -> Running:
+            code = structs.replace(HERE, prefix=place.prefix)
+            told = {**settings, "host": place.host, **further}
+            return Running(bootstrap, name, code=code, settings=told, log=log)
+
         self._own_log, self.standby_log = (folder / f"{name}-{one}.log" for one in (1, 2))
-        self.owner = Running(bootstrap, name, settings=settings, log=self._own_log)
+        self.owner = run(places[0], self._own_log)
         try:
-            standing_by = {**settings, "standby": True}
-            self.standby = Running(bootstrap, name, settings=standing_by, log=self.standby_log)
+            self.standby = run(places[1], self.standby_log, standby=True)
         except BaseException:
             self.owner.kill()
             raise
@@ -158,7 +174,7 @@ FAULTS = {
         "the same, with messages on 10 other queues", kill, Pair.change_places, 1.2, full=True
     ),
     "freeze": Fault(
-        f"SIGSTOP of the owner, heartbeat {FREEZE_HEARTBEAT_MS} ms", freeze, thaw, 4.0,
+        f"SIGSTOP of the owner, heartbeat {FREEZE_HEARTBEAT_MS} ms", freeze, thaw, 3.0,
         {"heartbeat_ms": FREEZE_HEARTBEAT_MS},
     ),
 }  # fmt: skip

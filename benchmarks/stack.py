@@ -110,6 +110,7 @@ class Running:
         self._process.stdin.close()
         ready = msgspec.json.decode(self._process.stdout.readline(), type=Ready)
         self._settings["port"] = ready.port
+        self.host = ready.host
         self.address = f"{ready.host}:{ready.port}"
 
     @property

@@ -108,7 +108,7 @@ def connect(
     A lost connection is made again, for at most reconnect_timeout_s; what was asked and not yet
     answered is then asked again, and never done twice.
     heartbeat_s: how often each end says something at least, in seconds; the longer one of this and
-    the queue manager's client_heartbeat_ms counts. Where nothing comes for three times this, the
+    the queue manager's client_heartbeat_ms counts. Where nothing comes for 2.5 times this, the
     connection is lost, and at the queue manager its units are backed out. 0: no heartbeats.
     on_reconnect: called with a Reconnected whenever that was done, in a thread of its own, one call
     after the other. It may use the connection; an exception is logged, and the connection stays.

@@ -5,7 +5,8 @@ Theory. Both ends agree on an interval when they connect (agreed_ms). Each looks
 several times an interval, and nothing else is done: no timer belongs to a request, and while there
 is traffic no heartbeat is sent. An end that has said nothing for nearly an interval says a
 heartbeat, which is an empty frame. An end that has heard nothing for INTERVALS_DEAD intervals, not
-one byte, takes the other for dead.
+one byte, takes the other for dead: it has missed two heartbeats, and half an interval is for one
+that is late. Looks are an interval's parts, so that it is noticed within three intervals.
 
 Silence is counted in looks and not by a clock: a process that was paused itself (by a debugger, or
 because its machine slept) looks first whether something has come meanwhile. What was said since the
@@ -27,7 +28,7 @@ LOOKS: Final = 4
 """In an interval, at an end that sees to it for few connections."""
 LOOKS_MIN: Final = 2
 LOOK_S_MIN: Final = 0.01
-INTERVALS_DEAD: Final = 3
+INTERVALS_DEAD: Final = 2.5
 CLIENT_HEARTBEAT: Final = encode(Requests([]))
 SERVER_HEARTBEAT: Final = encode(Replies([]))
 
@@ -50,7 +51,7 @@ class Heartbeat:
 
     def __init__(self, looks: int) -> None:
         self._speak_looks = max(1, -(-looks * 3 // 4))
-        self._dead_looks = looks * INTERVALS_DEAD
+        self._dead_looks = int(looks * INTERVALS_DEAD)
         self._said = self._heard = -1
         self._unsaid = self._unheard = 0
 

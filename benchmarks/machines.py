@@ -7,10 +7,10 @@ by a pair of virtual interfaces; the end on the bridge is taken off it to cut th
 
 Servers listen on loopback addresses here, and a namespace has a loopback of its own. So machine N
 is 127.0.0.N by routes: the system looks first at its table of local addresses, to which all of
-127.0.0.0/8 belongs; here that table comes after one that has the machines. All this would change the
-network of the system, so the process that makes machines, and what it starts, is in a namespace of
-its own (alone()). This needs root, and the commands `unshare` and `ip`. This module knows no queue
-manager.
+127.0.0.0/8 belongs; here that table comes after one that has the machines. All this would change
+the network of the system, so the process that makes machines, and what it starts, is in a namespace
+of its own (alone()). This needs root, and the commands `unshare` and `ip`. This module knows no
+queue manager.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 
 HERE = "127.0.0.1"
 LOOPBACK = "127.0.0.0/8"
+SWITCH = "127.0.0.254"
 FIRST = 2
 TABLE = "77"
 NAMES = Path("/run/netns")
@@ -51,12 +52,15 @@ class Machines:
     """The machines of the network that this process is alone in."""
 
     def __init__(self, count: int) -> None:
+        if _ip("link show up"):
+            raise MachinesError("machines are made in a network that nothing uses: see alone()")
         self.hosts = [f"127.0.0.{number}" for number in range(FIRST, FIRST + count)]
         NAMES.mkdir(exist_ok=True)
         _run("mount", "-t", "tmpfs", "none", str(NAMES))
         _ip("link set lo up")
         _ip("link add switch type bridge")
         _ip("link set switch up")
+        _ip(f"addr add {SWITCH}/32 dev switch")  # else getaddrinfo finds IPv6 addresses alone
         Path(ROUTED).write_text("1", encoding="ascii")
         _ip("rule add pref 100 lookup local")
         for host in self.hosts:
@@ -95,11 +99,12 @@ def _name(host: str) -> str:
     return f"machine{host.rpartition('.')[2]}"
 
 
-def _ip(command: str) -> None:
-    _run("ip", *command.split())
+def _ip(command: str) -> str:
+    return _run("ip", *command.split())
 
 
-def _run(*command: str) -> None:
+def _run(*command: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise MachinesError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout

@@ -26,7 +26,7 @@ BY_FILE := --numprocesses=3 --dist=loadgroup --no-loadscope-reorder
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check short test demo docs framework-tests mutants spark-releases bench failover compiled compiled-test fmt lint types constraints wheel wheels clean \
+.PHONY: help setup check short test demo docs framework-tests mutants spark-releases bench failover compiled compiled-test compiled-bugs fmt lint types constraints wheel wheels clean \
     instructions instructions-check \
     schemas-check images docker-test
 
@@ -82,6 +82,9 @@ compiled: $(STAMP) ## the hot modules as machine code in build/compiled, if ther
 compiled-test: compiled ## transcripts, requirements, codecs, clients and simulations on the compiled modules
 	$(BIN)/python -m pytest --strict-outcomes -q $(IN_FOUR) $(ON_COMPILED)
 	PYTHONPATH=$(COMPILED):. $(BIN)/python -P -m tests.simulation 61-150
+
+compiled-bugs: $(STAMP) ## the planted bugs of compiled modules as machine code; exit 1 if one is not found
+	$(BIN)/python -m tests.compiled.bugs
 
 soak: $(STAMP) ## hundreds of kills of every process; KILLS=N in each part, PARTS="network" for some
 	$(BIN)/python -m tests.soak $(PARTS) $(if $(KILLS),--kills $(KILLS))

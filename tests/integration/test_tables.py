@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -329,9 +330,8 @@ def test_units_that_claim_a_key_come_one_after_the_other(
     manager: testing.TestQueueManager, topic: ExportedTopic, table_of: TableOf
 ) -> None:
     """Threads with tables of their own add to keys at random; some units are backed out."""
-    added: list[dict[str, int]] = []
 
-    def work(seed: int) -> None:
+    def work(seed: int) -> dict[str, int]:
         chance, own = random.Random(seed), dict.fromkeys("abc", 0)
         with manager.connect() as qm, table_of(topic, claims=CLAIMS) as table:
             for _ in range(30):
@@ -347,14 +347,10 @@ def test_units_that_claim_a_key_come_one_after_the_other(
                 unit.commit()
                 for key in keys:
                     own[key] += 1
-        added.append(own)
+        return own
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(100)
-    assert len(added) == 3
+    with ThreadPoolExecutor(3) as threads:
+        added = list(threads.map(work, range(3), timeout=100))
     with manager.connect() as qm:
         table = table_of(topic)
         table.sync(qm)

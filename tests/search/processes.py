@@ -302,6 +302,8 @@ T = TypeVar("T")
 
 def forked(one: T) -> T:
     """Return a copy that shares what is in it."""
+    if not hasattr(one, "__dict__"):  # it is compiled
+        return copy.copy(one)
     copied = object.__new__(type(one))
     copied.__dict__.update(one.__dict__)
     return copied

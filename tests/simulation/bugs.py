@@ -17,6 +17,8 @@ BUGS = Path(__file__).parent / "bugs"
 TIMEOUT_S = 240.0
 FOUND_BY = "Found by "
 USUAL = ["everything", "1-25"]
+NO_FINDS = {"TypeError", "NameError", "AttributeError"}
+"""What a run ends with if a patch no longer fits what it changes."""
 
 
 class Outdated(Exception):  # noqa: N818 -- it says what the patch is
@@ -87,19 +89,23 @@ def _hunks(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
 
 def judged(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     """Run seeds on the package in a folder."""
-    found = {
-        **os.environ,
-        "PYTHONPATH": f"{folder}{os.pathsep}{TOP}",
-        "PYTHONHASHSEED": "0",  # so that a seed that finds a bug always does
-        "HYPOTHESIS_STORAGE_DIRECTORY": str(TOP / ".hypothesis"),  # what it has found in modules
-    }
     command = [sys.executable, "-m", "tests.simulation", *arguments]
     return subprocess.run(
         command,
         check=False,
         cwd=folder,
-        env=found,
+        env=environment(folder),
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
     )
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return the environment in which the package in a folder is judged."""
+    return {
+        **os.environ,
+        "PYTHONPATH": f"{folder}{os.pathsep}{TOP}",
+        "PYTHONHASHSEED": "0",  # so that a seed that finds a bug always does
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(TOP / ".hypothesis"),  # what it has found in modules
+    }

@@ -229,21 +229,21 @@ class SearchedProcess:
         process = forked(self)
         process.known_key = None
         process.ledger = ledger = forked(self.ledger)
-        ledger._term = copy.copy(ledger._term)
+        ledger._term = forked(ledger._term)
         ledger._attempted = list(ledger._attempted)
         ledger._reports = ledger._reports.copy()
         ledger.sent = []
         process.follower = follower = forked(self.follower)
         follower._signs = forked(follower._signs)
         follower._ledger = ledger
-        follower._owner = copy.copy(follower._owner)
+        follower._owner = forked(follower._owner)
         follower._replay = forked_replay(follower._replay)
         process.followed = forked_replay(self.followed)
         reader: Any = follower._reader
         if reader is not None:
             follower._reader = reader = forked(reader)
             reader._scan = scan = forked(reader._scan)
-            scan.validity = copy.copy(scan.validity)
+            scan.validity = forked(scan.validity)
             scan._last_n = dict(scan._last_n)
         return process
 
@@ -298,14 +298,22 @@ class SearchedProcess:
 
 
 T = TypeVar("T")
+COMPILED = "__mypyc_attrs__"
+"""The names of the attributes of a compiled class."""
 
 
 def forked(one: T) -> T:
     """Return a copy that shares what is in it."""
-    if not hasattr(one, "__dict__"):  # it is compiled
-        return copy.copy(one)
-    copied = object.__new__(type(one))
-    copied.__dict__.update(one.__dict__)
+    kind: Any = type(one)
+    if hasattr(kind, COMPILED):
+        copied = kind.__new__(kind)
+        for name in getattr(kind, COMPILED):
+            setattr(copied, name, getattr(one, name))
+    elif hasattr(one, "__dict__"):
+        copied = object.__new__(kind)
+        copied.__dict__.update(one.__dict__)
+    else:
+        copied = copy.copy(one)
     return copied
 
 

@@ -24,6 +24,8 @@ from pathlib import Path
 HERE = "127.0.0.1"
 LOOPBACK = "127.0.0.0/8"
 SWITCH = "127.0.0.254"
+SWITCH_ADDRESS = "02:00:00:00:00:01"
+"""Not that of an interface on it, as would be by itself: off the bridge, one must take no frame."""
 FIRST = 2
 TABLE = "77"
 NAMES = Path("/run/netns")
@@ -58,7 +60,7 @@ class Machines:
         NAMES.mkdir(exist_ok=True)
         _run("mount", "-t", "tmpfs", "none", str(NAMES))
         _ip("link set lo up")
-        _ip("link add switch type bridge")
+        _ip(f"link add switch address {SWITCH_ADDRESS} type bridge")
         _ip("link set switch up")
         _ip(f"addr add {SWITCH}/32 dev switch")  # else getaddrinfo finds IPv6 addresses alone
         Path(ROUTED).write_text("1", encoding="ascii")
@@ -86,7 +88,7 @@ class Machines:
         _ip(f"netns add {name}")
         _ip(f"link add {name} type veth peer name eth0 netns {name}")
         _ip(f"link set {name} master switch")
-        _ip(f"link set {name} up")
+        _ip(f"link set {name} arp off up")  # off the bridge, it must not say who 127.0.0.1 is
         _run(*self.prefix(host), "sh", "-c", f"echo 1 >{ROUTED}")
         there = f"-n {name}"
         _ip(f"{there} addr add {host}/32 dev eth0")

@@ -417,7 +417,7 @@ SETTINGS: Mapping[str, Setting] = {
         Setting(
             key="client_heartbeat_ms", kind=_number(0, 3_600_000), default=1000,
             meaning="How often client and queue manager say something to each other at least. "
-            "The connection of a client that says nothing for 2.5 times this is ended, and "
+            "The connection of a client that says nothing for three times this is ended, and "
             "its units are backed out. A client may ask for longer. 0: no heartbeats.",
         ),
         Setting(

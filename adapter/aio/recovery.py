@@ -18,7 +18,7 @@ from adapter.channel.losses import Losses, silence_text
 from adapter.channel.receiving import Receiver
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
-from adapter.wire.heartbeats import LOOK_S_MIN, LOOKS, Finding, Heartbeat, looks_of
+from adapter.wire.heartbeats import LOOK_S_MIN, LOOKS, SERVER_DEAD, Finding, Heartbeat, looks_of
 
 
 class TaskRecovery:
@@ -97,7 +97,7 @@ class TaskRecovery:
         self._losses.note_made(link)
         looks = looks_of(self._state.heartbeat_ms, self._look_s)
         if looks:
-            self._look_later(link, Heartbeat(looks))
+            self._look_later(link, Heartbeat(looks, SERVER_DEAD))
 
     def _look_later(self, link: TaskLink, heartbeat: Heartbeat) -> None:
         """Look at a link in a while, as long as it is in use."""

@@ -28,7 +28,15 @@ from adapter.channel.receiving import Receiver
 from adapter.channel.recovery import Recovery
 from adapter.channel.sending import Sender
 from adapter.channel.state import ChannelState
-from adapter.wire.heartbeats import LOOK_S_MIN, LOOKS, NOTHING, Finding, Heartbeat, looks_of
+from adapter.wire.heartbeats import (
+    LOOK_S_MIN,
+    LOOKS,
+    NOTHING,
+    SERVER_DEAD,
+    Finding,
+    Heartbeat,
+    looks_of,
+)
 
 log = logging.getLogger("adapter.client")
 
@@ -66,7 +74,7 @@ class ChannelHeartbeats:
         if link is not self._link:
             self._link = link
             looks = looks_of(state.heartbeat_ms, self.look_s)
-            self._heartbeat = Heartbeat(looks) if looks else None
+            self._heartbeat = Heartbeat(looks, SERVER_DEAD) if looks else None
         heartbeat = self._heartbeat
         if link is None or heartbeat is None:
             return

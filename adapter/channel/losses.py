@@ -19,7 +19,7 @@ from adapter.channel.handshake import BACK_OFF_MAX_S, back_off_s
 from adapter.channel.link.port import Link, LinkLost, NewLink, NoLink
 from adapter.channel.state import ChannelState
 from adapter.errors import WrongQueueManager
-from adapter.wire.heartbeats import INTERVALS_DEAD
+from adapter.wire.heartbeats import SERVER_DEAD
 
 STEADY_S = BACK_OFF_MAX_S
 """So an address where each link ends at once is still tried with pauses that grow."""
@@ -32,7 +32,7 @@ log = logging.getLogger("adapter.client")
 
 def silence_text(link: Link, heartbeat_ms: int) -> str:
     """Say of a link that nothing came."""
-    return f"{link.peer}: nothing came for {heartbeat_ms * INTERVALS_DEAD / 1000:g} s"
+    return f"{link.peer}: nothing came for {heartbeat_ms * SERVER_DEAD / 1000:g} s"
 
 
 class Losses:

@@ -109,7 +109,8 @@ def connect(
     answered is then asked again, and never done twice.
     heartbeat_s: how often each end says something at least, in seconds; the longer one of this and
     the queue manager's client_heartbeat_ms counts. Where nothing comes for 2.5 times this, the
-    connection is lost, and at the queue manager its units are backed out. 0: no heartbeats.
+    connection is lost; where nothing comes at the queue manager for three times this, so that the
+    connection's units are backed out. 0: no heartbeats.
     on_reconnect: called with a Reconnected whenever that was done, in a thread of its own, one call
     after the other. It may use the connection; an exception is logged, and the connection stays.
     Raises QueueManagerNotAvailable, WrongQueueManager, WrongVersion, NotAuthorized.

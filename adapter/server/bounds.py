@@ -11,7 +11,7 @@ from adapter.server.guesses import GUESS_BOUNDS, GuessBounds
 from adapter.wire.heartbeats import LOOK_S_MIN, LOOKS_MIN
 
 HEARTBEAT_MS = 1000
-"""A client that says nothing for two and a half of it is noticed within 2.5 to 3 s."""
+"""A client that says nothing for three of it is noticed within 3 to 3.5 s."""
 
 
 class ConnectionBounds(Struct, frozen=True, kw_only=True):

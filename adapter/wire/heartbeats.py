@@ -4,9 +4,10 @@ taken for dead.
 Theory. Both ends agree on an interval when they connect (agreed_ms). Each looks at its own counters
 several times an interval, and nothing else is done: no timer belongs to a request, and while there
 is traffic no heartbeat is sent. An end that has said nothing for nearly an interval says a
-heartbeat, which is an empty frame. An end that has heard nothing for INTERVALS_DEAD intervals, not
-one byte, takes the other for dead: it has missed two heartbeats, and half an interval is for one
-that is late. Looks are an interval's parts, so that it is noticed within three intervals.
+heartbeat, which is an empty frame. An end that has heard nothing for some intervals, not one byte,
+takes the other for dead. A queue manager gives a client three: a program may hold its interpreter
+for two seconds. A client gives a queue manager, which does not, two and a half: it has missed two
+heartbeats, and half an interval is for one that is late. So it is with the next owner sooner.
 
 Silence is counted in looks and not by a clock: a process that was paused itself (by a debugger, or
 because its machine slept) looks first whether something has come meanwhile. What was said since the
@@ -28,7 +29,9 @@ LOOKS: Final = 4
 """In an interval, at an end that sees to it for few connections."""
 LOOKS_MIN: Final = 2
 LOOK_S_MIN: Final = 0.01
-INTERVALS_DEAD: Final = 2.5
+CLIENT_DEAD: Final = 3.0
+SERVER_DEAD: Final = 2.5
+"""After so many intervals without a byte a client, and a queue manager, is taken for dead."""
 CLIENT_HEARTBEAT: Final = encode(Requests([]))
 SERVER_HEARTBEAT: Final = encode(Replies([]))
 
@@ -45,13 +48,16 @@ NOTHING: Final = Finding.NOTHING
 
 
 class Heartbeat:
-    """The heartbeats of one end of one connection. looks: how many there are in an interval."""
+    """The heartbeats of one end of one connection.
+
+    looks: how many there are in an interval. dead: after how many intervals the other end is so.
+    """
 
     __slots__ = ("_dead_looks", "_heard", "_said", "_speak_looks", "_unheard", "_unsaid")
 
-    def __init__(self, looks: int) -> None:
+    def __init__(self, looks: int, dead: float) -> None:
         self._speak_looks = max(1, -(-looks * 3 // 4))
-        self._dead_looks = int(looks * INTERVALS_DEAD)
+        self._dead_looks = int(looks * dead)
         self._said = self._heard = -1
         self._unsaid = self._unheard = 0
 

@@ -23,7 +23,14 @@ from adapter.core.contract.results import Refused
 from adapter.server.connections import ClientConnections
 from adapter.server.mqk.progress import ClientProgress
 from adapter.wire import codec, frames
-from adapter.wire.heartbeats import CLIENT_HEARTBEAT, SERVER_HEARTBEAT, Finding, Heartbeat, looks_of
+from adapter.wire.heartbeats import (
+    CLIENT_DEAD,
+    CLIENT_HEARTBEAT,
+    SERVER_HEARTBEAT,
+    Finding,
+    Heartbeat,
+    looks_of,
+)
 from adapter.wire.session import Incoming, ProtocolState, ServerSession
 from adapter.wire.standby_frames import StandbyFrame
 
@@ -217,7 +224,7 @@ class ClientConnection(asyncio.Protocol):
     def keep_alive(self, interval_ms: int) -> None:
         """Send heartbeats from now on, and expect some. interval_ms: as agreed; 0 for none."""
         looks = looks_of(interval_ms, self._connections.bounds.heartbeat_look_s)
-        self._progress.heartbeat = Heartbeat(looks) if looks else None
+        self._progress.heartbeat = Heartbeat(looks, CLIENT_DEAD) if looks else None
 
     def beat(self) -> None:
         """Speak if this end has been silent; end the connection if the client is dead."""

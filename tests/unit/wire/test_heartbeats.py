@@ -7,9 +7,11 @@ import pytest
 from adapter.wire.codec import FrameBuffer, decode_client_frame, decode_server_frame
 from adapter.wire.frames import AnyReplies, Requests
 from adapter.wire.heartbeats import (
+    CLIENT_DEAD,
     CLIENT_HEARTBEAT,
     LOOKS,
     LOOKS_MIN,
+    SERVER_DEAD,
     SERVER_HEARTBEAT,
     Finding,
     Heartbeat,
@@ -28,7 +30,7 @@ def test_heartbeats_are_frames_that_say_nothing() -> None:
 @pytest.mark.parametrize("looks", [LOOKS_MIN, 3, LOOKS, 10])
 def test_an_end_that_says_nothing_speaks_within_an_interval(looks: int) -> None:
     """Also counted from right after a look, when the last thing may have been said."""
-    heartbeat = Heartbeat(looks)
+    heartbeat = Heartbeat(looks, SERVER_DEAD)
     said = 0
     found = []
     for heard in range(10 * looks):
@@ -40,30 +42,32 @@ def test_an_end_that_says_nothing_speaks_within_an_interval(looks: int) -> None:
 
 
 def test_an_end_that_says_something_need_not_speak() -> None:
-    heartbeat = Heartbeat(LOOKS)
+    heartbeat = Heartbeat(LOOKS, SERVER_DEAD)
     assert {heartbeat.look(at, at) for at in range(100)} == {Finding.NOTHING}
 
 
-@pytest.mark.parametrize("looks", [LOOKS_MIN, LOOKS])
-def test_an_end_that_is_not_heard_for_two_and_a_half_intervals_is_dead(looks: int) -> None:
-    """And it is noticed within three: the last byte may have come right after a look."""
-    heartbeat = Heartbeat(looks)
+@pytest.mark.parametrize(
+    ("looks", "dead", "after"), [(LOOKS_MIN, CLIENT_DEAD, 6), (LOOKS, SERVER_DEAD, 10), (3, 2.5, 7)]
+)
+def test_an_end_that_is_not_heard_for_some_intervals_is_dead(
+    looks: int, dead: float, after: int
+) -> None:
+    heartbeat = Heartbeat(looks, dead)
     heartbeat.look(0, 1)
-    found = [heartbeat.look(at, 1) for at in range(1, 5 * looks // 2 + 1)]
+    found = [heartbeat.look(at, 1) for at in range(1, after + 1)]
     assert found[-1] is Finding.DEAD
-    assert len(found) + 1 <= 3 * looks
     assert Finding.DEAD not in found[:-1]
 
 
 def test_one_byte_is_a_sign_of_life() -> None:
-    heartbeat = Heartbeat(LOOKS)
+    heartbeat = Heartbeat(LOOKS, SERVER_DEAD)
     for at in range(10):
         for _ in range(5 * LOOKS // 2):
             assert heartbeat.look(0, at) is not Finding.DEAD
 
 
 def test_an_excused_end_has_all_the_time_again() -> None:
-    heartbeat = Heartbeat(LOOKS)
+    heartbeat = Heartbeat(LOOKS, SERVER_DEAD)
     heartbeat.look(0, 0)
     for at in range(5 * LOOKS // 2 - 1):
         heartbeat.look(at, 0)

@@ -21,6 +21,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+ALONE = ("unshare", "--net", "--mount")
 HERE = "127.0.0.1"
 LOOPBACK = "127.0.0.0/8"
 SWITCH = "127.0.0.254"
@@ -39,7 +40,10 @@ class MachinesError(Exception):
 
 
 def alone(command: Sequence[str]) -> list[str]:
-    """Return what runs a command in a network of its own, in which it may make machines."""
+    """Return what runs a command in a network of its own, in which it may make machines.
+
+    Raises MachinesError where that is not possible.
+    """
     missing = [one for one in ("unshare", "ip") if shutil.which(one) is None]
     if missing:
         raise MachinesError(
@@ -47,7 +51,8 @@ def alone(command: Sequence[str]) -> list[str]:
         )
     if os.geteuid() != 0:
         raise MachinesError("cutting a machine off needs root: a network of its own is made for it")
-    return ["unshare", "--net", "--mount", *command]
+    _run(*ALONE, "true")
+    return [*ALONE, *command]
 
 
 class Machines:

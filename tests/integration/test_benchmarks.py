@@ -12,6 +12,7 @@ from benchmarks import (
     activations,
     crowd,
     cursors,
+    cut_off,
     dialogs,
     failover,
     latency,
@@ -78,6 +79,16 @@ def test_a_fail_over_is_measured_and_nothing_is_wrong(kafka: LocalKafka) -> None
         assert rows[f"{key}-wrong"].runs == [0]
         assert all(rows[one].runs[0] > 0 for one in parts)
     assert rows["switch-failed"].runs == [0]
+
+
+def test_a_machine_is_cut_off_and_nothing_is_wrong(capfd: pytest.CaptureFixture[str]) -> None:
+    """Where machines can be made, which needs root and the means of Linux for that."""
+    rows = cut_off.measure(1)
+    if not rows:
+        assert cut_off.NOT_MEASURED in capfd.readouterr().err
+        return
+    assert rows["cut-off-wrong"].runs == [0]
+    assert all(rows[f"cut-off-{one}"].runs[0] > 0 for one in ("notice", "take_over", "back"))
 
 
 def test_every_client_of_a_crowd_is_back_after_a_switch(kafka: LocalKafka) -> None:

@@ -52,7 +52,7 @@ types: $(STAMP)
 schemas-check: $(STAMP) ## exit 1 if a schema cannot read what a release has written
 	$(BIN)/mqk registry check schemas/*[a-z].avsc --against schemas/released
 
-check: lint ## tidy, lint, types, unit and scenario tests with fewer examples; no broker, about a minute
+check: lint ## tidy, lint, types, unit and scenario tests with fewer examples; no broker, one to three minutes
 	@$(MAKE) --no-print-directory --jobs=2 types schemas-check short
 
 # In four processes, because many tests wait for something: a process that is free takes tests from

@@ -305,6 +305,7 @@ COMPILED = "__mypyc_attrs__"
 def forked(one: T) -> T:
     """Return a copy that shares what is in it."""
     kind: Any = type(one)
+    copied: T
     if hasattr(kind, COMPILED):
         copied = kind.__new__(kind)
         for name in getattr(kind, COMPILED):

@@ -8,6 +8,7 @@ module knows how to notice an end; what it means is decided by who started.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sys
 import threading
@@ -59,6 +60,14 @@ async def first(
 def callback(name: str, call: Callable[[], object], ended: Ended) -> Callable[[], None]:
     """Return a call for the event loop; ended is called if it raises."""
     return lambda: _guard(name, call, ended)
+
+
+def from_thread(
+    name: str, loop: asyncio.AbstractEventLoop, call: Callable[[], object], ended: Ended
+) -> None:
+    """Have a loop call this, from another thread. A loop that is closed calls nothing more."""
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(callback(name, call, ended))
 
 
 def when_done(

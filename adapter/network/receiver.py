@@ -56,27 +56,23 @@ class FollowedTopic(Struct):
     is_paused: bool = False
 
 
-class OwnEntry:
+class OwnEntry(Struct, frozen=True):
     """The queue manager's entry in the directory, which is to be written.
 
     make: makes the record; it may ask Kafka. tried: is told of each attempt.
     """
 
-    def __init__(self, make: Callable[[], port.SentRecord], tried: Callable[[], None]) -> None:
-        self._make = make
-        self.tried = tried
-        self._is_written = False
+    make: Callable[[], port.SentRecord]
+    tried: Callable[[], None]
 
     def write(self, transport: port.Transport) -> None:
-        """Write it, if it is not written. Raises NetworkError."""
-        if not self._is_written:
-            writer = transport.writer()
-            try:
-                writer.append(names.DIRECTORY_TOPIC, [self._make()])
-            finally:
-                writer.close()
-            self._is_written = True
-            self.tried()
+        """Write it. Raises NetworkError."""
+        writer = transport.writer()
+        try:
+            writer.append(names.DIRECTORY_TOPIC, [self.make()])
+        finally:
+            writer.close()
+        self.tried()
 
 
 Deliver = Callable[[int, Sequence[ReadyUnit]], None]
@@ -243,6 +239,7 @@ class NetworkReceiver:
         if self._entry is not None and names.DIRECTORY_TOPIC not in self._wanted:
             try:
                 self._entry.write(self._transport)
+                self._entry = None
             except port.NetworkError as error:
                 self._note_problem(names.DIRECTORY_TOPIC, error)
 

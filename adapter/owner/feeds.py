@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -168,9 +169,8 @@ class Feeding:
         self._readings = readings
 
         def deliver(found: Sequence[FeedStart | SizedBatch]) -> None:
-            call = watched.callback("feeds", lambda: self._take(term, found), self._broke)
-            if not self._asyncio.is_closed():
-                self._asyncio.call_soon_threadsafe(call)
+            take = partial(self._take, term, found)
+            watched.from_thread("feeds", self._asyncio, take, self._broke)
 
         self._readers.read(readings, deliver)
 

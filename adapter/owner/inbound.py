@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Protocol
 
 import structlog
@@ -97,8 +98,8 @@ class Inbound:
 
     def deliver(self, number: int, ready: Sequence[ArrivedBytes]) -> None:
         """Take what was read for a term; from any thread."""
-        call = watched.callback("arrivals", lambda: self._take(number, ready), self._broke)
-        self._call_from_thread(call)
+        take = partial(self._take, number, ready)
+        watched.from_thread("arrivals", self._asyncio, take, self._broke)
 
     def know(self, known: inputs.QueueManagersKnown) -> None:
         """Let core know which other queue managers there are; from any thread."""
@@ -107,11 +108,7 @@ class Inbound:
             self._known = known
             self._tell_known()
 
-        self._call_from_thread(watched.callback("the directory", know, self._broke))
-
-    def _call_from_thread(self, call: Callable[[], None]) -> None:
-        if not self._asyncio.is_closed():
-            self._asyncio.call_soon_threadsafe(call)
+        watched.from_thread("the directory", self._asyncio, know, self._broke)
 
     def _tell_known(self) -> None:
         term = self._serving()

@@ -8,7 +8,6 @@ is sent, nor how it is read.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -133,8 +132,8 @@ class Network:
 
     def _note_entry_tried(self) -> None:
         """Note it; in the receiver's thread, which may outlive the loop while Kafka is away."""
-        with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self.entry_tried.set)
+        tried, broke = self.entry_tried.set, self._owner.broke
+        watched.from_thread("the directory's entry", self._loop, tried, broke)
 
     def _entry(self, computer: str) -> SentRecord:
         name = self._owner.name

@@ -16,7 +16,7 @@ import msgspec
 
 from adapter.localkafka import LocalKafka
 from benchmarks import failover
-from benchmarks.failover import FREEZE_HEARTBEAT_MS, Fault, Pair, Trials
+from benchmarks.failover import FREEZE_HEARTBEAT_MS, Fault, Pair
 from benchmarks.machines import Machines, MachinesError, alone
 from benchmarks.results import Row, Rows, show
 
@@ -56,19 +56,17 @@ def measure_alone(trials: int) -> Rows:
         machines.mend(pair.owner.host)
         pair.change_places()
 
-    settings = {"heartbeat_ms": FREEZE_HEARTBEAT_MS}
-    fault = Fault("an owner's machine is cut off", cut, mend, 3.0, settings)
+    beating = {"heartbeat_ms": FREEZE_HEARTBEAT_MS}
+    fault = Fault("an owner's machine is cut off", cut, mend, 3.0, beating)
     first, second = (failover.Place(host, machines.prefix(host)) for host in machines.hosts)
-    with LocalKafka() as kafka, tempfile.TemporaryDirectory(prefix="cut-off-") as folder:
-        pair = Pair(kafka.bootstrap_servers, "CUTOFF", Path(folder), settings, (first, second))
-        try:
-            found = failover.try_fault(pair, fault, trials)
-        finally:
-            pair.stop()
-    return told(fault, found)
-
-
-def told(fault: Fault, found: Trials) -> Rows:
+    with (
+        LocalKafka() as kafka,
+        tempfile.TemporaryDirectory(prefix="cut-off-") as folder,
+        failover.pair_of(
+            kafka.bootstrap_servers, "CUTOFF", Path(folder), fault, 0, (first, second)
+        ) as pair,
+    ):
+        found = failover.try_fault(pair, fault, trials)
     rows = failover.rows_of(KEY, fault.name, fault.limit_s, found)
     show(rows, fault.name)
     failover.tell({KEY: fault.name}, {KEY: found})

@@ -60,6 +60,10 @@ class Place(Struct, frozen=True):
     prefix: tuple[str, ...] = ()
 
 
+Places = tuple[Place, Place]
+HERE_BOTH: Places = (Place(), Place())
+
+
 class Pair:
     """An owner and its standby, each at an address of its own through all lives."""
 
@@ -69,7 +73,7 @@ class Pair:
         name: str,
         folder: Path,
         settings: Mapping[str, object] = {},
-        places: tuple[Place, Place] = (Place(), Place()),
+        places: Places = HERE_BOTH,
     ) -> None:
         def run(place: Place, log: Path, **further: object) -> Running:
             code = structs.replace(HERE, prefix=place.prefix)
@@ -238,9 +242,11 @@ def measure(
 
 
 @contextmanager
-def pair_of(bootstrap: str, name: str, folder: Path, fault: Fault, waiting: int) -> Iterator[Pair]:
+def pair_of(
+    bootstrap: str, name: str, folder: Path, fault: Fault, waiting: int, places: Places = HERE_BOTH
+) -> Iterator[Pair]:
     """Run an owner and a standby of a queue manager."""
-    pair = Pair(bootstrap, name, folder, fault.settings)
+    pair = Pair(bootstrap, name, folder, fault.settings, places)
     try:
         if fault.full:
             fill(pair, waiting)

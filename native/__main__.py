@@ -6,12 +6,13 @@ What is there already is kept if it was made of the same sources, by the same co
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from mypyc.build import mypycify
@@ -54,8 +55,7 @@ def main() -> None:
     print(f"Compiling the hot modules into {TARGET.relative_to(TOP)}: some minutes", flush=True)
     copy(TARGET)
     mark_all(TARGET)
-    os.chdir(TARGET)
-    build({name: list(map(str, paths)) for name, paths in groups(TARGET).items()}, optimize)
+    build(TARGET, optimize)
     STAMP.write_text(sources, encoding="ascii")
 
 
@@ -101,28 +101,30 @@ def mark(path: Path, names: Iterable[str], attributes: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def build(modules: Mapping[str, list[str]], optimize: str) -> None:
-    """Compile in place, in the working directory. modules: of each library."""
-    extensions = mypycify(
-        [
-            "--follow-imports=silent",
-            "--ignore-missing-imports",
-            "--explicit-package-bases",
-            "--no-warn-unreachable",  # `make types` does; a planted bug may make some code so
-            *(path for paths in modules.values() for path in paths),
-        ],
-        separate=[(paths, name) for name, paths in modules.items()],
-        opt_level=optimize,
-        debug_level="0",
-        multi_file=True,
-    )
-    for extension in extensions:
-        extension.extra_compile_args.append(COMMON)
-    done = Distribution({"name": "mqk-compiled", "ext_modules": extensions})
-    command = done.get_command_obj("build_ext")
-    command.inplace = True
-    command.ensure_finalized()
-    command.run()
+def build(target: Path, optimize: str) -> None:
+    """Compile the hot modules of a copy in place."""
+    modules = {name: list(map(str, paths)) for name, paths in groups(target).items()}
+    with contextlib.chdir(target):
+        extensions = mypycify(
+            [
+                "--follow-imports=silent",
+                "--ignore-missing-imports",
+                "--explicit-package-bases",
+                "--no-warn-unreachable",  # `make types` does; a planted bug may make some code so
+                *(path for paths in modules.values() for path in paths),
+            ],
+            separate=[(paths, name) for name, paths in modules.items()],
+            opt_level=optimize,
+            debug_level="0",
+            multi_file=True,
+        )
+        for extension in extensions:
+            extension.extra_compile_args.append(COMMON)
+        done = Distribution({"name": "mqk-compiled", "ext_modules": extensions})
+        command = done.get_command_obj("build_ext")
+        command.inplace = True
+        command.ensure_finalized()
+        command.run()
 
 
 if __name__ == "__main__":

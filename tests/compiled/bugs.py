@@ -10,8 +10,6 @@ must find nothing in that build while no bug is switched on.
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -33,7 +31,6 @@ COPIED = {
 }
 """Classes of which the search makes copies: of others compiled objects cannot be made empty."""
 PROCESSES = 2
-TIMEOUT_S = 300.0
 
 
 def main() -> None:
@@ -64,10 +61,7 @@ def build(patches: Sequence[Path]) -> None:
     """Make the build with all of these bugs."""
     changed: dict[str, dict[str, str]] = defaultdict(dict)
     for patch in patches:
-        path, hunks = bugs.read(patch.read_text())
-        text = (TOP / path).read_text()
-        for old, new in hunks:
-            text = text.replace(old, new)
+        path, text = bugs.applied(patch)
         changed[path][patch.stem] = text
     native.copy(TARGET)
     (TARGET / "adapter/planted.py").write_text(SWITCH_MODULE)
@@ -76,14 +70,12 @@ def build(patches: Sequence[Path]) -> None:
     native.mark_all(TARGET)
     for path, names in COPIED.items():
         native.mark(TARGET / path, names, "allow_interpreted_subclasses=True")
-    os.chdir(TARGET)
-    native.build({name: list(map(str, paths)) for name, paths in groups(TARGET).items()}, OPTIMIZE)
-    os.chdir(TOP)
+    native.build(TARGET, OPTIMIZE)
 
 
 def fault_of(patch: Path) -> str:
     """Return what is wrong about a bug that is switched on, or ""."""
-    judged = _judged(patch.stem, bugs.arguments_of(patch))
+    judged = bugs.judged(TARGET, bugs.arguments_of(patch), {VARIABLE: patch.stem})
     found = judged.stdout.split(":")[1].strip() if judged.stdout.startswith("seed ") else ""
     is_found = judged.returncode == 1 and found and found not in bugs.NO_FINDS
     print(f"{patch.stem}: {found or 'not found'}", flush=True)
@@ -92,21 +84,9 @@ def fault_of(patch: Path) -> str:
 
 def fault_without_bug(arguments: tuple[str, ...]) -> str:
     """Return what these seeds find while no bug is switched on, or ""."""
-    judged = _judged("", arguments)
+    judged = bugs.judged(TARGET, arguments)
     text = f"{' '.join(arguments)} without a bug: {judged.stdout}{judged.stderr}"
     return text if judged.returncode else ""
-
-
-def _judged(name: str, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "tests.simulation", *arguments],
-        check=False,
-        cwd=TOP,
-        env=bugs.environment(TARGET) | {VARIABLE: name},
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-    )
 
 
 if __name__ == "__main__":

@@ -56,15 +56,11 @@ def switched(text: str, changed: Mapping[str, str]) -> str:
 
 def _imports_at(module: ast.Module) -> int:
     """Return the index of the first line that imports something, and nothing of the future."""
-    return (
-        min(
-            one.lineno
-            for one in module.body
-            if isinstance(one, ast.Import)
-            or (isinstance(one, ast.ImportFrom) and one.module != "__future__")
-        )
-        - 1
-    )
+    for one in module.body:
+        is_from = isinstance(one, ast.ImportFrom) and one.module != "__future__"
+        if is_from or isinstance(one, ast.Import):
+            return one.lineno - 1
+    raise Unswitchable("a module that imports nothing")
 
 
 def _difference(name: str, text: str, other: str) -> tuple[Found, Found]:

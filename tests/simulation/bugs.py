@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 TOP = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def patches() -> list[Path]:
 
 def planted(patch: Path, folder: Path) -> None:
     """Link the package into a folder, but for a file that has a bug in it."""
-    path, hunks = read(patch.read_text())
+    path, text = applied(patch)
     source = folder / path
     for name in ("adapter", "schemas"):
         _open(TOP / name, folder / name)
@@ -41,7 +41,14 @@ def planted(patch: Path, folder: Path) -> None:
     compiled = source.parent.relative_to(folder) / "__pycache__"
     if (TOP / compiled).exists():
         _open(TOP / compiled, folder / compiled)  # where the file with the bug is compiled to
-    text = source.read_text()
+    source.unlink()  # which is a link
+    source.write_text(text)
+
+
+def applied(patch: Path) -> tuple[str, str]:
+    """Return the path of the file that a patch changes, and its text with the bug."""
+    path, hunks = read(patch.read_text())
+    text = (TOP / path).read_text()
     for old, new in hunks:
         if text.count(old) != 1:
             raise Outdated(
@@ -49,8 +56,7 @@ def planted(patch: Path, folder: Path) -> None:
                 f"and not once; plant the bug anew in what is there now:\n{old}"
             )
         text = text.replace(old, new)
-    source.unlink()  # which is a link
-    source.write_text(text)
+    return path, text
 
 
 def _open(original: Path, copy: Path) -> None:
@@ -87,25 +93,24 @@ def _hunks(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
     yield old, new
 
 
-def judged(folder: Path, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run seeds on the package in a folder."""
+def judged(
+    folder: Path, arguments: Sequence[str], variables: Mapping[str, str] = {}
+) -> subprocess.CompletedProcess[str]:
+    """Run seeds on the package in a folder. variables: further ones, of the environment."""
+    found = {
+        **os.environ,
+        **variables,
+        "PYTHONPATH": f"{folder}{os.pathsep}{TOP}",
+        "PYTHONHASHSEED": "0",  # so that a seed that finds a bug always does
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(TOP / ".hypothesis"),  # what it has found in modules
+    }
     command = [sys.executable, "-m", "tests.simulation", *arguments]
     return subprocess.run(
         command,
         check=False,
         cwd=folder,
-        env=environment(folder),
+        env=found,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
     )
-
-
-def environment(folder: Path) -> dict[str, str]:
-    """Return the environment in which the package in a folder is judged."""
-    return {
-        **os.environ,
-        "PYTHONPATH": f"{folder}{os.pathsep}{TOP}",
-        "PYTHONHASHSEED": "0",  # so that a seed that finds a bug always does
-        "HYPOTHESIS_STORAGE_DIRECTORY": str(TOP / ".hypothesis"),  # what it has found in modules
-    }

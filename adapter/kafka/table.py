@@ -23,7 +23,9 @@ from adapter.aio.putting import put_by as put_by_task
 from adapter.aio.unit import TaskUnit
 from adapter.channel import arguments as a
 from adapter.channel.books import ChannelBooks
+from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
+from adapter.channel.requests import Handle
 from adapter.channel.steps import run
 from adapter.channel.unit import AnyUnit
 from adapter.channel.verbs import get_request
@@ -33,7 +35,7 @@ from adapter.client.handles import QueueHandles
 from adapter.client.putting import put_by
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import ExportPlaces, Messages
-from adapter.errors import ClaimNotFree, InvalidOption, InvalidType
+from adapter.errors import ClaimNotFree, InvalidOption, InvalidType, QueueInUse
 from adapter.format.feeds import TopicRecord
 from adapter.kafka import claims as claiming
 from adapter.kafka.claims import ClaimsOfUnits
@@ -214,14 +216,15 @@ class Table(Mapping[Any, Any], Closing):
         handles = self._handles.get(channel)
         if not isinstance(handles, QueueHandles):
             while not run(channel, claiming.prepare(channel, queue)):
-                self._await_tokens(until_s)
+                self._refuse_late(until_s)
                 channel.pause(claiming.PREPARE_PAUSE_S)
             handles = QueueHandles(channel, "")
             self._keep(channel, handles)
         output = handles.get(queue, c.OUTPUT)  # first: see async_claim_all()
         for token in self._claims.missing(unit, raw.values()):
+            handle = self._input(channel, handles, queue, until_s)
             command = claiming.make_get(token, _left_ms(until_s))
-            request = get_request(handles.get(queue, c.INPUT), command, unit)
+            request = get_request(handle, command, unit)
             found = unit.perform([request], request, Messages).messages
             back = claiming.put_back(found, token, queue)
             put_by(output, handles, back, unit, False, channel)
@@ -250,15 +253,16 @@ class Table(Mapping[Any, Any], Closing):
         handles = self._handles.get(channel)
         if not isinstance(handles, TaskHandles):
             while not await channel.run(claiming.prepare(channel, queue)):
-                self._await_tokens(until_s)
+                self._refuse_late(until_s)
                 await asyncio.sleep(claiming.PREPARE_PAUSE_S)
             handles = TaskHandles(channel, "")
             self._keep(channel, handles)
         # First: who commits after a cancellation between get and put would take the token away.
         output = await handles.get(queue, c.OUTPUT)
         for token in self._claims.missing(unit, raw.values()):
+            handle = await self._task_input(handles, queue, until_s)
             command = claiming.make_get(token, _left_ms(until_s))
-            request = get_request(await handles.get(queue, c.INPUT), command, unit)
+            request = get_request(handle, command, unit)
             found = (await unit.perform([request], request, Messages)).messages
             back = claiming.put_back(found, token, queue)
             await put_by_task(output, handles, back, unit, False, channel)
@@ -266,17 +270,37 @@ class Table(Mapping[Any, Any], Closing):
         await self._async_sync(channel, until_s)
         return {key: self._value(one) for key, one in raw.items()}
 
+    def _input(self, channel: Channel, handles: QueueHandles, queue: str, until_s: float) -> Handle:
+        """Return the handle that tokens are got by. Another program may still have the queue open
+        exclusively, when it has put the tokens, or has found that they are there.
+        """
+        while True:
+            try:
+                return handles.get(queue, c.INPUT)
+            except QueueInUse:
+                self._refuse_late(until_s)
+            channel.pause(claiming.PREPARE_PAUSE_S)
+
+    async def _task_input(self, handles: TaskHandles, queue: str, until_s: float) -> Handle:
+        """Do what _input() does, in a task."""
+        while True:
+            try:
+                return await handles.get(queue, c.INPUT)
+            except QueueInUse:
+                self._refuse_late(until_s)
+            await asyncio.sleep(claiming.PREPARE_PAUSE_S)
+
     def _queue_of_claims(self) -> str:
         self._follower.check()
         if self._claims_queue is None:
             raise InvalidOption("the table has no queue of claims: Table(..., claims=QUEUE)")
         return self._claims_queue
 
-    def _await_tokens(self, until_s: float) -> None:
+    def _refuse_late(self, until_s: float) -> None:
         if time.monotonic() > until_s:
             queue = self._claims_queue or ""
             raise ClaimNotFree(
-                f"queue {queue} has no tokens, and is open in another program: use it for claims "
+                f"queue {queue} is open in another program, and not for claims: use it for claims "
                 "alone",
                 queue,
             )

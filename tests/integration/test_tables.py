@@ -380,6 +380,48 @@ def test_a_key_that_another_unit_has(
         without.claim(late, "a")
 
 
+def test_a_claim_waits_for_a_program_that_looks_for_the_tokens(
+    manager: testing.TestQueueManager, topic: ExportedTopic, table_of: TableOf
+) -> None:
+    """It has the queue open exclusively when the tokens are there already."""
+    table = table_of(topic, claims=CLAIMS)
+    with manager.connect() as first, first.unit() as unit:
+        table.claim(unit, "a")  # puts the tokens
+    with manager.connect() as qm, manager.connect() as other:
+        looking = other.queue(CLAIMS, open_for="input_exclusive")
+        assert looking.get(correlation_id=b"none") is None
+        unit = qm.unit()
+        unit.begin()
+        with pytest.raises(e.ClaimNotFree, match="open in another program, and not for claims"):
+            table.claim(unit, "a", timeout=0.1)
+        timer = threading.Timer(0.2, looking.close)
+        timer.start()
+        assert table.claim(unit, "a") is None
+        timer.join()
+        unit.backout()
+
+
+def test_a_claim_of_a_task_waits_for_a_program_that_looks_for_the_tokens(
+    manager: testing.TestQueueManager, topic: ExportedTopic, table_of: TableOf
+) -> None:
+    async def run() -> None:
+        table = await asyncio.to_thread(table_of, topic, claims=CLAIMS)
+        async with await manager.connect_aio() as first, first.unit() as unit:
+            await table.async_claim(unit, "a")  # puts the tokens
+        async with await manager.connect_aio() as qm, await manager.connect_aio() as other:
+            looking = other.queue(CLAIMS, open_for="input_exclusive")
+            assert await looking.get(correlation_id=b"none") is None
+            async with qm.unit() as unit:
+                with pytest.raises(e.ClaimNotFree, match="and not for claims"):
+                    await table.async_claim(unit, "a", timeout=0.1)
+                asyncio.get_running_loop().call_later(
+                    0.2, lambda: asyncio.ensure_future(looking.close())
+                )
+                assert await table.async_claim(unit, "a") is None
+
+    asyncio.run(run())
+
+
 def test_a_claim_that_is_cancelled_is_given_back(
     manager: testing.TestQueueManager,
     topic: ExportedTopic,

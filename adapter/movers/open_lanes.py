@@ -231,7 +231,7 @@ class OpenLanes:
     def _end_round(self, ends: LaneEnds, found: list[OpenLane], turn: int | None) -> list[OpenLane]:
         """End what is open, of mixed lanes only what counts; the lanes that are still open."""
         firsts: dict[Lane, int] = {}
-        for topic in {one.topic for one in found}:
+        for topic in dict.fromkeys(one.topic for one in found):
             lanes_of = [one.lane for one in found if one.topic == topic]
             seqs = self._first_seqs(topic, lanes_of)
             firsts |= {(topic, lane): seq for lane, seq in seqs.items()}

@@ -22,6 +22,7 @@ from benchmarks import (
     cut_off,
     dialogs,
     failover,
+    failover_brokers,
     instructions,
     lag,
     latency,
@@ -108,8 +109,8 @@ PARTS = {
     "failover": Part(failover.measure, failover.ABOUT, amounts=("trials", "waiting")),
     "failover-cut-off": Part(cut_off.measure, cut_off.ABOUT, brokers=0, amounts=("trials",)),
     "failover-brokers": Part(
-        failover.measure_brokers,
-        failover.ABOUT_BROKERS,
+        failover_brokers.measure,
+        failover_brokers.ABOUT,
         brokers=3,
         breaks_brokers=True,
         amounts=("trials",),

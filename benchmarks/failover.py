@@ -1,4 +1,4 @@
-"""How long programs wait when something fails: the owner, its machine, a broker of Kafka.
+"""How long programs wait when an owner fails, its machine is frozen, or it hands over.
 
 A program puts message after message, one unit each, at two addresses: an owner's and its
 standby's. Something is broken while it does so, and the longest time between two answers is the
@@ -23,17 +23,14 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from confluent_kafka.admin import AdminClient
 from msgspec import Struct, structs
 
 import adapter
-from adapter.localkafka import LocalKafka
-from benchmarks.numbered import Judgement, NumberedProgram
+from benchmarks.numbered import Judgement, NumberedProgram, PuttingProgram
 from benchmarks.results import Row, Rows, percentile, show
-from benchmarks.stack import HERE, Running, caught_up_s, started
+from benchmarks.stack import HERE, Running, caught_up_s
 
 ABOUT = "gaps that programs see when an owner or its machine fails, or hands over"
-ABOUT_BROKERS = "gaps that programs see when a broker of three fails"
 TRIALS = 10
 WAITING = 20_000
 QUEUES_WAITING = 10
@@ -185,12 +182,17 @@ FAULTS = {
 
 
 class Trials(Struct):
-    """What the trials of one fault have found. failed: units that were backed out, or in doubt."""
+    """What the trials of one fault have found.
+
+    failed: units that were backed out, or in doubt. plain_s: the gaps of a plain producer of Kafka
+    in the same trials, if one ran.
+    """
 
     gaps_s: list[float] = []
     parts: list[Parts] = []
     judgement: Judgement = Judgement()
     failed: int = 0
+    plain_s: list[float] = []
 
 
 class LogTail:
@@ -300,91 +302,18 @@ def programs_at(
         found.failed += program.failed
 
 
-def steady(programs: Sequence[NumberedProgram]) -> None:
+def steady(programs: Sequence[PuttingProgram]) -> None:
     """Wait until all have put for a while."""
     for program in programs:
         program.await_more()
         program.forget()
 
 
-def await_back(programs: Sequence[NumberedProgram], struck_s: float) -> float:
+def await_back(programs: Sequence[PuttingProgram], struck_s: float) -> float:
     """Wait until all are answered again; return how long the one waited that waited longest."""
     for program in programs:
         program.await_more()
     return max(program.gap_s(struck_s) for program in programs)
-
-
-# Brokers.
-
-
-class BrokerFault(Struct, frozen=True):
-    """A broker that fails: the leader of the ledger, or a follower. limit_s: as of Fault."""
-
-    name: str
-    leads: bool
-    freezes: bool
-    limit_s: float
-
-
-BROKER_FAULTS = {
-    "leader-kill": BrokerFault("SIGKILL of the ledger's leader", True, False, 4.0),
-    "leader-freeze": BrokerFault("SIGSTOP of the ledger's leader", True, True, 5.0),
-    "follower-kill": BrokerFault("SIGKILL of a follower", False, False, 2.5),
-    "follower-freeze": BrokerFault("SIGSTOP of a follower", False, True, 2.5),
-}
-
-
-def measure_brokers(kafka: LocalKafka, trials: int = TRIALS, faults: Sequence[str] = ()) -> Rows:
-    """Break a broker of three so many times, in each way."""
-    rows: Rows = {}
-    found: dict[str, Trials] = {}
-    name = "FAILB"
-    with started(kafka.bootstrap_servers, name) as running:
-        for key in faults or BROKER_FAULTS:
-            fault = BROKER_FAULTS[key]
-            found[key] = Trials()
-            with programs_at(
-                running.address, [key.upper().replace("-", ".")], found[key]
-            ) as programs:
-                try_broker(kafka, f"mq.{name}.ledger", fault, trials, programs, found[key])
-            rows |= rows_of(key, fault.name, fault.limit_s, found[key])
-            show(rows, f"after {trials} times {fault.name}")
-    tell({key: BROKER_FAULTS[key].name for key in found}, found)
-    return rows
-
-
-def try_broker(
-    kafka: LocalKafka,
-    ledger: str,
-    fault: BrokerFault,
-    trials: int,
-    programs: Sequence[NumberedProgram],
-    found: Trials,
-) -> None:
-    """Break one broker again and again while programs put."""
-    for _ in range(trials):
-        leader, followers = await_in_sync(kafka, ledger)
-        broker = leader if fault.leads else followers[0]
-        steady(programs)
-        struck_s = time.monotonic()
-        (kafka.pause if fault.freezes else kafka.kill)(broker)
-        found.gaps_s.append(await_back(programs, struck_s))
-        if fault.freezes:
-            kafka.resume(broker)
-        else:
-            kafka.start(broker)
-
-
-def await_in_sync(kafka: LocalKafka, topic: str) -> tuple[int, list[int]]:
-    """Wait until all replicas of a topic's partition are in sync; its leader and followers."""
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
-    deadline_s = time.monotonic() + WAIT_S
-    while time.monotonic() < deadline_s:
-        place = admin.list_topics(topic, timeout=WAIT_S).topics[topic].partitions[0]
-        if len(place.isrs) == len(place.replicas) and place.leader in place.isrs:
-            return place.leader, [one for one in place.replicas if one != place.leader]
-        time.sleep(LOOK_S)
-    raise RuntimeError(f"the replicas of {topic} are not in sync after {WAIT_S:.0f} s")
 
 
 # What is told.
@@ -399,6 +328,8 @@ def rows_of(key: str, name: str, limit_s: float, found: Trials) -> Rows:
     wrong = sum(getattr(found.judgement, field) for field in Judgement.__struct_fields__)
     rows[f"{key}-wrong"] = Row(f"{name}: messages that are wrong", "", runs=[wrong], none=True)
     rows[f"{key}-failed"] = Row(f"{name}: units that failed", "", runs=[found.failed])
+    if found.plain_s:
+        rows[f"{key}-plain"] = Row(f"{name}: gap of a plain producer", "s", runs=found.plain_s)
     return rows
 
 
@@ -409,6 +340,7 @@ HEADINGS = (
     "noticed, taken over, back: p50",
     "lost, doubled, reordered, unknown",
     "failed units",
+    "gap of a plain producer, s: p50, p99, most",
 )
 WORDS = {
     "notice_s": "until it is noticed",
@@ -426,11 +358,9 @@ def table(names: Mapping[str, str], found: Mapping[str, Trials]) -> str:
     """The figures as a table of Markdown: gaps, the medians of their parts, and what was wrong."""
     lines = [
         f"| {' | '.join(HEADINGS)} |",
-        "|---|---|---|---|---|---|",
+        f"|{'---|' * len(HEADINGS)}",
     ]
     for key, trials in found.items():
-        gaps = sorted(trials.gaps_s)
-        told = f"{statistics.median(gaps):.2f}, {percentile(gaps, 99):.2f}, {gaps[-1]:.2f}"
         parts = [
             f"{statistics.median(getattr(one, part) for one in trials.parts):.2f}"
             for part in (Parts.__struct_fields__ if trials.parts else ())
@@ -438,6 +368,20 @@ def table(names: Mapping[str, str], found: Mapping[str, Trials]) -> str:
         wrong = ", ".join(
             str(getattr(trials.judgement, one)) for one in Judgement.__struct_fields__
         )
-        figures = (len(gaps), told, ", ".join(parts), wrong, trials.failed)
+        figures = (
+            len(trials.gaps_s),
+            spread(trials.gaps_s),
+            ", ".join(parts),
+            wrong,
+            trials.failed,
+            spread(trials.plain_s),
+        )
         lines.append(f"| {names[key]} | {' | '.join(map(str, figures))} |")
     return "\n".join(lines)
+
+
+def spread(gaps_s: Sequence[float]) -> str:
+    """Median, 99th percentile and the longest; "" of none."""
+    if not gaps_s:
+        return ""
+    return f"{statistics.median(gaps_s):.2f}, {percentile(gaps_s, 99):.2f}, {max(gaps_s):.2f}"

@@ -52,24 +52,18 @@ def judge(put: int, found: Sequence[int], unknown: int = 0) -> Judgement:
     return Judgement(lost, len(found) - (put - lost), reordered, unknown)
 
 
-class NumberedProgram(threading.Thread):
-    """Puts 0, 1, 2, ... on a queue of its own as fast as it is answered.
+class PuttingProgram(threading.Thread):
+    """Puts one message after the other as fast as it is answered, and knows when it was.
 
-    It puts a number again whose unit was backed out, and asks what became of one in doubt. failed:
-    how many units these were.
+    put: how many are put.
     """
 
-    def __init__(self, addresses: str, queue: str) -> None:
-        super().__init__(name=f"puts to {queue}", daemon=True)
-        self._qm = adapter.connect(addresses, reconnect_timeout_s=RECONNECT_S)
-        self._queue = queue
-        self._qm.define_queue(queue, max_depth=999_999_999)
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, daemon=True)
         self._answered_s: list[float] = []
         self._ends = threading.Event()
         self._problem: BaseException | None = None
         self.put = 0
-        self.unknown = 0
-        self.failed = 0
 
     def run(self) -> None:
         """Put until the end."""
@@ -80,6 +74,60 @@ class NumberedProgram(threading.Thread):
                     self._answered_s.append(time.monotonic())
         except BaseException as problem:  # noqa: BLE001 -- raised where the program is waited for
             self._problem = problem
+
+    def _put_one(self) -> bool:
+        """Whether the next message is put."""
+        raise NotImplementedError
+
+    def await_more(self, count: int = STEADY) -> None:
+        """Wait until so many more are put."""
+        wanted, deadline_s = self.put + count, time.monotonic() + WAIT_S
+        while self.put < wanted:
+            self._raise_problem()
+            if time.monotonic() > deadline_s:
+                raise RuntimeError(f"{self.name}: nothing was answered for {WAIT_S:.0f} s")
+            time.sleep(LOOK_S)
+
+    def first_after(self, moment_s: float) -> float:
+        """When the first message was answered after a moment."""
+        answered = list(self._answered_s)
+        return answered[bisect_right(answered, moment_s)]
+
+    def gap_s(self, moment_s: float) -> float:
+        """Return the longest time between two answers since the last one before a moment."""
+        answered = list(self._answered_s)
+        last = max(0, bisect_right(answered, moment_s) - 1)
+        return max(after - before for before, after in pairwise(answered[last:]))
+
+    def forget(self) -> None:
+        """Forget when messages were answered: another fault is next."""
+        del self._answered_s[:-1]
+
+    def stop(self) -> None:
+        """Put no more."""
+        self._ends.set()
+        self.join(WAIT_S)
+        self._raise_problem()
+
+    def _raise_problem(self) -> None:
+        if self._problem is not None:
+            raise RuntimeError(f"{self.name} ended") from self._problem
+
+
+class NumberedProgram(PuttingProgram):
+    """Puts 0, 1, 2, ... on a queue of its own, one unit each.
+
+    It puts a number again whose unit was backed out, and asks what became of one in doubt. failed:
+    how many units these were.
+    """
+
+    def __init__(self, addresses: str, queue: str) -> None:
+        super().__init__(f"puts to {queue}")
+        self._qm = adapter.connect(addresses, reconnect_timeout_s=RECONNECT_S)
+        self._queue = queue
+        self._qm.define_queue(queue, max_depth=999_999_999)
+        self.unknown = 0
+        self.failed = 0
 
     def _put_one(self) -> bool:
         """Whether the next number is on the queue."""
@@ -97,41 +145,9 @@ class NumberedProgram(threading.Thread):
             return outcome == "committed"
         return True
 
-    def await_more(self, count: int = STEADY) -> None:
-        """Wait until so many more are put."""
-        wanted, deadline_s = self.put + count, time.monotonic() + WAIT_S
-        while self.put < wanted:
-            if self._problem is not None:
-                raise RuntimeError(f"{self.name} ended") from self._problem
-            if time.monotonic() > deadline_s:
-                raise RuntimeError(f"{self.name}: nothing was answered for {WAIT_S:.0f} s")
-            time.sleep(LOOK_S)
-
-    def first_after(self, moment_s: float) -> float:
-        """When the first unit was answered after a moment."""
-        answered = list(self._answered_s)
-        return answered[bisect_right(answered, moment_s)]
-
-    def gap_s(self, moment_s: float) -> float:
-        """Return the longest time between two answers since the last one before a moment."""
-        answered = list(self._answered_s)
-        last = max(0, bisect_right(answered, moment_s) - 1)
-        return max(after - before for before, after in pairwise(answered[last:]))
-
-    def forget(self) -> None:
-        """Forget when units were answered: another fault is next."""
-        del self._answered_s[:-1]
-
-    def stop(self) -> None:
-        """Put no more."""
-        self._ends.set()
-        self.join(WAIT_S)
-
     def end(self) -> Judgement:
         """Stop, get everything that is on the queue, and compare."""
         self.stop()
-        if self._problem is not None:
-            raise RuntimeError(f"{self.name} ended") from self._problem
         with self._qm.queue(self._queue) as queue:
             found = [int(message.body) for message in queue.browse()]
         self._qm.close()

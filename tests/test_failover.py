@@ -57,10 +57,12 @@ def test_a_gap_is_judged_by_its_worst_and_wrong_messages_by_any() -> None:
 def test_the_table_has_gaps_their_parts_and_what_was_wrong() -> None:
     found = Trials([0.4, 0.2, 0.3], [Parts(0.1, 0.05, 0.15)] * 3, Judgement(reordered=1), 2)
     line = table({"kill": "SIGKILL"}, {"kill": found}).splitlines()[-1]
-    assert line == "| SIGKILL | 3 | 0.30, 0.40, 0.40 | 0.10, 0.05, 0.15 | 0, 0, 1, 0 | 2 |"
+    assert line == "| SIGKILL | 3 | 0.30, 0.40, 0.40 | 0.10, 0.05, 0.15 | 0, 0, 1, 0 | 2 |  |"
     rows = rows_of("kill", "SIGKILL", 1.0, found)
     assert rows["kill-wrong"].runs == [1]
     assert not is_met(rows, rows["kill-wrong"])
     assert rows["kill-failed"].runs == [2]
-    brokers = table({"leader": "leader"}, {"leader": Trials([3.0])}).splitlines()[-1]
-    assert brokers == "| leader | 1 | 3.00, 3.00, 3.00 |  | 0, 0, 0, 0 | 0 |"
+    brokers = table(
+        {"leader": "leader"}, {"leader": Trials([3.0], plain_s=[1.0, 2.0])}
+    ).splitlines()[-1]
+    assert brokers == ("| leader | 1 | 3.00, 3.00, 3.00 |  | 0, 0, 0, 0 | 0 | 1.50, 2.00, 2.00 |")

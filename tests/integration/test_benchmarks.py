@@ -15,6 +15,7 @@ from benchmarks import (
     cut_off,
     dialogs,
     failover,
+    failover_brokers,
     latency,
     objects,
     peers,
@@ -89,6 +90,13 @@ def test_a_machine_is_cut_off_and_nothing_is_wrong(capfd: pytest.CaptureFixture[
         return
     assert rows["cut-off-wrong"].runs == [0]
     assert all(rows[f"cut-off-{one}"].runs[0] > 0 for one in ("notice", "take_over", "back"))
+
+
+def test_a_broker_that_is_killed_is_measured_beside_a_plain_producer() -> None:
+    with LocalKafka(3) as three:
+        rows = failover_brokers.measure(three, 1, faults=["leader-kill"])
+    assert rows["leader-kill-wrong"].runs == rows["leader-kill-failed"].runs == [0]
+    assert all(rows[key].runs[0] > 0 for key in ("leader-kill", "leader-kill-plain"))
 
 
 def test_every_client_of_a_crowd_is_back_after_a_switch(kafka: LocalKafka) -> None:

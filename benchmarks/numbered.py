@@ -77,7 +77,7 @@ class PuttingProgram(threading.Thread):
 
     def _put_one(self) -> bool:
         """Whether the next message is put."""
-        raise NotImplementedError
+        raise AssertionError("a program knows what it puts")
 
     def await_more(self, count: int = STEADY) -> None:
         """Wait until so many more are put."""

@@ -20,6 +20,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
 import adapter
 from adapter.format.schemas import UnreadableError
+from adapter.ledger.failures import Failure, classify
 from adapter.topics.decoder import chunk_of, is_no_message
 from spark_jobs import ranges
 from spark_jobs.errors import SparkJobError
@@ -29,6 +30,7 @@ from spark_jobs.planning import AvailableNow, Limit, limit_of, rows_of
 from spark_jobs.topics import choose, deletion
 
 ANSWER_S = 20.0
+RETRY_S = 0.1
 LOOK_S = 5.0
 """Between two looks whether the queue still has the topic that is read."""
 LaneOffsets = dict[str, int]
@@ -129,16 +131,30 @@ class BrowsedTopic:
                 yield Range(self._options, self._servers, self.name, lane, begin, end[str(lane)])
 
     def _ask(self, spec: OffsetSpec) -> LaneOffsets:
+        """Ask Kafka until it answers for every lane.
+
+        Not all brokers know the leaders of a new topic at once, and those of others may be moving.
+        """
+        deadline_s = time.monotonic() + ANSWER_S
+        while True:
+            try:
+                lanes = self._ask_once(spec)
+            except KafkaException as problem:
+                why, passes = str(problem), classify(problem) is Failure.RETRY
+            else:
+                if min(lanes.values()) >= 0:
+                    return lanes
+                why, passes = "no answer", True  # librdkafka's offset when a connection was lost
+            if not passes or time.monotonic() > deadline_s:
+                raise SparkJobError(f"mqk: Kafka does not say how far {self.name} goes: {why}")
+            time.sleep(RETRY_S)
+
+    def _ask_once(self, spec: OffsetSpec) -> LaneOffsets:
         wanted = {TopicPartition(self.name, lane): spec for lane in self._lanes}
         asked = self._admin.list_offsets(
             wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=ANSWER_S
         )
-        try:
-            return {str(one.partition): found.result().offset for one, found in asked.items()}
-        except KafkaException as problem:
-            raise SparkJobError(
-                f"mqk: Kafka does not say how far {self.name} goes: {problem}"
-            ) from None
+        return {str(one.partition): found.result().offset for one, found in asked.items()}
 
 
 def _topics(admin: AdminClient, servers: str) -> dict[str, Any]:

@@ -114,7 +114,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "adapter": "channel client errors release "
         "aio kafka localkafka mqi msmq servicebroker testing workers",  # these on demand
         "spark_jobs": "adapter channel client command "
-        "core.contract errors format localkafka registry topics",
+        "core.contract errors format ledger.failures localkafka registry topics",
         # As a user; wire and commands are for counting the commits that pass its proxy.
         "mqk_demo": "adapter command core.contract.commands core.contract.results errors launch "
         "localkafka mqi wire",

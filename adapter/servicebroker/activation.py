@@ -112,6 +112,8 @@ class ActivationService:
         self._sessions: set[ServiceBroker] = set()
         self._threads: set[threading.Thread] = set()
         self._stopping = threading.Event()
+        self._has_begun = False
+        """Whether it was started before; only then is a stop() before run() one of the past."""
         self._thread: threading.Thread | None = None
         self._counts = {"started": 0, "ended": 0, "failures": 0}
         self._looked = 0
@@ -126,18 +128,25 @@ class ActivationService:
         """
         if self._thread is not None and self._thread.is_alive():
             raise InvalidArgument("the activation service runs already")
+        self._stopping.clear()  # first: a stop() from now on ends what is being started
+        self._start_work()
+
+    def _start_work(self) -> None:
+        self._has_begun = True
         for name in self._only.values():
             if self._broker.queue(name).activation is None:
                 raise InvalidArgument(f"queue {name} has no activation: alter the queue")
-        self._stopping.clear()
         self._problem = ""
         self._thread = watched.thread("activation service", self._work, self._ended)
 
     def run(self) -> None:
-        """Start readers until stop(), which another thread or a signal handler calls. Starts the
-        service unless it runs; see start(). Raises ServiceBrokerError if it ends by itself.
+        """Start readers until stop(), which another thread or a signal handler calls, maybe before
+        the first run() has begun. Starts the service unless it runs; see start(). Raises
+        ServiceBrokerError if it ends by itself.
         """
-        if self._thread is None or not self._thread.is_alive():
+        if not self._has_begun:
+            self._start_work()
+        elif self._thread is None or not self._thread.is_alive():
             self.start()
         while self._thread is not None and self._thread.is_alive():
             self._thread.join(LOOK_S)

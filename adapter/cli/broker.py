@@ -225,6 +225,7 @@ def activate(
             opened, queues, allow=allow, environment=environment(qmgr), programs=allowed
         )
         with signals.ending(service.stop):
+            service.start()
             which = (
                 f"queue{'s' * (len(queues) > 1)} {', '.join(queues)}" if queues else "all queues"
             )

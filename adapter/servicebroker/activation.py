@@ -112,9 +112,9 @@ class ActivationService:
         self._sessions: set[ServiceBroker] = set()
         self._threads: set[threading.Thread] = set()
         self._stopping = threading.Event()
-        self._has_begun = False
-        """Whether it was started before; only then is a stop() before run() one of the past."""
         self._thread: threading.Thread | None = None
+        self._is_awaited = False
+        """Whether run() has waited for it: then another run() starts it again."""
         self._counts = {"started": 0, "ended": 0, "failures": 0}
         self._looked = 0
         self._sessions_begun = 0
@@ -132,22 +132,21 @@ class ActivationService:
         self._start_work()
 
     def _start_work(self) -> None:
-        self._has_begun = True
         for name in self._only.values():
             if self._broker.queue(name).activation is None:
                 raise InvalidArgument(f"queue {name} has no activation: alter the queue")
-        self._problem = ""
+        self._problem, self._is_awaited = "", False
         self._thread = watched.thread("activation service", self._work, self._ended)
 
     def run(self) -> None:
         """Start readers until stop(), which another thread or a signal handler calls, maybe before
-        the first run() has begun. Starts the service unless it runs; see start(). Raises
-        ServiceBrokerError if it ends by itself.
+        this. Starts the service unless start() did. Raises ServiceBrokerError if it ends by itself.
         """
-        if not self._has_begun:
+        if self._thread is None:
             self._start_work()
-        elif self._thread is None or not self._thread.is_alive():
+        elif self._is_awaited and not self._thread.is_alive():
             self.start()
+        self._is_awaited = True
         while self._thread is not None and self._thread.is_alive():
             self._thread.join(LOOK_S)
         if self._problem:

@@ -75,7 +75,7 @@ def changing(path: Path, mode: int) -> Iterator[Callable[[str], None]]:
         beside.replace(path)
         is_written = True
 
-    with os.fdopen(_held(beside, mode), "w", encoding="utf-8") as file:
+    with os.fdopen(_lock(beside, mode), "w", encoding="utf-8") as file:
         try:
             yield write
         finally:
@@ -83,7 +83,7 @@ def changing(path: Path, mode: int) -> Iterator[Callable[[str], None]]:
                 beside.unlink(missing_ok=True)
 
 
-def _held(path: Path, mode: int) -> int:
+def _lock(path: Path, mode: int) -> int:
     """Open a file and lock it, for as long as the descriptor is open."""
     until_s = time.monotonic() + CHANGING_TIMEOUT_S
     while True:

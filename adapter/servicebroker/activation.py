@@ -113,11 +113,10 @@ class ActivationService:
         self._threads: set[threading.Thread] = set()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._is_awaited = False  # by run(): then another run() starts it again
         self._counts = {"started": 0, "ended": 0, "failures": 0}
         self._looked = 0
         self._sessions_begun = 0
-        self._problem = ""
+        self._problem, self._is_awaited = "", False  # by run(): another one starts it again
 
     # -- running
 

@@ -51,13 +51,14 @@ def add(path: Path) -> str:
     Raises LedgerKeysError, OSError.
     """
     key = os.urandom(KEY_BYTES)
-    text = ""
-    if path.exists():
-        read(path)
-        text = _text(path)
-        text += "" if text.endswith("\n") else "\n"
     key_id = id_of(key).hex()
-    texts.replace(path, f"{text}# key {key_id}\n{key.hex()}\n", 0o600)
+    with texts.changing(path, 0o600) as write:
+        text = ""
+        if path.exists():
+            read(path)
+            text = _text(path)
+            text += "" if text.endswith("\n") else "\n"
+        write(f"{text}# key {key_id}\n{key.hex()}\n")
     return key_id
 
 

@@ -7,13 +7,20 @@ texts are.
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import re
 import stat
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 NOT_SHOWN = "(not shown)"
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
+CHANGING_TIMEOUT_S, CHANGING_POLL_S = 30.0, 0.005
+"""Another process reads and writes a small file meanwhile."""
 LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 
 
@@ -46,11 +53,54 @@ def mark_of(path: Path) -> tuple[int, int]:
 
 def replace(path: Path, text: str, mode: int) -> None:
     """Write a file anew, whole or not at all. mode: the permissions that it gets."""
+    with changing(path, mode) as write:
+        write(text)
+
+
+@contextmanager
+def changing(path: Path, mode: int) -> Iterator[Callable[[str], None]]:
+    """Hold a file against other processes that change it so, until it is read and written anew.
+
+    Gives what writes it, whole or not at all; mode: the permissions that it gets. Another process
+    is waited for, within a bound. Raises OSError; TimeoutError is one.
+    """
     beside = path.with_name(path.name + ".new")
-    handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    is_written = False
+
+    def write(text: str) -> None:
+        nonlocal is_written
+        file.truncate()
         file.write(text)
-    beside.replace(path)
+        file.flush()
+        beside.replace(path)
+        is_written = True
+
+    with os.fdopen(_lock(beside, mode), "w", encoding="utf-8") as file:
+        try:
+            yield write
+        finally:
+            if not is_written:
+                beside.unlink(missing_ok=True)
+
+
+def _lock(path: Path, mode: int) -> int:
+    """Open a file and lock it, for as long as the descriptor is open."""
+    until_s = time.monotonic() + CHANGING_TIMEOUT_S
+    while True:
+        held = os.open(path, os.O_WRONLY | os.O_CREAT, mode)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(held).st_ino == path.stat().st_ino:
+                return held
+        except (BlockingIOError, FileNotFoundError):  # held now, or was until it was renamed
+            pass
+        except BaseException:
+            os.close(held)
+            raise
+        os.close(held)
+        if time.monotonic() > until_s:
+            raise TimeoutError(errno.ETIMEDOUT, "another process is changing it", str(path))
+        time.sleep(CHANGING_POLL_S)
 
 
 def read(path: Path, bytes_max: int) -> str:

@@ -47,10 +47,20 @@ async def ask_to_open(channel: TaskChannel, request: Pending, *handles: Handle) 
 
 
 async def close_handles(channel: TaskChannel, handles: list[Handle]) -> None:
-    """Close handles; nothing is to be done if the connection is lost."""
+    """Close handles; nothing is to be done if the connection is lost.
+
+    A cancellation that comes first, as one that was put off by the last put, leaves none open.
+    """
     if channel.is_closed:
         return
     channel.send_deferred()
+    if handles and channel.is_connected:
+        try:
+            await channel.room()
+        except asyncio.CancelledError:
+            for handle in handles:
+                channel.close_soon(handle)
+            raise
     for handle in handles:
         channel.drop_handle(handle)
     if handles and channel.is_connected:

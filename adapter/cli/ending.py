@@ -31,6 +31,11 @@ class ManagerEnd:
             self._address = str(figures.get("address", ""))
         self._processes = _processes(figures)
 
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known what to wait for."""
+        return bool(self._processes or self._address)
+
     def wait(self, timeout_s: float) -> None:
         """Wait until it has ended; Failed says what still runs after that time. Blocking."""
         deadline_s = time.monotonic() + timeout_s

@@ -41,10 +41,9 @@ def add(name: str, users: tuple[str, ...], path: Path, as_json: bool) -> None:
             raise click.UsageError(f"{one!r}: {why}")
     if ":" in name:
         raise click.UsageError(f"{name!r}: a group has no colon in its name")
-    members = _members(path)
-    known = members.setdefault(name, [])
-    known += [one for one in dict.fromkeys(users) if one not in known]
-    groups.write(path, members)
+    with groups.changing(path) as members:
+        known = members.setdefault(name, [])
+        known += [one for one in dict.fromkeys(users) if one not in known]
     _done(name, path, users, "added", as_json)
 
 
@@ -55,15 +54,14 @@ def add(name: str, users: tuple[str, ...], path: Path, as_json: bool) -> None:
 @options.json_output
 def remove(name: str, users: tuple[str, ...], path: Path, as_json: bool) -> None:
     """Take users out of a group; without users all of them, which is the end of the group."""
-    members = _members(path)
-    known = members.get(name)
-    if known is None:
-        raise failures.Failed(f"group {name} does not exist in {path}: see `mqk group list`")
-    for one in users:
-        if one not in known:
-            raise failures.Failed(f"user {one} is not in group {name}: see `mqk group list`")
-    members[name] = [one for one in known if users and one not in users]
-    groups.write(path, members)
+    with groups.changing(path) as members:
+        known = members.get(name)
+        if known is None:
+            raise failures.Failed(f"group {name} does not exist in {path}: see `mqk group list`")
+        for one in users:
+            if one not in known:
+                raise failures.Failed(f"user {one} is not in group {name}: see `mqk group list`")
+        members[name] = [one for one in known if users and one not in users]
     _done(name, path, users or tuple(known), "removed", as_json)
 
 

@@ -49,11 +49,13 @@ def kafka() -> None:
 @options.json_output
 def start(brokers: str, port: int, data_dir: Path | None, as_json: bool) -> None:
     """Start Kafka; returns when it answers. Succeeds if Kafka is already running."""
-    status = detached.status(data_dir)
-    if not status.running or status.brokers != int(brokers):
-        status = detached.start_detached(
-            int(brokers), data_dir, port=port, say=lambda text: click.echo(text, err=True)
-        )
+    status = detached.start_detached(
+        int(brokers),
+        data_dir,
+        port=port,
+        say=lambda text: click.echo(text, err=True),
+        may_run=True,
+    )
     show(status, as_json, "")
 
 

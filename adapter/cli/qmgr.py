@@ -17,6 +17,7 @@ from adapter.cli import output
 from adapter.cli.ending import ManagerEnd
 from adapter.cli.lazy import LazyCommand, LazyGroup
 from adapter.command import failures, options
+from adapter.errors import ConnectionBroken
 
 STOP_TIMEOUT_S = 60.0
 """For the last entries to become durable, the movers and the process to end."""
@@ -91,13 +92,25 @@ def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json:
 
     With NAME it is stopped only if that is its name.
 
-    New work is refused, and units in flight get some seconds to end; then they are backed out.
+    New work is refused, and units in flight get some seconds to end; then they are backed out. One
+    that another program is stopping is waited for.
     """
-    with _connect(qmgr) as qm:
-        name = _check_name(qm, qmgr, name, "stopped")
-        end = ManagerEnd(name, qmgr, qm.figures())
-        qm.stop_queue_manager(immediate=immediate, hand_over=hand_over)
-    end.wait(STOP_TIMEOUT_S)
+    end: ManagerEnd | None = None
+    try:
+        with _connect(qmgr) as qm:
+            name = _check_name(qm, qmgr, name, "stopped")
+            end = ManagerEnd(name, qmgr, {})
+            end = ManagerEnd(name, qmgr, qm.figures())
+            qm.stop_queue_manager(immediate=immediate, hand_over=hand_over)
+    except ConnectionBroken as broken:
+        if end is None or not end.is_known:
+            raise
+        try:
+            end.wait(STOP_TIMEOUT_S)
+        except failures.Failed:
+            raise broken from None
+    else:
+        end.wait(STOP_TIMEOUT_S)
     output.done(f"queue manager {name} has stopped", as_json, queue_manager=name, stopped=True)
 
 

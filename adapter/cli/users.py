@@ -42,10 +42,10 @@ def add(name: str, path: Path, as_json: bool) -> None:
     if not 0 < len(password.encode()) <= credentials.PASSWORD_BYTES_MAX:
         most = credentials.PASSWORD_BYTES_MAX
         raise click.UsageError(f"a password has 1 to {most} bytes")
-    users = _users(path)
-    known = name in users
-    users[name] = credentials.hash_password(password)
-    credentials.write(path, users)
+    hashed = credentials.hash_password(password)
+    with credentials.changing(path) as users:
+        known = name in users
+        users[name] = hashed
     done(name, path, "password changed" if known else "added", as_json)
 
 
@@ -55,10 +55,9 @@ def add(name: str, path: Path, as_json: bool) -> None:
 @options.json_output
 def remove(name: str, path: Path, as_json: bool) -> None:
     """Remove a user; open connections of the user continue."""
-    users = _users(path)
-    if users.pop(name, None) is None:
-        raise failures.Failed(f"user {name} does not exist in {path}: see `mqk user list`")
-    credentials.write(path, users)
+    with credentials.changing(path) as users:
+        if users.pop(name, None) is None:
+            raise failures.Failed(f"user {name} does not exist in {path}: see `mqk user list`")
     done(name, path, "removed", as_json)
 
 

@@ -29,6 +29,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # missing fro
 from adapter.feeds.port import (
     FeedError,
     FeedTopic,
+    MissingTopicError,
     PartitionEnd,
     PartitionLost,
     Read,
@@ -246,7 +247,7 @@ class KafkaFeedConsumer:
     def _failure(self, error: KafkaException) -> FeedError:
         code = error_of(error).code()
         if code in TOPIC_MISSING:
-            return UnreadableTopicError(
+            return MissingTopicError(
                 f"topic {self._topic} does not exist on {self._servers}: {self._remedy}"
             )
         if code in TOPIC_FORBIDDEN:

@@ -24,6 +24,10 @@ class UnreadableTopicError(FeedError):
     """The topic does not exist, or may not be read."""
 
 
+class MissingTopicError(UnreadableTopicError):
+    """The topic does not exist, as far as the broker knows that was asked."""
+
+
 class FeedStopped(Exception):  # noqa: N818 -- it says what has become of the feed
     """A feed reads no further until an operator decides from where."""
 

@@ -22,6 +22,7 @@ from adapter.errors import TableBehind, TableError
 from adapter.feeds.kafka import ANSWER_S, KafkaFeedConsumer
 from adapter.feeds.port import (
     FeedError,
+    MissingTopicError,
     PartitionEnd,
     PartitionLost,
     Read,
@@ -41,6 +42,10 @@ LEAST_S = 0.1
 """A question that is sent nevertheless has so much time."""
 AGAIN_S = 0.5
 """Between two attempts to reach a Kafka that does not answer."""
+
+MISSING_S, MISSING_AGAIN_S = 2.0, 0.05
+"""A topic, or a partition, that was made just now is not known to every broker: it is asked for
+again, so often and for so long."""
 
 Take = Callable[[list[TopicRecord]], None]
 
@@ -90,6 +95,7 @@ class TableFollower:
 
         Raises TableError; TableBehind if Kafka does not answer in time.
         """
+        missing_until_s = min(until_s, time.monotonic() + MISSING_S)
         while True:
             self.check()
             try:
@@ -99,7 +105,11 @@ class TableFollower:
                     self._accept(found.topic_id, found.partitions)
                     return self._consumer.all_ends(found.partitions)
             except UnreadableTopicError as error:
-                raise TableError(str(error), self._topic) from error
+                is_new = isinstance(error, MissingTopicError)
+                if not is_new or time.monotonic() > missing_until_s:
+                    raise TableError(str(error), self._topic) from error
+                self._stopping.wait(MISSING_AGAIN_S)
+                continue
             except FeedError as error:
                 if time.monotonic() + AGAIN_S > until_s:
                     raise TableBehind(str(error), self._topic) from error

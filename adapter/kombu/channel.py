@@ -21,7 +21,7 @@ from kombu.utils.uuid import uuid
 from msgspec import Struct
 
 import adapter
-from adapter.errors import BackedOut, QueueInUse
+from adapter.errors import BackedOut, QueueInUse, QueueNotEmpty
 from adapter.frameworks.names import queue_name
 from adapter.frameworks.units import give_back
 from adapter.kombu.envelope import body_of, payload_of, put_fields
@@ -213,7 +213,9 @@ class MqkChannel(virtual.Channel):
         for channel, tag in consumers:
             channel.basic_cancel(tag)
         try:
-            return self._link.delete(queue)
+            return self._link.delete(queue, if_empty=if_empty)
+        except QueueNotEmpty:
+            return 0
         except QueueInUse:
             if if_unused:
                 return 0

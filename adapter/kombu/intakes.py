@@ -102,9 +102,10 @@ class TemporaryQueueSource:
         unit, which stays empty, and serves only to report that the connection was lost.
         """
         while True:
+            subscription = self._queue.subscription
             try:
                 with self._spare.lent() as unit:
-                    got = self._queue.subscription.get(
+                    got = subscription.get(
                         timeout=timeout, cancel=cancel, unit=unit, if_persistent=self._no_ack
                     )
                     if got is None:
@@ -113,7 +114,7 @@ class TemporaryQueueSource:
             except BackedOut:
                 if cancel is not None and cancel.is_cancelled:
                     return None
-                self._queue.make_again()
+                self._queue.make_again(subscription)
 
     def close(self) -> None:
         """End the empty unit; the queue is closed by its link."""

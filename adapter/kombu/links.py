@@ -23,6 +23,8 @@ import adapter
 from adapter.errors import (
     Error,
     QueueExists,
+    QueueInUse,
+    QueueNotEmpty,
     QueueNotFound,
     SubscriptionExists,
     SubscriptionNotFound,
@@ -50,32 +52,43 @@ class TemporaryQueue:
         self._qm = qm
         self._name = name
         self._bindings: dict[Binding, adapter.Subscription] = {}
+        self._lock = threading.RLock()
+        """Held while it is bound or made again: threads share it, and a message comes once."""
         self.subscription = self._subscribe()
 
     def bind(self, binding: Binding) -> None:
         """Have what is published on an exchange come here too."""
-        if binding not in self._bindings:
-            topic, to = binding_topic(*binding), self.subscription.name
-            self._bindings[binding] = self._qm.subscribe(topic, destination=to)
+        with self._lock:
+            if binding not in self._bindings:
+                topic, to = binding_topic(*binding), self.subscription.name
+                self._bindings[binding] = self._qm.subscribe(topic, destination=to)
 
-    def make_again(self) -> None:
-        """Make it again, with its bindings: a lost connection has deleted it."""
-        self.close()
-        lost, self._bindings = self._bindings, {}
-        self.subscription = self._subscribe()
-        for binding in lost:
-            self.bind(binding)
+    def make_again(self, lost: adapter.Subscription) -> None:
+        """Make it again, with its bindings: a lost connection has deleted it.
+
+        lost: its subscription then; nothing is done if another consumer has made it again.
+        """
+        with self._lock:
+            if self.subscription is not lost:
+                return
+            self.close()
+            bindings, self._bindings = self._bindings, {}
+            self.subscription = self._subscribe()
+            for binding in bindings:
+                self.bind(binding)
 
     def unbind(self, exchange: str, key: str) -> None:
         """End bindings to an exchange."""
-        for binding in [one for one in self._bindings if (one[0], one[2]) == (exchange, key)]:
-            self._bindings.pop(binding).close()
+        with self._lock:
+            for binding in [one for one in self._bindings if (one[0], one[2]) == (exchange, key)]:
+                self._bindings.pop(binding).close()
 
     def close(self) -> None:
         """Delete it."""
-        for one in (*self._bindings.values(), self.subscription):
-            with suppress(Error):  # it is gone with a lost connection
-                one.close()
+        with self._lock:
+            for one in (*self._bindings.values(), self.subscription):
+                with suppress(Error):  # it is gone with a lost connection
+                    one.close()
 
     def _subscribe(self) -> adapter.Subscription:
         return self._qm.subscribe(binding_topic("", "direct", self._name))
@@ -144,13 +157,7 @@ class ProcessLink:
             return
         exchange, _, key = binding
         name = queue_name(queue)
-        with suppress(SubscriptionExists):
-            self.qm.define_object(
-                "subscription",
-                subscription_name(name, exchange, key),
-                topic_string=binding_topic(*binding),
-                destination=name,
-            )
+        self._bind(subscription_name(name, exchange, key), name, binding_topic(*binding))
 
     def unbind(self, queue: str, exchange: str, key: str) -> None:
         """End a binding."""
@@ -159,20 +166,30 @@ class ProcessLink:
             return
         self._delete_subscription(subscription_name(queue_name(queue), exchange, key))
 
-    def delete(self, queue: str) -> int:
+    def delete(self, queue: str, *, if_empty: bool = False) -> int:
         """Delete a queue with its bindings; return how many messages it had.
 
-        Raises QueueInUse.
+        Raises QueueInUse, and QueueNotEmpty with if_empty; then its bindings stay.
         """
         depth = self.depth(queue)
         if self.temporary(queue) is not None:
             self.drop_temporary(queue)
             return depth
         name = queue_name(queue)
-        for bound in self.qm.objects("subscription", f"{bindings_of(name)}*"):
-            self._delete_subscription(bound.name)
-        with suppress(QueueNotFound):
-            self.qm.delete_queue(name, purge=True)
+        # Bindings first: what is published meanwhile must not find one that leads nowhere. Those of
+        # a queue that is in use stay: it is not deleted.
+        bound = [] if self._is_in_use(name) else self._bound(name)
+        for one in bound:
+            self._delete_subscription(one.name)
+        try:
+            with suppress(QueueNotFound):
+                self.qm.delete_queue(name, purge=not if_empty)
+        except (QueueInUse, QueueNotEmpty):
+            for one in bound:
+                self._bind(one.name, name, one.attributes["topic_string"])
+            raise
+        for one in self._bound(name):
+            self._delete_subscription(one.name)
         return depth
 
     def has(self, queue: str) -> bool:
@@ -209,6 +226,23 @@ class ProcessLink:
         """Publish a message on an exchange; whether it has reached a queue."""
         topic = publication_topic(exchange, key)
         return bool(self.qm.publish(topic, body, **fields).subscriptions)
+
+    def _bind(self, subscription: str, name: str, topic: str) -> None:
+        """Have what is published on a topic come to a permanent queue, if that is not defined."""
+        with suppress(SubscriptionExists):
+            self.qm.define_object(
+                "subscription", subscription, topic_string=topic, destination=name
+            )
+
+    def _bound(self, name: str) -> list[Any]:
+        """Return the subscriptions that stand for bindings of a permanent queue."""
+        return list(self.qm.objects("subscription", f"{bindings_of(name)}*"))
+
+    def _is_in_use(self, name: str) -> bool:
+        return any(
+            one.open_input_count or one.open_output_count or one.uncommitted
+            for one in self.qm.queue_status(name)
+        )
 
     def _queue(self, queue: str) -> adapter.Queue:
         temporary = self.temporary(queue)

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from signal import SIGCONT, SIGSTOP
 from typing import Self
@@ -17,6 +18,7 @@ import msgspec
 from adapter import launch
 from adapter.localkafka import broker as brokers_of
 from adapter.localkafka import preparation
+from adapter.localkafka.alone import alone_on
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.jars import Say, say_nothing
 from adapter.localkafka.plan import plan_cluster, require_startable
@@ -105,6 +107,11 @@ class LocalKafka:
 
         While no majority of the brokers runs, none can answer: then there is no wait.
         """
+        is_alone = nullcontext() if self._data_dir is None else alone_on(self._data_dir, self._say)
+        with is_alone:
+            self._start(broker)
+
+    def _start(self, broker: int | None) -> None:
         if not self._plans:
             self._prepare()
         wanted = self._plans if broker is None else [self._plan(broker)]

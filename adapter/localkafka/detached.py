@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from adapter import launch
 from adapter.localkafka import broker, jars, preparation, readiness
+from adapter.localkafka.alone import alone_on
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.jars import Say, say_nothing
 from adapter.localkafka.plan import plan_cluster, require_startable
@@ -55,12 +56,22 @@ def start_detached(
     *,
     port: int | None = DEFAULT_PORT,
     say: Say = say_nothing,
+    may_run: bool = False,
 ) -> Status:
     """Start a Kafka that goes on running; returns when it answers.
 
-    Raises LocalKafkaError, also when one runs on this data folder already.
+    may_run: one with as many brokers that runs on this data folder is as good; another process that
+    starts it is waited for. Raises LocalKafkaError, also when one runs there and may not.
     """
     folder = _folder(data_dir)
+    with alone_on(folder, say):
+        found = status(folder)
+        if may_run and found.running and found.brokers == brokers:
+            return found
+        return _start(folder, brokers, port, say)
+
+
+def _start(folder: Path, brokers: int, port: int | None, say: Say) -> Status:
     plans = plan_cluster(folder, brokers, port, {})
     require_startable(plans)  # before anything is downloaded
     machine = preparation.find_machine(say)
@@ -70,7 +81,7 @@ def start_detached(
         for plan in plans
     }
     started = Started(bootstrap_servers(plans), jars.kafka_version(), pids)
-    _state_file(folder).write_bytes(msgspec.json.format(msgspec.json.encode(started), indent=2))
+    _write_state(folder, started)
     try:
         readiness.await_ready(plans, lambda: _check_alive(plans, pids), say)
     except BaseException as why:
@@ -123,6 +134,14 @@ def _folder(data_dir: str | Path | None) -> Path:
 
 def _state_file(folder: Path) -> Path:
     return folder / "localkafka.json"
+
+
+def _write_state(folder: Path, started: Started) -> None:
+    """Write the state file in one step, so that no reader finds half of it."""
+    path = _state_file(folder)
+    beside = path.with_suffix(f".{os.getpid()}")
+    beside.write_bytes(msgspec.json.format(msgspec.json.encode(started), indent=2))
+    beside.replace(path)
 
 
 def _read_state(folder: Path) -> Started | None:

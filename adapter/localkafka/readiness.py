@@ -113,12 +113,12 @@ def _quiet_admin(address: str) -> AdminClient:
 def is_in_use(data: Path) -> bool:
     """Whether a broker runs on this data: it holds a lock there for as long as it lives."""
     try:
-        lock = (data / ".lock").open("r+b")
+        lock = (data / ".lock").open("rb")
     except FileNotFoundError:  # a broker removes it at its end
         return False
     with lock:
-        try:
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:  # shared: two that ask at once must not take each other for a broker
+            fcntl.lockf(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             return True
     return False

@@ -120,15 +120,19 @@ class ComputerConnections:
         return same_computer(computer, self.locate("").computer)
 
     def close(self) -> None:
-        """End all connections."""
+        """End all connections; one that another thread is making ends as soon as it is made."""
         for channel in reversed(self.channels):
             channel.close()
+        for route in list(self._others.values()):
+            route.channel.close()
 
     def _connect_to(self, computer: str, found: ComputerFound) -> QueueRoute:
+        name = self.own.computer or self.locate("").computer  # first: it may fail
         channel = self._connect(LookUpDialer(lambda _: self._address_of(computer)), found)
-        name = self.own.computer or self.locate("").computer
         route = QueueRoute(channel, name, found.level)
         self._others[computer.casefold()] = route
+        if self.own.channel.is_closed:  # meanwhile: see close()
+            channel.close()
         return route
 
     def _address_of(self, computer: str) -> str:

@@ -186,6 +186,9 @@ class OpenMessageQueue(QueuePermissions, Closing):
                 raise MessageQueueException(
                     Code.INVALID_HANDLE, f"queue {self.path} is closed: open it again", self.path
                 )
+            handle = self._handles.get((access, route.channel))
+            if handle is not None and handle.is_open:  # another thread was faster
+                return handle
             deny = self._deny_receive and access != QueueAccessMode.SEND
             route = self._computers.now(route)
             handle = requests.open_handle(route, self.path, int(access), deny)

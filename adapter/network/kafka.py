@@ -89,6 +89,15 @@ class KafkaTransport:
         with _network_errors():
             return self._admin().identities(topics, right) if topics else {}
 
+    def identity(self, topic: str) -> str:
+        """Return the id of a topic that is there. Raises TopicMissing, also if the broker that was
+        asked does not know it yet: it was made just now.
+        """
+        found = self.identities([topic])
+        if topic not in found:
+            raise TopicMissing(f"{topic} is not known on {self._servers}; it is asked for again")
+        return found[topic]
+
     def bounds(self, topic: str) -> tuple[int, int]:
         with _network_errors():
             return self._admin().bounds(topic)
@@ -108,12 +117,8 @@ class KafkaTransport:
 
     def _open(self, spec: TopicSpec) -> str:
         with _network_errors():
-            admin = self._admin()
-            admin.ensure([spec])
-            found = admin.identities([spec.name])
-        if spec.name not in found:
-            raise TopicMissing(f"{spec.name} was deleted as it was made")
-        return found[spec.name]
+            self._admin().ensure([spec])
+        return self.identity(spec.name)
 
     def _admin(self) -> TopicAdmin:
         made = self._made  # another thread may close it meanwhile

@@ -16,9 +16,11 @@ also if another owns the topic by then.
 
 from __future__ import annotations
 
+import random
 import secrets
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -44,8 +46,11 @@ from adapter.registry.port import LATEST, Latest, Level, Registered
 from adapter.registry.rules import RegistryDecision
 from adapter.registry.state import GLOBAL, ChangeEntry, Key, RegistryState
 
-ATTEMPTS = 5
+ATTEMPTS = 12
 """To change something, while others take over in between. Two that compete settle in two."""
+PAUSE_S, PAUSE_S_MAX = 0.02, 1.0
+"""Before another attempt, at most: twice as long each time. A write on Kafka takes about as long as
+the first; all pauses take 7 s at most, and the client that registers waits meanwhile."""
 CLOSE_TIMEOUT_S = 1.0
 
 Answer = TypeVar("Answer")
@@ -80,7 +85,9 @@ class TopicRegistry:
     def change(self, decide: Callable[[RegistryState], RegistryDecision[Answer]]) -> Answer:
         """Decide a change, write it, and answer when it is there to stay."""
         with self._lock:
-            for _ in range(ATTEMPTS):
+            for attempt in range(ATTEMPTS):
+                if attempt:
+                    time.sleep(random.uniform(0, min(PAUSE_S * 2**attempt, PAUSE_S_MAX)))
                 self._catch_up()
                 decision = decide(self._state)
                 if decision.changes and not self._is_owner():

@@ -11,6 +11,8 @@ import re
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from argon2 import PasswordHasher
@@ -23,6 +25,7 @@ NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}")
 PASSWORD_BYTES_MAX = 256  # MQ_CSP_PASSWORD_LENGTH
 FILE_BYTES_MAX = 16 * 1024 * 1024
 """Some hundred thousand users."""
+MODE = 0o600
 CHECKED_MAX = 10_000
 """Checks whose outcome is kept."""
 _NOBODY = (
@@ -136,5 +139,20 @@ def hash_password(password: str) -> str:
 
 def write(path: Path, users: dict[str, str]) -> None:
     """Write the file anew, readable by its owner only, whole or not at all."""
-    text = "".join(f"{name}:{kept}\n" for name, kept in sorted(users.items()))
-    texts.replace(path, text, 0o600)
+    texts.replace(path, _text(users), MODE)
+
+
+@contextmanager
+def changing(path: Path) -> Iterator[dict[str, str]]:
+    """Give the hashes by user, and write what they are when the block is left without an error.
+
+    Another process that changes the file meanwhile is waited for. Raises StartError, OSError.
+    """
+    with texts.changing(path, MODE) as write_text:
+        users = read(path) if path.exists() else {}
+        yield users
+        write_text(_text(users))
+
+
+def _text(users: dict[str, str]) -> str:
+    return "".join(f"{name}:{kept}\n" for name, kept in sorted(users.items()))

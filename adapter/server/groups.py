@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import structlog
@@ -23,6 +24,7 @@ from adapter.errors import StartError
 
 FILE_BYTES_MAX = 16 * 1024 * 1024
 LOOK_S = 2.0
+MODE = 0o640
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 Members = dict[str, list[str]]
@@ -142,5 +144,21 @@ def by_user(members: Members) -> GroupsByUser:
 
 def write(path: Path, members: Members) -> None:
     """Write the file anew, for its owner to change only, whole or not at all."""
-    text = "".join(f"{group}:{user}\n" for group in sorted(members) for user in members[group])
-    texts.replace(path, text, 0o640)
+    texts.replace(path, _text(members), MODE)
+
+
+@contextmanager
+def changing(path: Path) -> Iterator[Members]:
+    """Give the members of the groups, and write what they are when the block is left without an
+    error.
+
+    Another process that changes the file meanwhile is waited for. Raises StartError, OSError.
+    """
+    with texts.changing(path, MODE) as write_text:
+        members = read(path) if path.exists() else {}
+        yield members
+        write_text(_text(members))
+
+
+def _text(members: Members) -> str:
+    return "".join(f"{group}:{user}\n" for group in sorted(members) for user in members[group])

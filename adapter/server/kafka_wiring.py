@@ -183,7 +183,7 @@ class Wired:
         """
         settings, ledger = self._settings, names.ledger_topic(self._name)
         transport = KafkaTransport(settings.bootstrap_servers, settings.options, self._topics)
-        return NetworkLink(transport, lambda: transport.identities([ledger])[ledger])
+        return NetworkLink(transport, lambda: transport.identity(ledger))
 
     def topics(self, registry: MakeRegistry | None = None) -> TopicLinks:
         """Make what reads and writes the topics of feeds and exports.

@@ -116,7 +116,7 @@ class ActivationService:
         self._counts = {"started": 0, "ended": 0, "failures": 0}
         self._looked = 0
         self._sessions_begun = 0
-        self._problem = ""
+        self._problem, self._is_awaited = "", False  # by run(): another one starts it again
 
     # -- running
 
@@ -126,20 +126,24 @@ class ActivationService:
         """
         if self._thread is not None and self._thread.is_alive():
             raise InvalidArgument("the activation service runs already")
-        for name in self._only.values():
-            if self._broker.queue(name).activation is None:
-                raise InvalidArgument(f"queue {name} has no activation: alter the queue")
-        self._stopping.clear()
-        self._problem = ""
+        self._stopping.clear()  # first: a stop() from now on ends what is being started
+        self._start_work()
+
+    def _start_work(self) -> None:
+        _check_activation(self._broker, self._only.values())
+        self._problem, self._is_awaited = "", False
         self._thread = watched.thread("activation service", self._work, self._ended)
 
     def run(self) -> None:
-        """Start readers until stop(), which another thread or a signal handler calls. Starts the
-        service unless it runs; see start(). Raises ServiceBrokerError if it ends by itself.
+        """Start readers until stop(), which another thread calls, maybe before this. Starts the
+        service unless start() did. Raises ServiceBrokerError if it ends by itself.
         """
-        if self._thread is None or not self._thread.is_alive():
+        if self._thread is None:
+            self._start_work()
+        elif self._is_awaited and not self._thread.is_alive():
             self.start()
-        while self._thread is not None and self._thread.is_alive():
+        self._is_awaited = True
+        while self._thread and self._thread.is_alive():
             self._thread.join(LOOK_S)
         if self._problem:
             raise ServiceBrokerError(0, self._problem)
@@ -168,15 +172,12 @@ class ActivationService:
             seen = self._looked
             for queue in self._queues.values():
                 queue.is_due = True
-            while self._looked == seen or not self._is_idle():
+            while self._looked == seen or any(map(_is_busy, self._queues.values())):
                 left_s = None if until_s is None else until_s - time.monotonic()
                 if left_s is not None and left_s <= 0:
                     return False
                 self._changed.wait(left_s)
         return True
-
-    def _is_idle(self) -> bool:
-        return not any(one.running or one.is_due for one in self._queues.values())
 
     def statistics(self) -> dict[str, int]:
         """Return the figures of this service: queues, running, started, ended and failures."""
@@ -357,6 +358,16 @@ class ActivationService:
             queue.is_due = True
             self._counts["ended"] += 1
             self._changed.notify_all()
+
+
+def _is_busy(queue: _Queue) -> bool:
+    return bool(queue.running or queue.is_due)
+
+
+def _check_activation(broker: ServiceBroker, queues: Iterable[str]) -> None:
+    for name in queues:
+        if broker.queue(name).activation is None:
+            raise InvalidArgument(f"queue {name} has no activation: alter the queue")
 
 
 def as_argument(queue: str) -> str:

@@ -241,10 +241,13 @@ class TopicAdmin:
         return created
 
     def check(self, specs: Sequence[TopicSpec]) -> None:
-        """Refuse existing topics that could lose or reorder what is written to them."""
+        """Refuse existing topics that could lose or reorder what is written to them.
+
+        A topic that another process has created just now may not be known to every broker yet.
+        """
         if not specs:
             return
-        problems = self._problems(specs)
+        problems = self._problems(specs, time.monotonic() + self._settings.timeout_s)
         if problems:
             instead = " and ".join(sorted({spec.instead for spec in specs}))
             raise TopicError(
@@ -261,15 +264,16 @@ class TopicAdmin:
             raise self._failure("asking for the topics", "", error) from error
         gone = [f"{spec.name} does not exist" for spec in specs if spec.name not in there]
         existing = [spec for spec in specs if spec.name in there]
-        return gone + (self._problems(existing) if existing else [])
+        return gone + (self._problems(existing, 0.0) if existing else [])
 
-    def _problems(self, specs: Sequence[TopicSpec]) -> list[str]:
-        effective = self._describe([spec.name for spec in specs])
+    def _problems(self, specs: Sequence[TopicSpec], until_s: float) -> list[str]:
+        """until_s: up to when a broker is asked again that does not know a topic."""
+        effective = self._describe([spec.name for spec in specs], until_s)
         return [
             problem
             for spec in specs
             for problem in (
-                *self._layout_problems(spec),
+                *self._layout_problems(spec, until_s),
                 *setting_problems(spec, self._complete(spec), effective[spec.name]),
             )
         ]
@@ -374,8 +378,12 @@ class TopicAdmin:
         partitions: Mapping[int, Any] = found.partitions
         return partitions
 
-    def _layout_problems(self, spec: TopicSpec) -> list[str]:
+    def _layout_problems(self, spec: TopicSpec, until_s: float) -> list[str]:
         partitions = self._metadata(spec.name)
+        least = spec.partitions if spec.grows else 1
+        while len(partitions) < least and time.monotonic() < until_s:
+            time.sleep(POLL_S)
+            partitions = self._metadata(spec.name)
         problems = []
         count = len(partitions)
         if count < spec.partitions or (count > spec.partitions and not spec.grows):
@@ -387,15 +395,21 @@ class TopicAdmin:
             )
         return problems
 
-    def _describe(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    def _describe(self, names: Sequence[str], until_s: float) -> dict[str, dict[str, str]]:
         """The settings in force of some topics."""
-        asked = [ConfigResource(ResourceType.TOPIC, name) for name in names]
-        futures = self._admin.describe_configs(asked, request_timeout=self._settings.timeout_s)
-        by_name = {resource.name: future for resource, future in futures.items()}
-        return {
-            name: {entry.name: str(entry.value) for entry in entries.values()}
-            for name, entries in self._answers(by_name, READING_SETTINGS).items()
-        }
+        effective: dict[str, dict[str, str]] = {}
+        while missing := [name for name in names if name not in effective]:
+            asked = [ConfigResource(ResourceType.TOPIC, name) for name in missing]
+            futures = self._admin.describe_configs(asked, request_timeout=self._settings.timeout_s)
+            by_name = {resource.name: future for resource, future in futures.items()}
+            asks_again = time.monotonic() < until_s
+            passed_over = (KafkaError.UNKNOWN_TOPIC_OR_PART,) if asks_again else ()
+            found = self._answers(by_name, READING_SETTINGS, *passed_over)
+            for name, entries in found.items():
+                effective[name] = {entry.name: str(entry.value) for entry in entries.values()}
+            if len(found) < len(missing):
+                time.sleep(POLL_S)
+        return effective
 
     def _answers(
         self, futures: Mapping[str, Future[Any]], doing: str, *passed_over: int, right: str = ""

@@ -225,3 +225,18 @@ def test_a_detached_kafka_outlives_its_starter_until_it_is_stopped(tmp_path: Pat
     assert not stopped.running
     for pid in running.pids.values():
         await_end(pid)
+
+
+def test_a_kafka_that_is_started_twice_at_once_is_one(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "adapter.cli", "kafka", "start", "--data-dir", str(tmp_path)]
+    command += ["--port", str(free_port())]
+    try:
+        both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        told = [one.communicate(timeout=100)[0] for one in both]
+        running = localkafka.status(tmp_path)
+    finally:
+        stopped = localkafka.stop_detached(tmp_path)
+    assert [one.returncode for one in both] == [0, 0]
+    assert told[0] == told[1]
+    assert running.bootstrap_servers in told[0]
+    assert not stopped.running

@@ -164,7 +164,7 @@ def test_the_client_is_gone_at_once_after_refused_requests(
     assert topics.ensure([spec]) == [], "Kafka refused to create it again"
     topics.delete(["mq.NOT-THERE.ledger"])
     with pytest.raises(TopicError, match="asking for the settings of"):
-        topics._describe(["mq.NOT-THERE.ledger"])
+        topics._describe(["mq.NOT-THERE.ledger"], 0.0)
     known = weakref.ref(topics)
     del topics
     assert known() is None

@@ -1,5 +1,6 @@
 """Files that people name are read up to a bound."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,44 @@ def test_a_file_that_others_may_use_is_not_private(tmp_path: Path) -> None:
     for mode, is_private in ((0o600, True), (0o400, True), (0o640, False), (0o602, False)):
         path.chmod(mode)
         assert (texts.why_not_private(path) == "") is is_private
+
+
+def test_processes_that_change_a_file_at_once_do_not_undo_each_other(tmp_path: Path) -> None:
+    """A lock is of an open file: threads are to each other what processes are."""
+    path = tmp_path / "file"
+
+    def add(number: int) -> None:
+        with texts.changing(path, 0o600) as write:
+            before = path.read_text() if path.exists() else ""
+            if number % 3:  # else it is left as it is
+                write(f"{before}{number}\n")
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(add, range(150)))
+    added = sorted(map(int, path.read_text().split()))
+    assert added == [number for number in range(150) if number % 3]
+    assert [one.name for one in tmp_path.iterdir()] == ["file"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_change_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    (tmp_path / "file.new").write_text("of a process that was killed")
+    with pytest.raises(ZeroDivisionError), texts.changing(path, 0o600):
+        raise ZeroDivisionError
+    assert path.read_text() == "old"
+    (tmp_path / "file.new").write_text("of a process that was killed")
+    texts.replace(path, "new", 0o600)
+    assert path.read_text() == "new"
+
+
+def test_the_wait_for_another_process_has_a_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "CHANGING_TIMEOUT_S", 0.0)
+    with (
+        texts.changing(tmp_path / "file", 0o600),
+        pytest.raises(TimeoutError, match="another process is changing it"),
+    ):
+        texts.replace(tmp_path / "file", "x", 0o600)

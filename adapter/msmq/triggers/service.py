@@ -75,6 +75,8 @@ class TriggerService:
         self._journal = Journal()
         self._rules = TriggerRules(host, self._journal, allowed)
         self._running = False
+        self._has_begun = False
+        """Whether it was started before; only then is a stop() before run() one of the past."""
         self._computer = ""
         """The host's, once it is known."""
         self._stopping = threading.Event()
@@ -132,7 +134,7 @@ class TriggerService:
         with self._lock:
             if self._running:
                 raise InvalidOperationError("the trigger service runs already")
-            self._running = True
+            self._running = self._has_begun = True
             self._stopped.clear()
             self._stopping.clear()
             self._rules.programs.resume()
@@ -145,14 +147,21 @@ class TriggerService:
                 raise
 
     def run(self) -> None:
-        """Monitor the queues until stop(), which another thread or a signal handler calls."""
-        self.start()
+        """Monitor the queues until stop(), which another thread or a signal handler calls, maybe
+        before the first run() has begun.
+        """
+        with self._lock:
+            if not self._has_begun and self._stopping.is_set():
+                self._has_begun = True
+                return
+            self.start()
         self._stopped.wait()
 
     def stop(self) -> None:
         """Stop monitoring. Returns when the actions that run have ended; programs are ended."""
         self._stopping.set()
         with self._lock:
+            self._stopping.set()  # again: a start that was in progress has cleared it
             self._running = False
             monitors, self._monitors = list(self._monitors.values()), {}
             threads, self._threads = self._threads, []

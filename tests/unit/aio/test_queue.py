@@ -240,3 +240,24 @@ async def test_in_a_unit_only_if_it_is_persistent(server: Loopback) -> None:
         assert left is not None
         assert left.body == b"hard", "outside a unit it says nothing"
         assert await queue.get() is None
+
+
+async def test_a_cancellation_that_was_put_off_leaves_no_queue_open(server: Loopback) -> None:
+    """It comes in the close, behind the outcome of the put."""
+    async with await adapter.aio.connect(server.address) as qm:
+
+        async def work() -> None:
+            async with qm.queue("Q", open_for="input_exclusive") as queue:
+                server.holds = (c.Put,)
+                await queue.put("x")
+
+        working = asyncio.create_task(work())
+        await asyncio.sleep(0.05)
+        working.cancel()
+        await asyncio.sleep(0.05)
+        await asyncio.to_thread(server.release)
+        with pytest.raises(asyncio.CancelledError):
+            await working
+        async with qm.queue("Q", open_for="input_exclusive") as again:
+            assert [one.queue for one in await qm.open_handles()] == ["Q"]
+            assert await again.get(timeout=5) is not None

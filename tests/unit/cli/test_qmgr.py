@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from adapter.cli import background
+import adapter
+from adapter import testing
+from adapter.cli import background, qmgr
 from adapter.cli.ending import ManagerEnd, serves
 from adapter.cli.qmgr import summary
 from adapter.command.failures import Failed
+from adapter.errors import ConnectionBroken
 from adapter.owner import processes
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
@@ -146,6 +149,36 @@ def test_finding_users_12_a_stop_by_name_stops_no_other(at: Mqk, manager: TestQu
     assert f"queue manager {manager.name} was not stopped" in said.err
     with manager.connect() as qm:
         assert qm.name == manager.name
+
+
+@pytest.mark.parametrize("verb", ["figures", "stop_queue_manager"])
+def test_one_that_another_program_stops_meanwhile_has_stopped(
+    mqk: Mqk, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    asked = getattr(adapter.Connection, verb)
+    with testing.queue_manager("QM7") as other:
+
+        def stop_first(qm: adapter.Connection, **options: bool) -> object:
+            other.stop()
+            return asked(qm, **options)
+
+        monkeypatch.setattr(adapter.Connection, verb, stop_first)
+        said = mqk("qmgr", "stop", "--qmgr", other.address)
+    assert (said.status, said.out) == (0, "queue manager QM7 has stopped\n")
+
+
+def test_a_lost_connection_alone_is_no_stop(
+    at: Mqk, monkeypatch: pytest.MonkeyPatch, manager: TestQueueManager
+) -> None:
+    def lose(_qm: adapter.Connection, **_options: bool) -> None:
+        raise ConnectionBroken("an operator has ended it")
+
+    monkeypatch.setattr(adapter.Connection, "stop_queue_manager", lose)
+    monkeypatch.setattr(qmgr, "STOP_TIMEOUT_S", 0.1)
+    said = at("qmgr", "stop")
+    assert said.status == 1
+    assert "an operator has ended it" in said.err
+    assert manager.is_running
 
 
 def test_finding_users_8_a_parked_topic_is_called_parked() -> None:

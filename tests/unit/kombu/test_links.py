@@ -1,10 +1,13 @@
 """One connection for all transports of a process, its temporary queues, and routing."""
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import adapter
+from adapter.errors import QueueInUse, QueueNotEmpty
 from adapter.kombu.links import ProcessLink, ProcessLinks
 from adapter.testing import TestQueueManager
 
@@ -81,6 +84,47 @@ def test_a_deleted_queue_takes_its_bindings_along(
     assert [one.name for one in qm.objects("subscription")] == ["kombu second shop k"]
 
 
+def test_a_queue_that_is_not_deleted_keeps_its_bindings(
+    link: ProcessLink, qm: adapter.Connection
+) -> None:
+    link.define("Q", {})
+    link.bind("Q", ("shop", "direct", "k"))
+    with qm.queue("Q", open_for="input"), pytest.raises(QueueInUse):
+        link.delete("Q")
+    assert link.publish("shop", "k", b"x", {})
+    with pytest.raises(QueueNotEmpty):
+        link.delete("Q", if_empty=True)
+    assert link.publish("shop", "k", b"x", {})
+    assert link.delete("Q") == 2
+    assert not qm.objects("subscription")
+
+
+def test_what_was_free_and_is_in_use_when_it_is_deleted_is_bound_again(
+    link: ProcessLink, qm: adapter.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "_is_in_use", lambda _: False)
+    link.define("Q", {})
+    link.bind("Q", ("shop", "topic", "order.*"))
+    with qm.queue("Q", open_for="input"), pytest.raises(QueueInUse):
+        link.delete("Q")
+    assert link.publish("shop", "order.new", b"x", {})
+
+
+def test_threads_that_bind_a_temporary_queue_at_once_bind_it_once(link: ProcessLink) -> None:
+    with ThreadPoolExecutor(6) as threads:
+        for turn in range(5):
+            begun = threading.Barrier(6)
+
+            def declare(name: str, begun: threading.Barrier = begun) -> None:
+                begun.wait(10)
+                link.declare_temporary(name)
+                link.bind(name, ("shop", "direct", name))
+
+            list(threads.map(declare, [f"mine{turn}"] * 6))
+            assert link.publish("shop", f"mine{turn}", b"x", {})
+            assert link.depth(f"mine{turn}") == 1
+
+
 def test_a_lost_temporary_queue_is_made_again_with_its_bindings(link: ProcessLink) -> None:
     link.declare_temporary("mine")
     link.bind("mine", ("shop", "fanout", ""))
@@ -88,8 +132,11 @@ def test_a_lost_temporary_queue_is_made_again_with_its_bindings(link: ProcessLin
     assert temporary is not None
     lost = temporary.subscription
     lost.close()
-    temporary.make_again()
-    assert temporary.subscription is not lost
+    temporary.make_again(lost)
+    made = temporary.subscription
+    assert made is not lost
+    temporary.make_again(lost)
+    assert temporary.subscription is made, "another consumer has made it again"
     assert link.publish("shop", "k", b"x", {})
     assert put(link, "mine")
     assert link.depth("mine") == 2

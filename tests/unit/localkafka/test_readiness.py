@@ -1,6 +1,8 @@
 """Whether a broker runs on its data, as its lock says."""
 
 import fcntl
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,3 +29,23 @@ def test_a_lock_that_cannot_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / ".lock").touch()
     monkeypatch.setattr(fcntl, "lockf", refuse)
     assert is_in_use(tmp_path)
+
+
+@pytest.mark.parametrize(("kind", "is_broker"), [("LOCK_EX", True), ("LOCK_SH", False)])
+def test_a_broker_is_told_from_another_process_that_asks(
+    tmp_path: Path, kind: str, is_broker: bool
+) -> None:
+    (tmp_path / ".lock").touch()
+    program = (
+        "import fcntl, sys; file = open(sys.argv[1], 'r+b');"
+        f"fcntl.lockf(file, fcntl.{kind}); print('locked', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / ".lock")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"locked\n"
+        assert is_in_use(tmp_path) == is_broker
+        other.communicate(timeout=30)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from adapter import msmq
+from adapter.channel.link.port import Dialer
+from adapter.core.contract.results import ComputerFound
 from adapter.msmq import (
     Message,
     MessageQueueErrorCode,
@@ -16,6 +18,7 @@ from adapter.msmq import (
     PeekAction,
     QueueAccessMode,
 )
+from adapter.msmq.computers import ComputerChannel
 from tests.support.msmq_computers import WAIT_S, Computers, computers, own
 from tests.support.msmq_site import labels, send_together
 
@@ -209,3 +212,23 @@ def test_a_computer_that_is_away() -> None:
             at.at_server.start()
             with pytest.raises(MessageQueueTimeout):
                 remote.receive(0)
+
+
+def test_a_host_that_is_closed_while_it_connects_to_a_computer_leaves_no_connection(
+    at: Computers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own(at.server, "orders")
+    others = at.client.computers
+    connect = others._connect
+    made: list[ComputerChannel] = []
+
+    def close_and_connect(dialer: Dialer, found: ComputerFound) -> ComputerChannel:
+        channel = connect(dialer, found)
+        made.append(channel)
+        at.client.close()
+        return channel
+
+    monkeypatch.setattr(others, "_connect", close_and_connect)
+    with pytest.raises(MessageQueueException):
+        at.client.open(REMOTE, access=QueueAccessMode.RECEIVE)
+    assert [channel.is_closed for channel in made] == [True]

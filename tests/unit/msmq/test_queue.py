@@ -1,7 +1,7 @@
 """MessageQueue: sending, moving, journals, properties, and what a closed queue answers."""
 
 import threading
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from datetime import UTC
 from typing import Any
 
@@ -12,6 +12,7 @@ from adapter.msmq import (
     Acknowledgment,
     BytesFormatter,
     Message,
+    MessageQueue,
     MessageQueueErrorCode,
     MessageQueueException,
     MessageQueueTimeout,
@@ -309,6 +310,26 @@ def test_a_lost_connection_is_made_again(at: MsmqSite) -> None:
     at.manager.start()
     send(queue, "2")
     assert labels(queue) == ["1", "2"]
+
+
+def test_threads_that_use_a_queue_first_at_once_open_it_once(at: MsmqSite) -> None:
+    queue = at.create()
+    send(queue, "x")
+    with at.manager.connect() as admin, ThreadPoolExecutor(6) as threads:
+        before = len(admin.open_handles())
+        for _ in range(5):
+            begun = threading.Barrier(6)
+            shared = at.home.open(queue.path)
+
+            def look(_: int, shared: MessageQueue = shared, at: threading.Barrier = begun) -> str:
+                at.wait(WAIT_S)
+                cursor = shared.create_cursor()
+                at.wait(WAIT_S)
+                return shared.peek(0, cursor=cursor).label
+
+            assert list(threads.map(look, range(6))) == ["x"] * 6
+            shared.close()
+        assert len(admin.open_handles()) == before
 
 
 def test_threads_share_a_queue(at: MsmqSite) -> None:

@@ -1,11 +1,17 @@
 """What the sender to other queue managers asks of its Kafka client."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from adapter.ledger.seals import NO_KEYS
+from adapter.logs import LogSettings
 from adapter.network import kafka
-from adapter.network.kafka import KafkaTopicWriter
+from adapter.network.kafka import KafkaTopicWriter, KafkaTransport
+from adapter.network.port import NetworkError
+from adapter.server.kafka_wiring import KafkaSettings, Wired
+from adapter.topics.admin import TopicSettings
 
 
 def test_a_writer_has_one_batch_in_flight(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,3 +20,19 @@ def test_a_writer_has_one_batch_in_flight(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(kafka, "Producer", made.append)
     KafkaTopicWriter("nowhere:9", {"max.in.flight.requests.per.connection": 5})
     assert made[0]["max.in.flight.requests.per.connection"] == 1
+
+
+def test_a_topic_that_the_broker_does_not_know_yet_is_a_failure_that_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As the ledger's topic, when a queue manager that is new enters itself in the directory."""
+    known: dict[str, str] = {}
+    asked = SimpleNamespace(identities=lambda _names, _right: known)
+    monkeypatch.setattr(KafkaTransport, "_admin", lambda _: asked)
+    kafka_settings = KafkaSettings(bootstrap_servers="nowhere:9")
+    topics = TopicSettings.for_brokers(3)
+    link = Wired("QM1", kafka_settings, topics, LogSettings(), NO_KEYS).network()
+    with pytest.raises(NetworkError, match="is not known"):
+        link.ident()
+    known["mq.QM1.ledger"] = "id"
+    assert link.ident() == "id"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +23,7 @@ from adapter.ledger.envelope import ENTRY, OWNER_CHANGED, encode
 from adapter.ledger.memory import MemoryLog
 from adapter.ledger.port import LedgerUnavailable
 from adapter.registry import topic
-from adapter.registry.log import Kept
+from adapter.registry.log import Kept, MemorySchemaLog
 from adapter.registry.port import Level
 from adapter.registry.topic import TopicRegistry
 from tests.support.examples import examples
@@ -165,7 +168,34 @@ def test_a_change_that_was_overtaken_is_decided_again() -> None:
     assert on(shared).versions("s") == [1, 2]
 
 
-def test_rivals_without_end_are_an_error_and_not_a_loop() -> None:
+class SlowView(MemorySchemaLog):
+    """A log whose writes and reads take a while, as those of Kafka do."""
+
+    def write(self, key: bytes, value: bytes) -> None:
+        time.sleep(0.003)
+        super().write(key, value)
+
+    def read(self) -> list[Kept]:
+        time.sleep(0.001)
+        return super().read()
+
+
+def test_many_programs_register_at_once() -> None:
+    log = MemoryLog()
+    begun = threading.Barrier(6)
+
+    def register(program: int) -> list[int]:
+        registry = TopicRegistry(SlowView(log))
+        begun.wait(10)
+        return [registry.register(f"s{program}-{at}", schema(f"a{at}")) for at in range(5)]
+
+    with ThreadPoolExecutor(6) as programs:
+        found = list(programs.map(register, range(6)))
+    assert all(ids == found[0] for ids in found), "one id for one schema"
+
+
+def test_rivals_without_end_are_an_error_and_not_a_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topic, "PAUSE_S_MAX", 0.0)
     view = Rival(Topic())
     registry = TopicRegistry(view)
     view.rivals = 100

@@ -1,6 +1,7 @@
 """The file of users: what is in it, whose password is right, and what it must look like."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,18 @@ def test_a_file_of_users_that_others_may_read_is_refused(tmp_path: Path) -> None
     users.chmod(0o640)
     with pytest.raises(StartError, match=r"holds hashes of passwords, and .* chmod 600 .*users"):
         Credentials(users)
+
+
+def test_users_that_are_added_and_removed_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "users"
+    credentials.write(path, {f"old{number}": hash_cheaply("x") for number in range(20)})
+    hashed = hash_cheaply("y")
+
+    def change(number: int) -> None:
+        with credentials.changing(path) as users:
+            users[f"new{number}"] = hashed
+            del users[f"old{number}"]
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(change, range(20)))
+    assert sorted(credentials.read(path)) == sorted(f"new{number}" for number in range(20))

@@ -106,6 +106,16 @@ def test_a_path_in_use_is_refused_and_left_as_it_is(path: Path) -> None:
         adapter.connect(f"unix:{path}").close()
 
 
+def test_of_two_that_start_at_once_one_is_refused(path: Path) -> None:
+    """The first one has its socket, and does not accept yet."""
+    with bind_path(str(path), 0o600) as first:
+        with pytest.raises(SocketPathError, match="in use"):
+            bind_path(str(path), 0o600)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+            first.accept()[0].close()
+
+
 def test_a_path_that_cannot_be_had_is_refused(path: Path) -> None:
     path.write_text("a file")
     with pytest.raises(SocketPathError, match="choose another path with --listen-unix"):

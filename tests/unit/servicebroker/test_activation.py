@@ -20,6 +20,7 @@ from adapter.servicebroker import (
     ServiceBroker,
     ServiceBrokerError,
 )
+from adapter.servicebroker.catalog import ServiceQueue
 from tests.support.backlog import until
 from tests.support.broker_site import EXPENSES, BrokerSite, broker_site
 
@@ -328,3 +329,37 @@ def test_finding_reliability_d4_a_queue_name_is_no_option_of_its_program(
         until(out.exists)
     assert out.read_text().splitlines() == [f"dbo.{name}", name]
     assert [row.text for row in at.admin.receive(f"dbo.{name}")] == ["one"]
+
+
+def test_a_stop_that_comes_before_the_first_run_ends_it(service: ActivationService) -> None:
+    service.stop()
+    running = threading.Thread(target=service.run, daemon=True)
+    running.start()
+    running.join(WAIT_S)
+    assert not running.is_alive()
+    service.start()
+    assert service.wait_idle(WAIT_S), "another start is not ended by it"
+
+
+def test_a_stop_while_it_is_started_ends_it(
+    at: BrokerSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at.admin.create_queue("Q", activation=QueueActivation(f"{HERE}:do_nothing"))
+    service = ActivationService(at.admin, ["Q"], allow=ALLOWED)
+    asked = at.admin.queue
+
+    def stop_and_ask(name: str) -> ServiceQueue:
+        service.stop()
+        return asked(name)
+
+    monkeypatch.setattr(at.admin, "queue", stop_and_ask)
+
+    def start_and_run() -> None:
+        service.start()
+        service.run()
+
+    for start in (start_and_run, service.run):
+        thread = threading.Thread(target=start, daemon=True)
+        thread.start()
+        thread.join(WAIT_S)
+        assert not thread.is_alive()

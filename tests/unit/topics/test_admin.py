@@ -14,6 +14,7 @@ from adapter.topics.admin import (
     TopicError,
     TopicSettings,
     TopicSpec,
+    directory_spec,
     events_spec,
     ledger_spec,
     progress_spec,
@@ -179,3 +180,64 @@ def test_an_offset_that_is_no_offset_is_no_answer(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(TopicError, match=r"the bounds of t: no answer") as caught:
         TopicAdmin("k:9092", SETTINGS).bounds("t")
     assert caught.value.retriable
+
+
+class LaggingBrokers:
+    """One knows what another process has created; some answers are of one that does not yet."""
+
+    def __init__(self, lags: int) -> None:
+        self.lags = lags
+        self._is_new = True
+        self._settings = {
+            "min.insync.replicas": "1",
+            "unclean.leader.election.enable": "false",
+            **directory_spec("d").settings,
+        }
+
+    def create_topics(self, new: list[Any], **_: object) -> dict[str, Future[Any]]:
+        return {one.topic: answered(KafkaError.TOPIC_ALREADY_EXISTS) for one in new}
+
+    def list_topics(self, name: str, _timeout: float) -> SimpleNamespace:
+        there = {0: SimpleNamespace(leader=1, replicas=[1])}
+        is_known, self._is_new = self._is_new or not self._is_lagging(), False
+        found = SimpleNamespace(partitions=there if is_known else {})
+        return SimpleNamespace(topics={name: found})
+
+    def describe_configs(self, asked: list[Any], **_: object) -> dict[Any, Future[Any]]:
+        if self._is_lagging():
+            return {one: answered(KafkaError.UNKNOWN_TOPIC_OR_PART) for one in asked}
+        entries = {name: SimpleNamespace(name=name, value=v) for name, v in self._settings.items()}
+        return {one: answered(entries) for one in asked}
+
+    def _is_lagging(self) -> bool:
+        self.lags -= 1
+        return self.lags >= 0
+
+
+def answered(with_: object) -> Future[Any]:
+    answer: Future[Any] = Future()
+    if isinstance(with_, int):
+        answer.set_exception(KafkaException(KafkaError(with_)))
+    else:
+        answer.set_result(with_)
+    return answer
+
+
+@pytest.mark.parametrize("lags", [1, 2, 3])
+def test_a_topic_that_another_process_creates_now_is_checked_when_it_is_known(
+    monkeypatch: pytest.MonkeyPatch, lags: int
+) -> None:
+    brokers = LaggingBrokers(lags)
+    monkeypatch.setattr(admin, "admin_client", lambda *_: brokers)
+    monkeypatch.setattr(admin, "POLL_S", 0.001)
+    made = TopicAdmin("k:9092", TopicSettings(replication=1, min_insync_replicas=1))
+    assert made.ensure([directory_spec("d")]) == []
+    assert brokers.lags < 0
+
+
+def test_a_topic_that_no_broker_ever_knows_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "admin_client", lambda *_: LaggingBrokers(10**6))
+    monkeypatch.setattr(admin, "POLL_S", 0.001)
+    settings = TopicSettings(replication=1, min_insync_replicas=1, timeout_s=0.05)
+    with pytest.raises(TopicError, match="asking for the settings of d"):
+        TopicAdmin("k:9092", settings).ensure([directory_spec("d")])

@@ -390,3 +390,19 @@ def test_finding_msmq_d12_repeats_for_one_message_become_seldom(
         for _ in range(service_module.REPEATS_AT_ONCE - 1):
             assert calls.acquire(timeout=IDLE_S)
     assert len(service.activations) == service_module.REPEATS_AT_ONCE - 1  # stop() ends the pause
+
+
+def test_a_stop_that_comes_before_the_first_run_ends_it(at: MsmqSite) -> None:
+    service = TriggerService(at.home)
+    service.add(trigger(at.create()))
+    service.stop()
+    running = threading.Thread(target=service.run, daemon=True)
+    running.start()
+    running.join(IDLE_S)
+    assert not running.is_alive()
+    assert service.statistics()["queues"] == 0
+    service.start()
+    try:
+        assert service.wait_idle(IDLE_S), "another start is not ended by it"
+    finally:
+        service.stop()

@@ -1,0 +1,73 @@
+"""One start at a time on a data folder: brokers hold a lock on their data, but only once they run.
+
+Two starts at once would each write settings and format the folder, and start a broker on what the
+other one wrote.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from adapter.localkafka.errors import LocalKafkaError
+from adapter.localkafka.jars import RESOLVE_TIMEOUT_S, Say
+from adapter.localkafka.readiness import POLL_S, READY_TIMEOUT_S_MAX
+
+ALONE_TIMEOUT_S = RESOLVE_TIMEOUT_S + READY_TIMEOUT_S_MAX
+"""As long as the other start may take: it may have to fetch the jars."""
+
+
+@contextmanager
+def alone_on(folder: Path, say: Say) -> Iterator[None]:
+    """Hold the lock of a data folder; another start on it is waited for, within a bound.
+
+    The folder is made, and removed again if nothing was put there.
+    """
+    is_new = not folder.exists()
+    held = _lock(folder, say)
+    try:
+        yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # it is not empty
+                folder.rmdir()
+        os.close(held)
+
+
+def _lock(folder: Path, say: Say) -> int:
+    until_s, is_told = time.monotonic() + ALONE_TIMEOUT_S, False
+    while (held := _try(folder)) is None:
+        if time.monotonic() > until_s:
+            raise LocalKafkaError(
+                f"another process has been starting Kafka on {folder} for {ALONE_TIMEOUT_S} s: end "
+                "it and try again"
+            )
+        if not is_told:
+            say(f"waiting for another process, which starts Kafka on {folder}")
+            is_told = True
+        time.sleep(POLL_S)
+    return held
+
+
+def _try(folder: Path) -> int | None:
+    """Return a descriptor that holds the lock; None while another process has it, or when it has
+    removed the folder just now.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(held).st_ino == folder.stat().st_ino:
+            return held
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        os.close(held)
+        raise
+    os.close(held)
+    return None

@@ -95,7 +95,8 @@ def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json:
     """
     with _connect(qmgr) as qm:
         name = _check_name(qm, qmgr, name, "stopped")
-        end = ManagerEnd(name, qmgr, qm.figures())
+        figures = qm.figures()
+        end = ManagerEnd(name, qm.statistics()["address"], figures)
         qm.stop_queue_manager(immediate=immediate, hand_over=hand_over)
     end.wait(STOP_TIMEOUT_S)
     output.done(f"queue manager {name} has stopped", as_json, queue_manager=name, stopped=True)

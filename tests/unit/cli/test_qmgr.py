@@ -228,17 +228,5 @@ def test_finding_mq_8_of_other_processes_the_port_is_waited_for(figures: dict[st
     end.wait(60)
 
 
-def test_of_several_addresses_that_of_the_owner_is_waited_for() -> None:
-    """At the other one is the standby to which it hands over."""
-    here = "127.0.0.1", 0
-    with socket.create_server(here) as owner, socket.create_server(here) as standby:
-        addresses = ["127.0.0.1:{1}".format(*one.getsockname()) for one in (owner, standby)]
-        end = ManagerEnd("QM1", ",".join(addresses), {"address": addresses[0]})
-        with pytest.raises(Failed, match=f"and {addresses[0]} still answers after 0 s"):
-            end.wait(0.1)
-        owner.close()
-        end.wait(60)
-
-
 def test_finding_mq_8_its_figures_name_its_process(manager: TestQueueManager) -> None:
     assert manager.statistics()["process"] == {"id": os.getpid(), "machine": MACHINE}

@@ -12,6 +12,8 @@ import pytest
 from msgspec import structs
 
 import adapter
+from adapter.cli import ending, qmgr
+from adapter.cli.main import run as mqk
 from adapter.core.contract.reasons import Reason
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots
@@ -427,3 +429,29 @@ async def test_who_does_not_read_the_ledger_is_no_standby() -> None:
         assert goodbye.reason.reason == Reason.NOT_AUTHORIZED
         assert owner.roles.standbys.figures() == []
         writer.close()
+
+
+@pytest.mark.parametrize("where", ["{standby}", "{standby},{owner}", "{owner}"])
+@in_loop
+async def test_a_hand_over_by_a_command_ends_with_the_owner_whatever_address_it_was_given(
+    where: str,
+) -> None:
+    """Of a queue manager on another machine it sees ports alone; the standby's stays open."""
+    looked: list[str] = []
+
+    def serves(address: str) -> bool:
+        looked.append(address)
+        return address != owner.address or len(looked) == 1
+
+    async with site() as at:
+        owner, standby = await at.owner(), await at.standby()
+        address = where.format(owner=owner.address, standby=standby.address)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(qmgr, "STOP_TIMEOUT_S", WAIT_S / 2)
+            patch.setattr(ending, "serves", serves)
+            command = ["qmgr", "stop", "QM1", "--hand-over", "--qmgr", address]
+            assert await asyncio.to_thread(mqk, command) == 0
+        assert looked == [owner.address] * 2
+        await owner.run()
+        await owner.stop()
+        await until(lambda: standby.role == "owner")

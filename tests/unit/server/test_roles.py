@@ -289,6 +289,27 @@ async def test_a_switch_without_a_standby_changes_nothing() -> None:
 
 
 @in_loop
+async def test_a_standby_that_is_lost_while_it_gets_ready_is_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with site() as at:
+        owner, standby = await at.owner(), await at.standby()
+        begun = asyncio.Event()
+
+        async def prepare() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(standby.owner.taking, "prepare", prepare)
+        answer = switch(owner)
+        await begun.wait()
+        standby.roles.stop()
+        told = (await answer)["why_not"]
+        assert f"standby {standby.roles.name} was lost before it got ready" in told
+        assert not owner.stopping.is_set()
+
+
+@in_loop
 async def test_a_standby_that_does_not_come_is_waited_for_and_then_replaced() -> None:
     """The one that was named dies at that moment; the other one waits for it first."""
     async with site() as at:

@@ -175,6 +175,19 @@ def test_finding_users_22_the_process_names_its_queue_manager(
     assert started[0][-1] == "ORDERS"
 
 
+def test_one_that_is_not_ready_in_time_is_ended_and_that_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else it would be waited for, or looked for."""
+    sleeps = [sys.executable, "-c", "import time; time.sleep(600)"]
+    monkeypatch.setattr(background.launch, "program", lambda *_: sleeps)
+    monkeypatch.setattr(background, "START_TIMEOUT_S", 0.1)
+    settings = ServerSettings(queue_manager="ORDERS", kafka=KafkaSettings(bootstrap_servers="k:1"))
+    log = tmp_path / "log"
+    with pytest.raises(Failed, match=f"ORDERS was not ready after 0 s, and was ended: {log}"):
+        background.start(settings, log)
+
+
 def test_finding_mq_8_one_that_is_slow_to_answer_has_not_stopped() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = "127.0.0.1:{1}".format(*silent.getsockname())

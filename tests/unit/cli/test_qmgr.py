@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from adapter import launch
 from adapter.cli import background
 from adapter.cli.ending import ManagerEnd, serves
 from adapter.cli.qmgr import summary
@@ -180,7 +181,7 @@ def test_one_that_is_not_ready_in_time_is_ended_and_that_is_told(
 ) -> None:
     """Else it would be waited for, or looked for."""
     sleeps = [sys.executable, "-c", "import time; time.sleep(600)"]
-    monkeypatch.setattr(background.launch, "program", lambda *_: sleeps)
+    monkeypatch.setattr(launch, "program", lambda *_: sleeps)
     monkeypatch.setattr(background, "START_TIMEOUT_S", 0.1)
     settings = ServerSettings(queue_manager="ORDERS", kafka=KafkaSettings(bootstrap_servers="k:1"))
     log = tmp_path / "log"

@@ -18,7 +18,7 @@ from adapter.core.contract.reasons import Reason
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots
 from adapter.owner.clock import SystemClock
-from adapter.owner.following import LedgerFollower
+from adapter.owner.following import LedgerFollower, StoppedForGood
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner_signs import LinkEvidence
 from adapter.server import owner_link
@@ -268,6 +268,8 @@ async def test_a_switch_hands_over_to_the_standby_that_is_named() -> None:
             "address": second.address,
         }
         assert owner.stopping.is_set()
+        late = await switch(owner, first.address)
+        assert "is being handed over or stopped already" in late["why_not"]
         await owner.stop(quiesce_s=5.0)
         await until(lambda: second.state is OwnerState.RUNNING)
         assert owner.is_next_standby
@@ -307,6 +309,32 @@ async def test_a_standby_that_is_lost_while_it_gets_ready_is_told_so(
         told = (await answer)["why_not"]
         assert f"standby {standby.roles.name} was lost before it got ready" in told
         assert not owner.stopping.is_set()
+
+
+@in_loop
+async def test_an_owner_that_is_told_to_stop_does_not_say_that_it_has_handed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The stop comes while the standby gets ready, and its first steps take a while."""
+    async with site() as at:
+        owner, standby = await at.owner(), await at.standby()
+        begun, may_end = asyncio.Event(), asyncio.Event()
+
+        async def prepare() -> None:
+            begun.set()
+            await may_end.wait()
+
+        monkeypatch.setattr(standby.owner.taking, "prepare", prepare)
+        answer = switch(owner)
+        await begun.wait()
+        owner.tell_to_stop(for_good=True)
+        may_end.set()
+        assert "was told to stop meanwhile" in (await answer)["why_not"]
+        assert "is being handed over or stopped already" in (await switch(owner))["why_not"]
+        assert owner.roles.successor is None
+        await owner.stop()
+        with pytest.raises(StoppedForGood):
+            await asyncio.wait_for(at.tasks.pop(), WAIT_S)
 
 
 @in_loop

@@ -138,8 +138,11 @@ class ServerRoles:
         self._switch = watched.task("the switch to a standby", work, self._owner.broke)
 
     def note_stop(self) -> None:
-        """The server was told to stop: a switch that has chosen no standby yet comes too late."""
+        """The server was told to stop: it follows no more, and a switch that has chosen no standby
+        yet comes too late.
+        """
         self._is_told_to_stop = True
+        self._owner.standby.give_up()
 
     @property
     def _may_switch(self) -> bool:

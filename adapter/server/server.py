@@ -288,7 +288,6 @@ class Server:
         self._order.immediate |= immediate
         self._order.for_good |= for_good
         self.roles.note_stop()
-        self.owner.standby.give_up()
         self.stopping.set()
 
     def switch_owner(self, to: str, answered: Callable[[dict[str, Any]], None]) -> None:

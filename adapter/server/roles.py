@@ -83,8 +83,11 @@ class ServerRoles:
 
     @property
     def is_mere_standby(self) -> bool:
-        """Whether it follows another process, and is not about to take over from it."""
-        return self._owner.standby.follows and not self.is_prepared
+        """Whether it follows another process, and is not about to take over from it. As long as it
+        does not know where that process is reached, clients wait for it a moment.
+        """
+        is_linking = self.link is not None and self.link.is_new
+        return self._owner.standby.follows and not self.is_prepared and not is_linking
 
     @property
     def is_prepared(self) -> bool:

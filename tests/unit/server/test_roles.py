@@ -21,7 +21,7 @@ from adapter.owner.clock import SystemClock
 from adapter.owner.following import LedgerFollower, StoppedForGood
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner_signs import LinkEvidence
-from adapter.server import owner_link
+from adapter.server import held_clients, owner_link
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import NoMovers
 from adapter.server.server import Server
@@ -367,6 +367,34 @@ async def test_clients_are_told_where_the_queue_manager_moves() -> None:
         assert goodbye.moved_to == standby.address
         writer.close()
         await stopping
+
+
+@in_loop
+async def test_a_client_that_comes_before_the_link_is_there_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a program that knows a standby alone would be refused in its first moments."""
+    may_dial, dial = asyncio.Event(), owner_link.OwnerAddress.dial
+
+    async def dial_late(where: owner_link.OwnerAddress) -> owner_link.Streams:
+        await may_dial.wait()
+        return await dial(where)
+
+    monkeypatch.setattr(owner_link.OwnerAddress, "dial", dial_late)
+    monkeypatch.setattr(held_clients, "HOLD_S", WAIT_S)
+    async with site() as at:
+        owner = await at.owner()
+        coming = asyncio.create_task(at.standby())
+        await until(lambda: len(at.servers) > 1 and bool(at.servers[1].roles.link))
+        standby = at.servers[1]
+        await until(lambda: standby.roles.link is not None and standby.roles.link.is_new)
+        connecting = asyncio.create_task(asyncio.to_thread(adapter.connect, standby.address))
+        await until(lambda: len(standby.connections.held) == 1)
+        may_dial.set()
+        await coming
+        qm = await connecting
+        assert qm.statistics()["address"] == owner.address
+        await asyncio.to_thread(qm.close)
 
 
 @in_loop

@@ -214,8 +214,13 @@ class ChannelBooks:
         )
 
     def _figures(self) -> dict[str, Any]:
-        """Return the figures since it was made. bytes_received: over links that are closed."""
+        """Return the figures since it was made. bytes_received: over links that are closed.
+
+        address: where it is connected, which is not where the program connected to if a standby has
+        led it to the owner; "" while it is not connected.
+        """
         outstanding, state = self._outstanding, self._state
+        link = state.link
         return {
             **state.traffic.figures(),
             "requests": outstanding.requests,
@@ -224,5 +229,6 @@ class ChannelBooks:
             "handles": len(outstanding.handles),
             "units": len(outstanding.units),
             "connections_lost": outstanding.epoch,
-            "connected": state.link is not None,
+            "connected": link is not None,
+            "address": link.peer if link is not None else "",
         }

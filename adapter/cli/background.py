@@ -96,7 +96,8 @@ def await_ready(process: subprocess.Popen[bytes], name: str, log: Path, begin: i
     while not line.endswith(b"\n"):
         if time.monotonic() > deadline_s:
             raise failures.Failed(
-                f"queue manager {name} is not ready after {START_TIMEOUT_S:.0f} s; its log is {log}"
+                f"queue manager {name} was not ready after {START_TIMEOUT_S:.0f} s, and was ended: "
+                f"{log} says what it waited for; without --background a start takes its time"
             )
         if not select.select([process.stdout], [], [], LOOK_S)[0]:
             continue

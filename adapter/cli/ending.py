@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from adapter.channel.addresses import Address, parse_addresses, parse_directory
+from adapter.channel.addresses import Address, parse_addresses
 from adapter.command import failures
 from adapter.owner import processes
 
@@ -24,11 +24,11 @@ class ManagerEnd:
     """The end of one queue manager. Made while it serves: its processes are known then."""
 
     def __init__(self, name: str, address: str, figures: Mapping[str, Any]) -> None:
+        """address: where it is connected to. That is not always where the user said: at other
+        addresses are standbys, which may have led there, and will serve when it has ended.
+        """
         self._name = name
         self._address = address
-        is_looked_up = parse_directory(address) is not None  # it may lead elsewhere later
-        if is_looked_up or len(parse_addresses(address)) > 1:  # at the others are standbys
-            self._address = str(figures.get("address", ""))
         self._processes = _processes(figures)
 
     @property

@@ -99,8 +99,9 @@ def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json:
     try:
         with _connect(qmgr) as qm:
             name = _check_name(qm, qmgr, name, "stopped")
-            end = ManagerEnd(name, qmgr, {})
-            end = ManagerEnd(name, qmgr, qm.figures())
+            address = qm.statistics()["address"]
+            end = ManagerEnd(name, address, {})  # of one that is too far gone to say its processes
+            end = ManagerEnd(name, address, qm.figures())
             qm.stop_queue_manager(immediate=immediate, hand_over=hand_over)
     except ConnectionBroken as broken:
         if end is None or not end.is_known:

@@ -70,6 +70,8 @@ class MoverProcess:
     def __init__(self, settings: MoverSettings) -> None:
         self._settings = settings
         self._run: MoverRun | None = None
+        self._not_started = ""
+        """Why the system did not start it the last time."""
 
     @property
     def pid(self) -> int | None:
@@ -77,9 +79,17 @@ class MoverProcess:
         return None if self._run is None else self._run.process.pid
 
     def start(self) -> None:
-        """Start the process; does not wait for Kafka, and not for the process."""
+        """Start the process; does not wait for Kafka, and not for the process. If the system starts
+        none, failure() says so, as of one that has ended: it is tried again.
+        """
         self.stop()
-        self._run = MoverRun(self._settings)
+        try:
+            self._run = MoverRun(self._settings)
+        except (OSError, RuntimeError) as error:  # RuntimeError: no thread
+            self._not_started = (
+                f"the movers' process cannot be started: {error}; see how many processes and how "
+                "much memory the queue manager's account or container may have"
+            )
 
     def restart(self) -> None:
         """Start those of its movers again that have ended, or the process if that has ended."""
@@ -90,6 +100,7 @@ class MoverProcess:
     def stop(self) -> None:
         """Let it finish the transactions that are open, and end; twice is no error."""
         run, self._run = self._run, None
+        self._not_started = ""
         if run is not None:
             run.end(STOP_GRACE_S)
 
@@ -101,7 +112,7 @@ class MoverProcess:
 
     def failure(self) -> str | None:
         """Why it, or a mover, has ended by itself; None while all copy and when it was stopped."""
-        return None if self._run is None else self._run.failure()
+        return self._not_started or None if self._run is None else self._run.failure()
 
     @property
     def failures(self) -> dict[str, str]:
@@ -150,7 +161,12 @@ class MoverRun:
         self._changed = threading.Condition()
         command = launch.program("adapter.movers.process")
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self._watch = watched.thread("movers-watch", self._keep_state, self._unwatched)
+        try:
+            self._watch = watched.thread("movers-watch", self._keep_state, self._unwatched)
+        except RuntimeError:
+            self.process.kill()
+            self.process.communicate()
+            raise
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # it has ended; failure() says how
             self.process.stdin.write(msgspec.json.encode(settings) + b"\n")

@@ -105,6 +105,11 @@ class Directory:
         """Return what is known of a queue manager."""
         return self._entries.get(queue_manager)
 
+    def has(self, record: SentRecord) -> bool:
+        """Whether a queue manager's record is what the directory says of it."""
+        entry = msgspec.json.decode(record.value or b"", type=DirectoryEntry)
+        return self._entries.get(entry.queue_manager) == entry
+
     def of_computer(self, computer: str) -> str:
         """Return the queue manager that an MSMQ computer belongs to, or ""."""
         with self._changed:

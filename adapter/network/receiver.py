@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
 
 import structlog
@@ -25,6 +26,7 @@ from adapter.network import port
 from adapter.network.collecting import InboundCollector, ReadyUnit
 from adapter.network.directory import Directory
 from adapter.network.figures import ReceiverFigures
+from adapter.network.own_entry import OwnEntry
 
 READ_S = 0.2
 PAUSED_READ_S = 0.02
@@ -56,25 +58,6 @@ class FollowedTopic(Struct):
     is_paused: bool = False
 
 
-class OwnEntry(Struct, frozen=True):
-    """The queue manager's entry in the directory, which is to be written.
-
-    make: makes the record; it may ask Kafka. tried: is told of each attempt.
-    """
-
-    make: Callable[[], port.SentRecord]
-    tried: Callable[[], None]
-
-    def write(self, transport: port.Transport) -> None:
-        """Write it. Raises NetworkError."""
-        writer = transport.writer()
-        try:
-            writer.append(names.DIRECTORY_TOPIC, [self.make()])
-        finally:
-            writer.close()
-        self.tried()
-
-
 Deliver = Callable[[int, Sequence[ReadyUnit]], None]
 """Called in the receiver's thread with the term's number and what is whole."""
 
@@ -100,7 +83,7 @@ class NetworkReceiver:
         """Source by topic, of those that are to be followed and are not."""
         self._problems: dict[str, str] = {}
         """Why a topic is not opened or written, until the next sweep."""
-        self._entry: OwnEntry | None = None
+        self._entry = OwnEntry(transport, directory)
         self._held: dict[str, int] = {}
         self._holding = threading.Lock()
         self._failures = self._in_a_row = 0
@@ -142,18 +125,8 @@ class NetworkReceiver:
                 self._held[topic] = self._held.get(topic, 0) - size
 
     def trim(self, offsets: Mapping[str, int]) -> None:
-        """Delete the records before these offsets: what they held is durable elsewhere.
-
-        If that fails, they only take room, and go with later ones.
-        """
-
-        def trim() -> None:
-            try:
-                self._transport.trim(offsets)
-            except port.NetworkError as error:
-                log.warning("received records are not deleted", reason=str(error))
-
-        self._commands.put(trim)
+        """Delete the records before these offsets: what they held is durable elsewhere."""
+        self._commands.put(partial(_trim, self._transport, offsets))
 
     def enter(self, entry: Callable[[], port.SentRecord], tried: Callable[[], None]) -> None:
         """Write a record to the directory, as soon as that can be done. entry: may ask Kafka.
@@ -162,7 +135,7 @@ class NetworkReceiver:
         """
 
         def enter() -> None:
-            self._entry = OwnEntry(entry, tried)
+            self._entry.want(entry, tried)
             self._write_entry()
 
         self._commands.put(enter)
@@ -220,6 +193,7 @@ class NetworkReceiver:
             self.trouble = "; ".join(self._problems.values())
             if time.monotonic() > sweep_s:
                 self._problems.clear()  # what could not be done is tried again
+                self._entry.look()
                 self._write_entry()
                 self._sweep()
                 self._in_a_row = 0
@@ -235,11 +209,10 @@ class NetworkReceiver:
             command()
 
     def _write_entry(self) -> None:
-        """Write the entry of the directory, if there is a new one."""
-        if self._entry is not None and names.DIRECTORY_TOPIC not in self._wanted:
+        """Write the entry of the directory, if it is not written."""
+        if names.DIRECTORY_TOPIC not in self._wanted:
             try:
-                self._entry.write(self._transport)
-                self._entry = None
+                self._entry.write()
             except port.NetworkError as error:
                 self._note_problem(names.DIRECTORY_TOPIC, error)
 
@@ -248,8 +221,8 @@ class NetworkReceiver:
         self._failures += 1
         self._problems[topic] = str(error)
         repetitions.warn(log, "a topic cannot be used yet", topic=topic, reason=str(error))
-        if topic == names.DIRECTORY_TOPIC and self._entry is not None:
-            self._entry.tried()
+        if topic == names.DIRECTORY_TOPIC:
+            self._entry.note_failed()
 
     def _take(self, records: list[port.ReceivedRecord | port.TopicLost]) -> None:
         ready: list[ReadyUnit] = []
@@ -311,7 +284,7 @@ class NetworkReceiver:
 
     def _open(self, follower: port.TopicFollower, topic: str, source: str) -> None:
         if topic == names.DIRECTORY_TOPIC:
-            self._transport.open_directory(topic)
+            self._entry.open_topic()
             follower.follow(topic, follower.bounds(topic)[0])
             del self._wanted[topic]
             self._write_entry()
@@ -349,16 +322,33 @@ class NetworkReceiver:
         now_ms = time.time_ns() // 1_000_000
         for topic, followed in list(self._followed.items()):
             if identities.get(topic) != followed.collector.topic_id:
-                if self._follower is not None:
-                    self._follower.leave(topic)
-                self._lose(port.TopicLost(topic, "it was deleted"))
+                self._leave_deleted(topic)
             elif not followed.is_paused:
                 followed.collector.give_up(now_ms)
+        try:
+            if names.DIRECTORY_TOPIC not in self._wanted and self._entry.is_topic_deleted():
+                self._leave_deleted(names.DIRECTORY_TOPIC)
+        except port.NetworkError as error:
+            self._note_problem(names.DIRECTORY_TOPIC, error)  # the others are read on
+
+    def _leave_deleted(self, topic: str) -> None:
+        """Open a topic again of which Kafka's client says only minutes later that it is gone."""
+        if self._follower is not None:
+            self._follower.leave(topic)
+        self._lose(port.TopicLost(topic, "it was deleted"))
 
     def _identities(self) -> dict[str, str]:
         """Ask for those of the topics that are followed; for its own, at least."""
         own = names.inbound_topic(self._name, "")
         return self._transport.identities(list(self._followed) or [own])
+
+
+def _trim(transport: port.Transport, offsets: Mapping[str, int]) -> None:
+    """Delete records; if that fails, they only take room, and go with later ones."""
+    try:
+        transport.trim(offsets)
+    except port.NetworkError as error:
+        log.warning("received records are not deleted", reason=str(error))
 
 
 def first_to_read(

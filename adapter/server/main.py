@@ -43,7 +43,7 @@ from adapter.server.kafka_wiring import KafkaSettings, LedgerError, TopicError
 from adapter.server.ldap_settings import LdapSettings
 from adapter.server.listener import NotLoopbackError, SocketPathError
 from adapter.server.own_schemas import OwnSchemas
-from adapter.server.server import Server
+from adapter.server.server import START_GRACE_S, Server
 from adapter.server.settings import ServerSettings
 from adapter.server.supervisor import Supervisor
 from adapter.server.tls import TlsSettings
@@ -209,7 +209,9 @@ def run(settings: ServerSettings, out: TextIO = sys.stdout) -> None:
 class StopSignals:
     """SIGTERM and SIGINT, for one server after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        """name: of the queue manager."""
+        self._name = name
         self.server: Server | None = None
         self.came = False
         loop = asyncio.get_running_loop()
@@ -226,11 +228,21 @@ class StopSignals:
         self.came = True
         if self.server is not None:
             self.server.tell_to_stop()
+        else:
+            asyncio.get_running_loop().call_later(START_GRACE_S, self._give_up_start)
+
+    def _give_up_start(self) -> None:
+        """End a start that waits for Kafka before there is a server that could be told."""
+        if self.server is None:
+            leave(
+                f"queue manager {self._name} was told to stop while it started, and Kafka has not "
+                "answered yet: it has taken nothing over"
+            )
 
 
 async def _serve_in_turn(settings: ServerSettings, out: TextIO) -> None:
     """Serve; after a switch to another process go on as its standby, made anew."""
-    supervisor, signals = Supervisor(), StopSignals()
+    supervisor, signals = Supervisor(), StopSignals(settings.queue_manager)
     while (again := await _serve(settings, out, supervisor, signals)) is not None:
         settings, signals.server = again, None
         gc.collect()  # the queue manager that this process had in memory

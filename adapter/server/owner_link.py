@@ -99,6 +99,8 @@ class OwnerLink(OwnerSigns):
         self._proven: OwnerAddress | None = None
         """Where the owner that is watched has been reached."""
         self._unanswered = 0
+        self.is_new = False
+        """Whether it is not known yet whether the owner that is watched can be reached."""
 
     # OwnerSigns, for the thread that follows.
 
@@ -138,6 +140,7 @@ class OwnerLink(OwnerSigns):
 
     def stop(self) -> None:
         """Look at no owner any more."""
+        self.is_new = False
         if self._task is not None:
             self._task.cancel()
             self._task = None
@@ -148,6 +151,7 @@ class OwnerLink(OwnerSigns):
         self._ahead = self._end_offset = self._unanswered = 0
         self._want(False)
         self._place, self._proven = place, None
+        self.is_new = bool(place.key)
         if place.key:
             self._task = watched.task("the link to the owner", self._keep(place), self._broke)
 
@@ -157,6 +161,7 @@ class OwnerLink(OwnerSigns):
             began_s = self._loop.time()
             places = [self._proven] if self._proven is not None else _places(place)
             problems = [await self._link(where, place.key) for where in places]
+            self.is_new = False
             repetitions.warn(log, NOT_LINKED, reason="; ".join(problems))
             # A link that has just been lost: whether the port is closed shows at once.
             has_lasted = self._loop.time() - began_s > DIAL_S
@@ -227,7 +232,7 @@ class OwnerLink(OwnerSigns):
         if isinstance(frame, Goodbye):
             raise NotTheOwner(frame.reason.detail)
         if isinstance(frame, StandbyOrder):
-            self._evidence = LinkEvidence.ALIVE
+            self._evidence, self.is_new = LinkEvidence.ALIVE, False
             self._unanswered = 0
             self._ahead, self._end_offset = frame.ahead, frame.end_offset
             self._want(frame.prepare)

@@ -62,6 +62,7 @@ class ServerRoles:
         self._follower: LedgerFollower | None = None
         self._switch: asyncio.Task[None] | None = None
         self._preparing: asyncio.Task[None] | None = None
+        self._is_told_to_stop = False
 
     @property
     def name(self) -> str:
@@ -82,8 +83,11 @@ class ServerRoles:
 
     @property
     def is_mere_standby(self) -> bool:
-        """Whether it follows another process, and is not about to take over from it."""
-        return self._owner.standby.follows and not self.is_prepared
+        """Whether it follows another process, and is not about to take over from it. As long as it
+        does not know where that process is reached, clients wait for it a moment.
+        """
+        is_linking = self.link is not None and self.link.is_new
+        return self._owner.standby.follows and not self.is_prepared and not is_linking
 
     @property
     def is_prepared(self) -> bool:
@@ -129,19 +133,31 @@ class ServerRoles:
         answered: is called with its "name" and "address", or with "why_not" nothing was done.
         stop: has the server stop; it is called when the standby is ready.
         """
-        if self._switch is not None or not self._owner.running or self._owner.quiescing:
+        if self._switch is not None or self.successor is not None or not self._may_switch:
             name = self._owner.name
             answered({"why_not": f"queue manager {name} is being handed over or stopped already"})
             return
         work = self._hand_over(to, answered, stop)
         self._switch = watched.task("the switch to a standby", work, self._owner.broke)
 
+    def note_stop(self) -> None:
+        """The server was told to stop: it follows no more, and a switch that has chosen no standby
+        yet comes too late.
+        """
+        self._is_told_to_stop = True
+        self._owner.standby.give_up()
+
+    @property
+    def _may_switch(self) -> bool:
+        owner = self._owner
+        return owner.running and not owner.quiescing and not self._is_told_to_stop
+
     async def _hand_over(self, to: str, answered: Answered, stop: Callable[[], None]) -> None:
         try:
             chosen = await self.standbys.prepare(to)
         finally:
             self._switch = None
-        if not isinstance(chosen, str) and (not self._owner.running or self._owner.quiescing):
+        if not isinstance(chosen, str) and not self._may_switch:
             chosen = f"queue manager {self._owner.name} was told to stop meanwhile"
         if isinstance(chosen, str):
             answered({"why_not": chosen})

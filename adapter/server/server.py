@@ -287,7 +287,7 @@ class Server:
             asyncio.get_running_loop().call_later(START_GRACE_S, self._give_up_start)
         self._order.immediate |= immediate
         self._order.for_good |= for_good
-        self.owner.standby.give_up()
+        self.roles.note_stop()
         self.stopping.set()
 
     def switch_owner(self, to: str, answered: Callable[[dict[str, Any]], None]) -> None:

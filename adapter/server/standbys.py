@@ -175,7 +175,12 @@ class Standbys:
         link.is_wanted = True
         self._order(link)
         while not self._is_ready(link):
-            if self._now_s() > deadline_s or link.end.number not in self._links:
+            if link.end.number not in self._links:
+                return (
+                    f"standby {_name(link)} was lost before it got ready: see whether its process "
+                    "runs, and look into its log; nothing was changed"
+                )
+            if self._now_s() > deadline_s:
                 link.is_wanted = False
                 return (
                     f"standby {_name(link)} did not get ready within {PREPARE_S:g} s: look into "

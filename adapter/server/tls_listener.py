@@ -79,7 +79,8 @@ class TlsListener:
             self._socket = made = socket.create_server((host, port), family=family, backlog=BACKLOG)
         except OSError as error:
             raise StartError(
-                f"{host}:{port} cannot be used to listen with TLS: {error.strerror or error}"
+                f"{host}:{port} cannot be used to listen with TLS: {error.strerror or error}; "
+                "choose another port"
             ) from error
         made.setblocking(False)
         self._accepting = watched.task("accepting TLS", self._accept_all(made), self._broke)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import adapter
-from adapter import testing
+from adapter import launch, testing
 from adapter.cli import background, qmgr
 from adapter.cli.ending import ManagerEnd, serves
 from adapter.cli.qmgr import summary
@@ -208,6 +208,19 @@ def test_finding_users_22_the_process_names_its_queue_manager(
     assert started[0][-1] == "ORDERS"
 
 
+def test_one_that_is_not_ready_in_time_is_ended_and_that_is_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else it would be waited for, or looked for."""
+    sleeps = [sys.executable, "-c", "import time; time.sleep(600)"]
+    monkeypatch.setattr(launch, "program", lambda *_: sleeps)
+    monkeypatch.setattr(background, "START_TIMEOUT_S", 0.1)
+    settings = ServerSettings(queue_manager="ORDERS", kafka=KafkaSettings(bootstrap_servers="k:1"))
+    log = tmp_path / "log"
+    with pytest.raises(Failed, match=f"ORDERS was not ready after 0 s, and was ended: {log}"):
+        background.start(settings, log)
+
+
 def test_finding_mq_8_one_that_is_slow_to_answer_has_not_stopped() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = "127.0.0.1:{1}".format(*silent.getsockname())
@@ -259,18 +272,6 @@ def test_finding_mq_8_of_other_processes_the_port_is_waited_for(figures: dict[st
         with pytest.raises(Failed, match=f"{address} still answers after 0 s"):
             end.wait(0.1)
     end.wait(60)
-
-
-def test_of_several_addresses_that_of_the_owner_is_waited_for() -> None:
-    """At the other one is the standby to which it hands over."""
-    here = "127.0.0.1", 0
-    with socket.create_server(here) as owner, socket.create_server(here) as standby:
-        addresses = ["127.0.0.1:{1}".format(*one.getsockname()) for one in (owner, standby)]
-        end = ManagerEnd("QM1", ",".join(addresses), {"address": addresses[0]})
-        with pytest.raises(Failed, match=f"and {addresses[0]} still answers after 0 s"):
-            end.wait(0.1)
-        owner.close()
-        end.wait(60)
 
 
 def test_finding_mq_8_its_figures_name_its_process(manager: TestQueueManager) -> None:

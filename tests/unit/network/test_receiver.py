@@ -1,4 +1,6 @@
-"""The receiver while Kafka does not answer: it looks for it after longer and longer pauses."""
+"""The receiver while Kafka does not answer, for which it looks after longer and longer pauses; and
+the queue manager's entry in the directory.
+"""
 
 from collections.abc import Sequence
 from threading import Semaphore
@@ -10,7 +12,7 @@ from adapter.format.names import DIRECTORY_TOPIC
 from adapter.network import receiver
 from adapter.network.directory import Directory, DirectoryEntry, entry_record
 from adapter.network.memory import MemoryFollower, MemoryNetwork
-from adapter.network.port import NetworkError, TopicLost
+from adapter.network.port import NetworkError, ReceivedRecord, TopicLost
 from adapter.network.receiver import PAUSES_S, NetworkReceiver
 
 WITHIN_S = 20.0
@@ -45,6 +47,18 @@ class SecretNetwork(MemoryNetwork):
         if not self.is_granted:
             raise NetworkError(f"Kafka denies Create on topic {topic}")
         return super().open_directory(topic)
+
+
+class MuteFollower(MemoryFollower):
+    """Says nothing of topics that are gone, as Kafka's client does for minutes."""
+
+    def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
+        return [one for one in super().read(timeout_s) if not isinstance(one, TopicLost)]
+
+
+class MuteNetwork(MemoryNetwork):
+    def follower(self) -> MemoryFollower:
+        return MuteFollower(self)
 
 
 class Pauses:
@@ -108,3 +122,29 @@ def test_who_enters_itself_is_told_when_that_has_failed_and_when_it_is_done(
         assert tried.acquire(timeout=WITHIN_S)
     finally:
         receiving.stop()
+
+
+@pytest.mark.parametrize("event", ["the topic is deleted", "a replaced process writes late"])
+def test_who_is_not_in_the_directory_any_more_enters_itself_again(
+    event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else programs that name the Kafka would not find it before its next start."""
+    monkeypatch.setattr(receiver, "SWEEP_S", 0.05)
+    network, directory, tried = MuteNetwork(), Directory(), Semaphore(0)
+    entry, late = (DirectoryEntry("QM1", f"127.0.0.1:{port}") for port in (1515, 1414))
+    receiving = NetworkReceiver("QM1", network, directory, lambda _term, _units: None)
+    receiving.start(lambda *_: None)
+    try:
+        receiving.enter(lambda: entry_record(entry), tried.release)
+        assert tried.acquire(timeout=WITHIN_S)
+        assert directory.await_entry("QM1", WITHIN_S)
+        for _ in range(2):
+            if event == "the topic is deleted":
+                network.delete(DIRECTORY_TOPIC)
+            else:
+                network.writer().append(DIRECTORY_TOPIC, [entry_record(late)])
+            assert tried.acquire(timeout=WITHIN_S)
+            assert network.topics[DIRECTORY_TOPIC].records[-1].value == entry_record(entry).value
+    finally:
+        receiving.stop()
+    assert not tried.acquire(timeout=0), "once for each event"

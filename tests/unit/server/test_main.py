@@ -1,5 +1,8 @@
 """What settings mean for a server."""
 
+import asyncio
+import os
+import signal
 import subprocess
 import sys
 
@@ -9,6 +12,7 @@ from adapter.config import load
 from adapter.core.contract.limits import Limits
 from adapter.logs import LogSettings
 from adapter.movers.settings import KafkaCluster, MoverSettings
+from adapter.server import main
 from adapter.server.bounds import ConnectionBounds
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.main import settings_of
@@ -176,3 +180,28 @@ def test_the_registry_may_have_an_address_of_its_own() -> None:
     assert (made.registry_host, made.registry_port) == ("::1", 8081)
     made = settings_of(load(NEEDED, {}))
     assert (made.registry_host, made.registry_port) == ("", 0)
+
+
+def test_a_start_that_waits_for_kafka_ends_soon_after_a_signal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Before there is a server that could be told: its calls to Kafka may take half a minute."""
+    left: list[str] = []
+
+    async def starting() -> None:
+        ended = asyncio.Event()
+
+        def leave(failure: str) -> None:
+            left.append(failure)
+            ended.set()
+
+        monkeypatch.setattr(main, "leave", leave)
+        monkeypatch.setattr(main, "START_GRACE_S", 0.01)
+        signals = main.StopSignals("QM1")
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(ended.wait(), 20)
+        assert signals.came
+
+    asyncio.run(starting())
+    (failure,) = left
+    assert failure.startswith("queue manager QM1 was told to stop while it started, and Kafka has")

@@ -12,14 +12,16 @@ import pytest
 from msgspec import structs
 
 import adapter
+from adapter.cli import ending, qmgr
+from adapter.cli.main import run as mqk
 from adapter.core.contract.reasons import Reason
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots
 from adapter.owner.clock import SystemClock
-from adapter.owner.following import LedgerFollower
+from adapter.owner.following import LedgerFollower, StoppedForGood
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner_signs import LinkEvidence
-from adapter.server import owner_link
+from adapter.server import held_clients, owner_link
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import NoMovers
 from adapter.server.server import Server
@@ -266,6 +268,8 @@ async def test_a_switch_hands_over_to_the_standby_that_is_named() -> None:
             "address": second.address,
         }
         assert owner.stopping.is_set()
+        late = await switch(owner, first.address)
+        assert "is being handed over or stopped already" in late["why_not"]
         await owner.stop(quiesce_s=5.0)
         await until(lambda: second.state is OwnerState.RUNNING)
         assert owner.is_next_standby
@@ -284,6 +288,53 @@ async def test_a_switch_without_a_standby_changes_nothing() -> None:
         assert standby.roles.name in told
         assert owner.state is OwnerState.RUNNING
         assert not owner.stopping.is_set()
+
+
+@in_loop
+async def test_a_standby_that_is_lost_while_it_gets_ready_is_told_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with site() as at:
+        owner, standby = await at.owner(), await at.standby()
+        begun = asyncio.Event()
+
+        async def prepare() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(standby.owner.taking, "prepare", prepare)
+        answer = switch(owner)
+        await begun.wait()
+        standby.roles.stop()
+        told = (await answer)["why_not"]
+        assert f"standby {standby.roles.name} was lost before it got ready" in told
+        assert not owner.stopping.is_set()
+
+
+@in_loop
+async def test_an_owner_that_is_told_to_stop_does_not_say_that_it_has_handed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The stop comes while the standby gets ready, and its first steps take a while."""
+    async with site() as at:
+        owner, standby = await at.owner(), await at.standby()
+        begun, may_end = asyncio.Event(), asyncio.Event()
+
+        async def prepare() -> None:
+            begun.set()
+            await may_end.wait()
+
+        monkeypatch.setattr(standby.owner.taking, "prepare", prepare)
+        answer = switch(owner)
+        await begun.wait()
+        owner.tell_to_stop(for_good=True)
+        may_end.set()
+        assert "was told to stop meanwhile" in (await answer)["why_not"]
+        assert "is being handed over or stopped already" in (await switch(owner))["why_not"]
+        assert owner.roles.successor is None
+        await owner.stop()
+        with pytest.raises(StoppedForGood):
+            await asyncio.wait_for(at.tasks.pop(), WAIT_S)
 
 
 @in_loop
@@ -316,6 +367,34 @@ async def test_clients_are_told_where_the_queue_manager_moves() -> None:
         assert goodbye.moved_to == standby.address
         writer.close()
         await stopping
+
+
+@in_loop
+async def test_a_client_that_comes_before_the_link_is_there_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a program that knows a standby alone would be refused in its first moments."""
+    may_dial, dial = asyncio.Event(), owner_link.OwnerAddress.dial
+
+    async def dial_late(where: owner_link.OwnerAddress) -> owner_link.Streams:
+        await may_dial.wait()
+        return await dial(where)
+
+    monkeypatch.setattr(owner_link.OwnerAddress, "dial", dial_late)
+    monkeypatch.setattr(held_clients, "HOLD_S", WAIT_S)
+    async with site() as at:
+        owner = await at.owner()
+        coming = asyncio.create_task(at.standby())
+        await until(lambda: len(at.servers) > 1 and bool(at.servers[1].roles.link))
+        standby = at.servers[1]
+        await until(lambda: standby.roles.link is not None and standby.roles.link.is_new)
+        connecting = asyncio.create_task(asyncio.to_thread(adapter.connect, standby.address))
+        await until(lambda: len(standby.connections.held) == 1)
+        may_dial.set()
+        await coming
+        qm = await connecting
+        assert qm.statistics()["address"] == owner.address
+        await asyncio.to_thread(qm.close)
 
 
 @in_loop
@@ -427,3 +506,29 @@ async def test_who_does_not_read_the_ledger_is_no_standby() -> None:
         assert goodbye.reason.reason == Reason.NOT_AUTHORIZED
         assert owner.roles.standbys.figures() == []
         writer.close()
+
+
+@pytest.mark.parametrize("where", ["{standby}", "{standby},{owner}", "{owner}"])
+@in_loop
+async def test_a_hand_over_by_a_command_ends_with_the_owner_whatever_address_it_was_given(
+    where: str,
+) -> None:
+    """Of a queue manager on another machine it sees ports alone; the standby's stays open."""
+    looked: list[str] = []
+
+    def serves(address: str) -> bool:
+        looked.append(address)
+        return address != owner.address or len(looked) == 1
+
+    async with site() as at:
+        owner, standby = await at.owner(), await at.standby()
+        address = where.format(owner=owner.address, standby=standby.address)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(qmgr, "STOP_TIMEOUT_S", WAIT_S / 2)
+            patch.setattr(ending, "serves", serves)
+            command = ["qmgr", "stop", "QM1", "--hand-over", "--qmgr", address]
+            assert await asyncio.to_thread(mqk, command) == 0
+        assert looked == [owner.address] * 2
+        await owner.run()
+        await owner.stop()
+        await until(lambda: standby.role == "owner")

@@ -1,0 +1,26 @@
+"""A queue manager's own entry in the directory."""
+
+from adapter.format.names import DIRECTORY_TOPIC
+from adapter.network.directory import Directory, DirectoryEntry, entry_record
+from adapter.network.memory import MemoryNetwork
+from adapter.network.own_entry import OwnEntry
+
+
+def test_a_frozen_process_that_was_replaced_does_not_enter_itself_again() -> None:
+    """It finds out that it was replaced before the second look."""
+    network, directory = MemoryNetwork(), Directory()
+    mine, successors = (entry_record(DirectoryEntry("QM1", one)) for one in ("a:1414", "b:1414"))
+    own = OwnEntry(network, directory)
+    own.want(lambda: mine, int)
+    own.open_topic()
+
+    def looked() -> list[bytes | None]:
+        own.look()
+        own.write()
+        return [one.value for one in network.topics[DIRECTORY_TOPIC].records]
+
+    directory.take(mine.key, mine.value)
+    assert looked() == [mine.value]
+    directory.take(successors.key, successors.value)
+    assert looked() == [mine.value]
+    assert looked() == [mine.value] * 2

@@ -70,9 +70,10 @@ class SocketPathError(ValueError):
 
 
 def bind_path(path: str, mode: int) -> socket.socket:
-    """Return a Unix-domain socket at a path, to listen on. Raises SocketPathError.
+    """Return a Unix-domain socket that listens at a path. Raises SocketPathError.
 
-    One that a killed queue manager has left there is replaced.
+    One that a killed queue manager has left there is replaced. It listens at once, because one that
+    does not looks left over to a queue manager that starts at the same time.
     """
     made = socket.socket(socket.AF_UNIX)
     try:
@@ -80,6 +81,7 @@ def bind_path(path: str, mode: int) -> socket.socket:
             Path(path).unlink()
         made.bind(path)
         Path(path).chmod(mode)  # before it listens, so that nobody connects earlier
+        made.listen(BACKLOG)
     except OSError as error:
         made.close()
         raise SocketPathError(

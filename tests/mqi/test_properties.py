@@ -76,6 +76,23 @@ def test_a_property_can_be_deleted_and_converted(qmgr: ibmmq.QueueManager) -> No
     assert reason_of(refused) == CMQC.MQRC_PROPERTY_NOT_AVAILABLE
 
 
+@pytest.mark.parametrize("count", [257, 1_001, 5_000])
+def test_too_many_properties(qmgr: ibmmq.QueueManager, count: int) -> None:
+    """The connection and its unit of work go on."""
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    queue.put("first", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+    handle = ibmmq.MessageHandle(qmgr)
+    for number in range(count):
+        handle.properties.set(f"p{number}", "v")
+    options = CMQC.MQPMO_SYNCPOINT
+    pmo = ibmmq.PMO(Version=3, Options=options, OriginalMsgHandle=handle.msg_handle)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.put("second", ibmmq.MD(), pmo)
+    assert reason_of(refused) == CMQC.MQRC_PROPERTIES_TOO_BIG
+    qmgr.commit()
+    assert queue.get() == b"first"
+
+
 def test_a_value_that_does_not_fit_tells_its_length(qmgr: ibmmq.QueueManager) -> None:
     handle = ibmmq.MessageHandle(qmgr)
     handle.properties.set("long", "x" * 100)

@@ -30,7 +30,7 @@ NODES_MAX: Final = 300
 NESTED_MAX: Final = 50
 """Far beyond what people write, and what Python's stack bears."""
 DIGITS_MAX: Final = 4_300
-"""Of a whole number: Python converts no longer text to one (sys.int_info.default_max_str_digits)."""
+"""Of a whole number: Python makes none of a longer text (sys.int_info.default_max_str_digits)."""
 
 Value = Any
 Evaluate = Callable[[MessageData], Value]

@@ -123,7 +123,12 @@ def get_unpacked(
     tell_got(md, delivered, int(time.time() * 1000))
     _tell(gmo, opened, delivered)
     body, warning = _body(handles, md, gmo, delivered, representation, form)
-    return _cut(md, gmo, body, warning, found.warning, room)
+    got = _cut(md, gmo, body, warning, found.warning, room)
+    if got.reason == mq.MQRC_TRUNCATED_MSG_FAILED:
+        # The queue manager compares the length with all of the body: a program that got a shorter
+        # one, because properties go elsewhere, would ask again with a buffer that is too short.
+        got.length = max(got.length, len(delivered.message.body))
+    return got
 
 
 def _form_of_properties(gmo: dict[str, Any], opened: Object) -> int:

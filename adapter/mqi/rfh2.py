@@ -181,7 +181,8 @@ def _value(element: ElementTree.Element) -> Property:
         if kind == "boolean":
             return text.strip() == "1"
         if kind in ("int", "i1", "i2", "i4", "i8"):
-            return int(text)
+            number = int(text)
+            return number if -(2**63) <= number < 2**63 else text  # no property is a longer number
         if kind in ("r4", "r8"):
             return float(text)
         if kind == "bin.hex":

@@ -15,6 +15,7 @@ from uuid import UUID
 import msgspec
 
 from adapter.channel.cancelling import CancelToken
+from adapter.core.contract.backout import PROPERTIES_MAX
 from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import ID_LENGTH, NO_ID, PRIORITY_MAX, Property
@@ -219,6 +220,10 @@ def as_properties(value: object) -> dict[str, Property] | None:
         return None
     if not isinstance(value, dict):
         raise InvalidType(f"properties is a dict, not {value!r}")
+    if len(value) > PROPERTIES_MAX:  # a thousand are no message for the queue manager any more
+        raise InvalidProperty(
+            f"a message has at most {PROPERTIES_MAX} properties, not {len(value)}"
+        )
     for name, item in value.items():
         if not isinstance(name, str) or not name:
             raise InvalidProperty(f"a property's name is a str that is not empty, not {name!r}")

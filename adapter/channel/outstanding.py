@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from adapter.channel import requests as rq
+from adapter.channel.checking import check_commands
 from adapter.channel.numbering import UNANSWERED_MAX, SessionNumbers
 from adapter.channel.requests import Handle, Operations, Pending, StartOver, UnitOnWire
 from adapter.channel.unit_again import begin_again, is_of
@@ -115,8 +116,10 @@ class Outstanding:
         """Number requests, with what must go before them. Nothing is kept until register().
 
         one_way: requests without an answer can be sent now. Raises BackedOut if the unit is gone,
-        or if they cannot be sent; LimitReached if too much is unanswered.
+        or if they cannot be sent; LimitReached if too much is unanswered; InvalidType, InvalidValue
+        if the queue manager could not read one.
         """
+        check_commands(requests)
         if unit is not None and unit.epoch != self.epoch:
             if unit.epoch >= 0 or unit.session is not self.session:
                 raise _lost_unit(unit)

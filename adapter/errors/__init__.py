@@ -7,7 +7,7 @@
     │   └── InvalidPriority  InvalidPersistence  InvalidExpiry  InvalidIdentifier
     │       InvalidMessageType  InvalidProperty  InvalidMessageFlags  InvalidOffset
     │       EmptySegment  PriorityTooHigh  InvalidSelector  SelectionTooLong  MissingReplyTo
-    │       InvalidTopic  InvalidSubscriptionName
+    │       InvalidTopic  InvalidSubscriptionName  InvalidGroupNumber
     ├── QueueNotFound  QueueExists  QueueFull  QueueNotEmpty  QueueInUse  QueueParked  QueueDamaged
     ├── QueueDeleted  ObjectNotFound  ObjectExists  WrongObjectType  PersistentNotAllowed
     ├── UnknownAliasBase  AliasBaseTypeError  DynamicNameError  OptionNotValidForType

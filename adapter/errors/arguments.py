@@ -112,13 +112,20 @@ class InvalidExpiry(InvalidValue):
 
 @raised_for(
     Reason.IDENTIFIER_ERROR,
-    "invalid message, correlation, group or unit id, or group number",
+    "invalid message, correlation, group or unit id",
     "use ids of 24 bytes",
 )
 class InvalidIdentifier(InvalidValue):
-    """An id is longer than 24 bytes, a unit id not 24 bytes, or a group number is invalid."""
+    """An id is longer than 24 bytes, or a unit id not 24 bytes."""
 
     reason, reason_name = 2206, "MQRC_MSG_ID_ERROR"
+
+
+@raised_for(Reason.GROUP_NUMBER_ERROR, "invalid number in a group", "use 1 to 999999999")
+class InvalidGroupNumber(InvalidIdentifier):
+    """The number of a message in its group is not positive, or too large."""
+
+    reason, reason_name = 2250, "MQRC_MSG_SEQ_NUMBER_ERROR"
 
 
 @raised_for(

@@ -35,7 +35,9 @@ from adapter.format.schemas import Codec, UnreadableError
 MARKS = (hops.ORIGIN, hops.HEADER)
 """Headers that only exports write."""
 NOT_HEADERS = RESERVED.union(MARKS)
-_REPEATED = re.compile(r"(.+)\.([2-9]|[1-9][0-9]+)", re.DOTALL)
+_REPEATED = re.compile(r"(.+)\.([2-9]|[1-9][0-9]{1,2})", re.DOTALL)
+"""A message has fewer than 1,000 properties: what ends in a longer number repeats none."""
+_NUMBER = re.compile(rb"[0-9]{1,19}")
 
 _codec = Codec("export")
 _headers = msgspec.msgpack.Decoder(list[tuple[str, bytes | None]])
@@ -180,7 +182,7 @@ def number_of(origin: bytes | None, queue_manager: str, export: str) -> int | No
     parts = (origin or b"").split(b" ")
     if len(parts) != 3 or parts[:2] != [queue_manager.encode(), export.encode()]:
         return None
-    return int(parts[2]) if parts[2].isdigit() else None
+    return int(parts[2]) if _NUMBER.fullmatch(parts[2]) else None
 
 
 def encode(progress: ExportProgress) -> bytes:

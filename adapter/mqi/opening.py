@@ -69,7 +69,8 @@ def _queue(session: MqiSession, fields: dict[str, Any], options: int) -> Object:
     handle.alternate_user = alternate_user(fields, options, mq.MQOO_ALTERNATE_USER_AUTHORITY)
     request = open_request(handle)
     if isinstance(request.command, c.Open):
-        request.command.dynamic_name = unpadded(fields["DynamicQName"])
+        # A blank name is not valid for a model; in a command an empty one would say nothing.
+        request.command.dynamic_name = unpadded(fields["DynamicQName"]) or " "
     try:
         found = _opened(session, request, handle)
     except MqiFailure as failure:

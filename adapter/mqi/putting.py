@@ -10,6 +10,7 @@ from adapter.channel.requests import Pending, open_request
 from adapter.channel.unit import Unit
 from adapter.channel.verbs import close_request, put_request
 from adapter.core.contract import commands as c
+from adapter.core.contract.backout import PROPERTIES_MAX
 from adapter.core.contract.message import ID_LENGTH, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Opened, PutDone
@@ -157,6 +158,8 @@ def _message(
     in_header = properties_of(message)
     if in_header:
         message.properties = in_header | (message.properties or {})
+    if message.properties and len(message.properties) > PROPERTIES_MAX:
+        raise MqiFailure(mq.MQRC_PROPERTIES_TOO_BIG)
     return message
 
 

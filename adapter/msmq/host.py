@@ -119,7 +119,7 @@ class Host(Closing):
     def get_private_queues(self, computer: str | None = None) -> list[MessageQueue]:
         """Return the private queues of a computer, by name. None is opened.
 
-        computer: None is that of the queue manager.
+        computer: None or a dot is that of the queue manager.
         Raises MessageQueueException: MACHINE_NOT_FOUND, REMOTE_MACHINE_NOT_AVAILABLE.
         """
         route = self.computers.own if computer is None else self._at(computer)
@@ -135,7 +135,7 @@ class Host(Closing):
 
     def _at(self, computer: str) -> QueueRoute:
         name = a.as_name(computer, "computer")
-        if means_here(name, self.computers.is_known):
+        if name == "." or means_here(name, self.computers.is_known):
             return self.computers.own
         route = self.computers.at(name)
         if route is self.computers.own and not self.computers.is_known(name):

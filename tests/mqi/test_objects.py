@@ -174,6 +174,15 @@ def test_what_cannot_be_set(
     assert reason_of(refused) == reason
 
 
+@pytest.mark.parametrize("name", [b"", b" " * 48, b"\0APP.*", b"APP * *"])
+def test_a_dynamic_queue_needs_a_name(qmgr: ibmmq.QueueManager, name: bytes) -> None:
+    asked = ibmmq.OD(ObjectName="SYSTEM.DEFAULT.MODEL.QUEUE", DynamicQName=name)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        ibmmq.Queue(qmgr, asked, CMQC.MQOO_INPUT_SHARED)
+    assert reason_of(refused) == CMQC.MQRC_DYNAMIC_Q_NAME_ERROR
+    ibmmq.Queue(qmgr, ibmmq.OD(ObjectName="ORDERS", DynamicQName=name), CMQC.MQOO_OUTPUT).close()
+
+
 def test_a_permanent_dynamic_queue_goes_when_it_is_told_to(
     manager: TestQueueManager, qmgr: ibmmq.QueueManager
 ) -> None:

@@ -86,6 +86,12 @@ def test_the_life_of_a_queue(pcf: ibmmq.PCFExecute, qmgr: ibmmq.QueueManager) ->
     with pytest.raises(ibmmq.MQMIError) as refused:
         pcf.MQCMD_DELETE_Q({CMQC.MQCA_Q_NAME: b"PCF.QUEUE"})
     assert reason_of(refused) == CMQC.MQRC_Q_NOT_EMPTY
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_DELETE_Q({CMQC.MQCA_Q_NAME: b"PCF.QUEUE", CMQCFC.MQIACF_PURGE: 7})
+    assert reason_of(refused) == CMQCFC.MQRCCF_PURGE_VALUE_ERROR
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        pcf.MQCMD_CREATE_Q(given | {CMQCFC.MQIACF_REPLACE: -1})
+    assert reason_of(refused) == CMQCFC.MQRCCF_REPLACE_VALUE_ERROR
     purge = {CMQCFC.MQIACF_PURGE: CMQCFC.MQPO_YES}
     pcf.MQCMD_DELETE_Q({CMQC.MQCA_Q_NAME: b"PCF.QUEUE"} | purge)
     with pytest.raises(ibmmq.MQMIError) as refused:

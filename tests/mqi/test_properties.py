@@ -1,5 +1,6 @@
 """Message properties: in handles, and as a header in front of the body."""
 
+import struct
 from typing import Any
 
 import ibmmq
@@ -74,6 +75,61 @@ def test_a_property_can_be_deleted_and_converted(qmgr: ibmmq.QueueManager) -> No
     with pytest.raises(ibmmq.MQMIError) as refused:
         handle.properties.get("n")
     assert reason_of(refused) == CMQC.MQRC_PROPERTY_NOT_AVAILABLE
+
+
+def rfh2(folder: str) -> bytes:
+    """A body as a program writes it that makes its header by itself."""
+    text = folder.encode().ljust(-(-len(folder) // 4) * 4)
+    fields = (b"RFH ", 2, 40 + len(text), 273, 1208, b"MQSTR   ", 0, 1208, len(text))
+    return struct.pack(">4siiii8siii", *fields) + text + b"BODY"
+
+
+def put_as_rfh2(queue: ibmmq.Queue, folder: str) -> None:
+    queue.put(rfh2(folder), ibmmq.MD(Format=CMQC.MQFMT_RF_HEADER_2, Encoding=273))
+
+
+def test_a_get_without_a_length_takes_a_message_with_a_long_folder(
+    qmgr: ibmmq.QueueManager,
+) -> None:
+    """The package asks again with the length that it is told, which has to be enough."""
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    put_as_rfh2(queue, f"<usr><long>{'x' * 5_000}</long></usr>")
+    handle = ibmmq.MessageHandle(qmgr)
+    options = CMQC.MQGMO_PROPERTIES_IN_HANDLE
+    asked = ibmmq.GMO(Version=4, Options=options, MsgHandle=handle.msg_handle)
+    assert queue.get(None, ibmmq.MD(), asked) == b"BODY"
+    assert handle.properties.get("long", max_value_length=5_000) == "x" * 5_000
+    put_as_rfh2(queue, f"<usr><long>{'x' * 50_000}</long></usr>")
+    assert queue.get(None, ibmmq.MD(), ibmmq.GMO(Options=CMQC.MQGMO_NO_PROPERTIES)) == b"BODY"
+
+
+@pytest.mark.parametrize("written", ["9223372036854775808", "-9223372036854775809", "9" * 5_000])
+def test_a_number_in_a_header_that_is_too_long_is_a_text(
+    qmgr: ibmmq.QueueManager, written: str
+) -> None:
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    put_as_rfh2(queue, f'<usr><n dt="i8">{written}</n></usr>')
+    handle = ibmmq.MessageHandle(qmgr)
+    asked = ibmmq.GMO(Version=4, MsgHandle=handle.msg_handle)
+    assert queue.get(10_000, ibmmq.MD(), asked) == b"BODY"
+    assert handle.properties.get("n", max_value_length=5_000) == written
+
+
+@pytest.mark.parametrize("count", [257, 1_001, 5_000])
+def test_too_many_properties(qmgr: ibmmq.QueueManager, count: int) -> None:
+    """The connection and its unit of work go on."""
+    queue = ibmmq.Queue(qmgr, "ORDERS", CMQC.MQOO_OUTPUT | CMQC.MQOO_INPUT_SHARED)
+    queue.put("first", ibmmq.MD(), ibmmq.PMO(Options=CMQC.MQPMO_SYNCPOINT))
+    handle = ibmmq.MessageHandle(qmgr)
+    for number in range(count):
+        handle.properties.set(f"p{number}", "v")
+    options = CMQC.MQPMO_SYNCPOINT
+    pmo = ibmmq.PMO(Version=3, Options=options, OriginalMsgHandle=handle.msg_handle)
+    with pytest.raises(ibmmq.MQMIError) as refused:
+        queue.put("second", ibmmq.MD(), pmo)
+    assert reason_of(refused) == CMQC.MQRC_PROPERTIES_TOO_BIG
+    qmgr.commit()
+    assert queue.get() == b"first"
 
 
 def test_a_value_that_does_not_fit_tells_its_length(qmgr: ibmmq.QueueManager) -> None:

@@ -100,6 +100,8 @@ def test_put_options(qmgr: ibmmq.QueueManager, options: int, reason: int) -> Non
         ({"MsgType": 7}, CMQC.MQRC_MSG_TYPE_ERROR),
         ({"MsgType": CMQC.MQMT_REQUEST}, CMQC.MQRC_MISSING_REPLY_TO_Q),
         ({"MsgFlags": 1 << 30}, CMQC.MQRC_MSG_FLAGS_ERROR),
+        ({"MsgFlags": 8, "MsgSeqNumber": 0}, CMQC.MQRC_MSG_SEQ_NUMBER_ERROR),
+        ({"MsgFlags": 8, "MsgSeqNumber": 1_000_000_000}, CMQC.MQRC_MSG_SEQ_NUMBER_ERROR),
     ],
 )
 def test_descriptors(qmgr: ibmmq.QueueManager, said: dict[str, int], reason: int) -> None:

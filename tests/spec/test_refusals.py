@@ -64,7 +64,7 @@ def subscribe_of(**fields: object) -> c.Subscribe:
         (c.Put(1, []), put_of(), Reason.OPTIONS_ERROR),
         (put_of(persistence=2), put_of(persistence=1), Reason.PERSISTENCE_ERROR),
         (put_of(correlation_id=b"x"), put_of(correlation_id=b"x" * 24), Reason.IDENTIFIER_ERROR),
-        (put_of(group_seq=0), put_of(group_seq=1), Reason.IDENTIFIER_ERROR),
+        (put_of(group_seq=0), put_of(group_seq=1), Reason.GROUP_NUMBER_ERROR),
         (put_of(message_type=3), put_of(message_type=65_536), Reason.MESSAGE_TYPE_ERROR),
         (put_of(format="123456789"), put_of(format="12345678"), Reason.OPTIONS_ERROR),
         (put_of(report=2**31), put_of(report=-(2**31)), Reason.OPTIONS_ERROR),

@@ -159,7 +159,7 @@ class _Reader:
     def known(self, table: dict[str, str], what: str) -> str:
         """Take a word of a table, and return what it stands for."""
         if self.ended:
-            raise NotMqscError(f"the command ends where a {what} is expected", self._text[-30:])
+            raise NotMqscError(f"the command ends where the {what} is expected", self._text[-30:])
         token = self._next()
         if token.mark or token.quoted or token.text not in table:
             text = f"unknown {what} {token.text}; {expected_words(token.text, table)}"

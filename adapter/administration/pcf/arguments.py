@@ -75,6 +75,13 @@ class Arguments:
             raise pcf.PcfError(WRONG_STRUCTURE, f"parameter {number} is an integer", number)
         return found.value
 
+    def flag(self, number: int, wrong: int) -> bool:
+        """Take 1 for yes, 0 or nothing for no. wrong: the reason of what is neither."""
+        value = self.whole(number, 0)
+        if value not in (0, 1):
+            raise pcf.PcfError(wrong, f"parameter {number} is 0 or 1, not {value}", number)
+        return bool(value)
+
     def data(self, number: int) -> bytes:
         """Take bytes; none if they are missing."""
         found = self._take(number, needed=False)

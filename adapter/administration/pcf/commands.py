@@ -52,6 +52,7 @@ QUEUE_NAME, QUEUE_TYPE = 2016, 20
 EVERY_TYPE = 1001  # MQQT_ALL
 LOCAL_TYPE = 1  # MQQT_LOCAL
 REPLACE, PURGE, FORCE, REMOVE_AUTHORITIES, CHANNEL_TABLE = 1006, 1007, 1005, 1398, 1526
+REPLACE_WRONG, PURGE_WRONG = 3025, 3046  # MQRCCF_REPLACE_VALUE_ERROR, _PURGE_VALUE_ERROR
 CONNECTION_ID, GENERIC_CONNECTION_ID, INFO_TYPE, INFO_CONNECTION = 7006, 7007, 1110, 1111
 STATUS_TYPE, STATUS_OF_QUEUE = 1103, 1105
 OF_QUEUE = {STATUS_OF_QUEUE: QUEUE_STATUS, 1104: QUEUE_HANDLES}
@@ -260,7 +261,7 @@ class Commands:
     def _create(self, family: Family, given: Arguments) -> Replies:
         name = given.text(_name_number(family))
         kind = _kind_given(family, given) or DEFINED[_plain_word(family)]
-        replace = bool(given.whole(REPLACE, 0))
+        replace = given.flag(REPLACE, REPLACE_WRONG)
         given.drop(FORCE)
         objects.define(self._qm, kind, name, given.attributes(kind), replace)
         return [[]]
@@ -268,7 +269,7 @@ class Commands:
     def _copy(self, family: Family, given: Arguments) -> Replies:
         source, target = given.text(family.source), given.text(family.target)
         kind = _kind_given(family, given) or self._kind_of(family, source)
-        replace = bool(given.whole(REPLACE, 0))
+        replace = given.flag(REPLACE, REPLACE_WRONG)
         attributes = objects.attributes_like(self._qm, kind, source) | given.attributes(kind)
         objects.define(self._qm, kind, target, attributes, replace)
         return [[]]
@@ -283,7 +284,7 @@ class Commands:
     def _delete(self, family: Family, given: Arguments) -> Replies:
         name = self._take_name(family, given)
         kind = _kind_given(family, given) or self._kind_of(family, name)
-        purge = bool(given.whole(PURGE, 0))
+        purge = given.flag(PURGE, PURGE_WRONG)
         types = (row.attribute.number for row in kind.always)
         if not given.whole(REMOVE_AUTHORITIES, 1):
             text = "authority records with the name of an object go with it"

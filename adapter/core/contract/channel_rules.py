@@ -7,6 +7,7 @@ know which rule counts.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -45,7 +46,8 @@ ALLOWED: Final[dict[str, frozenset[str]]] = {
     "QMGRMAP": frozenset({"queue_manager", "mca_user"}),
 }
 """By kind: the fields that may be given; an address of a queue manager is not known."""
-_PART: Final = re.compile(r"\*|[0-9a-fA-F]{1,4}(?:-[0-9a-fA-F]{1,4})?")
+ANY: Final = "*"
+_PART: Final = re.compile(r"[0-9a-fA-F]{1,4}(?:-[0-9a-fA-F]{1,4})?")
 _PRINTABLE: Final = re.compile(r"[^\x00-\x1f\x7f]*")
 
 
@@ -192,7 +194,37 @@ def _problem_with_texts(rule: ChannelRule) -> str:
 
 
 def is_address_pattern(text: str) -> bool:
-    """Whether a text means addresses: parts, each *, a number, or a range; * at the end is any."""
-    by = ":" if ":" in text else "."
-    parts = [one for one in text.split(by) if one or by == "."]
-    return 0 < len(parts) <= 8 and all(_PART.fullmatch(one) for one in parts)
+    """Whether a text means addresses that there can be: a record that fits none protects nothing.
+
+    It has four parts, or eight of IPv6, each *, a number, or a range; * at the end is all others.
+
+    >>> [is_address_pattern(one) for one in ("10.1.2-7.*", "fd00:*", "::1")]
+    [True, True, True]
+    >>> [is_address_pattern(one) for one in ("10.1.2", "300.1.1.1", "10.9-7.*", "fd00::1-5")]
+    [False, False, False, False]
+    """
+    if ":" not in text:
+        return _are_parts(text.split("."), 4, 255)
+    if ANY not in text and "-" not in text:
+        try:
+            return ipaddress.ip_address(text).version == 6
+        except ValueError:
+            return False
+    return _are_parts([one for one in text.split(":") if one], 8, 0xFFFF)
+
+
+def _are_parts(parts: list[str], count: int, most: int) -> bool:
+    is_whole = len(parts) == count or (len(parts) < count and parts[-1:] == [ANY])
+    return is_whole and all(one == ANY or _is_range(one, most) for one in parts)
+
+
+def _is_range(part: str, most: int) -> bool:
+    """Whether a part is a number up to the most, or a range of them."""
+    if not _PART.fullmatch(part):
+        return False
+    base = 16 if most > 255 else 10
+    first, _, last = part.partition("-")
+    try:
+        return int(first, base) <= int(last or first, base) <= most
+    except ValueError:
+        return False

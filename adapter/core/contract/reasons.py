@@ -132,6 +132,7 @@ class Reason(IntEnum):
     CONTEXT_NOT_AVAILABLE = 118
     AUTHORITY_MISSING = 119
     STANDBY_QUEUE_MANAGER = 120
+    GROUP_NUMBER_ERROR = 121
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -29,6 +29,8 @@ NODES_MAX: Final = 300
 """Each costs about a microsecond for every message that comes."""
 NESTED_MAX: Final = 50
 """Far beyond what people write, and what Python's stack bears."""
+DIGITS_MAX: Final = 4_300
+"""Of a whole number: Python makes none of a longer text (sys.int_info.default_max_str_digits)."""
 
 Value = Any
 Evaluate = Callable[[MessageData], Value]
@@ -39,7 +41,7 @@ _TOKEN: Final = re.compile(
     (?P<number>0[xX][0-9a-fA-F]+ | (?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?)
     | (?P<text>'(?:[^']|'')*')
     | (?P<bytes>"0[xX](?:[0-9a-fA-F]{2})*")
-    | (?P<name>"[^"]+" | [^\W\d][\w$.]*)
+    | (?P<name>"[^"]+" | (?:[^\W\d]|\$)[\w$.]*)
     | (?P<sign><>|<=|>=|[=<>+\-*/(),])
     )""",
     re.VERBOSE,
@@ -261,7 +263,11 @@ def _unquoted(literal: str) -> str:
 def _number(literal: str) -> int | float:
     if literal[:2] in ("0x", "0X"):
         return int(literal, 16)
-    return int(literal) if literal.isdigit() else float(literal)
+    if not literal.isdigit():
+        return float(literal)
+    if len(literal) > DIGITS_MAX:
+        raise SelectorError(f"a whole number has more than {DIGITS_MAX} digits")
+    return int(literal)
 
 
 def _condition(node: Node) -> Node:

@@ -205,6 +205,7 @@ def test_properties_with_a_meaning_are_no_headers() -> None:
         (["KafkaHeader", "KafkaHeader.2"], ["", ""]),
         (["x", *(f"x.{n}" for n in range(2, 12))], ["x"] * 11),
         (["x\n", "x\n.2"], ["x\n", "x\n"]),
+        ([f"x.{10**4299}0"], [f"x.{10**4299}0"]),
         ([".2"], [".2"]),
     ],
 )

@@ -22,7 +22,8 @@ def test_queues_are_created_and_deleted(at: MsmqSite) -> None:
     with pytest.raises(MessageQueueException) as again:
         at.home.create(path("ORDERS"))
     assert code_of(again) is MessageQueueErrorCode.QUEUE_EXISTS
-    assert [one.path for one in at.home.get_private_queues()] == [r"HOME\private$\Orders"]
+    for own in (None, ".", "home", "localhost"):
+        assert [one.path for one in at.home.get_private_queues(own)] == [r"HOME\private$\Orders"]
     at.home.delete(path("orders"))
     assert not at.home.exists(path("orders"))
     assert at.home.get_private_queues() == []

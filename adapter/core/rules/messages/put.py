@@ -243,7 +243,7 @@ def _check(queue: Destination, message: MessageData, said: tuple[Any, ...]) -> b
                 raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"{name} is not 24 bytes")
     group_seq: int = said[at.GROUP_SEQ]
     if not 1 <= group_seq <= GROUP_SEQ_MAX:
-        raise Refusal(Reason.IDENTIFIER_ERROR, queue.name, f"group_seq {group_seq}")
+        raise Refusal(Reason.GROUP_NUMBER_ERROR, queue.name, f"group_seq {group_seq}")
     _check_rest(queue, message, said)
     return is_cut
 

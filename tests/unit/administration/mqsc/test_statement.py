@@ -67,7 +67,7 @@ def test_a_condition_has_three_words() -> None:
         ("FROBNICATE QL(A)", "unknown command"),
         ("'DEFINE' QL(A)", "unknown command"),
         ("(", "unknown command"),
-        ("DEFINE", "ends where a object type"),
+        ("DEFINE", "ends where the object type"),
         ("DEFINE FISH(A)", "unknown object type FISH; expected one of"),
         ("DEFINE QL", "one name"),
         ("DEFINE QL()", "parentheses are empty"),

@@ -324,6 +324,7 @@ IN_CORE: dict[Reason, tuple[Callable[[Client], Client], c.Command]] = {
     Reason.PERSISTENCE_ERROR: (as_it_is, put(persistence=2)),
     Reason.EXPIRY_ERROR: (as_it_is, put(expiry_ms=0)),
     Reason.IDENTIFIER_ERROR: (as_it_is, put(message_id=b"short")),
+    Reason.GROUP_NUMBER_ERROR: (as_it_is, put(group_seq=0)),
     Reason.OPTIONS_ERROR: (as_it_is, c.Put(1, [])),
     Reason.NAME_ERROR: (as_it_is, c.DefineQueue("no name")),
     Reason.ATTRIBUTE_ERROR: (as_it_is, c.AlterQueue("Q", {"colour": 1})),

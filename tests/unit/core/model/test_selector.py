@@ -6,7 +6,7 @@ import pytest
 
 from adapter.core.contract.details import Details
 from adapter.core.contract.message import MessageData
-from adapter.core.model.selector import NESTED_MAX, SelectorError, parse
+from adapter.core.model.selector import DIGITS_MAX, NESTED_MAX, SelectorError, parse
 from adapter.core.mq_layouts.mqmd import FIELDS
 
 PROPERTIES: dict[str, Any] = {
@@ -17,6 +17,7 @@ PROPERTIES: dict[str, Any] = {
     "late": False,
     "blob": b"\x0a\xfc",
     "nothing": None,
+    "$tax": 7,
     "it's": "O'Neill",
     "pattern": "50%_off",
 }
@@ -40,6 +41,9 @@ TRUE = [
     "weight >= 12 and weight <= 12",
     "weight = 12.0",
     "price * 2 = 5",
+    "$tax = 7 AND $tax IS NOT NULL",
+    f"weight < {'9' * DIGITS_MAX}",
+    f"weight < {'9' * (DIGITS_MAX + 1)}.0",
     "weight - 2 * 5 = 2",
     "(weight - 2) * 5 = 50",
     "-weight = -12",
@@ -176,6 +180,7 @@ def test_bounds() -> None:
         "-" * (NESTED_MAX + 1) + "1 = 1",
         " OR ".join(["a"] * 2000),
         " + ".join(["1"] * 600) + " = 1",
+        f"weight = {'9' * (DIGITS_MAX + 1)}",
     ):
         with pytest.raises(SelectorError, match="more than"):
             parse(text)

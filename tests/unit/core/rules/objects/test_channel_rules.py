@@ -326,6 +326,28 @@ def test_what_is_no_record(command: SetChannelRule) -> None:
     assert client.refused(SetChannelRule("A", "USERMAP", "FISH")) is Reason.OPTIONS_ERROR
 
 
+@pytest.mark.parametrize(
+    ("address", "is_one"),
+    [
+        *((one, True) for one in ("*", "10.*", "10.*.3.4", "10.1.2-7.*", "0.0.0.0-255")),
+        *((one, True) for one in ("fd00:*", "::1", "fd00:0:0:0:0:0:0:1-ff", "FD00::A")),
+        *((one, False) for one in ("10.1.2", "*.1", "10.*.3", "1.2.3.4.5", "10..2.3")),
+        *((one, False) for one in ("300.1.1.1", "10.1.2.256", "10.9-7.1.1", "10.a.1.1")),
+        *((one, False) for one in ("fd00::1-5", "::g", "1:2:3", "12345::", "host.example.org")),
+    ],
+)
+def test_a_record_of_addresses_that_there_cannot_be_is_refused(address: str, is_one: bool) -> None:
+    """It would refuse nobody, and look as if it did."""
+    client = site()
+    blocked = SetChannelRule("*", "BLOCKADDR", addresses=[address])
+    mapped = SetChannelRule("*", "ADDRESSMAP", address=address, source="NOACCESS")
+    for command in (blocked, mapped):
+        if is_one:
+            assert client.do(command) == Done()
+        else:
+            assert client.refused(command) is Reason.ATTRIBUTE_ERROR
+
+
 def test_records_outlive_a_crash_and_a_snapshot() -> None:
     client = site()
     rule(client, "*", "BLOCKUSER", users=["eve"])

@@ -15,10 +15,15 @@ from uuid import UUID
 import msgspec
 
 from adapter.channel.cancelling import CancelToken
-from adapter.core.contract.backout import PROPERTIES_MAX
 from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.details import Details
-from adapter.core.contract.message import ID_LENGTH, NO_ID, PRIORITY_MAX, Property
+from adapter.core.contract.message import (
+    ID_LENGTH,
+    NO_ID,
+    PRIORITY_MAX,
+    PROPERTIES_MAX,
+    Property,
+)
 from adapter.core.mq_layouts.dead_letter import DeadLetter
 from adapter.errors import (
     InvalidAttribute,
@@ -220,7 +225,7 @@ def as_properties(value: object) -> dict[str, Property] | None:
         return None
     if not isinstance(value, dict):
         raise InvalidType(f"properties is a dict, not {value!r}")
-    if len(value) > PROPERTIES_MAX:  # a thousand are no message for the queue manager any more
+    if len(value) > PROPERTIES_MAX:  # of far more the queue manager reads no message
         raise InvalidProperty(
             f"a message has at most {PROPERTIES_MAX} properties, not {len(value)}"
         )

@@ -45,7 +45,7 @@ from adapter.client.unit_steps import (
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract import backout
 from adapter.core.contract import commands as c
-from adapter.core.contract.message import Property
+from adapter.core.contract.message import PROPERTIES_MAX, Property
 from adapter.core.contract.results import Messages, Objects
 from adapter.core.mq_layouts.dead_letter import DeadLetter, stamps
 from adapter.errors import (
@@ -270,7 +270,7 @@ class Retries:
         """Put a message where it stays; return the queue's name, or ""."""
         target = self._policy.then or (yield from self._backout_queue())
         properties = message.properties if told is None else told
-        if told is not None and len(told) + 2 <= backout.PROPERTIES_MAX:
+        if told is not None and len(told) + 2 <= PROPERTIES_MAX:
             properties = {
                 **told,
                 backout.REASON: backout.RETRIES_USED_UP,
@@ -342,4 +342,4 @@ def _count_in(
     if error is not None:
         text = f"{type(error).__name__}: {error}"[:ERROR_LENGTH_MAX]
         told[backout.ERROR] = text.encode("utf-8", "backslashreplace").decode()
-    return told if len(told) <= backout.PROPERTIES_MAX else None
+    return told if len(told) <= PROPERTIES_MAX else None

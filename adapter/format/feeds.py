@@ -31,7 +31,7 @@ from adapter.core.contract.feeds import (
     TOPIC,
     FedMessage,
 )
-from adapter.core.contract.message import EXPIRY_UNLIMITED, MessageData, Property
+from adapter.core.contract.message import EXPIRY_UNLIMITED, PROPERTIES_MAX, MessageData, Property
 from adapter.core.model.priority_rules import PriorityRule, parse_rules, priority_of
 from adapter.format import connect_headers, hops
 from adapter.format.record_fields import fields_of
@@ -58,7 +58,6 @@ RESERVED = frozenset(
 )
 """Properties with a meaning, here or for exports: a header of such a name is read as `name.2`."""
 PERSISTENT = 1
-PROPERTIES_MAX = 256
 TENTH_MS = 100
 TENTHS = re.compile(r"-1|[0-9]{1,9}")
 """What a header says of expiry or delay; -1 is for ever."""

@@ -10,8 +10,7 @@ from adapter.channel.requests import Pending, open_request
 from adapter.channel.unit import Unit
 from adapter.channel.verbs import close_request, put_request
 from adapter.core.contract import commands as c
-from adapter.core.contract.backout import PROPERTIES_MAX
-from adapter.core.contract.message import ID_LENGTH, MessageData
+from adapter.core.contract.message import ID_LENGTH, PROPERTIES_MAX, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Opened, PutDone
 from adapter.core.mq_layouts.blank_padded import pad, unpadded

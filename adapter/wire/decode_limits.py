@@ -21,7 +21,7 @@ from msgspec import Meta, Raw, Struct
 from msgspec.msgpack import Decoder
 
 from adapter.core.contract.bounds import MESSAGES_MAX
-from adapter.core.contract.message import PROPERTIES_MAX, MessageData
+from adapter.core.contract.message import PROPERTIES_READ_MAX, MessageData
 from adapter.core.contract.traits import TRAITS, Content
 
 PER_BYTE: Final = 3
@@ -292,8 +292,8 @@ def _bound_of_properties(properties: Raw) -> int:
             count = view[0] - 0x80
         else:
             count = int.from_bytes(view[1:head], "big")
-        if not 0 <= count <= PROPERTIES_MAX:
-            raise msgspec.ValidationError(f"a message has at most {PROPERTIES_MAX} properties")
+        if not 0 <= count <= PROPERTIES_READ_MAX:
+            raise msgspec.ValidationError(f"a message has at most {PROPERTIES_READ_MAX} properties")
         values = b"".join((b"\xdd", (2 * count).to_bytes(4, "big"), view[head:]))
     return DICT_BYTES + count * PROPERTY_BYTES + sum(map(_bound_of_value, _values.decode(values)))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from adapter.core.contract.message import Property
+from adapter.core.contract.message import PROPERTIES_MAX, Property
 
 REASON: Final = "mqk.backout_reason"
 QUEUE: Final = "mqk.backout_queue"
@@ -23,13 +23,13 @@ ERROR: Final = "mqk.error"
 """What they failed with last."""
 MQRC_BACKOUT_THRESHOLD_REACHED: Final = 2362
 """What a dead-letter header gives as its reason."""
-PROPERTIES_MAX: Final = 256
-"""As many as a put takes: what has no room for three more is moved without them."""
 
 
 def explain(
     properties: dict[str, Property] | None, queue: str, count: int
 ) -> dict[str, Property] | None:
-    """Return a message's properties with those that say why it was moved from a queue."""
+    """Return a message's properties with those that say why it was moved from a queue. What has no
+    room for three more is moved without them.
+    """
     told = {**(properties or {}), REASON: THRESHOLD_REACHED, QUEUE: queue, COUNT: count}
     return told if len(told) <= PROPERTIES_MAX else properties

@@ -23,8 +23,9 @@ PERSISTENCE_AS_QUEUE: Final = -1
 EXPIRY_UNLIMITED: Final = -1
 PRIORITY_MAX: Final = 9
 
-PROPERTIES_MAX: Final = 1_000
-"""More than a rule allows: what has still more is refused before it is taken apart."""
+PROPERTIES_MAX: Final = 256
+PROPERTIES_READ_MAX: Final = 1_000
+"""More than a put allows: what has still more is refused before it is taken apart."""
 
 Place = tuple[int, int, int]
 """(-lane, seq, n): ascending order is the order of delivery; n > 0 for non-persistent messages. No
@@ -77,7 +78,7 @@ class MessageData(Struct, array_like=True, gc=False):
     reply_to_queue_manager: str = ""
     user: str = ""
     application: str = ""
-    properties: Annotated[dict[str, Any], Meta(max_length=PROPERTIES_MAX)] | None = None
+    properties: Annotated[dict[str, Any], Meta(max_length=PROPERTIES_READ_MAX)] | None = None
     """Values: Property; checked, with the number of them, when it is admitted."""
     put_time_ms: int = 0
     expires_at_ms: int = 0

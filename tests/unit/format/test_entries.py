@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from adapter.core.contract import records as r
 from adapter.core.contract.limits import Limits
-from adapter.core.contract.message import MessageData
+from adapter.core.contract.message import PROPERTIES_MAX, MessageData
 from adapter.core.contract.weights import weight
 from adapter.core.model.session import WINDOW
-from adapter.core.rules.messages.put import PROPERTIES_MAX
 from adapter.core.rules.messages.unit import DISCARDED_PER_RECORD
 from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError

@@ -7,8 +7,8 @@ import pytest
 
 from adapter.core.attributes.feed import FeedAttributes
 from adapter.core.contract.feeds import NOT_A_MESSAGE, FedMessage
-from adapter.core.contract.message import MessageData
-from adapter.format.feeds import PROPERTIES_MAX, DecodedValue, TopicRecord, message_of
+from adapter.core.contract.message import PROPERTIES_MAX, MessageData
+from adapter.format.feeds import DecodedValue, TopicRecord, message_of
 from adapter.format.record_headers import Headers
 
 ORIGIN = {"KafkaTopic": "orders", "KafkaPartition": 3, "KafkaOffset": 17, "KafkaTimestamp": 5}

@@ -14,7 +14,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
 from adapter.core.contract.bounds import ATTRIBUTES_MAX, ELEMENTS_MAX, MESSAGES_MAX
 from adapter.core.contract.details import Details
-from adapter.core.contract.message import PROPERTIES_MAX, MessageData
+from adapter.core.contract.message import PROPERTIES_READ_MAX, MessageData
 from adapter.core.contract.traits import TRAITS, Content
 from adapter.wire import codec, decode_limits, frames
 from adapter.wire.session import ServerSession
@@ -48,7 +48,7 @@ def test_properties_that_hold_more(value: Any, application: str) -> None:
 
 def test_too_many_properties() -> None:
     with pytest.raises(frames.ProtocolError, match="at most 1000 properties"):
-        codec.decode_command(put({str(number): 1 for number in range(PROPERTIES_MAX + 1)}))
+        codec.decode_command(put({str(number): 1 for number in range(PROPERTIES_READ_MAX + 1)}))
 
 
 @pytest.mark.parametrize("encoded", [b"\x90", b"\xa1a", b"\x01", b"\xdf\xff\xff\xff\xff"])
@@ -224,7 +224,7 @@ def messages(length: int) -> Iterator[Any]:
     for n, field in enumerate(MESSAGE_FIELDS):
         if isinstance(field.default, (int, str)):
             small[n] = field.default
-    many = {f"{number:x}": "ab" for number in range(PROPERTIES_MAX)}
+    many = {f"{number:x}": "ab" for number in range(PROPERTIES_READ_MAX)}
 
     def with_properties(value: Any) -> list[Any]:
         return [*small[: at["properties"]], value]

@@ -16,6 +16,7 @@ from adapter.core.contract.message import (
     ID_LENGTH,
     NO_ID,
     PRIORITY_MAX,
+    PROPERTIES_MAX,
     PROPERTY_TYPES,
     MessageData,
 )
@@ -56,7 +57,6 @@ EXPIRY_MAX_MS: Final = 100 * 999_999_999  # MQMD.Expiry: nine digits of tenths o
 MESSAGE_TYPES: Final = (1, 2, 4, 8)  # MQMT_REQUEST, _REPLY, _REPORT, _DATAGRAM
 MESSAGE_TYPE_APPLICATION: Final = range(65_536, 1_000_000_000)  # MQMT_APPL_FIRST to _LAST
 GROUP_SEQ_MAX: Final = 999_999_999
-PROPERTIES_MAX: Final = 256
 MESSAGES_PER_PUT_MAX: Final = 10_000
 FORMAT_LENGTH: Final = 8
 TEXT_LENGTHS: Final = (

@@ -3,6 +3,7 @@
 from adapter.core.contract import backout as told
 from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
+from adapter.core.contract.message import PROPERTIES_MAX
 from adapter.core.contract.records import BackoutCounted, EventRaised, Record
 from adapter.core.contract.unit_records import UnitCommitted
 from adapter.core.rules.messages import backout
@@ -86,7 +87,7 @@ def test_the_moved_message_keeps_what_it_is_and_says_why() -> None:
 
 
 def test_no_more_properties_than_a_put_takes() -> None:
-    full = {f"p{number}": number for number in range(told.PROPERTIES_MAX - 2)}
+    full = {f"p{number}": number for number in range(PROPERTIES_MAX - 2)}
     client = moving()
     client.put("bad", properties=full)
     back_out(client)

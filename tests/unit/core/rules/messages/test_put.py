@@ -8,10 +8,10 @@ import pytest
 from adapter.core.contract import commands as c
 from adapter.core.contract import records as r
 from adapter.core.contract.limits import Limits
-from adapter.core.contract.message import NO_ID, MessageData
+from adapter.core.contract.message import NO_ID, PROPERTIES_MAX, MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import PutDone, put_done
-from adapter.core.rules.messages.put import EXPIRY_MAX_MS, PROPERTIES_MAX
+from adapter.core.rules.messages.put import EXPIRY_MAX_MS
 from adapter.format import entries
 from tests.support.core import START_MS, Core, client_on
 

@@ -129,8 +129,10 @@ def test_a_face_hands_out_faces_and_takes_them() -> None:
 def test_what_is_left_in_the_loop_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.support.blocking.END_S", 0.05)
     loop = TaskLoop()
-    asyncio.run_coroutine_threadsafe(asyncio.Event().wait(), loop.loop)
+    never = asyncio.Event()  # kept, else the task that waits for it may be collected as garbage
+    asyncio.run_coroutine_threadsafe(never.wait(), loop.loop)
     loop.loop.call_soon_threadsafe(lambda: 1 / 0)
     complaint, left = loop.end()
     assert "ZeroDivisionError" in complaint
     assert "Event.wait" in left
+    assert not never.is_set()

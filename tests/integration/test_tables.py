@@ -414,10 +414,13 @@ def test_a_claim_of_a_task_waits_for_a_program_that_looks_for_the_tokens(
             async with qm.unit() as unit:
                 with pytest.raises(e.ClaimNotFree, match="and not for claims"):
                     await table.async_claim(unit, "a", timeout=0.1)
-                asyncio.get_running_loop().call_later(
-                    0.2, lambda: asyncio.ensure_future(looking.close())
-                )
+                closing = asyncio.create_task(close_later(looking))
                 assert await table.async_claim(unit, "a") is None
+                await closing
+
+    async def close_later(looking: adapter.aio.Queue) -> None:
+        await asyncio.sleep(0.2)
+        await looking.close()
 
     asyncio.run(run())
 

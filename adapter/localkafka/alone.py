@@ -55,7 +55,8 @@ def _try(folder: Path) -> int | None:
     """Return a descriptor that holds the lock; None while another process has it, or when it has
     removed the folder just now.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    with suppress(FileExistsError):  # it was removed meanwhile, or is a file, which opening refuses
+        folder.mkdir(parents=True, exist_ok=True)
     try:
         held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:

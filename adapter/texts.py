@@ -8,7 +8,6 @@ texts are.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import stat
@@ -16,6 +15,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from adapter.file_locks import lock_if_free
 
 NOT_SHOWN = "(not shown)"
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -86,21 +87,11 @@ def changing(path: Path, mode: int) -> Iterator[Callable[[str], None]]:
 def _lock(path: Path, mode: int) -> int:
     """Open a file and lock it, for as long as the descriptor is open."""
     until_s = time.monotonic() + CHANGING_TIMEOUT_S
-    while True:
-        held = os.open(path, os.O_WRONLY | os.O_CREAT, mode)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(held).st_ino == path.stat().st_ino:
-                return held
-        except (BlockingIOError, FileNotFoundError):  # held now, or was until it was renamed
-            pass
-        except BaseException:
-            os.close(held)
-            raise
-        os.close(held)
+    while (held := lock_if_free(path, os.O_WRONLY | os.O_CREAT, mode)) is None:
         if time.monotonic() > until_s:
             raise TimeoutError(errno.ETIMEDOUT, "another process is changing it", str(path))
         time.sleep(CHANGING_POLL_S)
+    return held
 
 
 def read(path: Path, bytes_max: int) -> str:

@@ -48,7 +48,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "certificates": "texts",
         "tls_alerts": "",
         "setting_rows": "core",
-        **dict.fromkeys(("texts", "memory"), ""),
+        "texts": "file_locks",
+        **dict.fromkeys(("file_locks", "memory"), ""),
         **dict.fromkeys(("compiled", "release"), ""),
         "web": "addresses",
         "xml_validation": "",
@@ -108,7 +109,7 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "testing": "adapter administration.mqsc aio channel client config core errors exports "
         "feeds format ledger localkafka logs msmq network owner registry server servicebroker "
         "topics wire",
-        "localkafka": "launch errors",
+        "localkafka": "file_locks launch errors",
         "command": "allowed config setting_rows core.contract.reasons errors localkafka logs texts",
         "cli": "*",
         "adapter": "channel client errors release "

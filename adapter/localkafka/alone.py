@@ -4,13 +4,13 @@ Two starts at once would each write settings and format the folder, and start a 
 other one wrote.
 """
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from adapter.file_locks import lock_if_free
 from adapter.localkafka.errors import LocalKafkaError
 from adapter.localkafka.jars import RESOLVE_TIMEOUT_S, Say
 from adapter.localkafka.readiness import POLL_S, READY_TIMEOUT_S_MAX
@@ -57,18 +57,6 @@ def _try(folder: Path) -> int | None:
     """
     with suppress(FileExistsError):  # it was removed meanwhile, or is a file, which opening refuses
         folder.mkdir(parents=True, exist_ok=True)
-    try:
-        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(held).st_ino == folder.stat().st_ino:
-            return held
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    except BaseException:
-        os.close(held)
-        raise
-    os.close(held)
+    with suppress(FileNotFoundError):  # it has just been removed
+        return lock_if_free(folder, os.O_RDONLY | os.O_DIRECTORY)
     return None

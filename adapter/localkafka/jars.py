@@ -5,7 +5,6 @@ under a lock, and moved into place whole, so that two processes never see half a
 other rooms, with a pom.xml of their own, are fetched the same way.
 """
 
-import fcntl
 import hashlib
 import os
 import re
@@ -20,6 +19,7 @@ from xml.etree import ElementTree
 
 from msgspec import Struct
 
+from adapter.file_locks import lock_if_free
 from adapter.localkafka.errors import LocalKafkaError
 
 ROOM = Path(__file__).parent
@@ -195,16 +195,14 @@ def cache_lock(folder: Path) -> Iterator[None]:
     """Hold the lock of the cache; another process that fills it is waited for, within a bound."""
     path = folder / "filling.lock"
     deadline_s = time.monotonic() + RESOLVE_TIMEOUT_S
-    with path.open("w") as lock:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline_s:
-                    raise LocalKafkaError(
-                        f"another process has held {path} for {RESOLVE_TIMEOUT_S} s while fetching "
-                        "jars: end it and try again"
-                    ) from None
-                time.sleep(LOCK_POLL_S)
+    while (held := lock_if_free(path, os.O_WRONLY | os.O_CREAT)) is None:
+        if time.monotonic() > deadline_s:
+            raise LocalKafkaError(
+                f"another process has held {path} for {RESOLVE_TIMEOUT_S} s while fetching jars: "
+                "end it and try again"
+            )
+        time.sleep(LOCK_POLL_S)
+    try:
         yield
+    finally:
+        os.close(held)

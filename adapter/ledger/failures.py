@@ -90,6 +90,9 @@ STREAMS_INVALID_TOPOLOGY STREAMS_INVALID_TOPOLOGY_EPOCH STREAMS_TOPOLOGY_FENCED
 TOPIC_MISSING = frozenset({KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC})
 TOPIC_FORBIDDEN = frozenset({KafkaError.TOPIC_AUTHORIZATION_FAILED})
 
+OF_CALL = "Unable to produce message: "
+"""What confluent-kafka says before a refusal that produce() raises."""
+
 DENIES = "Kafka denies"
 LASTING = frozenset({Failure.DENIED, Failure.FATAL})
 """What waiting alone does not resolve."""
@@ -122,9 +125,13 @@ def classify(error: KafkaError | KafkaException) -> Failure:
 
 
 def describe(error: KafkaError | KafkaException) -> str:
-    """Say what Kafka said, for an error's text."""
+    """Say what Kafka said, for an error's text.
+
+    The same refusal of a record comes from the call, with words before it, or in its report.
+    """
     cause = error_of(error)
-    return f"{cause.str().removesuffix('.')} ({cause.name()})"
+    said = cause.str().removeprefix(OF_CALL).removesuffix(".")
+    return f"{said} ({cause.name()})"
 
 
 def describe_denial(operation: str, resource: str) -> str:

@@ -185,6 +185,8 @@ def test_a_partition_that_does_not_exist_is_a_dead_letter_until_it_is_added(
     refused = f"topic {topic.name} does not take it: "
     assert unknown == (b"1", f"{refused}Local: Unknown partition (_UNKNOWN_PARTITION)")
     assert negative == (b"-", "property KafkaToPartition is -1, and not a whole number from 0 on")
+    put_all(qm, "RESULTS", [b"3"], KafkaToPartition=3)  # refused by the call: partitions are known
+    assert dead_letters(qm, 1) == [(b"3", unknown[1])]
     topic.add_partitions(2)
     put_all(qm, "RESULTS", [b"1"], KafkaToPartition=1)
     assert sorted(topic.rows(3)) == [(0, None, b"0", []), (0, None, b"2", []), (1, None, b"1", [])]

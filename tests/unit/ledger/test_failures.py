@@ -54,6 +54,13 @@ def test_what_is_fatal_to_a_producer_is_never_retried_on_it() -> None:
     assert classify(error) is Failure.DOUBTFUL
 
 
+def test_a_refusal_reads_the_same_from_the_call_and_from_the_report() -> None:
+    code = KafkaError._UNKNOWN_PARTITION
+    reported = KafkaError(code)
+    raised = KafkaException(KafkaError(code, f"Unable to produce message: {reported.str()}"))
+    assert describe(raised) == describe(reported) == "Local: Unknown partition (_UNKNOWN_PARTITION)"
+
+
 def test_a_description_names_the_code() -> None:
     text = describe(KafkaError(KafkaError._TRANSPORT, "connection refused"))
     assert text == "connection refused (_TRANSPORT)"

@@ -103,15 +103,17 @@ class Files:
         return bool(self._system.exists(self._at(name)))
 
     def claim(self, query: str) -> None:
-        """Make the folder one query's; SparkJobError if it is another's."""
-        if not self.has(QUERY):
-            stream = self._system.create(self._at(QUERY), False)
+        """Make the folder one query's; SparkJobError if it is another's.
+
+        A driver that is killed while it claims leaves the file empty, and the next one claims.
+        """
+        claimed = self.has(QUERY)
+        owner = self._read(QUERY) if claimed else ""
+        if not owner and not self._system.globStatus(self._at("batch_id=*")):
+            stream = self._system.create(self._at(QUERY), claimed)
             stream.write(bytearray(query.encode()))
             stream.close()
             return
-        stream = self._system.open(self._at(QUERY))
-        owner = str(self._io.toString(stream, self._charset))
-        stream.close()
         if owner != query:
             raise SparkJobError(
                 f"mqk: {self._path} has been written by query {owner or '(none)'}, and this is "
@@ -126,6 +128,13 @@ class Files:
                 f"mqk: {self._path}/{to} was written by another driver at the same time: only one "
                 "may run with a checkpoint"
             )
+
+    def _read(self, name: str) -> str:
+        stream = self._system.open(self._at(name))
+        try:
+            return str(self._io.toString(stream, self._charset))
+        finally:
+            stream.close()
 
     def _at(self, name: str) -> Any:
         return self._paths(f"{self._path}/{name}")

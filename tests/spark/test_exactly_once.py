@@ -87,6 +87,20 @@ def test_what_another_query_has_written_is_not_taken_for_written(
         assert qm.queue("TWICE.BACK").depth() == 6
 
 
+def test_a_claim_that_a_driver_did_not_finish_is_made_again(site: Site, tmp_path: Path) -> None:
+    with queues(site, "UNFINISHED"):
+        site.put_units("UNFINISHED", 1)
+    site.wait_copied("UNFINISHED", 3)
+    claim = tmp_path / "files" / "_query"
+    claim.parent.mkdir()
+    claim.touch()
+    sink = sinks.parquet(str(claim.parent))
+    drain(site.stream("UNFINISHED"), sink, tmp_path / "checkpoint")
+    assert site.spark.read.parquet(str(claim.parent)).count() == 3
+    with pytest.raises(StreamingQueryException, match="has been written by query"):
+        drain(site.stream("UNFINISHED"), sink, tmp_path / "another checkpoint")
+
+
 def test_a_second_driver_is_refused_while_the_first_writes(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

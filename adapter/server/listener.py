@@ -6,6 +6,7 @@ It opens and closes the port, and has connections looked at. It must not know wh
 from __future__ import annotations
 
 import asyncio
+import errno
 import resource
 import socket
 import time
@@ -76,11 +77,14 @@ def bind_path(path: str, mode: int) -> socket.socket:
     does not looks left over to a queue manager that starts at the same time.
     """
     made = socket.socket(socket.AF_UNIX)
+    place = Path(path)
     try:
-        if Path(path).is_socket() and _is_left_over(path):
-            Path(path).unlink()
+        if place.exists() and not place.is_socket():
+            raise FileExistsError(errno.EEXIST, "there is a file or folder that is not a socket")
+        if place.is_socket() and _is_left_over(path):
+            place.unlink()
         made.bind(path)
-        Path(path).chmod(mode)  # before it listens, so that nobody connects earlier
+        place.chmod(mode)  # before it listens, so that nobody connects earlier
         made.listen(BACKLOG)
     except OSError as error:
         made.close()

@@ -118,7 +118,7 @@ def test_of_two_that_start_at_once_one_is_refused(path: Path) -> None:
 
 def test_a_path_that_cannot_be_had_is_refused(path: Path) -> None:
     path.write_text("a file")
-    with pytest.raises(SocketPathError, match="choose another path with --listen-unix"):
+    with pytest.raises(SocketPathError, match="is not a socket; choose another path with"):
         bind_path(str(path), 0o600)
     assert path.read_text() == "a file"
     with pytest.raises(SocketPathError, match="too long"):

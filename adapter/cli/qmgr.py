@@ -13,11 +13,12 @@ import click
 
 import adapter
 from adapter import compiled
+from adapter.channel.addresses import parse_directory
 from adapter.cli import output
 from adapter.cli.ending import ManagerEnd
 from adapter.cli.lazy import LazyCommand, LazyGroup
 from adapter.command import failures, options
-from adapter.errors import ConnectionBroken
+from adapter.errors import ConnectionBroken, QueueManagerQuiescing, QueueManagerStopping
 
 STOP_TIMEOUT_S = 60.0
 """For the last entries to become durable, the movers and the process to end."""
@@ -69,14 +70,14 @@ def _connect(address: str, reconnect_timeout_s: float = 0.0) -> adapter.Connecti
     )
 
 
-def _check_name(qm: adapter.Connection, qmgr: str, wanted: str | None, done: str) -> str:
+def _check_name(name: str, qmgr: str, wanted: str | None, done: str) -> str:
     """Return the name of a queue manager, or refuse to do something to another than is wanted."""
-    if wanted is not None and wanted != qm.name:
+    if wanted is not None and wanted != name:
         raise failures.Failed(
-            f"queue manager {qm.name} was not {done}: it listens at {qmgr}, and {wanted} was "
+            f"queue manager {name} was not {done}: it listens at {qmgr}, and {wanted} was "
             f"to be {done}; give the address of {wanted} with --qmgr"
         )
-    return qm.name
+    return name
 
 
 @click.command()
@@ -98,12 +99,15 @@ def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json:
     end: ManagerEnd | None = None
     try:
         with _connect(qmgr) as qm:
-            name = _check_name(qm, qmgr, name, "stopped")
+            name = _check_name(qm.name, qmgr, name, "stopped")
             address = qm.statistics()["address"]
             end = ManagerEnd(name, address, {})  # of one that is too far gone to say its processes
             end = ManagerEnd(name, address, qm.figures())
             qm.stop_queue_manager(immediate=immediate, hand_over=hand_over)
     except ConnectionBroken as broken:
+        if isinstance(broken, QueueManagerQuiescing | QueueManagerStopping) and end is None:
+            name = _check_name(broken.object_name, qmgr, name, "stopped")
+            end = ManagerEnd(name, "" if parse_directory(qmgr) else qmgr, {})
         if end is None or not end.is_known:
             raise
         try:
@@ -132,7 +136,7 @@ def switch(name: str | None, to: str, qmgr: str, as_json: bool) -> None:
     queue manager is a standby then. If there is no standby that is ready, nothing is changed.
     """
     with _connect(qmgr) as qm:
-        name = _check_name(qm, qmgr, name, "handed over")
+        name = _check_name(qm.name, qmgr, name, "handed over")
         chosen = qm.switch_queue_manager(to)
     address = chosen["address"]
     try:

@@ -17,7 +17,7 @@ from adapter.cli import background, qmgr
 from adapter.cli.ending import ManagerEnd, serves
 from adapter.cli.qmgr import summary
 from adapter.command.failures import Failed
-from adapter.errors import ConnectionBroken
+from adapter.errors import ConnectionBroken, QueueManagerQuiescing
 from adapter.owner import processes
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
@@ -164,6 +164,26 @@ def test_one_that_another_program_stops_meanwhile_has_stopped(
 
         monkeypatch.setattr(adapter.Connection, verb, stop_first)
         said = mqk("qmgr", "stop", "--qmgr", other.address)
+    assert (said.status, said.out) == (0, "queue manager QM7 has stopped\n")
+
+
+def test_one_that_accepts_no_clients_any_more_is_waited_for(
+    mqk: Mqk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program has told it to stop, and it ends."""
+    with testing.queue_manager("QM7") as other:
+        stopping = threading.Thread(target=other.stop)
+
+        def refuse(*_: object, **__: object) -> None:
+            raise QueueManagerQuiescing("queue manager QM7 is quiescing", "QM7")
+
+        monkeypatch.setattr(adapter, "connect", refuse)
+        wrong = mqk("qmgr", "stop", "QM9", "--qmgr", other.address)
+        stopping.start()
+        said = mqk("qmgr", "stop", "--qmgr", other.address)
+        stopping.join()
+    assert wrong.status == 1
+    assert "queue manager QM7 was not stopped: it listens at" in wrong.err
     assert (said.status, said.out) == (0, "queue manager QM7 has stopped\n")
 
 

@@ -22,7 +22,9 @@ from tests.support.certificates import Authority
 from tests.support.passwords import hash_cheaply
 from tests.support.tokens import Issuer, key_server, settings
 
-SOON_S = 10.0
+SOON_S = 30.0
+LASTS_S = 3.0
+"""How long a token lasts that ends during a test: longer than what comes before takes."""
 SOON_LOOKED_AT = ConnectionBounds(look_s=0.02)
 
 
@@ -149,7 +151,7 @@ def test_a_password_and_a_token_are_one_too_many(
 def test_a_connection_ends_with_its_token(
     driver: Driver, manager: TestQueueManager, issuer: Issuer
 ) -> None:
-    made = [issuer.token(lasts_s=0.5)]
+    made = [issuer.token(lasts_s=LASTS_S)]
     with (
         driver.connect(manager.address, token=lambda: made[-1]) as qm,
         driver.connect(manager.address, token=issuer.token("watch")) as watch,
@@ -165,13 +167,13 @@ def test_a_connection_ends_with_its_token(
 def test_a_renewed_token_keeps_units_and_handles(
     driver: Driver, manager: TestQueueManager, issuer: Issuer
 ) -> None:
-    with driver.connect(manager.address, token=issuer.token(lasts_s=0.7)) as qm:
+    with driver.connect(manager.address, token=issuer.token(lasts_s=LASTS_S)) as qm:
         qm.define_queue("Q")
         queue, number = qm.queue("Q"), qm.connections()[0].number
         with qm.unit() as unit:
             queue.put(b"x", unit=unit)
             qm.renew_token(issuer.token(lasts_s=60))
-            time.sleep(0.9)  # the first token is over, and has been looked at many times
+            time.sleep(LASTS_S + 0.2)  # the first token is over, and has been looked at many times
         message = queue.get()
         assert message is not None
         assert message.body == b"x"
@@ -187,7 +189,7 @@ def test_a_token_of_a_file_or_a_function_is_renewed_by_itself(
 ) -> None:  # fmt: skip
     """While nothing is asked, and a unit is open."""
     monkeypatch.setattr(renewal, "AGAIN_S", 0.05)
-    path, made = tmp_path / "token", [issuer.token(lasts_s=1.5)]
+    path, made = tmp_path / "token", [issuer.token(lasts_s=LASTS_S)]
     path.write_text(made[0])
     token: Token = path if source == "file" else lambda: made[0]
     with (
@@ -200,7 +202,7 @@ def test_a_token_of_a_file_or_a_function_is_renewed_by_itself(
             qm.put("Q", b"x", unit=unit)
             made[0] = issuer.token(lasts_s=60, groups=["tills"])
             texts.replace(path, made[0], 0o600)
-            time.sleep(1.8)  # the first token is over, and has been looked at many times
+            time.sleep(LASTS_S + 0.2)  # the first token is over, and has been looked at many times
         assert number in {one.number for one in watch.connections()}
         message = qm.get("Q")
         assert message is not None
@@ -212,7 +214,7 @@ def test_a_token_that_is_not_renewed_in_time_ends_its_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(renewal, "AGAIN_S", 0.05)
-    made = [issuer.token("ann", lasts_s=1), issuer.token("bob")]
+    made = [issuer.token("ann", lasts_s=LASTS_S), issuer.token("bob")]
     options = {"token": lambda: made.pop(0) if made else "", "reconnect_timeout_s": 0.5}
     with (
         driver.connect(manager.address, token=issuer.token("watch")) as watch,
@@ -317,7 +319,6 @@ def test_a_file_without_keys_prevents_the_start(tmp_path: Path) -> None:
 def test_keys_of_a_url_are_asked_for_when_a_token_has_a_new_one(
     issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(token_checks, "FETCH_PAUSE_S", 0.2)
     with key_server() as published:
         published.entries = [issuer.entry]
         with testing.queue_manager(tokens=settings(published.url)) as manager:
@@ -326,9 +327,10 @@ def test_keys_of_a_url_are_asked_for_when_a_token_has_a_new_one(
             assert published.answered == 1
             newer = Issuer("k2")
             published.entries = [newer.entry]
-            time.sleep(0.2)
+            monkeypatch.setattr(token_checks, "FETCH_PAUSE_S", 0.0)
             adapter.connect(manager.address, token=newer.token()).close()
             assert published.answered == 2
+            monkeypatch.setattr(token_checks, "FETCH_PAUSE_S", 60.0)
             for _ in range(5):  # invented keys cost the issuer nothing
                 with pytest.raises(NotAuthorized, match="not by one known"):
                     adapter.connect(manager.address, token=Issuer("k3").token())

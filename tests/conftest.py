@@ -20,6 +20,7 @@ from adapter.localkafka.jars import cache_folder
 from adapter.mqi import pymqi_files
 from tests.group_times import GroupTimes
 from tests.strict_outcomes import StrictOutcomes, add_option
+from tests.support.examples import register_profiles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,10 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # hypothesis loads the profile that is asked for in this hook
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--hypothesis-profile", None):
-        from tests.support.examples import register_profile
-
-        register_profile()
+    register_profiles()
     os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED_JAVA)
     os.environ.pop("XDG_RUNTIME_DIR", None)  # no known socket beside a port that a test names
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

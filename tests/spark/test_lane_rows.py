@@ -21,7 +21,7 @@ from spark_jobs.spans import SeqSpan, WantedSeqs
 from tests.support.examples import examples
 from tests.support.made_up import COUNTS, IDS, PLACED
 
-FAST = settings(max_examples=examples(40), deadline=None)
+FAST = settings(max_examples=examples(40))
 MANY = st.lists(st.tuples(PLACED, IDS, COUNTS), min_size=1, max_size=3)
 HEADER = descriptor.HEADER
 NO_ID = bytes(24)

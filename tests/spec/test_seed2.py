@@ -174,7 +174,6 @@ def is_legal_merge(listing: Sequence[str]) -> bool:
 
 @settings(
     max_examples=examples(20),
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(schedule=st.permutations(["A", "A", "A", "B", "B", "B"]))

@@ -110,7 +110,6 @@ def test_s2_02_s2_08_in_the_order_of_the_sends(at: MsmqSite, queue: MessageQueue
 
 @settings(
     max_examples=examples(25),
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(

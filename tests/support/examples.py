@@ -1,13 +1,19 @@
-"""How many examples of a property a run tries: `make check` a fifth of what `make test` tries."""
+"""How hypothesis tries properties: how many examples, and without a bound of time."""
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 ALL = 100
 """What hypothesis tries by default of a property that does not say how many it needs."""
 
 
-def register_profile() -> None:
-    """Let `pytest --hypothesis-profile=short` try a fifth of all examples."""
+def register_profiles() -> None:
+    """Try all examples by default, and a fifth with `pytest --hypothesis-profile=short`.
+
+    An example may take its time: no property is wrong because the machine stood still.
+    """
+    slow = [HealthCheck.too_slow]
+    settings.register_profile("all", deadline=None, suppress_health_check=slow)
+    settings.load_profile("all")
     settings.register_profile("short", max_examples=ALL // 5)
 
 

@@ -425,8 +425,8 @@ def test_silence_is_broken_by_a_question_and_ended_by_another_connection(
     with connection_to(server, Timeouts(silence_s=0.4, connect_timeout_s=0.3)) as second:
         queue = second.queue("Q", open_for="input")
         asked = count_asked(server)
-        assert queue.get(timeout=1.0) is None  # signs of life keep it
-        assert len(asked) >= 2
+        while len(asked) < 2:  # bounded by the test's own time
+            assert queue.get(timeout=1.0) is None  # signs of life keep it
         assert second.statistics()["connections_lost"] == 0
         server.holds = (object,)
         releasing = threading.Timer(1.0, server.release)

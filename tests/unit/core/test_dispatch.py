@@ -7,7 +7,7 @@ shows as books that do not add up, or as a replay that differs.
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -282,8 +282,6 @@ TestAnything = Anything.TestCase
 TestAnything.settings = settings(
     max_examples=examples(30),
     stateful_step_count=40,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
 )
 
 

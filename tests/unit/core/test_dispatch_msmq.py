@@ -6,7 +6,7 @@ is judged by the simulation of MSMQ.
 
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
@@ -204,6 +204,4 @@ TestAnyMsmq = AnyMsmq.TestCase
 TestAnyMsmq.settings = settings(
     max_examples=examples(25),
     stateful_step_count=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
 )

@@ -6,7 +6,7 @@ And the rule itself is tried: one that changes something before it refuses is fo
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, rule
 
@@ -216,8 +216,6 @@ TestRefusing = Refusing.TestCase
 TestRefusing.settings = settings(
     max_examples=examples(25),
     stateful_step_count=30,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
 )
 
 

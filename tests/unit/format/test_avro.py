@@ -18,7 +18,7 @@ def by_fastavro(kind: str, value: object) -> bytes:
     return out.getvalue()
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.integers(-(2**63), 2**63 - 1))
 @example(0)
 @example(-1)
@@ -32,13 +32,11 @@ def test_numbers(number: int) -> None:
     assert avro.read_long(b"?" + encoded + b"?", 1) == (number, 1 + len(encoded))
 
 
-@settings(deadline=None)
 @given(texts(100))
 def test_texts(text: str) -> None:
     assert avro.text(text) == by_fastavro("string", text)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_bytes(value: bytes) -> None:
     assert avro.data(value) == by_fastavro("bytes", value)

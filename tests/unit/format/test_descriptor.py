@@ -18,7 +18,7 @@ from adapter.format.schemas import Codec, UnreadableError
 from tests.support.examples import examples
 from tests.support.made_up import COUNTS, IDS, PLACED
 
-FAST = settings(max_examples=examples(50), deadline=None)
+FAST = settings(max_examples=examples(50))
 
 
 def position(placed: Placed, unit: bytes, unit_size: int) -> UnitPosition:

@@ -18,7 +18,7 @@ from adapter.ledger.port import PAYLOAD_BYTES_MAX
 from tests.support.examples import examples
 from tests.support.made_up import LONG_MAX, MESSAGES, RECORDS, UNITS
 
-FAST = settings(max_examples=examples(50), deadline=None)
+FAST = settings(max_examples=examples(50))
 WIDE = "\U0001f600"
 NAME = "Q" * 48
 

@@ -19,7 +19,7 @@ EVENTS = st.builds(
 )
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(QUEUES, EVENTS)
 def test_what_is_written_is_read(queue_manager: str, event: EventRaised) -> None:
     assert events.decode(events.encode(queue_manager, event)) == (queue_manager, event)

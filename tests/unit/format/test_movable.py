@@ -75,7 +75,7 @@ def without_copies(records: list[list[movable.Movable]]) -> list[list[movable.Mo
     return [[one for one in record if not isinstance(one, Copy)] for record in records]
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.lists(UNITS, max_size=4))
 def test_units_are_read_as_the_general_reader_reads_them(units: list[r.Record]) -> None:
     payload = entries.encode(units)
@@ -83,7 +83,7 @@ def test_units_are_read_as_the_general_reader_reads_them(units: list[r.Record]) 
     assert movable.decode_events(payload) == [[] for _ in units]
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.lists(UNITS | OTHERS, max_size=4))
 def test_any_entry_is_read_as_the_general_reader_reads_it(records: list[r.Record]) -> None:
     payload = entries.encode(records)
@@ -130,7 +130,7 @@ def blocks(values: list[Any], schema: Any) -> bytes:
     return found + long(0)
 
 
-@settings(max_examples=examples(50), deadline=None)
+@settings(max_examples=examples(50))
 @given(
     st.lists(
         UNITS.map(

@@ -13,7 +13,7 @@ LEGAL = re.compile(r"[A-Za-z0-9._-]+")
 ANY_NAME = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 MQ_NAME = st.text(st.sampled_from("ABab09._/%"), min_size=1, max_size=48)
 NAME = st.one_of(ANY_NAME, MQ_NAME, st.sampled_from(["A.q.B", "-1", "A-1", "-x41", "-d", "q", "."]))
-FAST = settings(max_examples=examples(150), deadline=None)
+FAST = settings(max_examples=examples(150))
 
 
 @FAST

@@ -26,7 +26,7 @@ TRANSFERS = st.builds(
     part=st.integers(0, 4_999),
     parts=st.integers(5_000, 10_000),
 )
-FAST = settings(max_examples=50, deadline=None)
+FAST = settings(max_examples=50)
 
 
 @FAST

@@ -315,7 +315,7 @@ def do(registry: TopicRegistry, what: str, subject: str, number: int) -> None:
             registry.delete_version(subject, number + 1, permanent=number % 2 == 1)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(st.lists(STEP, max_size=30))
 def test_whatever_happens_and_is_compacted_all_readers_see_the_same(
     steps: list[tuple[str, int, str, int, str]],

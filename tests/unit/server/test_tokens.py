@@ -201,7 +201,7 @@ def test_keys_for_other_purposes_are_left_out_of_a_set(issuer: Issuer) -> None:
         token_keys.parse(json.dumps({"keys": others}).encode())
 
 
-@hypothesis.settings(max_examples=examples(100), deadline=None)
+@hypothesis.settings(max_examples=examples(100))
 @given(st.data())
 def test_whatever_a_token_is_it_is_refused_in_words(issuer: Issuer, data: st.DataObject) -> None:
     """No text makes it fail in another way, and a mutated token never counts."""

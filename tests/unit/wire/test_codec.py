@@ -15,7 +15,7 @@ from adapter.core.contract.results import Done, Messages, Refused
 from adapter.wire import codec, frames
 from tests.support.examples import examples
 
-FAST = settings(max_examples=examples(150), deadline=None)
+FAST = settings(max_examples=examples(150))
 HELLO = frames.Hello(version=1, queue_manager="QM1", application="a", user="u")
 REQUESTS = frames.Requests(
     [

@@ -158,7 +158,7 @@ def test_other_protocols_are_told(data: bytes) -> None:
     assert received.goodbye is not None
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.lists(st.binary(max_size=60), max_size=6), st.booleans())
 def test_any_bytes_are_answered_with_a_goodbye_or_taken(chunks: list[bytes], hello: bool) -> None:
     session = ServerSession("QM1")

@@ -11,7 +11,7 @@ from adapter.core.contract.ranges import Ranges, spans_of
 from tests.support.examples import examples
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 3)), max_size=30))
 def test_it_is_a_set(steps: list[tuple[int, int]]) -> None:
     ranges = Ranges()
@@ -56,7 +56,7 @@ def test_spans_join_what_they_touch(seed: int) -> None:
         assert all(one[1] + 1 < other[0] for one, other in itertools.pairwise(spans))
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sets(st.integers(0, 30)), st.sets(st.integers(0, 30)))
 def test_what_two_have_in_common(one: set[int], other: set[int]) -> None:
     ranges, others = Ranges(), Ranges()
@@ -68,7 +68,7 @@ def test_what_two_have_in_common(one: set[int], other: set[int]) -> None:
     assert {each for low, high in spans for each in range(low, high + 1)} == one & other
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sets(st.integers(0, 30)))
 def test_numbers_are_joined_to_spans(numbers: set[int]) -> None:
     ranges = Ranges()
@@ -77,7 +77,7 @@ def test_numbers_are_joined_to_spans(numbers: set[int]) -> None:
     assert spans_of(sorted(numbers)) == ranges.spans()
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.sets(st.integers(0, 12)), st.integers(0, 12), st.integers(0, 5))
 def test_a_span_is_removed_or_nothing(numbers: set[int], low: int, more: int) -> None:
     ranges = Ranges(spans_of(sorted(numbers)))

@@ -15,7 +15,7 @@ def by_regex(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(parts.get(one) or re.escape(one) for one in pattern), re.DOTALL)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(300))
 @given(st.text("ab%_", max_size=8), st.text("ab", max_size=10))
 def test_as_a_regular_expression_says(pattern: str, text: str) -> None:
     assert like(pattern)(text) is bool(by_regex(pattern).fullmatch(text))

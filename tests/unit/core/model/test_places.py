@@ -24,7 +24,7 @@ def at(place: Place) -> Stored:
     )
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.lists(st.tuples(st.sampled_from(["add", "remove", "first"]), PLACES), max_size=60))
 def test_it_is_a_sorted_list(steps: list[tuple[str, Place]]) -> None:
     places = Places()
@@ -71,7 +71,7 @@ def test_what_is_not_there_cannot_be_removed() -> None:
     assert len(places) == 1
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sets(PLACES, min_size=1, max_size=30), st.data())
 def test_several_are_removed_at_once(chosen: set[Place], data: st.DataObject) -> None:
     places = Places()
@@ -83,7 +83,7 @@ def test_several_are_removed_at_once(chosen: set[Place], data: st.DataObject) ->
     assert list(places) == [one for one in found if one not in gone]
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sets(PLACES, min_size=1, max_size=30), st.data())
 def test_several_are_added_at_once(chosen: set[Place], data: st.DataObject) -> None:
     places = Places()

@@ -4,6 +4,7 @@ It notices within a moment, says so, and writes a new snapshot where the next st
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
@@ -16,6 +17,7 @@ from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.port import LedgerMismatch
 from adapter.localkafka import LocalKafka
 from adapter.owner.storage import HousekeepingBounds
+from adapter.server.settings import ServerSettings
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, drain, until
@@ -29,6 +31,13 @@ MESSAGES = 30
 def bounds() -> HousekeepingBounds:
     """Of an owner that looks at its topics all the time."""
     return HousekeepingBounds(audit_sweeps=2)
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a queue manager that is idle write nothing: no heartbeats."""
+    without = partial(ServerSettings, heartbeat_ms=3_600_000)
+    monkeypatch.setattr(testing, "ServerSettings", without)
 
 
 @pytest.fixture
@@ -95,9 +104,11 @@ def test_a_stop_writes_its_snapshot_though_the_topic_was_deleted(
     assert drain(manager, MESSAGES, 1) == bodies(0, MESSAGES)
 
 
+@pytest.mark.usefixtures("silent")
 def test_settings_that_were_changed_are_named_until_they_are_put_right(
     kafka: LocalKafka, manager: TestQueueManager
 ) -> None:
+    """One of them lets Kafka refuse each entry, which ends the owner that writes one."""
     ledger, snapshots = names.ledger_topic(manager.name), names.snapshots_topic(manager.name)
     changes = [
         (ledger, "retention.ms", "3600000", "-1"),

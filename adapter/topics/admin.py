@@ -537,14 +537,24 @@ def setting_problems(
 def settings_for(
     bootstrap_servers: str, client: Mapping[str, Any] | None = None, timeout_s: float = 30.0
 ) -> TopicSettings:
-    """As many copies as this cluster's brokers allow, at most three. Raises TopicError."""
+    """As many copies as this cluster's brokers allow, at most three. Raises TopicError.
+
+    timeout_s: for Kafka to answer, and then to name a broker: one that begins, or has long stood
+    still, names none for a moment.
+    """
     refusal = LastRefusal()
     admin = admin_client(bootstrap_servers, {**(client or {}), "error_cb": refusal})
+    until_s = time.monotonic() + timeout_s
     try:
-        brokers = admin.list_topics(timeout=timeout_s).brokers
+        while not (count := _count_brokers(admin, timeout_s)):
+            if time.monotonic() > until_s:
+                raise TopicError(
+                    f"Kafka at {bootstrap_servers} says that no broker runs: wait until one does, "
+                    "and try again",
+                    retriable=True,
+                )
+            time.sleep(POLL_S)
     except KafkaException as error:
-        if error_of(error).code() == KafkaError._PARTIAL:  # an answer without brokers and topics
-            raise no_broker_runs(bootstrap_servers) from error
         admin.poll(0)
         if refusal.text:
             raise TopicError(
@@ -556,15 +566,14 @@ def settings_for(
             "brokers run and that the address is right",
             retriable=True,
         ) from error
-    if not brokers:
-        raise no_broker_runs(bootstrap_servers)
-    return TopicSettings.for_brokers(len(brokers))
+    return TopicSettings.for_brokers(count)
 
 
-def no_broker_runs(bootstrap_servers: str) -> TopicError:
-    """Say that Kafka names no broker, as one does that begins, or has long stood still."""
-    return TopicError(
-        f"Kafka at {bootstrap_servers} says that no broker runs: wait until one does, and try "
-        "again",
-        retriable=True,
-    )
+def _count_brokers(admin: AdminClient, timeout_s: float) -> int:
+    """Return how many brokers Kafka names."""
+    try:
+        return len(admin.list_topics(timeout=timeout_s).brokers)
+    except KafkaException as error:
+        if error_of(error).code() == KafkaError._PARTIAL:  # an answer without brokers and topics
+            return 0
+        raise

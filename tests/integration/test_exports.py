@@ -28,8 +28,6 @@ from tests.support.export_site import (
 from tests.support.feed_site import WITHIN_S
 
 MIB = 1024 * 1024
-SOON_S = 5.0
-"""How long an export may take to see that its topic was made."""
 
 
 @pytest.fixture
@@ -247,9 +245,7 @@ def test_a_topic_that_is_missing_stops_only_its_export(
     await_export(qm, "E", lambda one: int(str(one["failures"])) > 6)
     assert missing.partitions() == 0, "an export makes no topic of others"
     missing.create()
-    began_s = time.monotonic()
     assert missing.values(1) == [b"a"]
-    assert time.monotonic() - began_s < SOON_S
     await_export(qm, "E", lambda one: one["why"] == "")
 
 

@@ -306,12 +306,17 @@ def test_a_kafka_without_a_broker_is_not_called_one_that_does_not_answer(
     monkeypatch: pytest.MonkeyPatch, has_topics: bool
 ) -> None:
     class Begins:
+        def __init__(self) -> None:
+            self.brokers = [{}, {}, {1: "k:9092"}]
+
         def list_topics(self, timeout: float) -> SimpleNamespace:
-            if has_topics:
-                return SimpleNamespace(brokers={})
+            brokers = self.brokers[0] if timeout < 1 else self.brokers.pop(0)
+            if brokers or has_topics:
+                return SimpleNamespace(brokers=brokers)
             raise KafkaException(KafkaError(KafkaError._PARTIAL))  # as librdkafka then says
 
     monkeypatch.setattr(admin, "admin_client", lambda *_: Begins())
+    assert admin.settings_for("k:9092") == TopicSettings.for_brokers(1), "it is asked again"
     with pytest.raises(TopicError, match="says that no broker runs: wait") as caught:
-        admin.settings_for("k:9092")
+        admin.settings_for("k:9092", timeout_s=0.1)
     assert caught.value.retriable

@@ -65,7 +65,9 @@ class Export(Struct, frozen=True):
 
 
 class Counts(Struct):
-    """What an exporter has done; see ExportFigures."""
+    """What an exporter has done; see ExportFigures. doubtful: the transaction of which it does not
+    know whether it was committed: its number, records and bytes.
+    """
 
     state: str = WAITING
     since_s: float = 0.0
@@ -75,6 +77,19 @@ class Counts(Struct):
     dead_letters: int = 0
     failures: int = 0
     ends: dict[int, int] = {}
+    doubtful: tuple[int, int, int] = (0, 0, 0)
+
+    def begin(self, number: int, records: list[ExportedRecord]) -> None:
+        """Note a transaction that is to be written."""
+        self.doubtful = number, len(records), sum(len(one.value or b"") for one in records)
+
+    def committed(self, number: int) -> None:
+        """Count the transaction that was begun last, if it is the last one that was committed."""
+        begun, records, size = self.doubtful
+        if begun == number:
+            self.records += records
+            self.bytes += size
+        self.doubtful = 0, 0, 0
 
     def enter(self, state: str, why: str = "") -> None:
         """Note what it does from now on."""
@@ -158,6 +173,7 @@ class ExportSession:
             progress = writer.resume()
             self._require_owner()
             self._number = progress.number
+            self._counts.committed(progress.number)
             if (progress.queue, progress.incarnation) == (attributes.queue, self._incarnation):
                 self._written = progress.places
             self._forget_gone(handle)
@@ -232,6 +248,7 @@ class ExportSession:
             self._incarnation,
             self._written.union(map(place_of, written)),
         )
+        self._counts.begin(progress.number, records)
         try:
             writer.write(records, progress)
         except RecordRefusedError as error:
@@ -240,8 +257,7 @@ class ExportSession:
             raise
         self._number, self._written = progress.number, progress.places
         self._refused.by_place.clear()
-        self._counts.records += len(records)
-        self._counts.bytes += sum(len(record.value or b"") for record in records)
+        self._counts.committed(progress.number)
 
     def _record(self, unit: AnyUnit, message: Delivered) -> ExportedRecord | None:
         """Return the record of a message; None if it became a dead letter."""

@@ -344,8 +344,8 @@ class KafkaExportWriter:
         if code in TOPIC_MISSING | TOPIC_FORBIDDEN:
             return self._topic_refused(refusal)
         record = self._records[at]
-        if code == KafkaError._UNKNOWN_PARTITION and self._is_there(record.partition):
-            return ExportError(f"partition {record.partition} was added to topic {self._topic}")
+        if code == KafkaError._UNKNOWN_PARTITION and self._may_be_there(record.partition):
+            return ExportError(f"the partitions of topic {self._topic} have changed")
         if code in OF_BATCH and not self._is_one_by_one and _size(record) < BATCH_BYTES:
             self._topics.one_by_one.add(self._topic)
             return ExportError(
@@ -363,13 +363,13 @@ class KafkaExportWriter:
         by_client = FORBIDDEN_NAME in text and self._progress_topic not in text
         return by_client or f"{DENIES} Describe on topic {self._topic}:" in text
 
-    def _is_there(self, partition: int) -> bool:
-        """Whether a topic has a partition, of which the producer may not know."""
+    def _may_be_there(self, partition: int) -> bool:
+        """Whether the topic may have a partition of which the producer does not know."""
         try:
             found = self._producer.list_topics(self._topic, ANSWER_S).topics[self._topic]
         except KafkaException:
-            return True  # it is not known, and the next attempt will know
-        return partition in found.partitions
+            return True  # it is not known, and the next attempt will know; so if there is no topic
+        return found.error is not None or partition in found.partitions
 
     def _topic_refused(self, error: KafkaError) -> TopicRefusedError:
         if error.code() in TOPIC_MISSING:

@@ -100,7 +100,7 @@ class ValueDecoder(Protocol):
         """Ask for what decode() needs of these; raises FeedError until that is known."""
 
     def decode(self, record: TopicRecord, feed: FeedAttributes) -> DecodedValue | None:
-        """Decode a value that was prepared; None if it is not to be decoded."""
+        """Decode a value that was prepared; None if it is not to be decoded. Raises FeedError."""
 
     def close(self) -> None:
         """Let go of connections, until they are needed again."""

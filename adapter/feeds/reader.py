@@ -255,6 +255,7 @@ class FeedReader:
         first, ends = consumer.first(partitions), consumer.ends(partitions)
         missing = _say_missing(self.reading, offsets, first, ends)
         if missing:
+            self._partitions(consumer)  # they are not of a topic that was made again meanwhile
             raise FeedStopped(missing)
 
     # What is read.

@@ -75,7 +75,8 @@ class FeedSchemas:
     def decode(self, record: TopicRecord, feed: FeedAttributes) -> DecodedValue | None:
         """Return what a record's value is; None if the feed decodes no values, and for null.
 
-        Its schema has been prepared.
+        Its schema has been prepared. Raises FeedError if it was forgotten since, for those of other
+        feeds: the record is to be read again.
         """
         if feed.value not in DECODED or record.value is None:
             return None
@@ -86,7 +87,11 @@ class FeedSchemas:
                 why=f"its value is not Avro in the frame with a schema's number: it begins with "
                 f"{begins}"
             )
-        known = self._asked[number]
+        known = self._asked.get(number)
+        if known is None:
+            raise FeedError(
+                f"schema {number} of a value was forgotten: feeds have too many at once"
+            )
         if known.reader is None:
             return DecodedValue(why=known.why)
         try:

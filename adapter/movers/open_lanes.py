@@ -41,7 +41,13 @@ from enum import Enum
 from typing import Protocol
 
 import structlog
-from confluent_kafka import IsolationLevel, KafkaException, Message, TopicPartition
+from confluent_kafka import (
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # not in __all__
 from msgspec import Struct
 
@@ -173,10 +179,13 @@ class LaneEnds:
         answers = self._admin.list_offsets(
             asked, isolation_level=isolation, request_timeout=ANSWER_S
         )
-        return {
+        found = {
             (place.topic, place.partition): answer.result(2 * ANSWER_S).offset
             for place, answer in answers.items()
         }
+        if min(found.values()) < 0:  # librdkafka has this in place of an error: a lost connection
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT, "no answer"))
+        return found
 
 
 class OpenRecords(Struct):

@@ -27,6 +27,8 @@ from adapter.topics.port import LaneKey, Trimmed
 
 AUDIT_LAST_S = 2.0
 """For a look at the topics at the end, when no snapshot could be written."""
+NEEDED_LAST_S = 10.0
+"""For the last snapshot, if the next start would be refused without it, and Kafka answers."""
 SWEEP_S = 0.2
 """How often it looks: what is copied leaves memory after this, if there is too much of it."""
 LOOK_S = 0.02
@@ -249,8 +251,8 @@ class Housekeeping:
     async def write_last(self, within_s: float) -> str:
         """Write a snapshot of how things are, so that the next start has next to nothing to read.
 
-        Nothing is decided any more, and all is durable. within_s: what takes longer is left.
-        Returns why the next start will be refused, or "".
+        Nothing is decided any more, and all is durable. within_s: what takes longer is left, if the
+        next start can do without. Returns why the next start will be refused, or "".
         """
         if await self._has_written_last(within_s):
             return ""
@@ -261,7 +263,9 @@ class Housekeeping:
                 audit = await loop.run_in_executor(None, look_now)
         except (LedgerError, TimeoutError):
             return ""  # Kafka does not answer: what it holds, nobody has changed for all we know
-        return audit.text if audit.renew else ""
+        if not audit.renew or await self._has_written_last(NEEDED_LAST_S):
+            return ""
+        return audit.text
 
     async def _has_written_last(self, within_s: float) -> bool:
         loop = asyncio.get_running_loop()

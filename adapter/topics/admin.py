@@ -52,6 +52,13 @@ REMEDIES = {
     Failure.DOUBTFUL: REACH,
     Failure.FATAL: "change what Kafka names",
 }
+FENCED = "brokers are currently fenced"
+"""In what Kafka says where no broker has been heard of by its controller for some seconds, as all
+of them have just started or have stood still: one is heard of again soon."""
+REFRESH_MS = 2000
+"""A request waits for the controller. A Kafka whose brokers are fenced names none, and librdkafka
+asks for it once, and then with its next look at the brokers, which is five minutes later of itself.
+It looks at the topics then that it knows by name, and is not to make one again that is deleted."""
 POLL_S = 0.05
 SPARE_S = 5.0
 """The client times its requests by itself, and somewhat late."""
@@ -330,7 +337,7 @@ class TopicAdmin:
         }
 
     def _create(self, specs: Sequence[TopicSpec]) -> list[str]:
-        new = [
+        wanted = [
             NewTopic(
                 spec.name,
                 num_partitions=spec.partitions,
@@ -339,8 +346,26 @@ class TopicAdmin:
             )
             for spec in specs
         ]
-        futures = self._admin.create_topics(new, **self._timeouts())
-        return list(self._answers(futures, CREATING, KafkaError.TOPIC_ALREADY_EXISTS))
+        created: list[str] = []
+        deadline_s = time.monotonic() + self._settings.timeout_s
+        while wanted:
+            futures = self._admin.create_topics(wanted, **self._timeouts())
+            again = time.monotonic() < deadline_s
+            early = {name for name, one in futures.items() if again and self._is_fenced(one)}
+            answers = {name: one for name, one in futures.items() if name not in early}
+            created += self._answers(answers, CREATING, KafkaError.TOPIC_ALREADY_EXISTS)
+            wanted = [one for one in wanted if one.topic in early]
+            if wanted:
+                time.sleep(POLL_S)
+        return created
+
+    def _is_fenced(self, future: Future[Any]) -> bool:
+        """Whether a topic was refused because no broker has been heard of."""
+        try:
+            self._result(future)
+        except KafkaException as error:
+            return FENCED in error_of(error).str()
+        return False
 
     def _grow(self, specs: Sequence[TopicSpec]) -> dict[str, int]:
         """Add the partitions that existing topics lack; how many those have then."""
@@ -448,7 +473,7 @@ class TopicAdmin:
         }
 
     def _failure(self, doing: str, name: str, error: KafkaException, right: str = "") -> TopicError:
-        failure = classify(error)
+        failure = Failure.RETRY if FENCED in error_of(error).str() else classify(error)
         why = explain(error, right or RIGHTS.get(doing, "Describe"), name)
         if failure is not Failure.DENIED:
             why += f"; {REMEDIES[failure]}, then try again"
@@ -462,6 +487,8 @@ def admin_client(bootstrap_servers: str, client: Mapping[str, Any] | None) -> Ad
     """Make the client that creates and describes; it connects when it is first used."""
     connect: dict[str, Any] = {
         **RECONNECTS,
+        "topic.metadata.refresh.interval.ms": REFRESH_MS,
+        "allow.auto.create.topics": False,
         **(client or {}),
         "bootstrap.servers": bootstrap_servers,
     }
@@ -510,11 +537,23 @@ def setting_problems(
 def settings_for(
     bootstrap_servers: str, client: Mapping[str, Any] | None = None, timeout_s: float = 30.0
 ) -> TopicSettings:
-    """As many copies as this cluster's brokers allow, at most three. Raises TopicError."""
+    """As many copies as this cluster's brokers allow, at most three. Raises TopicError.
+
+    timeout_s: for Kafka to answer, and then to name a broker: one that begins, or has long stood
+    still, names none for a moment.
+    """
     refusal = LastRefusal()
     admin = admin_client(bootstrap_servers, {**(client or {}), "error_cb": refusal})
+    until_s = time.monotonic() + timeout_s
     try:
-        brokers = admin.list_topics(timeout=timeout_s).brokers
+        while not (count := _count_brokers(admin, timeout_s)):
+            if time.monotonic() > until_s:
+                raise TopicError(
+                    f"Kafka at {bootstrap_servers} says that no broker runs: wait until one does, "
+                    "and try again",
+                    retriable=True,
+                )
+            time.sleep(POLL_S)
     except KafkaException as error:
         admin.poll(0)
         if refusal.text:
@@ -527,10 +566,14 @@ def settings_for(
             "brokers run and that the address is right",
             retriable=True,
         ) from error
-    if not brokers:  # as one broker says while it begins, or has long stood still
-        raise TopicError(
-            f"Kafka at {bootstrap_servers} says that no broker runs: wait until one does, and try "
-            "again",
-            retriable=True,
-        )
-    return TopicSettings.for_brokers(len(brokers))
+    return TopicSettings.for_brokers(count)
+
+
+def _count_brokers(admin: AdminClient, timeout_s: float) -> int:
+    """Return how many brokers Kafka names."""
+    try:
+        return len(admin.list_topics(timeout=timeout_s).brokers)
+    except KafkaException as error:
+        if error_of(error).code() == KafkaError._PARTIAL:  # an answer without brokers and topics
+            return 0
+        raise

@@ -7,6 +7,7 @@ import pytest
 import adapter
 from adapter.exports import open_transactions
 from adapter.localkafka import LocalKafka
+from adapter.movers import transactions
 from adapter.testing import TestQueueManager
 from mqk_demo.proxy import Proxy
 from tests.support.backlog import until
@@ -68,6 +69,9 @@ def test_a_transaction_of_another_producer_is_waited_for(
     """What is written behind it shows when it has ended. Until then nobody can know what is open
     there: an exporter that takes over waits."""
     monkeypatch.setattr(open_transactions, "OTHERS_S", 1.0)
+    # A commit that a slow Kafka leaves in doubt would have an exporter take over too early.
+    monkeypatch.setattr("adapter.movers.settings.SOCKET_TIMEOUT_MS", int(1000 * WITHIN_S))
+    monkeypatch.setattr(transactions, "DOUBTFUL_AFTER_S", WITHIN_S)
     other = topic.producer(**{"transactional.id": topic.name})
     other.init_transactions(WITHIN_S)
     name, servers = unique_name("QM"), kafka.bootstrap_servers

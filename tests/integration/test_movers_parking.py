@@ -26,7 +26,7 @@ from tests.support.mover_place import LANES, WAIT_S, MoverPlace
 from tests.support.topic_settings import configure
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def missing_topics_are_soon_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adapter.movers.settings.MISSING_TOPIC_MS", 1000)
 
@@ -56,6 +56,7 @@ def figure(movers: MoverThread, name: str) -> int:
     return movers.statistics()["stream"][name]
 
 
+@pytest.mark.usefixtures("missing_topics_are_soon_made")
 def test_a_topic_that_is_deleted_comes_back_with_all_that_the_ledger_has(
     place: MoverPlace, movers: MoverThread
 ) -> None:
@@ -74,6 +75,7 @@ def test_a_topic_that_is_deleted_comes_back_with_all_that_the_ledger_has(
     assert movers.failure() is None
 
 
+@pytest.mark.usefixtures("missing_topics_are_soon_made")
 def test_a_topic_that_is_deleted_stays_parked_once_the_ledger_is_trimmed(
     place: MoverPlace, movers: MoverThread
 ) -> None:
@@ -156,14 +158,14 @@ def refuse_all(place: MoverPlace, movers: MoverThread) -> int:
     limit(place, "A", "10")
     place.append(place.unit(["A", "B"]), place.unit(["B"]))
     end = place.flush()
-    until(lambda: "end of a transaction" in movers.holding)
-    assert f"correct the settings of topic {place.topic('A')} (" in movers.holding, movers.holding
-    assert "MSG_SIZE_TOO_LARGE" in movers.holding
+    blames = f"end of a transaction: correct the settings of topic {place.topic('A')} ("
+    until(lambda: blames in (said := movers.holding) and "MSG_SIZE_TOO_LARGE" in said)
     mend(place, "A")
     assert not movers.caught_up(end, 0.0), "Kafka has given up to end the transaction"
     return end
 
 
+@pytest.mark.usefixtures("missing_topics_are_soon_made")
 def test_what_is_parked_outlives_the_mover(
     place: MoverPlace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,6 +322,7 @@ def test_a_restart_reads_a_snapshot_though_a_topic_is_parked(
     assert [one.value() for one in place.read(place.topic("Q"))] == bodies
 
 
+@pytest.mark.usefixtures("missing_topics_are_soon_made")
 def test_finding_users_6_a_deleted_topic_of_a_deleted_queue_is_parked_no_more(
     place: MoverPlace, movers: MoverThread
 ) -> None:

@@ -1,6 +1,7 @@
 """Messages leave memory and come back from their topics; snapshots stand for the ledger's past."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from adapter.ledger.kafka_reader import LedgerSource
 from adapter.ledger.kafka_settings import LedgerSettings
 from adapter.ledger.kafka_snapshots import KafkaSnapshots
 from adapter.localkafka import LocalKafka
+from adapter.owner.parts import OwnerSettings
 from adapter.testing import TestQueueManager
 from adapter.topics.admin import TopicAdmin, TopicSettings
 from tests.support.backlog import bodies, drain, until
@@ -21,6 +23,7 @@ from tests.support.backlog import bodies, drain, until
 WINDOW = 20
 MESSAGES = 3_000
 UNIT = 30
+WAIT_S = 20.0
 
 
 @pytest.fixture
@@ -183,6 +186,14 @@ def test_messages_whose_topic_was_deleted_are_refused_until_the_queue_is_defined
         assert (unharmed.body, new.body) == (b"unharmed", b"new")
 
 
+@pytest.fixture
+def patient_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stop of a queue manager that is made from now on waits for its last snapshot."""
+    patient = partial(OwnerSettings, drain_s=WAIT_S)
+    monkeypatch.setattr("adapter.server.server.OwnerSettings", patient)
+
+
+@pytest.mark.usefixtures("patient_stop", "manager")
 def test_a_clean_stop_leaves_next_to_nothing_to_read(
     manager: tuple[TestQueueManager, LedgerSettings],
 ) -> None:

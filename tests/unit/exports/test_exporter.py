@@ -147,6 +147,7 @@ def test_a_doubtful_transaction_counts_once(what: str, times: int) -> None:
     site.run()
     assert site.written == ["1", "2"] * times
     assert site.depth == 0
+    assert (site.counts.records, site.counts.bytes) == (2, 2), "counted once it is known"
 
 
 @pytest.mark.parametrize("step", ["written", "before Commit"])
@@ -176,6 +177,7 @@ def test_two_failures_one_after_the_other() -> None:
     site.fail(ExportError)
     site.run()
     assert site.written == ["1", "2", "3"]
+    assert site.counts.records == 3
     assert len(decode(site.exports.progress["QM1", "E"]).places) == 3
 
 

@@ -13,7 +13,7 @@ from adapter.feeds.port import FeedReading, SizedBatch
 from adapter.feeds.reader import FeedReader
 from adapter.registry.values import Values
 from tests.support.backlog import until
-from tests.support.feed_topics import DisturbedFeeds
+from tests.support.feed_topics import DisturbedFeeds, WatchedConsumer
 
 WITHIN_S = 10.0
 
@@ -241,6 +241,26 @@ def test_a_topic_that_was_made_again_before_is_not_read(at: Reading) -> None:
     at.start({0: 1}, "another id")
     until(lambda: at.state == "stopped")
     assert at.bodies() == []
+
+
+def test_a_topic_that_is_made_again_between_two_questions_is_said_to_be(
+    at: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not that Kafka has lost records: what is said to go on would pass over all of the new one."""
+    first = WatchedConsumer.first
+
+    def make_again(consumer: WatchedConsumer, partitions: Sequence[int]) -> dict[int, int]:
+        if at.feeds.topics.extent("orders").ident == "id 1":
+            at.feeds.topics.delete("orders")
+            at.feeds.topics.create("orders")
+        return first(consumer, partitions)
+
+    at.feeds.append("orders", b"a", b"b")
+    monkeypatch.setattr(WatchedConsumer, "first", make_again)
+    at.start({0: 2}, "id 1")
+    until(lambda: at.state == "stopped")
+    assert at.why.startswith("topic orders was deleted and made again")
+    assert "`mqk feed seek F EARLIEST`" in at.why
 
 
 def test_records_that_were_deleted_before_they_were_read(at: Reading) -> None:

@@ -199,3 +199,18 @@ def test_a_registry_that_cannot_be_made_is_tried_again() -> None:
     with pytest.raises(FeedError, match="a package is missing"):
         decoder.prepare([record(b"\x00\x00\x00\x00\x01x")], AVRO)
     decoder.close()
+
+
+def test_a_schema_that_another_feed_has_pushed_out_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Between the preparation and the decoding of a record; another attempt reads it."""
+    monkeypatch.setattr(module, "SCHEMAS_MAX", 1)
+    at = Asked()
+    of_another = Values(at.registry).encode({}, {**ORDER, "fields": []}, "other", register=True)
+    one = record(at.body)
+    at.decoder.prepare([one], AVRO)
+    at.decoder.prepare([record(of_another)], AVRO)
+    with pytest.raises(FeedError, match="was forgotten"):
+        at.decoder.decode(one, AVRO)
+    assert at.decode() == DecodedValue(at.asked[0], {"number": 7})

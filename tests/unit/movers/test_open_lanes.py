@@ -1,6 +1,9 @@
 """How transactions that Kafka left open are ended, and where the ledger goes on in a lane."""
 
-from typing import cast
+from collections.abc import Sequence
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -11,10 +14,12 @@ from adapter.format.copied import Copy
 from adapter.format.movable import Movable
 from adapter.format.progress import Parked
 from adapter.ledger.port import Entry, LedgerReader
-from adapter.movers import parking
+from adapter.movers import open_lanes, parking
 from adapter.movers.errors import Doubtful
-from adapter.movers.open_lanes import Ending, Endings, endings
+from adapter.movers.open_lanes import Ending, Endings, LaneEnds, OpenLane, endings
 from adapter.movers.parking import CatchUp, first_seqs
+from adapter.movers.settings import KafkaCluster, MoverSettings
+from adapter.topics.admin import TopicSettings
 
 COMMIT, ABORT = Ending.COMMIT, Ending.ABORT
 UNIT = bytes(24)
@@ -92,3 +97,36 @@ def test_a_ledger_that_gives_nothing_is_a_doubt(monkeypatch: pytest.MonkeyPatch)
     ledger = Entries([[]], [[]])
     with pytest.raises(Doubtful, match="was not read up to offset 2"):
         ledger.find(0)
+
+
+class LosesConnections:
+    """A client of Kafka that answers with the next offsets, first for committed records, and with
+    no error where a connection is lost, as librdkafka."""
+
+    def __init__(self, offsets: Sequence[int]) -> None:
+        self._offsets = iter(offsets)
+
+    def list_topics(self, **_: object) -> SimpleNamespace:
+        partitions = {0: SimpleNamespace(leader=1)}
+        return SimpleNamespace(topics={"T": SimpleNamespace(partitions=partitions)})
+
+    def list_offsets(self, asked: dict[Any, Any], **_: object) -> dict[Any, Future[Any]]:
+        answer: Future[Any] = Future()
+        answer.set_result(SimpleNamespace(offset=next(self._offsets)))
+        return dict.fromkeys(asked, answer)
+
+
+@pytest.mark.parametrize("offsets", [(-1001, 2, 7), (2, -1001, 2, 7), (-1001, -1001, 2, 7)])
+def test_an_end_that_is_no_offset_is_asked_for_again(
+    monkeypatch: pytest.MonkeyPatch, offsets: Sequence[int]
+) -> None:
+    """A lane of which nothing is known is not closed: what is written behind it may never show."""
+    client = LosesConnections(offsets)
+    monkeypatch.setattr(open_lanes, "admin_client", lambda *_: client)
+    monkeypatch.setattr(open_lanes, "LOOK_S", 0.0)
+    kafka = KafkaCluster("k:9092")
+    settings = MoverSettings(
+        queue_manager="QM1", source=kafka, destination=kafka, topics=TopicSettings.for_brokers(1)
+    )
+    found, unknown = LaneEnds(settings).open_lanes(["T"])
+    assert (found, unknown) == ([OpenLane("T", 0, 2, 7)], set())

@@ -16,7 +16,8 @@ from adapter.core.contract.results import Refused
 from adapter.core.model.queue import LocalQueue
 from adapter.ledger.memory import MemoryLedger, MemoryLog
 from adapter.ledger.port import LedgerUnavailable
-from adapter.ledger.snapshots import MemorySnapshots
+from adapter.ledger.snapshots import MemorySnapshots, Snapshot
+from adapter.owner import housekeeping
 from adapter.owner.client_sink import ClientSink
 from adapter.owner.clock import ManualClock
 from adapter.owner.housekeeping import NOT_LOOKED_AT, NOT_TRIMMED, TRIM_PAUSE_SWEEPS
@@ -399,3 +400,36 @@ def test_a_stop_does_not_wait_for_ever(is_parked: bool) -> None:
     assert left_by(place, 20_000, then) < WAIT_S / 8
     assert place.snapshots.newest() is None
     assert place.bodies("A") == [bytes(20_000)]
+
+
+class SlowSnapshots(MemorySnapshots):
+    """Snapshots that an administrator has deleted, and whose next one takes long."""
+
+    def __init__(self, takes_s: float) -> None:
+        super().__init__()
+        self._takes_s = takes_s
+        self.bounds_s: list[float] = []
+
+    def write(self, snapshot: Snapshot, within_s: float | None = None) -> None:
+        assert within_s is not None
+        self.bounds_s.append(within_s)
+        if within_s < self._takes_s:
+            time.sleep(within_s)
+            raise LedgerUnavailable("Kafka was slow")
+        super().write(snapshot)
+
+    def is_kept(self) -> bool:
+        return bool(self.records)
+
+
+@pytest.mark.parametrize("takes_s", [2.8, WAIT_S])
+def test_a_stop_tries_longer_to_write_the_snapshot_that_the_next_start_needs(
+    takes_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes longer than what a stop waits for a snapshot that spares a start some reading."""
+    monkeypatch.setattr(housekeeping, "NEEDED_LAST_S", 3.0)
+    place = Place(1_000)
+    place.snapshots = place.storage.snapshots = slow = SlowSnapshots(takes_s)
+    assert left_by(place, 1_000) < WAIT_S
+    assert [limit_s > DRAIN_S for limit_s in slow.bounds_s] == [False, True]
+    assert (slow.newest() is not None) is (takes_s < WAIT_S)

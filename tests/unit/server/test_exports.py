@@ -12,7 +12,9 @@ from adapter.channel.verbs import open_handle
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.exports import exporter
+from adapter.exports.exporters import PAUSE_S_MAX, REFUSED_S_MAX
 from adapter.exports.memory import MemoryExportWriter
+from adapter.own_clients.client import OwnClient
 from adapter.server import exports as service
 from adapter.testing import TestQueueManager
 from tests.support.own_client import connected
@@ -52,6 +54,28 @@ def put(manager: TestQueueManager, *bodies: bytes, queue: str = "Q", **options: 
     with manager.connect() as qm, qm.unit():
         for body in bodies:
             qm.put(queue, body, **options)
+
+
+def test_a_topic_that_is_refused_is_tried_again_sooner_than_after_other_failures(
+    manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longest_s: list[float] = []
+
+    def pause(client: OwnClient, most_s: float) -> None:
+        longest_s.append(most_s)
+        client._stopping.wait(0.01)
+
+    monkeypatch.setattr(OwnClient, "pause", pause)
+    with manager.connect() as qm:
+        qm.alter_object("export", "E", topic="missing")
+        qm.put("Q", b"1")
+        await_that(lambda: longest_s)
+        assert set(longest_s) == {REFUSED_S_MAX}
+        qm.alter_queue("Q", inhibit_get=True)
+        manager.topics.create("missing")
+        await_that(lambda: longest_s[-1] == PAUSE_S_MAX)
+        qm.alter_queue("Q", inhibit_get=False)
+    assert values(manager, 1, "missing") == [b"1"]
 
 
 def test_messages_are_written_and_gone(manager: TestQueueManager) -> None:

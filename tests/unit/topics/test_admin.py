@@ -4,6 +4,7 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
@@ -158,15 +159,6 @@ def test_finding_reliability_section_4_a_wrong_password_is_called_one(
         admin.settings_for("k:9092")
 
 
-def test_a_kafka_without_brokers_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A topic would be asked for with no copies."""
-    asked = SimpleNamespace(list_topics=lambda timeout: SimpleNamespace(brokers={}))
-    monkeypatch.setattr(admin, "admin_client", lambda *_: asked)
-    with pytest.raises(TopicError, match="k:9092 says that no broker runs: wait") as caught:
-        admin.settings_for("k:9092")
-    assert caught.value.retriable
-
-
 def test_an_offset_that_is_no_offset_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """As librdkafka gives it, without an error, when a connection is lost."""
 
@@ -241,3 +233,83 @@ def test_a_topic_that_no_broker_ever_knows_is_an_error(monkeypatch: pytest.Monke
     settings = TopicSettings(replication=1, min_insync_replicas=1, timeout_s=0.05)
     with pytest.raises(TopicError, match="asking for the settings of d"):
         TopicAdmin("k:9092", settings).ensure([directory_spec("d")])
+
+
+FENCED = "Unable to replicate the partition 1 time(s): All brokers are currently fenced, or ..."
+
+
+class Starting:
+    """A Kafka whose controller hears of a broker after so many requests."""
+
+    def __init__(self, requests: int) -> None:
+        self.left = requests
+        self.asked: list[list[str]] = []
+
+    def create_topics(self, new: list[Any], **_: object) -> dict[str, Future[None]]:
+        self.asked.append([one.topic for one in new])
+        self.left -= 1
+        futures: dict[str, Future[None]] = {one.topic: Future() for one in new}
+        for name, future in futures.items():
+            if name == "there":
+                code, said = KafkaError.TOPIC_ALREADY_EXISTS, "Topic 'there' already exists."
+            elif self.left >= 0:
+                code, said = KafkaError.INVALID_REPLICATION_FACTOR, FENCED
+            else:
+                future.set_result(None)
+                continue
+            future.set_exception(KafkaException(KafkaError(code, said)))
+        return futures
+
+
+def test_topics_are_created_as_soon_as_a_broker_has_been_heard_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kafka = Starting(2)
+    monkeypatch.setattr(admin, "admin_client", lambda *_: kafka)
+    topics = TopicAdmin("k:9092", SETTINGS)
+    assert topics._create([ledger_spec("new"), ledger_spec("there")]) == ["new"]
+    assert kafka.asked == [["new", "there"], ["new"], ["new"]]
+
+
+def test_a_kafka_that_hears_of_no_broker_is_worth_another_try(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(admin, "admin_client", lambda *_: Starting(1_000_000))
+    topics = TopicAdmin("k:9092", msgspec.structs.replace(SETTINGS, timeout_s=0.1))
+    with pytest.raises(TopicError, match=r"fenced.*check that the brokers run") as caught:
+        topics._create([ledger_spec("new")])
+    assert caught.value.retriable
+
+
+def test_a_client_asks_again_who_the_controller_is_and_makes_no_topic_by_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its requests wait for the controller; by itself it would ask once, and in five minutes."""
+    made: list[dict[str, Any]] = []
+    monkeypatch.setattr(admin, "AdminClient", lambda settings, **_: made.append(settings))
+    admin.admin_client("k:9092", {})
+    assert made[0]["topic.metadata.refresh.interval.ms"] <= SETTINGS.timeout_s * 1000 / 10
+    assert made[0]["allow.auto.create.topics"] is False
+
+
+@pytest.mark.parametrize("has_topics", [True, False])
+def test_a_kafka_without_a_broker_is_not_called_one_that_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, has_topics: bool
+) -> None:
+    """Of no brokers a topic would be asked for with no copies."""
+
+    class Begins:
+        def __init__(self) -> None:
+            self.brokers = [{}, {}, {1: "k:9092"}]
+
+        def list_topics(self, timeout: float) -> SimpleNamespace:
+            brokers = self.brokers[0] if timeout < 1 else self.brokers.pop(0)
+            if brokers or has_topics:
+                return SimpleNamespace(brokers=brokers)
+            raise KafkaException(KafkaError(KafkaError._PARTIAL))  # as librdkafka then says
+
+    monkeypatch.setattr(admin, "admin_client", lambda *_: Begins())
+    assert admin.settings_for("k:9092") == TopicSettings.for_brokers(1), "it is asked again"
+    with pytest.raises(TopicError, match="k:9092 says that no broker runs: wait") as caught:
+        admin.settings_for("k:9092", timeout_s=0.1)
+    assert caught.value.retriable

@@ -510,11 +510,19 @@ def setting_problems(
 def settings_for(
     bootstrap_servers: str, client: Mapping[str, Any] | None = None, timeout_s: float = 30.0
 ) -> TopicSettings:
-    """As many copies as this cluster's brokers allow, at most three. Raises TopicError."""
+    """As many copies as this cluster's brokers allow, at most three. Raises TopicError.
+
+    One broker says while it begins, and when it has long stood still, that none runs: it is asked
+    again for as long.
+    """
     refusal = LastRefusal()
     admin = admin_client(bootstrap_servers, {**(client or {}), "error_cb": refusal})
+    until_s = time.monotonic() + timeout_s
     try:
-        brokers = admin.list_topics(timeout=timeout_s).brokers
+        while not (brokers := admin.list_topics(timeout=timeout_s).brokers):
+            if time.monotonic() > until_s:
+                break
+            time.sleep(POLL_S)
     except KafkaException as error:
         admin.poll(0)
         if refusal.text:
@@ -527,7 +535,7 @@ def settings_for(
             "brokers run and that the address is right",
             retriable=True,
         ) from error
-    if not brokers:  # as one broker says while it begins, or has long stood still
+    if not brokers:
         raise TopicError(
             f"Kafka at {bootstrap_servers} says that no broker runs: wait until one does, and try "
             "again",

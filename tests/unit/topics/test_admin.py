@@ -163,8 +163,18 @@ def test_a_kafka_without_brokers_is_tried_again(monkeypatch: pytest.MonkeyPatch)
     asked = SimpleNamespace(list_topics=lambda timeout: SimpleNamespace(brokers={}))
     monkeypatch.setattr(admin, "admin_client", lambda *_: asked)
     with pytest.raises(TopicError, match="k:9092 says that no broker runs: wait") as caught:
-        admin.settings_for("k:9092")
+        admin.settings_for("k:9092", timeout_s=0.1)
     assert caught.value.retriable
+
+
+def test_a_kafka_that_stood_still_is_asked_again_for_its_brokers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For a moment it takes its only broker for dead: a start would be refused for that."""
+    answers = iter([{}, {}, {1: "a broker"}])
+    asked = SimpleNamespace(list_topics=lambda timeout: SimpleNamespace(brokers=next(answers)))
+    monkeypatch.setattr(admin, "admin_client", lambda *_: asked)
+    assert admin.settings_for("k:9092").replication == 1
 
 
 def test_an_offset_that_is_no_offset_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:

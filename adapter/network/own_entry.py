@@ -23,7 +23,7 @@ class OwnEntry:
         self._tried: Callable[[], object] = int
         self._written: port.SentRecord | None = None
         self._tells = False
-        """It is written, and nobody has been told so."""
+        """It is written, and tried has not been called for that."""
         self._next = self._end = 0
         """Up to where the directory was read, and its end when it was opened."""
         self._is_missed = False

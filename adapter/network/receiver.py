@@ -129,11 +129,7 @@ class NetworkReceiver:
         self._commands.put(partial(_trim, self._transport, offsets))
 
     def enter(self, entry: Callable[[], port.SentRecord], tried: Callable[[], None]) -> None:
-        """Write a record to the directory, as soon as that can be done. entry: may ask Kafka.
-
-        tried: is called in the receiver's thread when it is written and the directory is read, and
-        when that has failed.
-        """
+        """Write a record to the directory, as soon as that can be done; see OwnEntry.want()."""
 
         def enter() -> None:
             self._entry.want(entry, tried)

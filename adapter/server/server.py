@@ -250,9 +250,7 @@ class Server:
             self.need_commands()
 
     async def await_entry(self) -> None:
-        """Wait until it was tried to enter it in the directory, if it is to be in one, and to read
-        which others there are; bounded.
-        """
+        """Wait until it was tried to enter it in the directory, if any, and to read it; bounded."""
         if self._network is not None:
             waits = (self._network.entry_tried.wait(), self.stopping.wait())
             await watched.first(waits, self.owner.broke, ENTRY_S)

@@ -53,7 +53,7 @@ def start(brokers: str, port: int, data_dir: Path | None, as_json: bool) -> None
         int(brokers),
         data_dir,
         port=port,
-        say=lambda text: click.echo(text, err=True),
+        say=_say,
         may_run=True,
     )
     show(status, as_json, "")
@@ -64,8 +64,7 @@ def start(brokers: str, port: int, data_dir: Path | None, as_json: bool) -> None
 @options.json_output
 def stop(data_dir: Path | None, as_json: bool) -> None:
     """Stop Kafka cleanly; its data is kept. Succeeds if Kafka is not running."""
-    was_running = detached.status(data_dir).running
-    stopped = detached.stop_detached(data_dir)
+    was_running, stopped = detached.find_and_stop(data_dir, _say)
     what = "Kafka stopped" if was_running else "Kafka was not running"
     show(stopped, as_json, f"{what}; its data is in {stopped.data_dir}")
 
@@ -82,6 +81,10 @@ def status(data_dir: Path | None, as_json: bool) -> None:
     show(found, as_json, f"Kafka is not running; its data folder is {found.data_dir}")
     if not found.running:
         click.get_current_context().exit(failures.FAILED)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
 
 
 def show(status: Status, as_json: bool, not_running: str) -> None:

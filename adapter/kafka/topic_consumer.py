@@ -95,7 +95,7 @@ class TableFollower:
 
         Raises TableError; TableBehind if Kafka does not answer in time.
         """
-        missing_until_s = min(until_s, time.monotonic() + MISSING_S)
+        missing_until_s = until_s
         while True:
             self.check()
             try:
@@ -105,9 +105,11 @@ class TableFollower:
                     self._accept(found.topic_id, found.partitions)
                     return self._consumer.all_ends(found.partitions)
             except UnreadableTopicError as error:
-                is_new = isinstance(error, MissingTopicError)
-                if not is_new or time.monotonic() > missing_until_s:
+                now_s = time.monotonic()
+                if not isinstance(error, MissingTopicError) or now_s > missing_until_s:
                     raise TableError(str(error), self._topic) from error
+                # From the first such answer on, which may itself have come late.
+                missing_until_s = min(missing_until_s, now_s + MISSING_S)
                 self._stopping.wait(MISSING_AGAIN_S)
                 continue
             except FeedError as error:

@@ -1,4 +1,4 @@
-"""One start at a time on a data folder: brokers hold a lock on their data, but only once they run.
+"""One start or stop at a time on a data folder: only brokers that run hold a lock on their data.
 
 Two starts at once would each write settings and format the folder, and start a broker on what the
 other one wrote.
@@ -21,7 +21,7 @@ ALONE_TIMEOUT_S = RESOLVE_TIMEOUT_S + READY_TIMEOUT_S_MAX
 
 @contextmanager
 def alone_on(folder: Path, say: Say) -> Iterator[None]:
-    """Hold the lock of a data folder; another start on it is waited for, within a bound.
+    """Hold the lock of a data folder; another start or stop is waited for, within a bound.
 
     The folder is made, and removed again if nothing was put there.
     """
@@ -41,11 +41,11 @@ def _lock(folder: Path, say: Say) -> int:
     while (held := _try(folder)) is None:
         if time.monotonic() > until_s:
             raise LocalKafkaError(
-                f"another process has been starting Kafka on {folder} for {ALONE_TIMEOUT_S} s: end "
-                "it and try again"
+                f"another process has been starting or stopping Kafka on {folder} for "
+                f"{ALONE_TIMEOUT_S} s: end it and try again"
             )
         if not is_told:
-            say(f"waiting for another process, which starts Kafka on {folder}")
+            say(f"waiting for another process, which starts or stops Kafka on {folder}")
             is_told = True
         time.sleep(POLL_S)
     return held

@@ -93,18 +93,29 @@ def _start(folder: Path, brokers: int, port: int | None, say: Say) -> Status:
     return status(folder)
 
 
-def stop_detached(data_dir: str | Path | None = None) -> Status:
-    """Stop it cleanly, within a bound; stopping one that does not run is no error."""
+def stop_detached(data_dir: str | Path | None = None, say: Say = say_nothing) -> Status:
+    """Stop it cleanly, within a bound; stopping one that does not run is no error. Another process
+    that starts it is waited for: else it would run a moment later.
+    """
+    return find_and_stop(data_dir, say)[1]
+
+
+def find_and_stop(data_dir: str | Path | None, say: Say) -> tuple[bool, Status]:
+    """Do what stop_detached() does; return whether it ran, too."""
     folder = _folder(data_dir)
-    _end(folder, signal.SIGTERM, STOP_GRACE_S)
-    _end(folder, signal.SIGKILL, KILL_GRACE_S)
-    after = status(folder)
+    if not folder.exists():
+        return False, status(folder)
+    with alone_on(folder, say):
+        was_running = status(folder).running
+        _end(folder, signal.SIGTERM, STOP_GRACE_S)
+        _end(folder, signal.SIGKILL, KILL_GRACE_S)
+        after = status(folder)
     if after.running:
         raise LocalKafkaError(
             f"the brokers with the process ids {sorted(after.pids.values())} on {folder} did not "
             "end: end them by hand"
         )
-    return after
+    return was_running, after
 
 
 def status(data_dir: str | Path | None = None) -> Status:

@@ -22,11 +22,17 @@ class OwnEntry:
         self._make: Callable[[], port.SentRecord] | None = None
         self._tried: Callable[[], object] = int
         self._written: port.SentRecord | None = None
+        self._tells = False
+        """It is written, and tried has not been called for that."""
+        self._next = self._end = 0
+        """Up to where the directory was read, and its end when it was opened."""
         self._is_missed = False
         """The directory said something else at the last look."""
 
     def want(self, make: Callable[[], port.SentRecord], tried: Callable[[], object]) -> None:
-        """Have a record written. make: makes it, and may ask Kafka. tried: hears of attempts."""
+        """Have a record written. make: makes it, and may ask Kafka. tried: is called when it is
+        written and what others had written before is read, and when either has failed.
+        """
         self._make, self._tried, self._written = make, tried, None
 
     def write(self) -> None:
@@ -39,12 +45,26 @@ class OwnEntry:
             writer.append(names.DIRECTORY_TOPIC, [record])
         finally:
             writer.close()
-        self._written = record
-        self._tried()
+        self._written, self._tells = record, True
+        self._tell()
 
     def note_failed(self) -> None:
         """The directory cannot be used for now."""
-        if self._make is not None and self._written is None:
+        if self._make is not None and (self._written is None or self._tells):
+            self._tried()
+
+    def note_opened(self, first: int, end: int) -> None:
+        """The directory is read from its first record on, and ends here."""
+        self._next, self._end = first, end
+
+    def note_read(self, offset: int) -> None:
+        """A record of the directory was read."""
+        self._next = offset + 1
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._tells and self._next >= self._end:
+            self._tells = False
             self._tried()
 
     def open_topic(self) -> None:

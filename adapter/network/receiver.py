@@ -129,10 +129,7 @@ class NetworkReceiver:
         self._commands.put(partial(_trim, self._transport, offsets))
 
     def enter(self, entry: Callable[[], port.SentRecord], tried: Callable[[], None]) -> None:
-        """Write a record to the directory, as soon as that can be done. entry: may ask Kafka.
-
-        tried: is called in the receiver's thread when it is written, and when that has failed.
-        """
+        """Write a record to the directory, as soon as that can be done; see OwnEntry.want()."""
 
         def enter() -> None:
             self._entry.want(entry, tried)
@@ -232,6 +229,7 @@ class NetworkReceiver:
                 self._lose(record)
             elif record.topic == names.DIRECTORY_TOPIC:
                 self._directory.take(record.key, record.value)
+                self._entry.note_read(record.offset)
                 self._want_all()
             elif followed is not None:
                 ready += followed.collector.take(record)
@@ -285,7 +283,9 @@ class NetworkReceiver:
     def _open(self, follower: port.TopicFollower, topic: str, source: str) -> None:
         if topic == names.DIRECTORY_TOPIC:
             self._entry.open_topic()
-            follower.follow(topic, follower.bounds(topic)[0])
+            first, end = follower.bounds(topic)
+            follower.follow(topic, first)
+            self._entry.note_opened(first, end)
             del self._wanted[topic]
             self._write_entry()
             return

@@ -287,6 +287,9 @@ class Owner:
             old.carry_over(replayed)
         self._term = term = OwnerTerm(self._parts, owner_id, replayed)
         term.begin(self._settings)
+        if old is not None:  # the next look at the directory comes later
+            known = old.qm.known_queue_managers, old.qm.known_computers
+            term.loop.take(inputs.QueueManagersKnown(*known))
         self._taken_over_s = self._calls.now_s()
         self.replay_s = self._taken_over_s - began_s
         self.lifecycle.to(OwnerState.RUNNING)

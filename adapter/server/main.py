@@ -336,7 +336,7 @@ async def _begin(
             storage,
             settings.limits,
             settings.heartbeat_ms / 1000,
-            partial(loop.call_soon_threadsafe, show, True),
+            partial(loop.call_soon_threadsafe, roles.when_linked, partial(show, True)),
             roles.name,
             roles.make_link(),
         )

@@ -70,7 +70,7 @@ class Network:
         self._sessions = count(1)
         self._timer: asyncio.TimerHandle | None = None
         self.entry_tried = asyncio.Event()
-        """Whether it was tried once to write the entry of the directory."""
+        """Whether it was tried once to write the entry of the directory, and to read the others."""
         self._address = self._tls_address = self._computer = ""
         """As they were entered in the directory last."""
 

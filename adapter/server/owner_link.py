@@ -12,6 +12,7 @@ Methods are called on the event loop's thread, but for those of OwnerSigns.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import ssl
 from collections.abc import Callable
@@ -36,6 +37,8 @@ from adapter.wire.standby_frames import (
 )
 
 DIAL_S = PINGS_MISSED * PING_S
+KNOWN_S = 5.0
+"""How long the report that a standby stands by waits for its link at most."""
 READ_BYTES = 64 * 1024
 NOT_LINKED = "no link to the owner: only its ledger says whether it lives"
 
@@ -99,8 +102,9 @@ class OwnerLink(OwnerSigns):
         self._proven: OwnerAddress | None = None
         """Where the owner that is watched has been reached."""
         self._unanswered = 0
-        self.is_new = False
-        """Whether it is not known yet whether the owner that is watched can be reached."""
+        self._known = asyncio.Event()
+        """Set unless it is still to be seen whether the owner that is watched can be reached."""
+        self._known.set()
 
     # OwnerSigns, for the thread that follows.
 
@@ -126,6 +130,18 @@ class OwnerLink(OwnerSigns):
 
     # On the event loop.
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it is not known yet whether the owner that is watched can be reached."""
+        return not self._known.is_set()
+
+    async def await_known(self) -> None:
+        """Wait until the owner that is watched knows this standby, or cannot be reached; bounded:
+        an owner may answer the first frame, and no other one.
+        """
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._known.wait(), KNOWN_S)
+
     def addresses(self, *, with_tls: bool) -> str:
         """Where clients find the owner, with TLS or without; "" if it does not answer there.
 
@@ -140,19 +156,24 @@ class OwnerLink(OwnerSigns):
 
     def stop(self) -> None:
         """Look at no owner any more."""
-        self.is_new = False
+        self._known.set()
+        self._let_go()
+
+    def _let_go(self) -> None:
         if self._task is not None:
             self._task.cancel()
             self._task = None
 
     def _watch(self, place: OwnerPlace) -> None:
-        self.stop()
+        self._let_go()
         self._evidence = LinkEvidence.NOTHING
         self._ahead = self._end_offset = self._unanswered = 0
         self._want(False)
         self._place, self._proven = place, None
-        self.is_new = bool(place.key)
-        if place.key:
+        if not place.key:
+            self._known.set()
+        else:
+            self._known.clear()
             self._task = watched.task("the link to the owner", self._keep(place), self._broke)
 
     async def _keep(self, place: OwnerPlace) -> None:
@@ -161,7 +182,7 @@ class OwnerLink(OwnerSigns):
             began_s = self._loop.time()
             places = [self._proven] if self._proven is not None else _places(place)
             problems = [await self._link(where, place.key) for where in places]
-            self.is_new = False
+            self._known.set()
             repetitions.warn(log, NOT_LINKED, reason="; ".join(problems))
             # A link that has just been lost: whether the port is closed shows at once.
             has_lasted = self._loop.time() - began_s > DIAL_S
@@ -232,7 +253,8 @@ class OwnerLink(OwnerSigns):
         if isinstance(frame, Goodbye):
             raise NotTheOwner(frame.reason.detail)
         if isinstance(frame, StandbyOrder):
-            self._evidence, self.is_new = LinkEvidence.ALIVE, False
+            self._evidence = LinkEvidence.ALIVE
+            self._known.set()
             self._unanswered = 0
             self._ahead, self._end_offset = frame.ahead, frame.end_offset
             self._want(frame.prepare)

@@ -62,6 +62,7 @@ class ServerRoles:
         self._follower: LedgerFollower | None = None
         self._switch: asyncio.Task[None] | None = None
         self._preparing: asyncio.Task[None] | None = None
+        self._reporting: asyncio.Task[None] | None = None
         self._is_told_to_stop = False
 
     @property
@@ -103,6 +104,22 @@ class ServerRoles:
         """Say from now on how far this standby is."""
         self._follower = follower
 
+    def when_linked(self, report: Callable[[], None]) -> None:
+        """Report that this standby stands by once its owner knows it, so that it can hand over to
+        it from then on; or once it is known that the owner cannot be reached. A standby that takes
+        over meanwhile reports nothing.
+        """
+        if self._reporting is not None:
+            self._reporting.cancel()
+        work = self._report_linked(report)
+        self._reporting = watched.task("the report of a standby", work, self._owner.broke)
+
+    async def _report_linked(self, report: Callable[[], None]) -> None:
+        if self.link is not None:
+            await self.link.await_known()
+        if self._owner.standby.follows:
+            report()
+
     def own(self) -> None:
         """It is the owner now."""
         self._end_link()
@@ -112,7 +129,7 @@ class ServerRoles:
         """Link to no other process any more."""
         self._end_link()
         self.standbys.stop()
-        for task in (self._switch, self._preparing):
+        for task in (self._switch, self._preparing, self._reporting):
             if task is not None:
                 task.cancel()
 

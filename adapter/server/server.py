@@ -55,7 +55,7 @@ answers."""
 
 UNCHECKED_CLIENTS = "clients of this machine need no password: CHCKCLNT of CONNAUTH allows it"
 ENTRY_S = 5.0
-"""How long a start waits for the queue manager's entry in the directory."""
+"""How long a start waits for the directory: for the queue manager's entry, and for the others."""
 
 log = structlog.get_logger("mqk.server")
 
@@ -250,7 +250,7 @@ class Server:
             self.need_commands()
 
     async def await_entry(self) -> None:
-        """Wait until it was tried to enter it in the directory, if it is to be in one; bounded."""
+        """Wait until it was tried to enter it in the directory, if any, and to read it; bounded."""
         if self._network is not None:
             waits = (self._network.entry_tried.wait(), self.stopping.wait())
             await watched.first(waits, self.owner.broke, ENTRY_S)

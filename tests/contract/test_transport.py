@@ -11,6 +11,7 @@ from adapter.network.memory import MemoryNetwork
 from adapter.network.port import NetworkError, Transport
 from adapter.topics.admin import TopicSettings, admin_client
 from tests.contract.transport_contract import TransportContract, records
+from tests.support.backlog import until
 
 
 class TestMemoryNetwork(TransportContract):
@@ -57,10 +58,13 @@ class TestKafkaTransport(TransportContract):
 
     @pytest.fixture
     def delete(self, kafka: LocalKafka) -> Callable[[str], None]:
+        """The broker knows when this returns: Kafka answers before."""
+
         def delete(topic: str) -> None:
             admin = admin_client(kafka.bootstrap_servers, None)
             for deleted in admin.delete_topics([topic]).values():
                 deleted.result(10)
+            until(lambda: topic not in admin.list_topics(timeout=10).topics)
 
         return delete
 

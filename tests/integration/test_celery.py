@@ -54,8 +54,14 @@ def is_quiet(qm: adapter.Connection) -> bool:
 
 @pytest.mark.parametrize("pool", ["solo", "prefork"])
 def test_a_killed_worker_loses_no_task(
-    pool: str, manager: TestQueueManager, qm: adapter.Connection, app: Celery, tmp_path: Path
+    pool: str,
+    manager: TestQueueManager,
+    qm: adapter.Connection,
+    app: Celery,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("MQK_GATE", str(tmp_path / "gate"))
     for number in range(TASKS):
         app.send_task(NOTE, (number,), ignore_result=True)
     options = ("--pool", pool, "--concurrency", "2", "--without-mingle", "--without-gossip")
@@ -63,6 +69,7 @@ def test_a_killed_worker_loses_no_task(
         until(lambda: len(done(qm)) >= TASKS // 4)
         worker.kill()
     assert len(set(done(qm))) < TASKS
+    (tmp_path / "gate").touch()
     with celery_worker(manager.address, tmp_path / "log", *options) as worker:
         until(lambda: is_quiet(qm))
         assert worker.stop() == 0
@@ -90,9 +97,9 @@ def test_results_chains_control_and_events(
         summed = chain(signature(ADD, (1, 2), app=app), signature(ADD, (3,), app=app))()
         assert summed.get(timeout=RESULT_S) == 6
         watcher.join(RESULT_S)
-        later = app.send_task(ADD, (1, 1), countdown=0.5)
+        app.send_task(ADD, (1, 1), countdown=10 * RESULT_S)
         assert qm.queue("celery").status().delayed == 1
-        assert later.get(timeout=RESULT_S) == 2
+        assert app.send_task(ADD, (1, 1), countdown=0.5).get(timeout=RESULT_S) == 2
     assert "task-succeeded" in seen
 
 

@@ -35,8 +35,12 @@ def done(qm: adapter.Connection) -> list[int]:
 
 
 def test_a_killed_worker_loses_no_message(
-    manager: TestQueueManager, qm: adapter.Connection, tmp_path: Path
+    manager: TestQueueManager,
+    qm: adapter.Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("MQK_GATE", str(tmp_path / "gate"))
     broker = MqkBroker(address=manager.address)
     for number in range(MESSAGES):
         broker.enqueue(Message("noted", "note_too", (number,), {}, {}))
@@ -48,6 +52,7 @@ def test_a_killed_worker_loses_no_message(
         until(lambda: len(done(qm)) >= MESSAGES // 4)
         first.kill()
         assert len(set(done(qm))) < MESSAGES
+        (tmp_path / "gate").touch()
         broker.join("noted", timeout=20_000)
         assert second.stop() == 0
     assert set(done(qm)) == set(range(MESSAGES))

@@ -1,12 +1,16 @@
 """Two queue managers that send to each other, in memory and on a Kafka."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 import adapter
+from adapter.localkafka import LocalKafka
 from adapter.testing import TestQueueManager
 from tests.support.sending import define_transmission_queue, send
+from tests.support.server_process import ServerProcess
 
 WITHIN_S = 30.0
 Two = tuple[TestQueueManager, TestQueueManager]
@@ -130,3 +134,24 @@ def test_a_remote_queue_needs_no_transmission_queue(two: Two) -> None:
         assert got is not None
         assert (got.body, got.priority, got.correlation_id[:1]) == (b"one", 7, b"c")
         assert bodies(there, "ORDERS", 1) == [b"two"]
+
+
+def test_a_queue_manager_that_has_started_knows_the_others(
+    kafka: LocalKafka, unique_name: Callable[..., str], tmp_path: Path
+) -> None:
+    """What is sent at once to one that it has never sent to is taken."""
+
+    def started(name: str) -> ServerProcess:
+        made = ServerProcess(unique_name(name), kafka.bootstrap_servers, tmp_path, network=True)
+        ends.enter_context(made)
+        made.start()
+        return made
+
+    with ExitStack() as ends:
+        b = started("QMB")
+        with adapter.connect(b.address) as there:
+            there.define_queue("ORDERS", msg_delivery_sequence="FIFO")
+            for number in range(3):
+                with adapter.connect(started("QMA").address) as here:
+                    here.put("ORDERS", b"%d" % number, queue_manager=b.queue_manager)
+                assert bodies(there, "ORDERS", 1) == [b"%d" % number]

@@ -185,4 +185,4 @@ def test_a_port_that_is_taken(kafka: LocalKafka, unlike: str, tmp_path: Path) ->
         with ServerProcess(other, servers, tmp_path, http_port=port, http_if_free=True) as let_be:
             let_be.launch()
             assert let_be.await_ready().http == ""
-            assert "not monitored" in let_be.said()
+            let_be.await_said("not monitored")

@@ -16,6 +16,7 @@ from adapter.localkafka import LocalKafka
 from adapter.network.lookup import directory_look_up
 from adapter.owner.parts import HEARTBEAT_S
 from benchmarks.numbered import Judgement, NumberedProgram
+from tests.support.backlog import until
 from tests.support.server_process import ServerProcess
 from tests.support.standby_pair import Pair, await_standbys
 
@@ -145,6 +146,7 @@ def test_of_three_standbys_one_takes_over(
             qm.define_queue("Q")
             owner.kill()
             qm.queue("Q").put(b"a")
+            until(lambda: any("ledger taken over" in one.said() for one in standbys))
             took_over = [one for one in standbys if "ledger taken over" in one.said()]
             assert len(took_over) == 1
             assert all("ends" not in one.said() for one in standbys)

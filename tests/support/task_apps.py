@@ -6,6 +6,7 @@ Each task and actor puts what it did on the queue DONE, by a connection of its o
 import os
 import time
 from functools import cache
+from pathlib import Path
 
 import celery
 import dramatiq
@@ -15,7 +16,11 @@ from adapter.dramatiq import MqkBroker
 from adapter.kombu import MqkTransport
 
 ADDRESS = os.environ.get("MQK_QMGR", "127.0.0.1:1414")
-WORK_S = 0.02
+LOOK_S = 0.02
+GATE = os.environ.get("MQK_GATE", "")
+GATED, GATED_S = 100, 60.0
+"""Numbers from this one on are noted once the file GATE is there, or after so long: so a worker is
+killed before all is done, however late that is."""
 assert MqkTransport.default_port  # importing it makes mqk:// known
 
 app = celery.Celery("tests", broker=f"mqk://{ADDRESS}", backend="rpc://")
@@ -42,9 +47,17 @@ def tell(text: str) -> None:
     connection_of(os.getpid()).put("DONE", text)
 
 
+def pass_gate(number: int) -> None:
+    """Wait until a number may be noted."""
+    until_s = time.monotonic() + GATED_S
+    while GATE and number >= GATED and not Path(GATE).exists() and time.monotonic() < until_s:
+        time.sleep(LOOK_S)
+
+
 @app.task
 def note(number: int) -> int:
     """Note a number."""
+    pass_gate(number)
     tell(str(number))
     return number
 
@@ -57,6 +70,6 @@ def add(first: int, second: int) -> int:
 
 @dramatiq.actor(queue_name="noted")
 def note_too(number: int) -> None:
-    """Note a number, after work of a while: a worker can be killed before all is done."""
-    time.sleep(WORK_S)
+    """Note a number."""
+    pass_gate(number)
     tell(str(number))

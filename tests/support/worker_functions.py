@@ -18,7 +18,7 @@ def copy(message: adapter.Message) -> None:
         properties={"shown_ns": time.monotonic_ns(), "pid": os.getpid()},
     )
     if message.body.startswith(b"poison"):
-        raise ValueError(f"poison at {time.monotonic_ns()}")
+        raise ValueError(f"{message.text} at {time.monotonic_ns()}")
 
 
 async def copy_in_loop(message: adapter.Message, unit: Any) -> None:
@@ -28,7 +28,7 @@ async def copy_in_loop(message: adapter.Message, unit: Any) -> None:
     properties = {"shown_ns": time.monotonic_ns(), "pid": os.getpid()}
     await qm.put("OUT", message.body, properties=properties)
     if message.body.startswith(b"poison"):
-        raise ValueError(f"poison at {time.monotonic_ns()}")
+        raise ValueError(f"{message.text} at {time.monotonic_ns()}")
 
 
 def wrap(message: adapter.Message) -> object:

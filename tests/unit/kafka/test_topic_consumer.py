@@ -19,6 +19,8 @@ class Brokers:
 
     def __init__(self, *problems: Exception) -> None:
         self.problems = list(problems)
+        self.answers_after_s = 0.0
+        """How long the next question takes."""
         self._closed = threading.Event()
 
     def answer_by(self, until_s: float) -> None:
@@ -43,6 +45,8 @@ class Brokers:
         self._closed.set()
 
     def _answer(self) -> None:
+        after_s, self.answers_after_s = self.answers_after_s, 0.0
+        self._closed.wait(after_s)
         if self.problems:
             raise self.problems.pop(0)
 
@@ -65,6 +69,15 @@ def test_a_topic_that_a_broker_does_not_know_yet_is_asked_for_again(
     follower: TableFollower, brokers: Brokers
 ) -> None:
     brokers.problems = [MissingTopicError("topic t does not exist") for _ in range(4)]
+    assert follower.ends(time.monotonic() + WAIT_S) == {0: 7, 1: 7}
+
+
+def test_a_broker_that_answered_late_that_it_does_not_know_it_is_asked_again(
+    follower: TableFollower, brokers: Brokers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topic_consumer, "MISSING_S", 0.2)
+    brokers.answers_after_s = 0.3
+    brokers.problems = [MissingTopicError("topic t does not exist")]
     assert follower.ends(time.monotonic() + WAIT_S) == {0: 7, 1: 7}
 
 

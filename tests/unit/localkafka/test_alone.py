@@ -31,7 +31,7 @@ def test_the_second_start_waits_for_the_first_and_says_so(tmp_path: Path) -> Non
             assert told.wait(WAIT_S)
             order.append("first")
         waiting.result(WAIT_S)
-    said = f"waiting for another process, which starts Kafka on {tmp_path}"
+    said = f"waiting for another process, which starts or stops Kafka on {tmp_path}"
     assert order == [said, "first", "second"]
 
 

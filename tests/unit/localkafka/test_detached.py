@@ -1,11 +1,17 @@
 """The state of a detached Kafka, as far as no broker is needed."""
 
 import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from adapter.localkafka import LocalKafkaError, detached, ports, preparation
+from adapter.localkafka.alone import alone_on
+
+WAIT_S = 30.0
 
 
 def test_where_none_was_started(tmp_path: Path) -> None:
@@ -16,6 +22,34 @@ def test_where_none_was_started(tmp_path: Path) -> None:
 
 def test_stopping_what_does_not_run_is_no_error(tmp_path: Path) -> None:
     assert not detached.stop_detached(tmp_path).running
+
+
+def test_a_stop_waits_for_another_process_that_starts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it would say that Kafka is not running, which then runs."""
+    brokers: list[str] = []
+    found = detached.status(tmp_path)
+    monkeypatch.setattr(detached, "_end", lambda *_: brokers.clear())
+    monkeypatch.setattr(detached, "status", lambda _: replace(found, running=bool(brokers)))
+    said, waits = list[str](), threading.Event()
+
+    def say(text: str) -> None:
+        said.append(text)
+        waits.set()
+
+    with ThreadPoolExecutor(1) as threads, alone_on(tmp_path, say):
+        stopping = threads.submit(detached.find_and_stop, tmp_path, say)
+        assert waits.wait(WAIT_S)
+        brokers.append("it has come up")
+    was_running, after = stopping.result(WAIT_S)
+    assert (was_running, after.running) == (True, False)
+    assert said == [f"waiting for another process, which starts or stops Kafka on {tmp_path}"]
+
+
+def test_where_there_is_no_folder_a_stop_makes_none(tmp_path: Path) -> None:
+    assert not detached.stop_detached(tmp_path / "none").running
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_process_id_alone_does_not_make_it_run(tmp_path: Path) -> None:

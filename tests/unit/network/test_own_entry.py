@@ -24,3 +24,31 @@ def test_a_frozen_process_that_was_replaced_does_not_enter_itself_again() -> Non
     directory.take(successors.key, successors.value)
     assert looked() == [mine.value]
     assert looked() == [mine.value] * 2
+
+
+def test_who_enters_itself_is_told_when_it_knows_the_others_too() -> None:
+    """Else what a program sends to another queue manager right behind a start would be refused."""
+    network, told = MemoryNetwork(), []
+    own = OwnEntry(network, Directory())
+    own.open_topic()
+    own.note_opened(3, 5)
+    own.want(lambda: entry_record(DirectoryEntry("QM1", "a:1414")), lambda: told.append("told"))
+    own.write()
+    own.note_read(3)
+    assert told == []
+    own.note_read(4)
+    assert told == ["told"]
+    own.note_read(5)
+    own.note_failed()
+    assert told == ["told"], "once for each time that it is written"
+
+
+def test_who_enters_itself_is_told_when_the_others_cannot_be_read() -> None:
+    told: list[str] = []
+    own = OwnEntry(MemoryNetwork(), Directory())
+    own.open_topic()
+    own.note_opened(0, 2)
+    own.want(lambda: entry_record(DirectoryEntry("QM1", "a:1414")), lambda: told.append("told"))
+    own.write()
+    own.note_failed()
+    assert told == ["told"]

@@ -77,6 +77,18 @@ class Appends:
         return self._counts.get(topic, [])
 
 
+def test_the_next_term_knows_where_messages_can_be_sent_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else what clients send right behind an append that was in doubt would be refused."""
+    monkeypatch.setattr(inbound, "LOOK_S", 3600.0)  # nobody tells it again
+    with adapter.testing.network("QMA", "QMB") as (a, _):
+        a._running().owner._parts.ledger.on_doubt("Kafka did not answer")
+        await_that(lambda: bool(a.statistics().get("terms") == 2))
+        with a.connect() as here:
+            here.put("ORDERS", b"", queue_manager="QMB")
+
+
 def test_nothing_is_lost_while_the_network_is_away(two: Two) -> None:
     a, b = two
     network = transport_of(a)

@@ -61,6 +61,8 @@ class Site:
         self.log = MemoryLog()
         self.servers: list[Server] = []
         self.tasks: list[asyncio.Task[bool]] = []
+        self.stand_by: list[str] = []
+        """The standbys that have reported that they stand by, each time that they did."""
 
     def server(self, priority: int = 0, **more: object) -> Server:
         """Make a server; it does not listen yet. more: further settings."""
@@ -83,9 +85,9 @@ class Site:
 
     async def standby(self, priority: int = 0) -> Server:
         """Return a server that is linked to the owner."""
-        made = self.server(priority)
+        made, loop = self.server(priority), asyncio.get_running_loop()
         await made.listen(HOST, 0)
-        link = made.roles.make_link()
+        link, report = made.roles.make_link(), lambda: self.stand_by.append(made.roles.name)
         follower = LedgerFollower(
             "QM1",
             MemoryLedger(self.log),
@@ -93,12 +95,12 @@ class Site:
             MemorySnapshots(),
             None,
             LONG_S,
-            lambda: None,
+            functools.partial(loop.call_soon_threadsafe, made.roles.when_linked, report),
             standby=made.roles.name,
             signs=link,
         )
         self.tasks.append(asyncio.create_task(made.stand_by(follower)))
-        await until(lambda: link.evidence is LinkEvidence.ALIVE)
+        await until(lambda: made.roles.name in self.stand_by)
         return made
 
     async def close(self) -> None:
@@ -395,6 +397,55 @@ async def test_a_client_that_comes_before_the_link_is_there_waits_for_it(
         qm = await connecting
         assert qm.statistics()["address"] == owner.address
         await asyncio.to_thread(qm.close)
+
+
+@in_loop
+async def test_a_standby_reports_that_it_stands_by_once_its_owner_can_switch_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a switch right behind its start would be refused, as if there were no standby."""
+    may_dial, dial = asyncio.Event(), owner_link.OwnerAddress.dial
+
+    async def dial_late(where: owner_link.OwnerAddress) -> owner_link.Streams:
+        await may_dial.wait()
+        return await dial(where)
+
+    monkeypatch.setattr(owner_link.OwnerAddress, "dial", dial_late)
+    async with site() as at:
+        owner = await at.owner()
+        coming = asyncio.create_task(at.standby())
+        await until(lambda: len(at.servers) > 1 and at.servers[1].roles.link is not None)
+        link = at.servers[1].roles.link
+        assert link is not None
+        await until(lambda: link.is_new)
+        await until(lambda: at.servers[1].roles.figures()["role"] == "standby")
+        assert at.stand_by == []
+        may_dial.set()
+        standby = await coming
+        assert (await switch(owner))["name"] == standby.roles.name
+
+
+@in_loop
+async def test_a_standby_stands_by_though_its_owner_says_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It follows the ledger. If it has taken over meanwhile it reports that, and nothing else."""
+    monkeypatch.setattr(owner_link, "KNOWN_S", 0.05)
+    async with site() as at:
+        owner = await at.owner()
+        monkeypatch.setattr(owner.roles.standbys, "_report", lambda *_: None)
+        standby = await at.standby()
+        assert owner.roles.standbys.figures() == []
+        assert at.stand_by == [standby.roles.name]
+        is_known = asyncio.Event()
+        monkeypatch.setattr(standby.roles.link, "await_known", is_known.wait)
+        standby.roles.when_linked(functools.partial(at.stand_by.append, "late"))
+        await owner.crash()
+        await until(lambda: standby.state is OwnerState.RUNNING)
+        is_known.set()
+        assert standby.roles._reporting is not None
+        await asyncio.wait({standby.roles._reporting}, timeout=WAIT_S)
+        assert at.stand_by == [standby.roles.name]
 
 
 @in_loop

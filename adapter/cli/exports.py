@@ -5,19 +5,27 @@ The options for attributes are made from core's one table of attributes.
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import click
 
+import adapter
 from adapter.cli import output
 from adapter.cli.connected import connect
 from adapter.cli.queues import given
 from adapter.cli.topic_objects import attribute_options, report, set_state
-from adapter.command import options
+from adapter.command import failures, options
 from adapter.core.attributes.export import EXPORT
 from adapter.core.contract.results import ObjectDescription
 
 APPLICATION = "mqk export"
+PAUSED = "paused"
+ENDED_S = 30.0
+"""How long a pause waits for what is being written: Kafka may not answer."""
+LOOK_S = 0.02
 NEEDED = ("queue", "topic")
 NOT_KNOWN: dict[str, Any] = {"state": "starting", "why": "", "waiting": 0, "records": 0}
 """What is known of an export while the queue manager starts."""
@@ -81,8 +89,31 @@ def _row(one: ObjectDescription, of: dict[str, Any]) -> tuple[object, ...]:
 @options.queue_manager
 @options.json_output
 def pause(name: str, qmgr: str, as_json: bool) -> None:
-    """Let export NAME write nothing more, until it is resumed. Messages wait on its queue."""
-    set_state(EXPORT, name, qmgr, is_running=False, as_json=as_json)
+    """Let export NAME write nothing more, until it is resumed. Messages wait on its queue.
+
+    It is paused once what it had got already is written.
+    """
+    ended = partial(_await_end, name=name)
+    set_state(EXPORT, name, qmgr, is_running=False, as_json=as_json, settle=ended)
+
+
+def _await_end(qm: adapter.Connection, name: str) -> None:
+    """Wait until an export that is to pause writes nothing any more; say so if that takes long."""
+    until_s = time.monotonic() + ENDED_S
+    with suppress(adapter.NotAuthorized):  # who may alter an export need not see its figures
+        while _state(qm, name) not in (PAUSED, ""):
+            if time.monotonic() > until_s:
+                failures.tell(
+                    f"export {name} still writes what it has got: `mqk export show {name}` says "
+                    f"{PAUSED} when that is done"
+                )
+                return
+            time.sleep(LOOK_S)
+
+
+def _state(qm: adapter.Connection, name: str) -> str:
+    """Return what an export does; "" if it was deleted, or the queue manager begins."""
+    return str(qm.figures().get("exports", {}).get(name, {"state": ""})["state"]).lower()
 
 
 @export.command()

@@ -11,12 +11,15 @@ from typing import Any
 
 import click
 
+import adapter
 from adapter.cli import output
 from adapter.cli.connected import connect
 from adapter.cli.queues import attribute_option
 from adapter.core.attributes.objects import KINDS
 
 Command = Callable[..., Any]
+Settle = Callable[[adapter.Connection], None]
+"""Waits until what was asked for is so."""
 
 
 def attribute_options(kind: str, arguments: Sequence[str]) -> Callable[[Command], Command]:
@@ -31,10 +34,19 @@ def attribute_options(kind: str, arguments: Sequence[str]) -> Callable[[Command]
     return add
 
 
-def set_state(kind: str, name: str, qmgr: str, *, is_running: bool, as_json: bool) -> None:
-    """Let an object go on, or pause it, and report that."""
+def set_state(
+    kind: str,
+    name: str,
+    qmgr: str,
+    *,
+    is_running: bool,
+    as_json: bool,
+    settle: Settle = lambda _: None,
+) -> None:
+    """Let an object go on, or pause it, and report that once it is so."""
     with connect(qmgr, f"mqk {kind}") as qm:
         qm.alter_object(kind, name, state="RUNNING" if is_running else "PAUSED")
+        settle(qm)
     report(kind, name, "resumed" if is_running else "paused", as_json)
 
 

@@ -254,10 +254,12 @@ def test_ctrl_c_ends_a_get_that_waits(mqk: Shell) -> None:
 
 def test_a_put_that_waits_for_lines_puts_each_at_once(mqk: Shell) -> None:
     mqk("queue", "define", "SLOW")
-    putting = mqk.start("put", "SLOW")
+    putting = mqk.start("put", "SLOW", "--json")
     assert putting.stdin is not None
+    assert putting.stdout is not None
     putting.stdin.write("first\n")
     putting.stdin.flush()
+    assert "message_id" in json.loads(putting.stdout.readline())  # it knows that it was put
     assert mqk("get", "SLOW", "--timeout", 30).out == "first\n"
     putting.send_signal(signal.SIGINT)
     _out, err = putting.communicate(timeout=TIMEOUT_S)

@@ -151,7 +151,8 @@ def test_queue_managers_are_listed(mqk: Shell) -> None:
     for name, number in (("STOPPED", signal.SIGTERM), ("KILLED", signal.SIGKILL)):
         running = mqk.start("qmgr", "start", name, "--listen", f"{HOST}:0", "--http-port", "0")
         assert running.stdout is not None
-        assert f"queue manager {name} serves at" in running.stdout.readline()
+        said = running.stdout.readline()
+        assert f"queue manager {name} serves at" in said, running.communicate(timeout=TIMEOUT_S)
         running.send_signal(number)
         running.communicate(timeout=TIMEOUT_S)
     listed = {one["queue_manager"]: one["state"] for one in mqk("qmgr", "list", "--json").objects}

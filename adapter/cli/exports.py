@@ -5,8 +5,6 @@ The options for attributes are made from core's one table of attributes.
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -16,7 +14,7 @@ import adapter
 from adapter.cli import output
 from adapter.cli.connected import connect
 from adapter.cli.queues import given
-from adapter.cli.topic_objects import attribute_options, report, set_state
+from adapter.cli.topic_objects import attribute_options, await_figures, report, set_state
 from adapter.command import failures, options
 from adapter.core.attributes.export import EXPORT
 from adapter.core.contract.results import ObjectDescription
@@ -25,7 +23,6 @@ APPLICATION = "mqk export"
 PAUSED = "paused"
 ENDED_S = 30.0
 """How long a pause waits for what is being written: Kafka may not answer."""
-LOOK_S = 0.02
 NEEDED = ("queue", "topic")
 NOT_KNOWN: dict[str, Any] = {"state": "starting", "why": "", "waiting": 0, "records": 0}
 """What is known of an export while the queue manager starts."""
@@ -99,21 +96,15 @@ def pause(name: str, qmgr: str, as_json: bool) -> None:
 
 def _await_end(qm: adapter.Connection, name: str) -> None:
     """Wait until an export that is to pause writes nothing any more; say so if that takes long."""
-    until_s = time.monotonic() + ENDED_S
-    with suppress(adapter.NotAuthorized):  # who may alter an export need not see its figures
-        while _state(qm, name) not in (PAUSED, ""):
-            if time.monotonic() > until_s:
-                failures.tell(
-                    f"export {name} still writes what it has got: `mqk export show {name}` says "
-                    f"{PAUSED} when that is done"
-                )
-                return
-            time.sleep(LOOK_S)
 
+    def has_ended(figures: dict[str, Any]) -> bool:
+        return str(figures["state"]) == PAUSED
 
-def _state(qm: adapter.Connection, name: str) -> str:
-    """Return what an export does; "" if it was deleted, or the queue manager begins."""
-    return str(qm.figures().get("exports", {}).get(name, {"state": ""})["state"]).lower()
+    if not await_figures(qm, EXPORT, name, has_ended, ENDED_S):
+        failures.tell(
+            f"export {name} still writes what it has got: `mqk export show {name}` says {PAUSED} "
+            "when that is done"
+        )
 
 
 @export.command()

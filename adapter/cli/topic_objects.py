@@ -6,6 +6,7 @@ there are, nor what a topic is for.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from adapter.core.attributes.objects import KINDS
 Command = Callable[..., Any]
 Settle = Callable[[adapter.Connection], None]
 """Waits until what was asked for is so."""
+LOOK_S = 0.02
 
 
 def attribute_options(kind: str, arguments: Sequence[str]) -> Callable[[Command], Command]:
@@ -48,6 +50,28 @@ def set_state(
         qm.alter_object(kind, name, state="RUNNING" if is_running else "PAUSED")
         settle(qm)
     report(kind, name, "resumed" if is_running else "paused", as_json)
+
+
+def await_figures(
+    qm: adapter.Connection,
+    kind: str,
+    name: str,
+    are_so: Callable[[dict[str, Any]], bool],
+    within_s: float,
+) -> bool:
+    """Wait until the figures of an object are as they must be; False if they are not in time.
+
+    Not waited for: one that was deleted meanwhile, and figures that the client may not see.
+    """
+    until_s = time.monotonic() + within_s
+    try:
+        while (figures := qm.figures().get(f"{kind}s", {}).get(name)) and not are_so(figures):
+            if time.monotonic() > until_s:
+                return False
+            time.sleep(LOOK_S)
+    except adapter.NotAuthorized:  # who may alter an object need not see what becomes of it
+        pass
+    return True
 
 
 def report(kind: str, name: str, what: str, as_json: bool, key: str = "") -> None:

@@ -5,6 +5,8 @@ The options for attributes are made from core's one table of attributes.
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -14,7 +16,13 @@ import adapter
 from adapter.cli import output
 from adapter.cli.connected import connect
 from adapter.cli.queues import given
-from adapter.cli.topic_objects import attribute_options, await_figures, report, set_state
+from adapter.cli.topic_objects import (
+    LOOK_S,
+    attribute_options,
+    await_figures,
+    report,
+    set_state,
+)
 from adapter.command import failures, options
 from adapter.core.attributes.export import EXPORT
 from adapter.core.contract.results import ObjectDescription
@@ -23,6 +31,8 @@ APPLICATION = "mqk export"
 PAUSED = "paused"
 ENDED_S = 30.0
 """How long a pause waits for what is being written: Kafka may not answer."""
+CLOSED_S = 5.0
+"""How long a deletion waits for the same: the queue may be open in another program."""
 NEEDED = ("queue", "topic")
 NOT_KNOWN: dict[str, Any] = {"state": "starting", "why": "", "waiting": 0, "records": 0}
 """What is known of an export while the queue manager starts."""
@@ -124,5 +134,18 @@ def resume(name: str, qmgr: str, as_json: bool) -> None:
 def delete(name: str, qmgr: str, as_json: bool) -> None:
     """Delete export NAME. Its queue stays, with what is not written yet."""
     with connect(qmgr, APPLICATION) as qm:
+        queues = [one.attributes["queue"] for one in qm.objects(EXPORT, name, system=True)]
         qm.delete_object(EXPORT, name)
+        for queue in queues:
+            _await_close(qm, str(queue))
     report(EXPORT, name, "deleted", as_json)
+
+
+def _await_close(qm: adapter.Connection, queue: str) -> None:
+    """Wait until an export that was deleted writes nothing any more: it has its queue open for
+    itself as long as it does. Another program may have opened it then.
+    """
+    until_s = time.monotonic() + CLOSED_S
+    with suppress(adapter.Error):  # it may be deleted too, or not to be seen
+        while qm.queue(queue).status().open_input_count and time.monotonic() < until_s:
+            time.sleep(LOOK_S)

@@ -75,6 +75,20 @@ def test_it_is_paused_when_it_writes_nothing_any_more(
     assert at("browse", "Q").out.endswith("while it was paused\n")
 
 
+def test_it_is_deleted_when_it_has_closed_its_queue(
+    at: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever gets the messages now is not refused, and what is put is not written."""
+    monkeypatch.setattr(exports, "LOOK_S", SELDOM_S)
+    manager.topics.create("results")
+    at("export", "define", "E", "Q", "results")
+    at("put", "Q", "written")
+    manager.topics.await_records("results", 1)
+    assert at("export", "delete", "E", "--yes").out == "export E deleted\n"
+    at("put", "Q", "not written")
+    assert at("get", "Q").out == "not written\n"
+
+
 @pytest.mark.parametrize("hears", [True, False])
 def test_a_pause_does_not_wait_for_ever(
     at: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch, hears: bool

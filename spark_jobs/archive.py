@@ -8,10 +8,11 @@ import click
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+import adapter
 from adapter.command import options
 from adapter.command.grouped import GroupedCommand
 from spark_jobs import running, sinks, sources
-from spark_jobs.getting import MESSAGES_MAX
+from spark_jobs.getting import MESSAGES_MAX, await_copies
 
 
 @click.command(cls=GroupedCommand, groups=running.GROUPS)
@@ -65,6 +66,9 @@ def _consuming(
     messages = reader.options(
         address=address, consumer=consumer, maxMessagesPerBatch=limit, **client
     ).load()
+    if job.available_now:
+        with adapter.connect(address, application="spark") as qm:
+            await_copies(qm)
     query = job.start_endless(messages, sinks.parquet(path))
     if job.available_now:
         running.end_when_idle(query)

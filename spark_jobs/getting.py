@@ -11,6 +11,7 @@ Spark's columns.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -32,6 +33,9 @@ PART_MESSAGES = 2_500
 """Below that another task costs more than it brings: each has a Kafka client of its own."""
 MESSAGES_MAX = 10 * BATCH_MAX
 """Of a micro-batch: each batch of the consumer in it is a claim, which takes a moment."""
+COPIED_S = 10.0
+"""How long a query of what is available now waits until all of it is on its topic."""
+LOOK_S = 0.05
 UNKNOWN = -1
 """Before Spark 4.2 a query that comes back does not say where it begins."""
 LaneSpans = dict[int, list[SeqSpan]]
@@ -85,6 +89,7 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 -- Spark's name
         """Bring no more messages than the queue has now, in as many micro-batches as that takes."""
         with _marking():
+            await_copies(self._connect())
             self._left = self._depth()
 
     def latestOffset(  # noqa: N802 -- Spark's name
@@ -235,6 +240,17 @@ class GetReader(DataSourceStreamReader, AvailableNow):  # type: ignore[misc]  # 
         consumer = self._open()
         named = {"queue": self._options.queue, "consumer": self._options.consumer}
         return named | {"claim": consumer.claim.hex(), "batch": batch}
+
+
+def await_copies(qm: adapter.Connection) -> None:
+    """Wait until what is on the queues now is on their topics: before that no consumer is given it,
+    and a query that is to end with what is there would end without it. Bounded: others may put
+    without a pause.
+    """
+    until_s = time.monotonic() + COPIED_S
+    with suppress(adapter.NotAuthorized):  # who may get messages need not see the figures
+        while qm.figures().get("uncopied_bytes") and time.monotonic() < until_s:
+            time.sleep(LOOK_S)
 
 
 def read(part: SpanPart) -> Iterator[Any]:

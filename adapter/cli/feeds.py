@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
+import adapter
 from adapter.cli import output
 from adapter.cli.connected import connect
 from adapter.cli.queues import given
-from adapter.cli.topic_objects import attribute_options, report, set_state
-from adapter.command import options
+from adapter.cli.topic_objects import attribute_options, await_figures, report, set_state
+from adapter.command import failures, options
 from adapter.command.grouped import GroupedCommand, Groups
 from adapter.core.attributes.feed import FEED
 from adapter.core.contract.results import ObjectDescription
@@ -35,6 +36,9 @@ NOT_READ: dict[str, Any] = {
     "state": "starting", "why": "", "positions": {}, "ends": {}, "lag": 0, "records": 0,
 }  # fmt: skip
 """What is known of a feed that is not read yet."""
+LATEST = "LATEST"
+BEGUN_S = 10.0
+"""How long a feed may take to read its topic for the first time: Kafka may not answer."""
 
 
 @click.group()
@@ -63,7 +67,23 @@ def define(
         wanted["begin"] = wanted["begin"].upper()
     with connect(qmgr, APPLICATION) as qm:
         qm.define_object(FEED, name, replace=replace, **wanted)
+        if wanted.get("begin") == LATEST:
+            _await_begin(qm, name)
     report(FEED, name, "defined", as_json)
+
+
+def _await_begin(qm: adapter.Connection, name: str) -> None:
+    """Wait until it is decided where a feed begins that puts only what comes: what is written to
+    its topic from then on is put. Say so if that takes long.
+    """
+
+    def has_begun(figures: dict[str, Any]) -> bool:
+        return bool(figures["positions"]) or figures["state"] in ("paused", "retrying")
+
+    if not await_figures(qm, FEED, name, has_begun, BEGUN_S):
+        failures.tell(
+            f"feed {name} has not read its topic yet: it begins behind what is there when it does"
+        )
 
 
 @feed.command()
@@ -127,6 +147,8 @@ def seek(name: str, to: str, qmgr: str, as_json: bool) -> None:
     to = to.upper()
     with connect(qmgr, APPLICATION) as qm:
         qm.seek_feed(name, to)
+        if to == LATEST:
+            _await_begin(qm, name)
     report(FEED, name, f"reads from {to}", as_json, "sought")
 
 

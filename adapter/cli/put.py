@@ -153,7 +153,7 @@ def put(
 
 
 class PutCommand:
-    """The puts of one command. count: how many messages are on the queue."""
+    """The puts of one command. count: how many messages are on the queue, for certain."""
 
     def __init__(
         self,
@@ -169,6 +169,8 @@ class PutCommand:
         self._fields = fields
         self._read = read
         self._as_json = as_json
+        self._unanswered = 0
+        """Messages that were sent, of which the queue manager has not said that they are put."""
 
     def all(
         self, arrived: Iterable[list[bytes]], unit_size: int | None, *, lines_are_read: bool
@@ -180,15 +182,21 @@ class PutCommand:
                 with output.waiting_note():
                     put(some)
         except Error as problem:
-            if not self.count:
+            in_doubt = self._unanswered if isinstance(problem, InDoubt) else 0
+            if not self.count and not in_doubt:
                 raise
-            what = f"{problem}; put before: {messages.count_of(self.count)}"
+            what = f"{problem}; {self._summary(in_doubt)}"
             if lines_are_read:
-                what += f"; line {self.count + 1} and all after it were not put"
+                what += f"; line {self.count + in_doubt + 1} and all after it were not put"
             raise failures.Failed(what) from problem
         except KeyboardInterrupt:
-            failures.tell(f"interrupted; put before: {messages.count_of(self.count)}")
+            failures.tell(f"interrupted; {self._summary(self._unanswered)}")
             raise
+
+    def _summary(self, in_doubt: int) -> str:
+        """Say how many messages are on the queue, and how many more may be."""
+        told = f"put before: {messages.count_of(self.count)}"
+        return f"{told}, and perhaps {in_doubt} more" if in_doubt else told
 
     def _together(self, some: list[bytes]) -> None:
         """Put lines in one unit; one by one if that is refused, to find the first refused one."""
@@ -198,11 +206,13 @@ class PutCommand:
             except InDoubt:  # the unit may be on the queue: putting it again could double it
                 raise
             except Error:
-                pass
+                self._unanswered = 0
             else:
                 return
         for line in some:
-            self._done([self._queue.put(self._read(line), **self._fields)])
+            message = self._read(line)
+            self._unanswered = 1
+            self._done([self._queue.put(message, **self._fields)])
 
     def _unit(self, some: list[bytes]) -> None:
         with self._qm.unit():
@@ -210,10 +220,12 @@ class PutCommand:
                 self._queue.put(self._read(line), wait=self._as_json, **self._fields)
                 for line in some
             ]
+            self._unanswered = len(some)  # from now on it may be committed
         self._done(results)
 
     def _done(self, results: list[adapter.PutResult]) -> None:
         self.count += len(results)
+        self._unanswered = 0
         for one in results if self._as_json else ():
             put_time = messages.time_of(one.put_time)
             output.emit({"message_id": one.message_id, "put_time": put_time})

@@ -6,6 +6,7 @@ they are used.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,6 +24,10 @@ from adapter.errors import ConnectionBroken, QueueManagerQuiescing, QueueManager
 STOP_TIMEOUT_S = 60.0
 """For the last entries to become durable, the movers and the process to end."""
 CONNECT_TIMEOUT_S = 5.0
+OWNERS_MAX = 3
+"""So many processes are stopped one after the other, each of which had taken over from the last."""
+LOOK_TIMEOUT_S = 2.0
+"""To see whether another process has the queue manager: a standby that ends leads nowhere."""
 SWITCH_TIMEOUT_S = 15.0
 """For units in flight to end, and the standby to take over."""
 WAITS_S = 1.0
@@ -94,7 +99,26 @@ def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json:
     With NAME it is stopped only if that is its name.
 
     New work is refused, and units in flight get some seconds to end; then they are backed out. One
-    that another program is stopping is waited for.
+    that another program is stopping is waited for. If a standby had taken over from a process that
+    stood still, and is at one of the addresses, it is stopped too.
+    """
+    for _ in range(OWNERS_MAX):
+        began_s = time.monotonic()
+        name = _stop(name, qmgr, immediate=immediate, hand_over=hand_over)
+        if hand_over or not _had_another_owner(name, qmgr, began_s):
+            break
+    else:
+        raise failures.Failed(
+            f"queue manager {name} was stopped, and another process has it: `mqk qmgr status` says "
+            "which; stop it again"
+        )
+    output.done(f"queue manager {name} has stopped", as_json, queue_manager=name, stopped=True)
+
+
+def _stop(name: str | None, qmgr: str, *, immediate: bool, hand_over: bool) -> str:
+    """Stop the process that says it is the owner, and wait for its end; the queue manager's name.
+
+    A process that stood still may not know yet that it was replaced.
     """
     end: ManagerEnd | None = None
     try:
@@ -108,7 +132,7 @@ def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json:
         if isinstance(broken, QueueManagerQuiescing | QueueManagerStopping) and end is None:
             name = _check_name(broken.object_name, qmgr, name, "stopped")
             end = ManagerEnd(name, "" if parse_directory(qmgr) else qmgr, {})
-        if end is None or not end.is_known:
+        if end is None or name is None or not end.is_known:
             raise
         try:
             end.wait(STOP_TIMEOUT_S)
@@ -116,7 +140,24 @@ def stop(name: str | None, immediate: bool, hand_over: bool, qmgr: str, as_json:
             raise broken from None
     else:
         end.wait(STOP_TIMEOUT_S)
-    output.done(f"queue manager {name} has stopped", as_json, queue_manager=name, stopped=True)
+    return name
+
+
+def _had_another_owner(name: str, qmgr: str, began_s: float) -> bool:
+    """Whether another process has it, and had it before it was stopped: it was not started again
+    since, as a supervisor of processes may do.
+    """
+    try:
+        with adapter.connect(
+            qmgr,
+            connect_timeout_s=LOOK_TIMEOUT_S,
+            reconnect_timeout_s=0.0,
+            application="mqk qmgr",
+        ) as qm:
+            running_s = float(qm.figures()["uptime_s"])
+            return qm.name == name and running_s > time.monotonic() - began_s
+    except adapter.Error:
+        return False  # as it should be
 
 
 @click.command()

@@ -6,17 +6,22 @@ there are, nor what a topic is for.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
+import adapter
 from adapter.cli import output
 from adapter.cli.connected import connect
 from adapter.cli.queues import attribute_option
 from adapter.core.attributes.objects import KINDS
 
 Command = Callable[..., Any]
+Settle = Callable[[adapter.Connection], None]
+"""Waits until what was asked for is so."""
+LOOK_S = 0.02
 
 
 def attribute_options(kind: str, arguments: Sequence[str]) -> Callable[[Command], Command]:
@@ -31,11 +36,42 @@ def attribute_options(kind: str, arguments: Sequence[str]) -> Callable[[Command]
     return add
 
 
-def set_state(kind: str, name: str, qmgr: str, *, is_running: bool, as_json: bool) -> None:
-    """Let an object go on, or pause it, and report that."""
+def set_state(
+    kind: str,
+    name: str,
+    qmgr: str,
+    *,
+    is_running: bool,
+    as_json: bool,
+    settle: Settle = lambda _: None,
+) -> None:
+    """Let an object go on, or pause it, and report that once it is so."""
     with connect(qmgr, f"mqk {kind}") as qm:
         qm.alter_object(kind, name, state="RUNNING" if is_running else "PAUSED")
+        settle(qm)
     report(kind, name, "resumed" if is_running else "paused", as_json)
+
+
+def await_figures(
+    qm: adapter.Connection,
+    kind: str,
+    name: str,
+    are_so: Callable[[dict[str, Any]], bool],
+    within_s: float,
+) -> bool:
+    """Wait until the figures of an object are as they must be; False if they are not in time.
+
+    Not waited for: one that was deleted meanwhile, and figures that the client may not see.
+    """
+    until_s = time.monotonic() + within_s
+    try:
+        while (figures := qm.figures().get(f"{kind}s", {}).get(name)) and not are_so(figures):
+            if time.monotonic() > until_s:
+                return False
+            time.sleep(LOOK_S)
+    except adapter.NotAuthorized:  # who may alter an object need not see what becomes of it
+        pass
+    return True
 
 
 def report(kind: str, name: str, what: str, as_json: bool, key: str = "") -> None:

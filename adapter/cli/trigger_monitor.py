@@ -64,6 +64,7 @@ def trigger_monitor(
             environment=environment(qmgr),
             allowed=allowed,
         )
+        monitor.open()
         with signals.ending(monitor.stop):
             failures.tell(f"taking trigger messages from {queue} of {qm.name}")
             monitor.run()

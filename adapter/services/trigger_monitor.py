@@ -89,6 +89,13 @@ class TriggerMonitor:
         self._stopping = threading.Event()
         self._taken = self._buried = self._lost = 0
 
+    def open(self) -> None:
+        """Open the initiation queue now: from here on queues are triggered. Else run() opens it.
+
+        Raises QueueNotFound, QueueInUse.
+        """
+        self._queue = self._qm.queue(self._queue.name, open_for="input")
+
     def run(self) -> None:
         """Start programs until stop(), through restarts of the queue manager.
 

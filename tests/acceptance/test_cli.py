@@ -151,7 +151,8 @@ def test_queue_managers_are_listed(mqk: Shell) -> None:
     for name, number in (("STOPPED", signal.SIGTERM), ("KILLED", signal.SIGKILL)):
         running = mqk.start("qmgr", "start", name, "--listen", f"{HOST}:0", "--http-port", "0")
         assert running.stdout is not None
-        assert f"queue manager {name} serves at" in running.stdout.readline()
+        said = running.stdout.readline()
+        assert f"queue manager {name} serves at" in said, running.communicate(timeout=TIMEOUT_S)
         running.send_signal(number)
         running.communicate(timeout=TIMEOUT_S)
     listed = {one["queue_manager"]: one["state"] for one in mqk("qmgr", "list", "--json").objects}
@@ -254,10 +255,12 @@ def test_ctrl_c_ends_a_get_that_waits(mqk: Shell) -> None:
 
 def test_a_put_that_waits_for_lines_puts_each_at_once(mqk: Shell) -> None:
     mqk("queue", "define", "SLOW")
-    putting = mqk.start("put", "SLOW")
+    putting = mqk.start("put", "SLOW", "--json")
     assert putting.stdin is not None
+    assert putting.stdout is not None
     putting.stdin.write("first\n")
     putting.stdin.flush()
+    assert "message_id" in json.loads(putting.stdout.readline())  # it knows that it was put
     assert mqk("get", "SLOW", "--timeout", 30).out == "first\n"
     putting.send_signal(signal.SIGINT)
     _out, err = putting.communicate(timeout=TIMEOUT_S)

@@ -56,20 +56,13 @@ def held(site: Site, queue: str, consumer: str = "JOB") -> int:
 def await_rows(rows: list[Any], count: int, *queries: StreamingQuery) -> None:
     """Wait until queries have brought so many rows, and done what they were given.
 
-    What is on the topic is given when the movers have told the queue manager, a moment later: a
-    query that asks before that is done at once.
+    What is put meanwhile is given when it is on the topic, a moment later: a query that asks before
+    that is done at once.
     """
     deadline_s = time.monotonic() + WAIT_S
     while len(rows) < count and time.monotonic() < deadline_s:
         for query in queries:
             query.processAllAvailable()
-
-
-def await_copies(qm: adapter.Connection, queue: str) -> None:
-    """Wait until the queue manager knows that messages are on the topic, and may be given."""
-    with qm.consumer(queue, "WAITER") as consumer:
-        until(lambda: consumer.next_batch() > 0)
-    qm.delete_consumer(queue, "WAITER")
 
 
 def test_messages_are_consumed_in_order_over_many_batches(site: Site, tmp_path: Path) -> None:
@@ -94,7 +87,7 @@ def test_a_micro_batch_is_several_batches_of_the_consumer(site: Site, tmp_path: 
     """It fails once: with the same number come the same messages, all of its batches."""
     with queues(site, "SEVERAL") as qm:
         qm.queue("SEVERAL").put_many(str(number) for number in range(33_000))
-        until(lambda: not qm.figures()["movers"]["stream"]["lag_records"])
+        site.wait_copied("SEVERAL", 33_000)
         rows: list[Any] = []
 
         def fail(_batch: DataFrame, batch_id: int) -> None:
@@ -224,13 +217,11 @@ def test_a_job_that_comes_back_too_late_spoils_nothing(site: Site, tmp_path: Pat
         site.wait_copied("NIGHTLY", 1)
         rows: list[Any] = []
         messages = getting(site, "NIGHTLY", consumerTimeoutSeconds=AWAY_S)
-        await_copies(qm, "NIGHTLY")
         assert once(messages, rows, tmp_path / "1").awaitTermination(int(WAIT_S))
         assert [bytes(row["body"]) for _, row in rows] == [b"done"]
         until(lambda: held(site, "NIGHTLY") == 0)
         qm.put("NIGHTLY", "new")
         site.wait_copied("NIGHTLY", 2)
-        await_copies(qm, "NIGHTLY")
         for _ in range(2):
             assert "gone longer than" in failing(once(messages, rows, tmp_path / "1"))
             assert held(site, "NIGHTLY") == 0
@@ -242,10 +233,9 @@ def test_a_job_that_comes_back_too_late_spoils_nothing(site: Site, tmp_path: Pat
 
 def test_a_new_checkpoint_is_given_one_batch_at_a_time(site: Site, tmp_path: Path) -> None:
     """What the last query of the name was given, and did not consume, comes first and alone."""
-    with queues(site, "AGAIN") as qm:
+    with queues(site, "AGAIN"):
         site.put_units("AGAIN", 3)
         site.wait_copied("AGAIN", 9)
-        await_copies(qm, "AGAIN")
         rows: list[Any] = []
         messages = getting(site, "AGAIN", maxMessagesPerTrigger=4)
         assert once(messages, rows, tmp_path / "1").awaitTermination(int(WAIT_S))
@@ -275,7 +265,7 @@ def test_a_checkpoint_of_something_else_is_refused(
             with suppress(adapter.errors.QueueExists):
                 qm.define_queue(queue)
         qm.put("ONE", "a")
-        await_copies(qm, "ONE")
+        until(lambda: not qm.figures()["uncopied_bytes"])
         messages = site.spark.readStream.format("mq").options(
             address=site.address, **{"readMode": "get", "consumer": "JOB"} | first
         )
@@ -293,7 +283,7 @@ def test_a_checkpoint_of_a_queue_that_was_defined_again_is_refused(
 ) -> None:
     with queues(site, "REBORN") as qm:
         qm.put("REBORN", "a")
-        await_copies(qm, "REBORN")
+        site.wait_copied("REBORN", 1)
         messages = getting(site, "REBORN")
         rows: list[Any] = []
         with running(messages, collecting(rows), tmp_path) as query:

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,12 @@ import pytest
 
 import adapter
 from adapter.cli.main import run
+from adapter.owner.housekeeping import Housekeeping
+from adapter.server.figures import ServerFigures
+from adapter.server.server import Server
 from spark_jobs import running, session, topics
 from spark_jobs.errors import SparkJobError
-from tests.support.spark_site import Site, collecting, queues, start
+from tests.support.spark_site import Site, collecting, queues, start, wait_copied
 
 TOP = Path(__file__).parents[2]
 DONE_S = 200
@@ -90,6 +94,32 @@ def test_archive_consumes(site: Site, job: Any, tmp_path: Path) -> None:
     rows = site.spark.read.parquet(str(tmp_path)).collect()
     assert {bytes(row["message_id"]) for row in rows} > set(ids)
     assert len(rows) == 62
+
+
+def test_archive_consumes_what_is_not_known_to_be_copied_yet(
+    site: Site, job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there when the job began. The owner looks at the movers when it was asked for that."""
+    sweep, figures = Housekeeping.sweep, Server.figures
+    is_asked = threading.Event()
+
+    def sweep_when_asked(keeping: Housekeeping) -> None:
+        if is_asked.is_set():
+            sweep(keeping)
+
+    def figures_then_sweep(server: Server) -> ServerFigures:
+        found = figures(server)
+        is_asked.set()
+        return found
+
+    with queues(site, "LATE") as qm:
+        monkeypatch.setattr(Housekeeping, "sweep", sweep_when_asked)
+        qm.put("LATE", "late")
+        wait_copied(site.servers, site.topic("LATE"), 1)
+        monkeypatch.setattr(Server, "figures", figures_then_sweep)
+        wanted = ["archive", "LATE", str(tmp_path), "--available-now", "--consume", "ARCHIVE"]
+        assert job(*wanted, "--qmgr", site.address)[1]["messages"] == 1
+        assert qm.queue("LATE").status().current_depth == 0
 
 
 def test_audit_finds_nothing_wrong_with_what_a_queue_manager_wrote(site: Site, job: Any) -> None:

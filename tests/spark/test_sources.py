@@ -13,6 +13,7 @@ from adapter.errors import InvalidOption
 from spark_jobs import errors, topics, transforms
 from spark_jobs.descriptors import COLUMNS
 from spark_jobs.errors import SparkJobError
+from tests.support.backlog import until
 from tests.support.spark_site import Headers, Site, collecting, drain, order_problems, queues
 
 TYPES = {
@@ -164,10 +165,12 @@ def test_a_deleted_and_new_queue_is_read_from_its_new_topic(site: Site) -> None:
         qm.put("AGAIN", "new")
     topic = site.topic("AGAIN")
     found: list[Any] = []
-    for _ in range(20):
-        found = site.batch("AGAIN").collect()
-        if found and found[0]["topic"] != topic:
-            break
+
+    def is_new() -> bool:
+        found[:] = site.batch("AGAIN").collect()
+        return bool(found) and found[0]["topic"] != topic
+
+    until(is_new)
     assert [(row["topic"], bytes(row["body"])) for row in found] == [(f"{topic}-1", b"new")]
 
 

@@ -17,6 +17,7 @@ from adapter.format import names
 from adapter.testing import TestQueueManager
 from spark_jobs import sources
 from spark_jobs.sinks import Sink
+from tests.support.backlog import until
 from tests.support.queue_topic import LANES, committed
 
 Headers = list[tuple[str, str | bytes | None]]
@@ -56,8 +57,12 @@ class Site:
             return put_units(qm, queue, units, size, lanes)
 
     def wait_copied(self, queue: str, count: int) -> list[Any]:
-        """Wait until so many records are on a queue's topic, as a plain client reads them."""
-        return wait_copied(self.servers, self.topic(queue), count)
+        """Wait until so many records are on a queue's topic, as a plain client reads them, and the
+        queue manager knows it: only then are they given to consumers.
+        """
+        found = wait_copied(self.servers, self.topic(queue), count)
+        until(lambda: not self.manager.statistics()["uncopied_bytes"])
+        return found
 
     def write_foreign(self, queue: str, value: bytes, headers: Headers) -> None:
         """Write a record to a queue's topic, as no queue manager does."""

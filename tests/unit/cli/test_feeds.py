@@ -2,8 +2,15 @@
 
 import json
 
+import pytest
+
+from adapter.cli import feeds
+from adapter.feeds.reader import FeedReader
 from adapter.testing import TestQueueManager
+from adapter.topics.memory import UnwrittenRecord
 from tests.unit.cli.conftest import Mqk
+
+WITHIN_S = 20.0
 
 
 def test_a_feed_is_defined_and_shown(at: Mqk, manager: TestQueueManager) -> None:
@@ -43,6 +50,40 @@ def test_it_is_paused_and_resumed(at: Mqk, manager: TestQueueManager) -> None:
         with manager.connect() as qm:
             assert qm.objects("feed")[0].attributes["state"] == state
     assert json.loads(at("feed", "pause", "F", "--json").out) == {"feed": "F", "paused": True}
+
+
+def test_what_is_written_once_it_was_said_that_a_feed_begins_is_put(
+    at: Mqk, manager: TestQueueManager
+) -> None:
+    manager.topics.create("orders")
+    manager.topics.append("orders", UnwrittenRecord(b"before"))
+    assert at("feed", "define", "F", "orders", "Q", "--begin", "latest").status == 0
+    manager.topics.append("orders", UnwrittenRecord(b"put"))
+    with manager.connect() as qm:
+        got = qm.get("Q", timeout=WITHIN_S)
+        assert got is not None
+        assert got.body == b"put"
+        qm.alter_object("feed", "F", state="PAUSED")
+        manager.topics.append("orders", UnwrittenRecord(b"passed over"))
+        qm.alter_object("feed", "F", state="RUNNING")
+        assert at("feed", "seek", "F", "LATEST", "--yes").err == ""
+        manager.topics.append("orders", UnwrittenRecord(b"the last one"))
+        bodies: list[bytes] = []
+        while not bodies or bodies[-1] != b"the last one":
+            got = qm.get("Q", timeout=WITHIN_S)
+            assert got is not None
+            bodies.append(got.body)
+
+
+def test_a_topic_that_is_not_read_soon_is_not_waited_for(
+    at: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "BEGUN_S", 0.0)
+    monkeypatch.setattr(FeedReader, "start", lambda *_: None)
+    manager.topics.create("orders")
+    said = at("feed", "define", "F", "orders", "Q", "--begin", "latest")
+    assert said.out == "feed F defined\n"
+    assert "feed F has not read its topic yet: it begins behind what is there when" in said.err
 
 
 def test_it_is_told_from_where_to_read(at: Mqk) -> None:

@@ -22,7 +22,10 @@ from adapter.owner import processes
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.settings import ServerSettings
 from adapter.testing import TestQueueManager
+from tests.support.backlog import until
 from tests.unit.cli.conftest import Mqk
+
+LONGER_THAN_A_STOP_S = 1.0
 
 
 def test_status_shows_the_figures(at: Mqk) -> None:
@@ -239,6 +242,45 @@ def test_one_that_is_not_ready_in_time_is_ended_and_that_is_told(
     log = tmp_path / "log"
     with pytest.raises(Failed, match=f"ORDERS was not ready after 0 s, and was ended: {log}"):
         background.start(settings, log)
+
+
+def test_a_process_that_has_taken_over_is_stopped_too(
+    mqk: Mqk, quiet: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that is asked first stood still, and does not know yet that it was replaced."""
+    with testing.queue_manager("QM1") as replaced, testing.queue_manager("QM1") as owner:
+        until(lambda: owner.statistics()["uptime_s"] > LONGER_THAN_A_STOP_S)
+        let_stop(monkeypatch, replaced, owner)
+        said = mqk("qmgr", "stop", "QM1", "--qmgr", f"{replaced.address},{owner.address}")
+        assert (said.status, said.out) == (0, "queue manager QM1 has stopped\n")
+        assert [one.is_running for one in (replaced, owner)] == [False, False]
+
+
+def test_one_that_was_started_again_meanwhile_goes_on(
+    mqk: Mqk, quiet: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a supervisor of processes, whatever the stop of its earlier process says."""
+    wait_for_end = ManagerEnd.wait
+    with testing.queue_manager("QM1") as manager:
+
+        def wait(end: ManagerEnd, timeout_s: float) -> None:
+            wait_for_end(end, timeout_s)
+            manager.start()
+
+        let_stop(monkeypatch, manager)
+        monkeypatch.setattr(ManagerEnd, "wait", wait)
+        assert mqk("qmgr", "stop", "QM1", "--qmgr", manager.address).status == 0
+        assert manager.is_running
+
+
+def let_stop(monkeypatch: pytest.MonkeyPatch, *managers: TestQueueManager) -> None:
+    """Let clients stop queue managers of this process."""
+    by_address = {one.address: one for one in managers}
+
+    def stop(qm: adapter.Connection, **_options: bool) -> None:
+        by_address[qm.statistics()["address"]].stop()
+
+    monkeypatch.setattr(adapter.Connection, "stop_queue_manager", stop)
 
 
 def test_finding_mq_8_one_that_is_slow_to_answer_has_not_stopped() -> None:

@@ -14,6 +14,7 @@ import pytest
 import adapter
 import adapter.testing
 from adapter.cli.trigger_monitor import environment
+from adapter.command import failures
 from adapter.mqi import TriggerMessage
 from tests.unit.cli.conftest import Mqk, Said
 from tests.unit.test_launch import await_text
@@ -72,6 +73,25 @@ def test_ctrl_c_ends_it_with_the_status_that_shells_expect(
 ) -> None:
     said, _ = run_one(at, manager, tmp_path, signal.SIGINT)
     assert said.status == 130
+
+
+def test_it_says_so_once_queues_are_triggered(
+    at: Mqk, manager: adapter.testing.TestQueueManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message that is put before the initiation queue is open may start nothing."""
+    opened: list[int] = []
+
+    def tell(text: str) -> None:
+        if text.startswith("taking trigger messages"):
+            opened.append(qm.queue("INITQ").status().open_input_count)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(failures, "tell", tell)
+    with manager.connect() as qm:
+        qm.define_queue("INITQ")
+        assert at("trigger-monitor", "-q", "INITQ").status == 0
+        assert at("trigger-monitor", "-q", "NOT.THERE").status == 1
+    assert opened == [1]
 
 
 def test_a_queue_that_is_not_there_is_said_at_once(at: Mqk) -> None:

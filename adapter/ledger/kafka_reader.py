@@ -5,6 +5,7 @@ dense (nothing is compacted, no transaction leaves markers), so a missing one is
 to that. Nothing here decides which records count.
 """
 
+import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
@@ -411,6 +412,9 @@ def watermarks(
             if not _passes(error_of(error)) or time.monotonic() > deadline_s:
                 raise
             time.sleep(RETRY_S)
+            # Of itself the client answers from memory that there is none, for five minutes.
+            with contextlib.suppress(KafkaException):
+                consumer.list_topics(place.topic, timeout_s)
 
 
 def _passes(error: KafkaError) -> bool:

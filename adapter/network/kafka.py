@@ -244,9 +244,7 @@ class KafkaFollower:
 
     def bounds(self, topic: str) -> tuple[int, int]:
         try:
-            bounds = self._consumer.get_watermark_offsets(
-                TopicPartition(topic, PARTITION), ANSWER_S
-            )
+            bounds = self._ask_bounds(topic)
         except KafkaException as error:
             kind = TopicMissing if error_of(error).code() in LOST else NetworkError
             why = explain(error, "Describe", topic)
@@ -254,6 +252,17 @@ class KafkaFollower:
         if bounds is None:
             raise NetworkError(f"asking for the bounds of {topic}: no answer")
         return bounds[0], bounds[1]
+
+    def _ask_bounds(self, topic: str) -> tuple[int, int] | None:
+        place = TopicPartition(topic, PARTITION)
+        try:
+            return self._consumer.get_watermark_offsets(place, ANSWER_S)
+        except KafkaException as error:
+            if error_of(error).code() != KafkaError._UNKNOWN_PARTITION:
+                raise
+        # It had no leader, which the client remembers for five minutes, unless it is asked for.
+        self._consumer.list_topics(topic, ANSWER_S)
+        return self._consumer.get_watermark_offsets(place, ANSWER_S)
 
     def read(self, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
         with _network_errors(f"reading on {self._servers}"):

@@ -283,10 +283,24 @@ class Cursor:
         return first
 
     def _bounds(self, place: Partition) -> tuple[int, int]:
-        bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
+        try:
+            bounds = self._open().get_watermark_offsets(TopicPartition(*place), READ_TIMEOUT_S)
+        except KafkaException as error:
+            if error_of(error).code() == KafkaError._UNKNOWN_PARTITION:
+                self._require_there(place)
+            raise
         if bounds is None:
             raise self._unread(place, 0, self._error.text or "no answer")
         return bounds
+
+    def _require_there(self, place: Partition) -> None:
+        """Raise what passes if a partition is there, of which the client remembers no leader: it
+        asks Kafka for it with this, and of itself not for five minutes.
+        """
+        topic, lane = place
+        found = self._open().list_topics(topic, READ_TIMEOUT_S).topics[topic]
+        if found.error is None and lane in found.partitions:
+            raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
 
     def _open(self) -> Consumer:
         if self._consumer is None:

@@ -70,3 +70,23 @@ def test_finding_mq_6_a_partition_that_is_not_known_yet_is_waited_for(code: int)
     assert watermarks(consumer, place, 1, deadline_s) == (4, 7)  # type: ignore[arg-type]
     with pytest.raises(KafkaException):
         watermarks(Consumer(KafkaError(code)), place, 1, 0)  # type: ignore[arg-type]
+
+
+class Remembers:
+    """A consumer that was told of a partition without a leader, and says so until it asks again."""
+
+    def __init__(self) -> None:
+        self.has_leader = False
+
+    def list_topics(self, topic: str, timeout: float) -> None:
+        self.has_leader = True
+
+    def get_watermark_offsets(self, place: TopicPartition, timeout: float) -> tuple[int, int]:
+        if not self.has_leader:
+            raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
+        return 4, 7
+
+
+def test_a_partition_that_had_no_leader_is_asked_for_again() -> None:
+    place, deadline_s = TopicPartition("mq.QM1.progress", 0), time.monotonic() + 1
+    assert watermarks(Remembers(), place, 1, deadline_s) == (4, 7)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 
 from adapter.ledger.seals import NO_KEYS
 from adapter.logs import LogSettings
@@ -36,3 +37,23 @@ def test_a_topic_that_the_broker_does_not_know_yet_is_a_failure_that_is_tried_ag
         link.ident()
     known["mq.QM1.ledger"] = "id"
     assert link.ident() == "id"
+
+
+class Remembers:
+    """A consumer that was told of a partition without a leader, and says so until it asks again."""
+
+    def __init__(self, _settings: object) -> None:
+        self._has_leader = False
+
+    def list_topics(self, _topic: str, _timeout_s: float) -> None:
+        self._has_leader = True
+
+    def get_watermark_offsets(self, *_: object) -> tuple[int, int]:
+        if not self._has_leader:
+            raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
+        return 4, 7
+
+
+def test_a_topic_that_had_no_leader_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "Consumer", Remembers)
+    assert kafka.KafkaFollower("k:9092", {}).bounds("mq.QM1.in.QM2") == (4, 7)

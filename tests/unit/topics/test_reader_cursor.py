@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.records import Placed
 from adapter.format import descriptor
 from adapter.topics import reader
+from adapter.topics.port import MessageMissingError, PagesUnavailableError
 from adapter.topics.reader import AHEAD, READ_ON, SINGLE_READ_ON, Cursor
 
 LANE = 3
@@ -131,3 +133,34 @@ def test_a_cursor_reads_what_is_there(
         if chance.random() < 0.05:
             cursor.rest()
             assert not consumer.is_assigned
+
+
+class WithoutLeader:
+    """A consumer that remembers no leader of a partition. found: what Kafka says of its topic."""
+
+    def __init__(self, found: SimpleNamespace) -> None:
+        self._found = found
+
+    def get_watermark_offsets(self, *_: object) -> None:
+        raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
+
+    def list_topics(self, topic: str, _timeout_s: float) -> SimpleNamespace:
+        return SimpleNamespace(topics={topic: self._found})
+
+
+@pytest.mark.parametrize(
+    ("found", "is_missing"),
+    [
+        (SimpleNamespace(error=None, partitions={LANE: None}), False),
+        (SimpleNamespace(error=None, partitions={}), True),
+        (SimpleNamespace(error=KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART), partitions={}), True),
+    ],
+)
+def test_a_partition_without_a_leader_has_not_lost_its_messages(
+    monkeypatch: pytest.MonkeyPatch, found: SimpleNamespace, is_missing: bool
+) -> None:
+    monkeypatch.setattr(reader, "Consumer", lambda _settings: WithoutLeader(found))
+    cursor = Cursor({}, {}, READ_ON, AHEAD)
+    with pytest.raises(PagesUnavailableError) as caught:
+        cursor.read(PLACE, 1, 1)
+    assert isinstance(caught.value, MessageMissingError) is is_missing

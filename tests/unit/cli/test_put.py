@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -226,27 +227,34 @@ def test_a_line_that_is_no_message(at: Mqk, manager: TestQueueManager) -> None:
         (b"1\n2\n3\n", "put before: 0 messages, and perhaps 3 more"),
     ],
 )
-@pytest.mark.parametrize("ends", [KeyboardInterrupt(), InDoubt("no answer to a commit")])
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, partial(InDoubt, "no answer to a commit")])
 def test_what_has_no_answer_yet_may_have_been_put(
-    at: Mqk, monkeypatch: pytest.MonkeyPatch, lines: bytes, told: str, ends: BaseException
+    at: Mqk,
+    monkeypatch: pytest.MonkeyPatch,
+    lines: bytes,
+    told: str,
+    ends: Callable[[], BaseException],
 ) -> None:
     """Ctrl-C, or the end of the connection, comes when the queue manager has it already."""
     for name in ("put", "commit"):
         face = adapter.Queue if name == "put" else adapter.Unit
         monkeypatch.setattr(face, name, and_then(getattr(face, name), ends, name == "put"))
     said = at("put", "Q", stdin=lines)
-    assert said.status == (130 if isinstance(ends, KeyboardInterrupt) else 1)
+    is_interrupted = ends is KeyboardInterrupt
+    assert said.status == (130 if is_interrupted else 1)
     assert told in said.err
-    assert ("and all after it were not put" in said.err) == isinstance(ends, InDoubt)
+    assert ("and all after it were not put" in said.err) != is_interrupted
 
 
-def and_then(do: Callable[..., Any], ends: BaseException, is_put: bool) -> Callable[..., Any]:
+def and_then(
+    do: Callable[..., Any], ends: Callable[[], BaseException], is_put: bool
+) -> Callable[..., Any]:
     """Do it, and end with that; puts of a unit, which are not waited for, go on."""
 
     def call(*arguments: Any, **options: Any) -> Any:
         done = do(*arguments, **options)
         if is_put and not options.get("wait", True):
             return done
-        raise ends
+        raise ends()
 
     return call

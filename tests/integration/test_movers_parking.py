@@ -133,15 +133,16 @@ def test_a_topic_that_refuses_even_the_ends_of_transactions(
     unique_name: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It holds everything, and is named; the cure is to mend it, and to restart the broker."""
-    monkeypatch.setattr(transactions, "INIT_TIMEOUT_S", 1.0)
     with LocalKafka() as kafka:
         place = MoverPlace(kafka.bootstrap_servers, unique_name())
         movers = MoverThread(place.settings)
         try:
-            end = refuse_all(place, movers)
+            with monkeypatch.context() as soon:
+                soon.setattr(transactions, "INIT_TIMEOUT_S", 1.0)
+                end = refuse_all(place, movers)
             kafka.kill(1)
             kafka.start(1)
-            assert movers.caught_up(end, WAIT_S)
+            assert movers.caught_up(end, 2 * WAIT_S)
             assert movers.none_parked(WAIT_S)
             place.check("A", "B")
         finally:

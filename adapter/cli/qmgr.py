@@ -66,10 +66,15 @@ def qmgr() -> None:
     """Queue managers: start, stop, switch, status, list."""
 
 
-def _connect(address: str, reconnect_timeout_s: float = 0.0) -> adapter.Connection:
+def _connect(
+    address: str,
+    reconnect_timeout_s: float = 0.0,
+    *,
+    connect_timeout_s: float = CONNECT_TIMEOUT_S,
+) -> adapter.Connection:
     return adapter.connect(
         address,
-        connect_timeout_s=CONNECT_TIMEOUT_S,
+        connect_timeout_s=connect_timeout_s,
         reconnect_timeout_s=reconnect_timeout_s,
         application="mqk qmgr",
     )
@@ -148,12 +153,7 @@ def _had_another_owner(name: str, qmgr: str, began_s: float) -> bool:
     since, as a supervisor of processes may do.
     """
     try:
-        with adapter.connect(
-            qmgr,
-            connect_timeout_s=LOOK_TIMEOUT_S,
-            reconnect_timeout_s=0.0,
-            application="mqk qmgr",
-        ) as qm:
+        with _connect(qmgr, connect_timeout_s=LOOK_TIMEOUT_S) as qm:
             running_s = float(qm.figures()["uptime_s"])
             return qm.name == name and running_s > time.monotonic() - began_s
     except adapter.Error:

@@ -364,7 +364,7 @@ class TopicAdmin:
         try:
             self._result(future)
         except KafkaException as error:
-            return FENCED in error_of(error).str()
+            return _says_fenced(error)
         return False
 
     def _grow(self, specs: Sequence[TopicSpec]) -> dict[str, int]:
@@ -473,7 +473,7 @@ class TopicAdmin:
         }
 
     def _failure(self, doing: str, name: str, error: KafkaException, right: str = "") -> TopicError:
-        failure = Failure.RETRY if FENCED in error_of(error).str() else classify(error)
+        failure = Failure.RETRY if _says_fenced(error) else classify(error)
         why = explain(error, right or RIGHTS.get(doing, "Describe"), name)
         if failure is not Failure.DENIED:
             why += f"; {REMEDIES[failure]}, then try again"
@@ -481,6 +481,10 @@ class TopicAdmin:
             f"{f'{doing} {name}'.strip()} on {self._servers} failed: {why}",
             retriable=failure in (Failure.RETRY, Failure.DOUBTFUL),
         )
+
+
+def _says_fenced(error: KafkaException) -> bool:
+    return FENCED in error_of(error).str()
 
 
 def admin_client(bootstrap_servers: str, client: Mapping[str, Any] | None) -> AdminClient:

@@ -15,6 +15,16 @@ from tests.unit.cli.conftest import Mqk
 SELDOM_S = 1.0
 
 
+@pytest.fixture
+def writing(at: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An export E of queue Q that has written a record; the service that stops it looks seldom."""
+    monkeypatch.setattr(exports, "LOOK_S", SELDOM_S)
+    manager.topics.create("results")
+    at("export", "define", "E", "Q", "results")
+    at("put", "Q", "written")
+    manager.topics.await_records("results", 1)
+
+
 def attributes_of(manager: TestQueueManager, name: str) -> dict[str, Any]:
     """Return what is defined under a name."""
     with manager.connect() as qm:
@@ -60,48 +70,32 @@ def test_it_is_paused_and_resumed(at: Mqk, manager: TestQueueManager) -> None:
     assert json.loads(at("export", "pause", "E", "--json").out) == {"export": "E", "paused": True}
 
 
-def test_it_is_paused_when_it_writes_nothing_any_more(
-    at: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The service that stops its exporter looks seldom: what is put meanwhile is not written."""
-    monkeypatch.setattr(exports, "LOOK_S", SELDOM_S)
-    manager.topics.create("results")
-    at("export", "define", "E", "Q", "results")
-    at("put", "Q", "written")
-    manager.topics.await_records("results", 1)
+@pytest.mark.usefixtures("writing")
+def test_it_is_paused_when_it_writes_nothing_any_more(at: Mqk, manager: TestQueueManager) -> None:
+    """What is put before its exporter is stopped is not written."""
     assert at("export", "pause", "E").out == "export E paused\n"
     assert manager.statistics()["exports"]["E"]["state"] == "paused"
     at("put", "Q", "while it was paused")
     assert at("browse", "Q").out.endswith("while it was paused\n")
 
 
-def test_it_is_deleted_when_it_has_closed_its_queue(
-    at: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("writing")
+def test_it_is_deleted_when_it_has_closed_its_queue(at: Mqk) -> None:
     """Whoever gets the messages now is not refused, and what is put is not written."""
-    monkeypatch.setattr(exports, "LOOK_S", SELDOM_S)
-    manager.topics.create("results")
-    at("export", "define", "E", "Q", "results")
-    at("put", "Q", "written")
-    manager.topics.await_records("results", 1)
     assert at("export", "delete", "E", "--yes").out == "export E deleted\n"
     at("put", "Q", "not written")
     assert at("get", "Q").out == "not written\n"
 
 
+@pytest.mark.usefixtures("writing")
 @pytest.mark.parametrize("hears", [True, False])
 def test_a_pause_does_not_wait_for_ever(
-    at: Mqk, manager: TestQueueManager, monkeypatch: pytest.MonkeyPatch, hears: bool
+    at: Mqk, monkeypatch: pytest.MonkeyPatch, hears: bool
 ) -> None:
     """Kafka may not answer; and who may pause an export need not be allowed to see its figures."""
-    monkeypatch.setattr(exports, "LOOK_S", SELDOM_S)
     monkeypatch.setattr(cli, "ENDED_S", 0.0)
     if not hears:
         monkeypatch.setattr(adapter.Connection, "figures", not_authorized)
-    manager.topics.create("results")
-    at("export", "define", "E", "Q", "results")
-    at("put", "Q", "written")
-    manager.topics.await_records("results", 1)
     said = at("export", "pause", "E")
     assert (said.status, said.out) == (0, "export E paused\n")
     assert ("export E still writes what it has got: " in said.err) == hears

@@ -76,7 +76,7 @@ class Stage:
         self._folder = folder
         self._ends = ExitStack()
         self._port = free_port()
-        self._standby_port = free_port(taken=frozenset({self._port})) if standby else 0
+        self._standby_port = free_port() if standby else 0
         self._monitored_at = ""
         self._manager: Process | None = None
         self._standby: Process | None = None

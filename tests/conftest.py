@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from adapter.localkafka import LocalKafka, free_port, ports
+from adapter.localkafka import LocalKafka, free_port
 from adapter.localkafka.jars import cache_folder
 from adapter.mqi import pymqi_files
 from tests.group_times import GroupTimes
@@ -75,21 +75,12 @@ def pytest_configure(config: pytest.Config) -> None:
     register_profiles()
     os.environ.setdefault("JDK_JAVA_OPTIONS", SHORT_LIVED_JAVA)
     os.environ.pop("XDG_RUNTIME_DIR", None)  # no known socket beside a port that a test names
-    have_own_ports()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A shell's background jobs ignore Ctrl-C, and so would all that tests start and interrupt.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(StrictOutcomes.of(config))
     if config.getoption("numprocesses", None) and config.getoption("dist") == "loadgroup":
         config.pluginmanager.register(GroupTimes(group_of))
-
-
-def have_own_ports() -> None:
-    """Choose free ports that no other process of this run chooses: some stay unused for minutes."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    if worker:
-        count = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-        ports.RANDOM_PORTS = ports.RANDOM_PORTS[int(worker.removeprefix("gw")) :: count]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

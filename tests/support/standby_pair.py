@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
@@ -33,13 +34,14 @@ class Pair:
         )
 
     def __enter__(self) -> Self:
-        self.owner.start()
-        self.standby.start()
+        with ExitStack() as stack:
+            for process in (self.owner, self.standby):
+                stack.enter_context(process).start()
+            self._processes = stack.pop_all()
         return self
 
     def __exit__(self, *problem: object) -> None:
-        self.owner.__exit__(None, None, None)
-        self.standby.__exit__(None, None, None)
+        self._processes.close()
 
     @property
     def addresses(self) -> str:

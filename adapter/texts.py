@@ -46,10 +46,17 @@ def why_not_private(path: Path) -> str:
     return f"others may read or write it: chmod 600 {path}" if mode & OTHERS else ""
 
 
-def mark_of(path: Path) -> tuple[int, int]:
-    """Return what changes when a file does. Raises OSError."""
+Mark = tuple[int, int, int]
+NO_MARK: Mark = (0, 0, 0)
+"""Of a file that is not there."""
+
+
+def mark_of(path: Path) -> Mark:
+    """Return what changes when a file does, also within one tick of the clock if another file takes
+    its place. Raises OSError.
+    """
     state = path.stat()
-    return state.st_mtime_ns, state.st_size
+    return state.st_mtime_ns, state.st_size, state.st_ino
 
 
 def replace(path: Path, text: str, mode: int) -> None:

@@ -45,6 +45,7 @@ from adapter.ledger.failures import (
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.open_lanes import OpenLane
 from adapter.movers.progress import Committed
+from adapter.movers.patience import Patience
 from adapter.movers.settings import (
     BATCH_BYTES,
     KafkaCluster,
@@ -91,6 +92,7 @@ class KafkaExportTopics:
         self.settings = settings
         self.one_by_one: set[str] = set()
         """Topics that have refused a batch of records of which each is short."""
+        self.patience = Patience()
 
     @cached_property
     def admin(self) -> TopicAdmin:
@@ -123,6 +125,7 @@ class KafkaExportWriter:
                 self._progress_topic,
                 (self._progress_topic,),
                 self._settings_of,
+                topics.patience,
             )
         )
         self._open = OpenTransactions(self._mover, topic, export)

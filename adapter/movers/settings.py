@@ -19,8 +19,6 @@ from adapter.topics.admin import TopicSettings
 
 PROGRESS_READER = "mqk-mover-progress"
 """Client and group of consumers that read what is committed."""
-SOCKET_TIMEOUT_MS = 3000
-"""After this librdkafka gives a request up and sends it again, and says nothing."""
 STREAM = "stream"
 EVENTS = "events"
 PARTITIONS: Mapping[str, int] = MappingProxyType({STREAM: 0, EVENTS: 1})
@@ -96,7 +94,10 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
 def producer_settings(
     settings: MoverSettings, transactional_id: str, watch: ProducerWatch
 ) -> dict[str, Any]:
-    """For one of a mover's two producers, and who hears of its troubles."""
+    """For one of a mover's two producers, and who hears of its troubles.
+
+    Its socket.timeout.ms is not among them: see AlternatingProducers.
+    """
     return {
         **TIMINGS,
         "request.timeout.ms": 2500,
@@ -105,7 +106,6 @@ def producer_settings(
         "bootstrap.servers": settings.destination.bootstrap_servers,
         "transactional.id": transactional_id,
         "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
-        "socket.timeout.ms": SOCKET_TIMEOUT_MS,
         "retry.backoff.ms": 10,
         "topic.metadata.propagation.max.ms": MISSING_TOPIC_MS,
         "message.max.bytes": RECORD_BYTES_MAX,

@@ -6,8 +6,8 @@ begins its next transaction at once is bounced for 20 ms, while the other one ca
 **Definite or doubtful.** librdkafka sends a request again when its answer does not come, and does
 not tell. The first one may still be on its way: a commit that lands late would commit whatever the
 next transaction has written by then. So a transaction is definite only if nothing happened to a
-connection while it was open, and its commit was answered sooner than librdkafka gives up. After any
-other, all producers are replaced: initialising a transactional id ends its open transaction and
+connection while it was open, and its commit was answered sooner than librdkafka gives up, which is
+after some seconds, or longer where Kafka is slow (patience). After any other, all producers are replaced: initialising a transactional id ends its open transaction and
 fences what is still on its way. What became of the doubtful one is then read from the progress.
 
 **One mover at a time.** A new mover initialises id 0, then id 1, then commits a mark on each, and
@@ -29,14 +29,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
-from msgspec import Struct
+from msgspec import Struct, field
 
 from adapter.ledger.failures import describe, error_of, explain
 from adapter.movers.batch import Place
 from adapter.movers.errors import Doubtful, Fenced
+from adapter.movers.patience import Patience
 from adapter.movers.settings import (
     FLUSH_TIMEOUT_S,
-    SOCKET_TIMEOUT_MS,
     TRANSACTION_TIMEOUT_MS,
     MoverSettings,
     ProducerWatch,
@@ -54,8 +54,6 @@ FLUSHES = 200
 LONG_FLUSHES = 10
 """Parts of waiting for what is written: it ends after each if a record was refused."""
 ABORT_TIMEOUT_S = 5.0
-DOUBTFUL_AFTER_S = SOCKET_TIMEOUT_MS / 1000 * 0.6
-"""A commit that took longer may have been sent twice."""
 
 FENCED_CODES = frozenset(
     {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}
@@ -110,13 +108,15 @@ class Transactional(Struct, frozen=True):
     """Who writes in transactions.
 
     name: for people, "the stream mover of QM1". topic: of its progress. ids: transactional ids, one
-    for each of its producers. settings: makes the settings of the producer with an id.
+    for each of its producers. settings: makes the settings of the producer with an id. patience: of
+    the writers to this Kafka.
     """
 
     name: str
     topic: str
     ids: tuple[str, ...]
     settings: Callable[[str, ProducerWatch], dict[str, Any]]
+    patience: Patience = field(default_factory=Patience)
 
 
 def of_mover(settings: MoverSettings, mover: str) -> Transactional:
@@ -138,6 +138,8 @@ class AlternatingProducers:
         self._topic = writer.topic
         self._troubles: list[Trouble] = []
         self._producers: list[Producer] = []
+        self._timeout_ms = 0
+        """socket.timeout.ms of the producers."""
         self.turn = 0
         """Whose transaction is open, or comes next."""
         self._failed = ""
@@ -150,6 +152,7 @@ class AlternatingProducers:
     def renew(self) -> None:
         """Replace all producers: what the old ones, or another mover's, have open is aborted."""
         self._producers, self._troubles = [], []
+        self._timeout_ms = self._writer.patience.timeout_ms
         self.forget_partitions()
         self.open = False
         self.refused = {}
@@ -225,7 +228,7 @@ class AlternatingProducers:
         took_s = time.monotonic() - began_s
         self._call("polling", lambda one: one.poll(0))
         trouble = self._troubles[self.turn].text
-        if trouble or took_s >= DOUBTFUL_AFTER_S:
+        if not self._writer.patience.is_definite(took_s, self._timeout_ms) or trouble:
             raise Doubtful(f"{what} took {took_s:.3f} s: {trouble or 'slow'}", late=True)
         self.open = False
         self.turn = (self.turn + 1) % len(self._producers)
@@ -285,7 +288,7 @@ class AlternatingProducers:
     def _make(self, transactional_id: str) -> Producer:
         settings = self._writer.settings(transactional_id, self._troubles[self.turn])
         try:
-            return Producer(settings)
+            return Producer(settings | {"socket.timeout.ms": self._timeout_ms})
         except KafkaException as error:
             raise self.meaning(error, "making a producer") from error
 

@@ -42,7 +42,7 @@ class Credentials:
         """Raises StartError if the file cannot be read, or holds something else."""
         self._path = path
         self._hasher = PasswordHasher()
-        self._read_as: tuple[int, int] = (0, 0)
+        self._read_as = texts.NO_MARK
         self._hashes: dict[str, str] = {}
         self._lock = threading.Lock()
         self._key = secrets.token_bytes()

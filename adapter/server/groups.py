@@ -40,7 +40,7 @@ class UserGroups:
     def __init__(self, path: Path | None) -> None:
         """path: None for no file. Raises StartError for one that is no such file, or not read."""
         self._path = path
-        self._mark = _mark(path) if path is not None else (0, 0)
+        self._mark = _mark(path) if path is not None else texts.NO_MARK
         self._read = by_user(read(path)) if path is not None else {}
         self._watch: asyncio.Task[None] | None = None
 
@@ -86,12 +86,12 @@ class UserGroups:
                 know(self._read)
 
 
-def _mark(path: Path) -> tuple[int, int]:
+def _mark(path: Path) -> texts.Mark:
     """Return what changes with the file; of one that is not there, the same each time."""
     try:
         return texts.mark_of(path)
     except OSError:
-        return (0, 0)
+        return texts.NO_MARK
 
 
 def read(path: Path) -> Members:

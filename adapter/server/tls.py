@@ -152,7 +152,7 @@ def _check_secret(path: str, what: str) -> None:
         raise StartError(f"TLS: {path} holds {what}, and {why}")
 
 
-def _marks(settings: TlsSettings) -> list[tuple[int, int]]:
+def _marks(settings: TlsSettings) -> list[texts.Mark]:
     marks = []
     for path in (
         *(settings.certificate, settings.key, settings.key_password_file, settings.client_ca),
@@ -161,5 +161,5 @@ def _marks(settings: TlsSettings) -> list[tuple[int, int]]:
             try:
                 marks.append(texts.mark_of(Path(path)))
             except OSError:
-                marks.append((0, 0))
+                marks.append(texts.NO_MARK)
     return marks

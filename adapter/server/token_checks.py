@@ -48,7 +48,7 @@ class KeyFile:
     def __init__(self, path: Path) -> None:
         """Raises StartError."""
         self._path = path
-        self._read_as = (0, 0)
+        self._read_as = texts.NO_MARK
         self._keys: Sequence[TokenKey] = ()
         try:
             self.keys()

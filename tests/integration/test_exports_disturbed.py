@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import adapter
+from adapter.exports import kafka as kafka_exports
 from adapter.exports import open_transactions
 from adapter.localkafka import LocalKafka
-from adapter.movers import transactions
+from adapter.movers.patience import Patience
 from adapter.testing import TestQueueManager
 from mqk_demo.proxy import Proxy
 from tests.support.backlog import until
@@ -15,6 +16,8 @@ from tests.support.export_site import ExportedTopic, await_export, await_why, pu
 from tests.support.feed_site import WITHIN_S
 
 CUTS = 6
+SLOW_S = 2.0
+LONG_S = 120.0
 
 
 @pytest.fixture
@@ -60,6 +63,20 @@ def test_an_export_whose_connections_are_cut_writes_on(
         assert topic.values(len(values)) == values
 
 
+def test_an_export_to_a_kafka_whose_every_commit_is_slow_writes(
+    proxied: tuple[TestQueueManager, Proxy], topic: ExportedTopic
+) -> None:
+    """Slower than what is definite for a writer's first producers."""
+    manager, proxy = proxied
+    with manager.connect() as qm:
+        proxy.delay(replies_s=SLOW_S)
+        put_all(qm, "RESULTS", [b"1", b"2", b"3"])
+        await_export(qm, "E", lambda one: one["records"] == 3, LONG_S)
+        proxy.delay()
+        put_all(qm, "RESULTS", [b"4"])
+        assert topic.values(4) == [b"1", b"2", b"3", b"4"]
+
+
 def test_a_transaction_of_another_producer_is_waited_for(
     kafka: LocalKafka,
     unique_name: Callable[..., str],
@@ -70,8 +87,7 @@ def test_a_transaction_of_another_producer_is_waited_for(
     there: an exporter that takes over waits."""
     monkeypatch.setattr(open_transactions, "OTHERS_S", 1.0)
     # A commit that a slow Kafka leaves in doubt would have an exporter take over too early.
-    monkeypatch.setattr("adapter.movers.settings.SOCKET_TIMEOUT_MS", int(1000 * WITHIN_S))
-    monkeypatch.setattr(transactions, "DOUBTFUL_AFTER_S", WITHIN_S)
+    monkeypatch.setattr(kafka_exports, "Patience", lambda: Patience(int(1000 * WITHIN_S)))
     other = topic.producer(**{"transactional.id": topic.name})
     other.init_transactions(WITHIN_S)
     name, servers = unique_name("QM"), kafka.bootstrap_servers

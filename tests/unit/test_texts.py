@@ -1,5 +1,6 @@
 """Files that people name are read up to a bound."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -51,6 +52,16 @@ def test_a_file_that_others_may_use_is_not_private(tmp_path: Path) -> None:
     for mode, is_private in ((0o600, True), (0o400, True), (0o640, False), (0o602, False)):
         path.chmod(mode)
         assert (texts.why_not_private(path) == "") is is_private
+
+
+def test_a_file_that_is_replaced_within_one_tick_of_the_clock_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "users"
+    marks = set()
+    for text in ("ann:1", "ann:2"):
+        texts.replace(path, text, 0o600)
+        os.utime(path, (0, 0))
+        marks.add(texts.mark_of(path))
+    assert len(marks) == 2
 
 
 def test_processes_that_change_a_file_at_once_do_not_undo_each_other(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import msgspec
 from adapter.ledger.seals import SealKeys
 from adapter.movers.settings import (
     FLUSH_TIMEOUT_S,
-    SOCKET_TIMEOUT_MS,
     TRANSACTION_TIMEOUT_MS,
     KafkaCluster,
     MoverSettings,
@@ -14,7 +13,6 @@ from adapter.movers.settings import (
 )
 from adapter.movers.transactions import (
     COMMIT_TIMEOUT_S,
-    DOUBTFUL_AFTER_S,
     Trouble,
 )
 from adapter.topics.admin import TopicSettings
@@ -42,7 +40,6 @@ def test_options_do_not_change_what_safety_stands_on() -> None:
     made = producer_settings(SETTINGS, "the.id", watch)
     assert made["security.protocol"] == "SSL"
     assert made["transactional.id"] == "the.id"
-    assert made["socket.timeout.ms"] == SOCKET_TIMEOUT_MS
     assert made["retry.backoff.ms"] <= 10
     assert (made["log_level"], made["log.connection.close"]) == (6, True)
     assert made["logger"] is watch
@@ -57,7 +54,6 @@ def test_the_ledger_is_read_with_its_keys() -> None:
 
 
 def test_time_limits_fit_into_each_other() -> None:
-    assert DOUBTFUL_AFTER_S * 1000 < SOCKET_TIMEOUT_MS
     assert max(FLUSH_TIMEOUT_S, COMMIT_TIMEOUT_S) * 1000 < TRANSACTION_TIMEOUT_MS
 
 

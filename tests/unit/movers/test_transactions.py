@@ -8,9 +8,13 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from adapter.movers import transactions
 from adapter.movers.errors import Doubtful, Fenced
+from adapter.movers.patience import (
+    DEFINITE_PART,
+    SOCKET_TIMEOUT_MAX_MS,
+    SOCKET_TIMEOUT_MS,
+)
 from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.transactions import (
-    DOUBTFUL_AFTER_S,
     FLUSHES,
     FORGET_S,
     LONG_FLUSHES,
@@ -25,6 +29,7 @@ SETTINGS = MoverSettings(
     destination=KafkaCluster("nowhere:9"),
     topics=TopicSettings.for_brokers(1),
 )
+DOUBTFUL_AFTER_S = SOCKET_TIMEOUT_MS / 1000 * DEFINITE_PART
 LINE = ("%s [%s] %s", "FAIL", "rdkafka#producer-1", "[thrd:1]: Disconnected")
 FAILED_LINE = ("%s [%s] %s", "TXNERR", "rdkafka#producer-1", "Failed to add results [0]")
 FATAL_LINE = ("%s [%s] %s", "TXNERR", "rdkafka#producer-1", "Fatal transaction error (_FENCED)")
@@ -51,6 +56,7 @@ class FakeProducer:
         self.watch = settings["logger"]
         self.on: dict[str, Callable[[], object]] = {}
         self.left = 0
+        self.socket_timeout_ms = settings["socket.timeout.ms"]
         self._calls = calls
         self._id = settings["transactional.id"]
 
@@ -172,6 +178,30 @@ def test_a_slow_commit_is_doubtful(bench: Bench) -> None:
     with pytest.raises(Doubtful, match=r"a commit took 1\.818 s: slow") as doubt:
         bench.transact()
     assert doubt.value.late
+
+
+def commit_that_takes(bench: Bench, seconds: float) -> None:
+    for producer in bench.made:
+        producer.on["commit"] = lambda: bench.clock.pass_s(seconds)
+
+
+def test_producers_wait_longer_where_every_commit_is_slow(bench: Bench) -> None:
+    """As long as that takes, and up to a limit; a quick commit ends it."""
+    assert [one.socket_timeout_ms for one in bench.made] == [SOCKET_TIMEOUT_MS] * 2
+    for timeout_ms in (2 * SOCKET_TIMEOUT_MS, 4 * SOCKET_TIMEOUT_MS, SOCKET_TIMEOUT_MAX_MS):
+        commit_that_takes(bench, 10)
+        with pytest.raises(Doubtful):
+            bench.transact()
+        bench.turns.renew()
+        assert [one.socket_timeout_ms for one in bench.made[-2:]] == [timeout_ms] * 2
+    commit_that_takes(bench, 7)
+    for _ in range(3):
+        bench.transact()
+    bench.turns.renew()
+    assert bench.made[-1].socket_timeout_ms == SOCKET_TIMEOUT_MAX_MS
+    bench.transact()
+    bench.turns.renew()
+    assert bench.made[-1].socket_timeout_ms == SOCKET_TIMEOUT_MS
 
 
 @pytest.mark.parametrize("step", ["flush", "commit"])

@@ -13,6 +13,9 @@ from msgspec import Struct
 from adapter.core.contract.reasons import Reason
 
 KindT = TypeVar("KindT", bound="type[Error]")
+TEXT_MAX = 8000
+"""Characters of an error: it may repeat an argument, and an argument may be a body of megabytes."""
+TEXT_END = 2000
 FAILED = 2  # MQCC_FAILED; MQCC_WARNING is 1, and no error here is a mere warning
 
 
@@ -40,6 +43,7 @@ class Error(Exception):
     cases: ClassVar[tuple[Case, ...]] = ()
 
     def __init__(self, text: str, object_name: str = "") -> None:
+        text = _bounded(text)
         super().__init__(text, object_name)
         self.text = text
         self.object_name = object_name
@@ -60,6 +64,15 @@ def raised_for(reason: Reason, happened: str, remedy: str) -> Callable[[KindT], 
         return error
 
     return add
+
+
+def _bounded(text: str) -> str:
+    """Leave out the middle of a long text: what to do stands at its end."""
+    left_out = len(text) - TEXT_MAX
+    if left_out <= 0:
+        return text
+    head, end = text[: TEXT_MAX - TEXT_END], text[-TEXT_END:]
+    return f"{head} [... {left_out} characters left out ...] {end}"
 
 
 def text_of_mistake(error: Error) -> str:

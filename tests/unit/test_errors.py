@@ -221,3 +221,13 @@ def test_a_detail_that_says_what_happened_is_not_said_twice() -> None:
     assert refusals.refusal(Reason.QUEUE_MANAGER_STOPPING, "QM1", text).text == plain.text
     longer = refusals.refusal(Reason.QUEUE_MANAGER_STOPPING, "QM1", "by an operator")
     assert longer.happened == f"{text} (by an operator)"
+
+
+def test_an_error_is_short_though_it_repeats_a_long_argument() -> None:
+    """It may be logged, and shown on a terminal; what to do stands at its end."""
+    error = adapter.InvalidValue(f"no such name: {'x' * 5_000_000}; choose another one", "Q")
+    assert len(str(error)) < 10_000
+    assert str(error).startswith("no such name: xxx")
+    assert "[... 4992035 characters left out ...]" in str(error)
+    assert str(error).endswith("; choose another one")
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -44,8 +44,8 @@ from adapter.ledger.failures import (
 )
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.open_lanes import OpenLane
-from adapter.movers.progress import Committed
 from adapter.movers.patience import Patience
+from adapter.movers.progress import Committed
 from adapter.movers.settings import (
     BATCH_BYTES,
     KafkaCluster,

@@ -225,7 +225,7 @@ def test_a_detail_that_says_what_happened_is_not_said_twice() -> None:
 
 def test_an_error_is_short_though_it_repeats_a_long_argument() -> None:
     """It may be logged, and shown on a terminal; what to do stands at its end."""
-    error = adapter.InvalidValue(f"no such name: {'x' * 5_000_000}; choose another one", "Q")
+    error = errors.InvalidValue(f"no such name: {'x' * 5_000_000}; choose another one", "Q")
     assert len(str(error)) < 10_000
     assert str(error).startswith("no such name: xxx")
     assert "[... 4992035 characters left out ...]" in str(error)

@@ -43,7 +43,7 @@ class Error(Exception):
     cases: ClassVar[tuple[Case, ...]] = ()
 
     def __init__(self, text: str, object_name: str = "") -> None:
-        text = _bounded(text)
+        text = _with_bound(text)
         super().__init__(text, object_name)
         self.text = text
         self.object_name = object_name
@@ -66,7 +66,7 @@ def raised_for(reason: Reason, happened: str, remedy: str) -> Callable[[KindT], 
     return add
 
 
-def _bounded(text: str) -> str:
+def _with_bound(text: str) -> str:
     """Leave out the middle of a long text: what to do stands at its end."""
     left_out = len(text) - TEXT_MAX
     if left_out <= 0:

@@ -44,7 +44,6 @@ from adapter.ledger.failures import (
 )
 from adapter.movers.errors import Doubtful, Fenced
 from adapter.movers.open_lanes import OpenLane
-from adapter.movers.patience import Patience
 from adapter.movers.progress import Committed
 from adapter.movers.settings import (
     BATCH_BYTES,
@@ -53,6 +52,7 @@ from adapter.movers.settings import (
     ProducerWatch,
     producer_settings,
 )
+from adapter.movers.socket_timeout import SocketTimeout
 from adapter.movers.transactions import AlternatingProducers, Transactional
 from adapter.topics.admin import TopicAdmin, TopicError, TopicSettings, progress_spec
 
@@ -92,7 +92,7 @@ class KafkaExportTopics:
         self.settings = settings
         self.one_by_one: set[str] = set()
         """Topics that have refused a batch of records of which each is short."""
-        self.patience = Patience()
+        self.socket_timeout = SocketTimeout()
 
     @cached_property
     def admin(self) -> TopicAdmin:
@@ -112,11 +112,10 @@ class KafkaExportWriter:
         self._topics = topics
         self._queue_manager, self._export, self._topic = queue_manager, export, topic
         self._progress_topic = names.export_topic(queue_manager, export)
-        cluster = topics.cluster
         self._mover = MoverSettings(
             queue_manager=queue_manager,
-            source=cluster,
-            destination=cluster,
+            source=topics.cluster,
+            destination=topics.cluster,
             topics=topics.settings,
         )
         self._producers = AlternatingProducers(
@@ -125,7 +124,7 @@ class KafkaExportWriter:
                 self._progress_topic,
                 (self._progress_topic,),
                 self._settings_of,
-                topics.patience,
+                topics.socket_timeout,
             )
         )
         self._open = OpenTransactions(self._mover, topic, export)

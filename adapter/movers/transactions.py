@@ -7,7 +7,7 @@ begins its next transaction at once is bounced for 20 ms, while the other one ca
 not tell. The first one may still be on its way: a commit that lands late would commit whatever the
 next transaction has written by then. So a transaction is definite only if nothing happened to a
 connection while it was open, and its commit was answered sooner than librdkafka gives up, which is
-after some seconds, and later where Kafka is slow (patience). After any other, all producers are
+after some seconds, and later where Kafka is slow (SocketTimeout). After any other, all producers are
 replaced: initialising a transactional id ends its open transaction and fences what is still on its
 way. What became of the doubtful one is then read from the progress.
 
@@ -35,7 +35,6 @@ from msgspec import Struct, field
 from adapter.ledger.failures import describe, error_of, explain
 from adapter.movers.batch import Place
 from adapter.movers.errors import Doubtful, Fenced
-from adapter.movers.patience import Patience
 from adapter.movers.settings import (
     FLUSH_TIMEOUT_S,
     TRANSACTION_TIMEOUT_MS,
@@ -43,6 +42,7 @@ from adapter.movers.settings import (
     ProducerWatch,
     producer_settings,
 )
+from adapter.movers.socket_timeout import SocketTimeout
 
 PRODUCERS = 2
 FORGET_S = 3600.0
@@ -109,15 +109,15 @@ class Transactional(Struct, frozen=True):
     """Who writes in transactions.
 
     name: for people, "the stream mover of QM1". topic: of its progress. ids: transactional ids, one
-    for each of its producers. settings: makes the settings of the producer with an id. patience: of
-    the writers to this Kafka.
+    for each of its producers. settings: makes the settings of the producer with an id. socket_timeout:
+    of the writers to this Kafka.
     """
 
     name: str
     topic: str
     ids: tuple[str, ...]
     settings: Callable[[str, ProducerWatch], dict[str, Any]]
-    patience: Patience = field(default_factory=Patience)
+    socket_timeout: SocketTimeout = field(default_factory=SocketTimeout)
 
 
 def of_mover(settings: MoverSettings, mover: str) -> Transactional:
@@ -153,7 +153,7 @@ class AlternatingProducers:
     def renew(self) -> None:
         """Replace all producers: what the old ones, or another mover's, have open is aborted."""
         self._producers, self._troubles = [], []
-        self._timeout_ms = self._writer.patience.timeout_ms
+        self._timeout_ms = self._writer.socket_timeout.next_ms
         self.forget_partitions()
         self.open = False
         self.refused = {}
@@ -229,7 +229,8 @@ class AlternatingProducers:
         took_s = time.monotonic() - began_s
         self._call("polling", lambda one: one.poll(0))
         trouble = self._troubles[self.turn].text
-        if not self._writer.patience.is_definite(took_s, self._timeout_ms) or trouble:
+        is_sent_once = self._writer.socket_timeout.note_commit(took_s, self._timeout_ms)
+        if trouble or not is_sent_once:
             raise Doubtful(f"{what} took {took_s:.3f} s: {trouble or 'slow'}", late=True)
         self.open = False
         self.turn = (self.turn + 1) % len(self._producers)

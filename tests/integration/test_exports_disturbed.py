@@ -8,7 +8,7 @@ import adapter
 from adapter.exports import kafka as kafka_exports
 from adapter.exports import open_transactions
 from adapter.localkafka import LocalKafka
-from adapter.movers.patience import Patience
+from adapter.movers.socket_timeout import SocketTimeout
 from adapter.testing import TestQueueManager
 from mqk_demo.proxy import Proxy
 from tests.support.backlog import until
@@ -87,7 +87,7 @@ def test_a_transaction_of_another_producer_is_waited_for(
     there: an exporter that takes over waits."""
     monkeypatch.setattr(open_transactions, "OTHERS_S", 1.0)
     # A commit that a slow Kafka leaves in doubt would have an exporter take over too early.
-    monkeypatch.setattr(kafka_exports, "Patience", lambda: Patience(int(1000 * WITHIN_S)))
+    monkeypatch.setattr(kafka_exports, "SocketTimeout", lambda: SocketTimeout(int(1000 * WITHIN_S)))
     other = topic.producer(**{"transactional.id": topic.name})
     other.init_transactions(WITHIN_S)
     name, servers = unique_name("QM"), kafka.bootstrap_servers

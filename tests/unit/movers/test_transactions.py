@@ -8,12 +8,12 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from adapter.movers import transactions
 from adapter.movers.errors import Doubtful, Fenced
-from adapter.movers.patience import (
+from adapter.movers.settings import KafkaCluster, MoverSettings
+from adapter.movers.socket_timeout import (
     DEFINITE_PART,
     SOCKET_TIMEOUT_MAX_MS,
     SOCKET_TIMEOUT_MS,
 )
-from adapter.movers.settings import KafkaCluster, MoverSettings
 from adapter.movers.transactions import (
     FLUSHES,
     FORGET_S,

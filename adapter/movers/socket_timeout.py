@@ -19,20 +19,22 @@ DEFINITE_PART = 0.6
 QUICK_PART = 0.3
 
 
-class Patience(Struct):
+class SocketTimeout(Struct):
     """Of one writer, or of several that write to the same Kafka.
 
-    timeout_ms: socket.timeout.ms of the next producers.
+    next_ms: of the producers that are made next.
     """
 
-    timeout_ms: int = SOCKET_TIMEOUT_MS
+    next_ms: int = SOCKET_TIMEOUT_MS
 
-    def is_definite(self, took_s: float, timeout_ms: int) -> bool:
-        """Say whether a commit that took so long was sent once, by a producer with this timeout."""
+    def note_commit(self, took_s: float, timeout_ms: int) -> bool:
+        """Note how long a commit took, of a producer with this timeout; returns whether it is sure
+        that it was sent only once.
+        """
         if took_s * 1000 >= timeout_ms * DEFINITE_PART:
             longer_ms = min(2 * timeout_ms, SOCKET_TIMEOUT_MAX_MS)
-            self.timeout_ms = max(self.timeout_ms, longer_ms)
+            self.next_ms = max(self.next_ms, longer_ms)
             return False
         if took_s * 1000 < SOCKET_TIMEOUT_MS * QUICK_PART:
-            self.timeout_ms = SOCKET_TIMEOUT_MS
+            self.next_ms = SOCKET_TIMEOUT_MS
         return True

@@ -7,9 +7,9 @@ begins its next transaction at once is bounced for 20 ms, while the other one ca
 not tell. The first one may still be on its way: a commit that lands late would commit whatever the
 next transaction has written by then. So a transaction is definite only if nothing happened to a
 connection while it was open, and its commit was answered sooner than librdkafka gives up, which is
-after some seconds, and later where Kafka is slow (SocketTimeout). After any other, all producers are
-replaced: initialising a transactional id ends its open transaction and fences what is still on its
-way. What became of the doubtful one is then read from the progress.
+after some seconds, and later where Kafka is slow (SocketTimeout). After any other, all producers
+are replaced: initialising a transactional id ends its open transaction and fences what is still on
+its way. What became of the doubtful one is then read from the progress.
 
 **One mover at a time.** A new mover initialises id 0, then id 1, then commits a mark on each, and
 reads the progress once its mark is visible; its first copies go out on id 0. A producer that
@@ -109,8 +109,8 @@ class Transactional(Struct, frozen=True):
     """Who writes in transactions.
 
     name: for people, "the stream mover of QM1". topic: of its progress. ids: transactional ids, one
-    for each of its producers. settings: makes the settings of the producer with an id. socket_timeout:
-    of the writers to this Kafka.
+    for each of its producers. settings: makes the settings of the producer with an id.
+    socket_timeout: of the writers to this Kafka.
     """
 
     name: str

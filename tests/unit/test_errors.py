@@ -225,9 +225,10 @@ def test_a_detail_that_says_what_happened_is_not_said_twice() -> None:
 
 def test_an_error_is_short_though_it_repeats_a_long_argument() -> None:
     """It may be logged, and shown on a terminal; what to do stands at its end."""
-    error = errors.InvalidValue(f"no such name: {'x' * 5_000_000}; choose another one", "Q")
+    text = f"no such name: {'x' * 5_000_000}; choose another one"
+    error = errors.InvalidValue(text, "Q")
     assert len(str(error)) < 10_000
     assert str(error).startswith("no such name: xxx")
-    assert "[... 4992037 characters left out ...]" in str(error)
+    assert f"[... {len(text) - 8000} characters left out ...]" in str(error)
     assert str(error).endswith("; choose another one")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -123,7 +123,9 @@ class ServerRoles:
     def own(self) -> None:
         """It is the owner now."""
         self._end_link()
-        self._follower = None
+        if self._follower is not None:
+            self._follower = None
+            self.standbys.note_take_over()
 
     def stop(self) -> None:
         """Link to no other process any more."""

@@ -39,6 +39,9 @@ BEATS = 10
 """How often the owner writes to its ledger after a link was lost, and how many times."""
 PREPARE_S = 5.0
 """How long a standby may take to get ready for a take-over."""
+LINK_S = 5.0
+"""How long a hand-over right behind a take-over waits for a standby to link: the other standbys are
+about to, and the owner before if it handed over."""
 LOOK_S = 0.02
 READY_LAG_S = 1.0
 """A standby that is further behind would make clients wait for so long."""
@@ -126,9 +129,14 @@ class Standbys:
         self._beat = beat
         self._broke = broke
         self._now_s = now_s
+        self._taken_over_s = float("-inf")
         self._links: dict[int, LinkedStandby] = {}
         self._beats = 0
         self._timer: asyncio.TimerHandle | None = None
+
+    def note_take_over(self) -> None:
+        """The owner was a standby until now."""
+        self._taken_over_s = self._now_s()
 
     def take(self, end: StandbyEnd, frame: StandbyFrame) -> None:
         """Take a frame of a standby."""
@@ -169,8 +177,11 @@ class Standbys:
         to: its name or address; "" for the one that goes first.
         """
         link = self._choose(to)
-        if isinstance(link, str):
-            return link
+        while isinstance(link, str):
+            if self._now_s() >= self._taken_over_s + LINK_S:
+                return link
+            await asyncio.sleep(LOOK_S)
+            link = self._choose(to)
         deadline_s = self._now_s() + PREPARE_S
         link.is_wanted = True
         self._order(link)

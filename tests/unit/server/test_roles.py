@@ -275,8 +275,9 @@ async def test_a_switch_hands_over_to_the_standby_that_is_named() -> None:
         await owner.stop(quiesce_s=5.0)
         await until(lambda: second.state is OwnerState.RUNNING)
         assert owner.is_next_standby
-        await until(lambda: len(second.roles.standbys.figures()) == 1)
         assert first.state is OwnerState.FOLLOWING
+        assert not second.roles.standbys.figures()  # and a switch waits for it to link
+        assert (await switch(second))["name"] == first.roles.name
 
 
 @in_loop

@@ -59,6 +59,19 @@ class Directory:
         self._sources: dict[str, frozenset[str]] = {}
         self._changed = threading.Condition()
         self._listeners: list[Callable[[], None]] = []
+        self._when_tried: list[Callable[[], None]] = []
+
+    def on_tried(self, call: Callable[[], None]) -> None:
+        """Have this called in the reading thread when all that the topic held has been read for the
+        first time, or the topic cannot be read for now.
+        """
+        self._when_tried.append(call)
+
+    def note_tried(self) -> None:
+        """The topic was read up to its end, or cannot be read for now."""
+        for call in self._when_tried:
+            call()
+        self._when_tried.clear()
 
     def on_change(self, call: Callable[[], None]) -> None:
         """Have this called in the reading thread after each change; it must return at once."""

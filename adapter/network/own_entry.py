@@ -50,12 +50,14 @@ class OwnEntry:
 
     def note_failed(self) -> None:
         """The directory cannot be used for now."""
+        self._directory.note_tried()
         if self._make is not None and (self._written is None or self._tells):
             self._tried()
 
     def note_opened(self, first: int, end: int) -> None:
         """The directory is read from its first record on, and ends here."""
         self._next, self._end = first, end
+        self._tell()
 
     def note_read(self, offset: int) -> None:
         """A record of the directory was read."""
@@ -63,7 +65,10 @@ class OwnEntry:
         self._tell()
 
     def _tell(self) -> None:
-        if self._tells and self._next >= self._end:
+        if self._next < self._end:
+            return
+        self._directory.note_tried()
+        if self._tells:
             self._tells = False
             self._tried()
 

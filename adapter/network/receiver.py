@@ -94,10 +94,10 @@ class NetworkReceiver:
         """Begin to read the directory; topics from when a term has begun."""
         self._thread = watched.thread(f"receiver-{self._name}", self._run, broke)
 
-    def stop(self) -> None:
-        """End; bounded."""
+    def stop(self, *, wait: bool = True) -> None:
+        """End; waits for that within a bound, if it is to."""
         self._stopping.set()
-        if self._thread is not None:
+        if wait and self._thread is not None:
             self._thread.join(STOP_S)
 
     def begin_at(self, term: int, positions: Mapping[str, tuple[str, int]]) -> None:

@@ -8,6 +8,7 @@ is sent, nor how it is read.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
@@ -29,6 +30,9 @@ from adapter.owner.inbound import Inbound
 from adapter.owner.owner import Owner
 from adapter.owner.term import OwnerTerm
 
+DIRECTORY_S = 1.0
+"""How long clients wait for the directory after a start or a take-over. It takes a tenth of that,
+or nothing after a take-over, unless Kafka is slow."""
 LOOK_S = 0.2
 """How often it is looked for transmission queues."""
 BACKLOG_LOOKS = 10
@@ -60,6 +64,9 @@ class Network:
             owner.name, link.transport, self.directory, self._inbound.deliver
         )
         self.directory.on_change(self._note_change)
+        self._is_reading = False
+        self._directory_tried = asyncio.Event()
+        self.directory.on_tried(partial(self._from_receiver, self._directory_tried.set))
         self._parts: SenderParts | None = None
         self._senders: dict[str, TransmissionSender] = {}
         self._ended: dict[str, int] = {}
@@ -71,15 +78,26 @@ class Network:
         self._timer: asyncio.TimerHandle | None = None
         self.entry_tried = asyncio.Event()
         """Whether it was tried once to write the entry of the directory, and to read the others."""
-        self._address = self._tls_address = self._computer = ""
-        """As they were entered in the directory last."""
+        self._computer = ""
+        """As it was entered in the directory last."""
 
-    def start(
-        self, address: str, accept: Callable[[], asyncio.Protocol], tls_address: str = ""
-    ) -> None:
-        """Begin, when the owner serves. address: where its clients connect. accept: makes the
-        server's end of a connection, as the queue manager's own. tls_address: where its clients
-        with TLS connect, "" for nowhere.
+    def read_directory(self) -> None:
+        """Begin to read the directory: a standby does, to know it when it takes over."""
+        if not self._is_reading:
+            self._is_reading = True
+            self._receiver.start(self._owner.broke)
+
+    async def await_directory(self) -> None:
+        """Wait until it was read, or could not be; bounded. A client that is served before may be
+        told that a queue manager is not known that is.
+        """
+        self.read_directory()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._directory_tried.wait(), DIRECTORY_S)
+
+    def start(self, accept: Callable[[], asyncio.Protocol]) -> None:
+        """Begin, when the owner serves. accept: makes the server's end of a connection, as the
+        queue manager's own.
         """
         loop = asyncio.get_running_loop()
         self._parts = SenderParts(
@@ -91,10 +109,13 @@ class Network:
             next_session=self._next_session,
             turns=TopicTurns(),
         )
-        self._receiver.start(self._owner.broke)
-        self._address, self._tls_address = address, tls_address
+        self.read_directory()
         self._inbound.start(self._receiver)
         self._look()
+
+    def abandon(self) -> None:
+        """Read nothing more, if it has not been started; does not wait."""
+        self._receiver.stop(wait=False)
 
     async def stop(self) -> None:
         """End; what was got and not sent is backed out. Bounded."""
@@ -128,16 +149,16 @@ class Network:
         """Have the entry of the directory written, when it is new or has changed."""
         if computer != self._computer:
             self._computer = computer
-            self._receiver.enter(partial(self._entry, computer), self._note_entry_tried)
+            tried = partial(self._from_receiver, self.entry_tried.set)
+            self._receiver.enter(partial(self._entry, computer), tried)
 
-    def _note_entry_tried(self) -> None:
+    def _from_receiver(self, tried: Callable[[], None]) -> None:
         """Note it; in the receiver's thread, which may outlive the loop while Kafka is away."""
-        tried, broke = self.entry_tried.set, self._owner.broke
-        watched.from_thread("the directory's entry", self._loop, tried, broke)
+        watched.from_thread("the directory", self._loop, tried, self._owner.broke)
 
     def _entry(self, computer: str) -> SentRecord:
-        name = self._owner.name
-        where, tls = self._address, self._tls_address
+        name, place = self._owner.name, self._owner.taking.place
+        where, tls = place.address, place.tls_address
         entry = DirectoryEntry(name, where, self._ident(), computer, tls_address=tls)
         return entry_record(entry)
 

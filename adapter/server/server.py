@@ -127,6 +127,12 @@ def _tokens(settings: TokenSettings, clock: Clock) -> TokenCheck:
     return TokenChecks(settings, lambda: clock.now_ms() / 1000)
 
 
+def _warn_of_clients_without_password(owner: Owner, admission: Admission) -> None:
+    demanded = demand(owner.term.inquiries.password_check, has_users=True, remote=False)
+    if admission.has_users and demanded != DEMANDS["REQUIRED"]:
+        log.warning(UNCHECKED_CLIENTS, queue_manager=owner.name, demanded=demanded)
+
+
 class Server:
     """One queue manager that clients can connect to."""
 
@@ -216,6 +222,8 @@ class Server:
         Returns False if it was told to stop before. Raises what OwnerStandby.follow raises.
         """
         self.roles.follow(follower)
+        if self._network is not None:
+            self._network.read_directory()
         with self._closed_if_it_fails():
             took_over = await self.owner.standby.follow(follower)
         if took_over:
@@ -230,19 +238,22 @@ class Server:
             self.roles.stop()
             self.listener.abandon()
             self.admission.close()
+            if self._network is not None:
+                self._network.abandon()
             raise
 
     async def _serve(self) -> None:
         self._groups.watch(self._know_groups, self.owner.broke)
         self.roles.own()
+        if self._network is not None:
+            await self._network.await_directory()
         self.connections.serve(self.owner)
-        await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
-        self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
-        self._warn_of_clients_without_password()
         accept_own = partial(self.accept, Principal(self.name, Proof.OWN))
         if self._network is not None:
-            place = self.owner.taking.place
-            self._network.start(place.address, accept_own, place.tls_address)
+            self._network.start(accept_own)
+        await asyncio.get_running_loop().run_in_executor(None, self._movers.start)
+        self._watch = watched.task("movers' watch", self.mover_watch.run(), self.owner.broke)
+        _warn_of_clients_without_password(self.owner, self.admission)
         if self._topics is not None:
             self._topics.start(accept_own)
         waiting = {one.name for one in self.owner.queue_statuses() if one.current_depth}
@@ -254,11 +265,6 @@ class Server:
         if self._network is not None:
             waits = (self._network.entry_tried.wait(), self.stopping.wait())
             await watched.first(waits, self.owner.broke, ENTRY_S)
-
-    def _warn_of_clients_without_password(self) -> None:
-        demanded = demand(self.owner.term.inquiries.password_check, has_users=True, remote=False)
-        if self.admission.has_users and demanded != DEMANDS["REQUIRED"]:
-            log.warning(UNCHECKED_CLIENTS, queue_manager=self.name, demanded=demanded)
 
     def _report_parked(self, parked: dict[str, ParkedQueue]) -> None:
         self.owner.note_parked(parked)

@@ -13,8 +13,8 @@ from adapter.format import names, transfer
 from adapter.msmq import Message, QueueAccessMode
 from adapter.network import receiver
 from adapter.network import sender as sending
-from adapter.network.memory import MemoryNetwork, MemoryWriter
-from adapter.network.port import NetworkError, SentRecord
+from adapter.network.memory import MemoryFollower, MemoryNetwork, MemoryWriter
+from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost
 from adapter.own_clients import client as own_client
 from adapter.owner import inbound
 from adapter.testing import TestQueueManager
@@ -85,6 +85,24 @@ def test_the_next_term_knows_where_messages_can_be_sent_to(
     with adapter.testing.network("QMA", "QMB") as (a, _):
         a._running().owner._parts.ledger.on_doubt("Kafka did not answer")
         await_that(lambda: bool(a.statistics().get("terms") == 2))
+        with a.connect() as here:
+            here.put("ORDERS", b"", queue_manager="QMB")
+
+
+def test_a_client_that_comes_right_behind_a_restart_can_send_to_all_queue_managers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It connects again by itself, and would be refused while the directory is not read."""
+    read = MemoryFollower.read
+
+    def read_late(follower: MemoryFollower, timeout_s: float) -> list[ReceivedRecord | TopicLost]:
+        time.sleep(0.3)
+        return read(follower, timeout_s)
+
+    with adapter.testing.network("QMA", "QMB") as (a, _):
+        a.stop()
+        monkeypatch.setattr(MemoryFollower, "read", read_late)
+        a.start()
         with a.connect() as here:
             here.put("ORDERS", b"", queue_manager="QMB")
 

@@ -17,6 +17,7 @@ from adapter.cli.main import run as mqk
 from adapter.core.contract.reasons import Reason
 from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
 from adapter.ledger.snapshots import MemorySnapshots
+from adapter.network.memory import MemoryNetwork
 from adapter.owner.clock import SystemClock
 from adapter.owner.following import LedgerFollower, StoppedForGood
 from adapter.owner.lifecycle import OwnerState
@@ -24,6 +25,7 @@ from adapter.owner.owner_signs import LinkEvidence
 from adapter.server import held_clients, owner_link
 from adapter.server.kafka_wiring import KafkaSettings
 from adapter.server.movers import NoMovers
+from adapter.server.network import NetworkLink
 from adapter.server.server import Server
 from adapter.server.settings import ServerSettings
 from adapter.wire import codec
@@ -59,6 +61,7 @@ class Site:
 
     def __init__(self) -> None:
         self.log = MemoryLog()
+        self.network = MemoryNetwork()
         self.servers: list[Server] = []
         self.tasks: list[asyncio.Task[bool]] = []
         self.stand_by: list[str] = []
@@ -73,7 +76,8 @@ class Site:
             standby_priority=priority,
             **more,  # type: ignore[arg-type]
         )
-        made = Server(settings, MemoryLedger(self.log), SystemClock(), NoMovers())
+        link = NetworkLink(self.network, lambda: "QM1")
+        made = Server(settings, MemoryLedger(self.log), SystemClock(), NoMovers(), network=link)
         self.servers.append(made)
         return made
 
@@ -181,6 +185,15 @@ async def test_a_tls_client_is_sent_to_where_a_standby_has_tls() -> None:
         await switch(owner)
         assert owner.connections.moved_to(True) == "standby:1415"
         assert owner.connections.moved_to(False) == standby.address
+
+
+@in_loop
+async def test_a_standby_knows_other_queue_managers_before_it_takes_over() -> None:
+    async with site() as at:
+        await at.owner()
+        standby = await at.standby()
+        await until(lambda: "QM1" in standby.directory.queue_managers)
+        assert standby.state is OwnerState.FOLLOWING
 
 
 @in_loop

@@ -64,7 +64,8 @@ MAY_IMPORT: Mapping[str, frozenset[str]] = {
         "topics.decoder watched",
         "own_clients": "channel core.contract errors watched",
         "network": "channel core.contract core.mq_layouts errors format ledger.failures "
-        "ledger.kafka_settings ledger.port logs own_clients setting_rows topics.admin watched",
+        "ledger.kafka_producers ledger.kafka_settings ledger.port logs own_clients setting_rows "
+        "topics.admin watched",
         "exports": "channel core.attributes core.contract core.mq_layouts errors format "
         "ledger.failures logs movers own_clients topics.admin topics.memory",
         "feeds": "core.attributes core.contract errors format ledger.failures "

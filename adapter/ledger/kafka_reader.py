@@ -53,6 +53,7 @@ DAMAGED = frozenset(
     }
 )
 """Errors of librdkafka for bytes that were changed on a broker's disk."""
+REACH_S = 0.5
 PERSISTS_S = 5.0
 """A broker whose bytes are damaged fails every read of them; other failures pass sooner."""
 
@@ -94,6 +95,14 @@ class LedgerSource:
     def close(self) -> None:
         """Let go of the connections."""
         self._consumer.close()
+
+    def reach(self) -> None:
+        """Connect. A first question about topics would wait for half of reconnect.backoff.ms (see
+        kafka_settings.AT_ONCE), this one does not; an answer that does not come is no failure yet.
+        """
+        place = TopicPartition(self._settings.topic, PARTITION)
+        with contextlib.suppress(KafkaException):
+            self._consumer.get_watermark_offsets(place, REACH_S)
 
     def check_topic(self) -> None:
         """Refuse a topic that does not exist or is no ledger's."""
@@ -365,6 +374,7 @@ class KafkaLedgerReader:
     def _open(self) -> LedgerSource:
         source = LedgerSource(self._settings)
         try:
+            source.reach()
             source.check_topic()
             self._scan.check_bounds(*source.bounds())
             source.start(self._scan.next_offset)

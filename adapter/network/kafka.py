@@ -11,12 +11,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from adapter.ledger import kafka_settings
 from adapter.ledger.failures import TOPIC_FORBIDDEN, TOPIC_MISSING, describe, error_of, explain
+from adapter.ledger.kafka_producers import await_reports
 from adapter.ledger.port import RECORD_BYTES_MAX
 from adapter.network.port import NetworkError, ReceivedRecord, SentRecord, TopicLost, TopicMissing
 from adapter.topics.admin import (
@@ -134,6 +136,7 @@ class KafkaTopicWriter:
     def __init__(self, bootstrap_servers: str, options: Mapping[str, Any]) -> None:
         self._servers = bootstrap_servers
         self._failures: list[KafkaError] = []
+        self._has_written = False
         self._error = kafka_settings.LastError()
         failures = self._failures
 
@@ -170,7 +173,14 @@ class KafkaTopicWriter:
             raise NetworkError("the writer is closed")
         for record in records:
             self._produce(producer, topic, record)
-        left = producer.flush(WRITE_S + SPARE_S)
+        deadline_s = time.monotonic() + WRITE_S + SPARE_S
+        if not self._has_written:
+            self._has_written = True
+            # Its flush would wait for a timer of half a second.
+            await_reports(
+                producer, topic, lambda: bool(self._failures) or not len(producer), deadline_s
+            )
+        left = producer.flush(max(0.0, deadline_s - time.monotonic()))
         if self._failures:
             failure = self._failures[0]
             kind = TopicMissing if failure.code() in TOPIC_MISSING else NetworkError
@@ -217,11 +227,17 @@ class KafkaFollower:
         self._servers = bootstrap_servers
         self._followed: set[str] = set()
         self._error = kafka_settings.LastError()
-        settings = kafka_settings.of_follower(
+        self._settings = kafka_settings.of_follower(
             bootstrap_servers, options, "mqk-receiver", AHEAD_KBYTES
         ) | {"error_cb": self._error}
-        with _network_errors(NOT_ACCEPTED.format(bootstrap_servers)):
-            self._consumer = Consumer(settings)
+
+    @cached_property
+    def _consumer(self) -> Consumer:
+        """Made when it is first asked: one that rests meanwhile drops its first connection, and
+        waits for half of reconnect.backoff.ms before it makes another one.
+        """
+        with _network_errors(NOT_ACCEPTED.format(self._servers)):
+            return Consumer(self._settings)
 
     def follow(self, topic: str, offset: int) -> None:
         self.leave(topic)
@@ -274,7 +290,8 @@ class KafkaFollower:
         return [one for one in found if one is not None]
 
     def close(self) -> None:
-        self._consumer.close()
+        if "_consumer" in vars(self):
+            self._consumer.close()
 
     def _read(self, message: Message) -> ReceivedRecord | TopicLost | None:
         topic, error = message.topic() or "", message.error()

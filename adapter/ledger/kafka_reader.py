@@ -80,6 +80,7 @@ class LedgerSource:
         self._settings = settings
         self._last_error = LastError()
         self._persisting = Persisting()
+        self._is_reached = False
         self._next = 0
         try:
             self._consumer = Consumer(consumer_settings(settings, self._last_error))
@@ -95,14 +96,6 @@ class LedgerSource:
     def close(self) -> None:
         """Let go of the connections."""
         self._consumer.close()
-
-    def reach(self) -> None:
-        """Connect. A first question about topics would wait for half of reconnect.backoff.ms (see
-        kafka_settings.AT_ONCE), this one does not; an answer that does not come is no failure yet.
-        """
-        place = TopicPartition(self._settings.topic, PARTITION)
-        with contextlib.suppress(KafkaException):
-            self._consumer.get_watermark_offsets(place, REACH_S)
 
     def check_topic(self) -> None:
         """Refuse a topic that does not exist or is no ledger's."""
@@ -126,8 +119,19 @@ class LedgerSource:
                 "another program created it; give the queue manager another name, or delete it"
             )
 
+    def _reach(self) -> None:
+        """Connect. A first question about topics would wait for half of reconnect.backoff.ms (see
+        kafka_settings.AT_ONCE), this one does not; an answer that does not come is no failure yet.
+        """
+        self._is_reached = True
+        place = TopicPartition(self._settings.topic, PARTITION)
+        with contextlib.suppress(KafkaException):
+            self._consumer.get_watermark_offsets(place, min(REACH_S, self._settings.read_timeout_s))
+
     def _asked_topic(self) -> Any:
         settings = self._settings
+        if not self._is_reached:
+            self._reach()
         try:
             found = self._consumer.list_topics(settings.topic, settings.read_timeout_s)
         except KafkaException as error:
@@ -374,7 +378,6 @@ class KafkaLedgerReader:
     def _open(self) -> LedgerSource:
         source = LedgerSource(self._settings)
         try:
-            source.reach()
             source.check_topic()
             self._scan.check_bounds(*source.bounds())
             source.start(self._scan.next_offset)

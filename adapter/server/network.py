@@ -89,9 +89,12 @@ class Network:
 
     async def await_directory(self) -> None:
         """Wait until it was read, or could not be; bounded. A client that is served before may be
-        told that a queue manager is not known that is.
+        told that a queue manager is not known that is. The owner runs already, and is entered.
         """
         self.read_directory()
+        term = self._term()
+        if term is not None:
+            self._enter_owner(term)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._directory_tried.wait(), DIRECTORY_S)
 
@@ -145,8 +148,9 @@ class Network:
             queue_managers=len(self.directory.queue_managers),
         )
 
-    def _enter(self, computer: str) -> None:
+    def _enter_owner(self, term: OwnerTerm) -> None:
         """Have the entry of the directory written, when it is new or has changed."""
+        computer = term.qm.attributes.msmq_computer or term.qm.name
         if computer != self._computer:
             self._computer = computer
             tried = partial(self._from_receiver, self.entry_tried.set)
@@ -189,7 +193,7 @@ class Network:
         term = self._term()
         if term is None:
             return
-        self._enter(term.qm.attributes.msmq_computer or term.qm.name)
+        self._enter_owner(term)
         queues = term.qm.transmission_queues
         for name, sender in list(self._senders.items()):
             if name not in queues or (sender.is_without_destination and not queues[name].depth):

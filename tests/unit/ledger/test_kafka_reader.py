@@ -56,6 +56,7 @@ def test_finding_reliability_d9_a_topic_that_a_broker_does_not_know_yet_is_waite
     source = LedgerSource.__new__(LedgerSource)
     source._settings = LedgerSettings(bootstrap_servers="nowhere:9", topic="mq.QM1.snapshots")
     source._consumer = consumer = Consumer(KafkaError(code))  # type: ignore[assignment]
+    source._is_reached = True
     source.check_topic()
     assert consumer.asked == 3
 

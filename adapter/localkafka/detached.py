@@ -5,8 +5,11 @@ holds on its data, never by a process id alone: ids are used again.
 """
 
 import os
+import select
 import signal
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -23,6 +26,8 @@ from adapter.localkafka.settings import BrokerPlan, bootstrap_servers, broker_fo
 DEFAULT_PORT = 9092
 STOP_GRACE_S = 20.0
 KILL_GRACE_S = 10.0
+LINGER_S = 2.0
+"""How long processes may last whose data is closed."""
 
 
 class Started(Struct, frozen=True):
@@ -106,16 +111,18 @@ def find_and_stop(data_dir: str | Path | None, say: Say) -> tuple[bool, Status]:
     if not folder.exists():
         return False, status(folder)
     with alone_on(folder, say):
-        was_running = status(folder).running
-        _end(folder, signal.SIGTERM, STOP_GRACE_S)
-        _end(folder, signal.SIGKILL, KILL_GRACE_S)
+        before = status(folder)
+        with _processes(before.pids.values()) as processes:
+            _end(folder, signal.SIGTERM, STOP_GRACE_S)
+            _end(folder, signal.SIGKILL, KILL_GRACE_S)
+            _await_ends(processes, LINGER_S)
         after = status(folder)
     if after.running:
         raise LocalKafkaError(
             f"the brokers with the process ids {sorted(after.pids.values())} on {folder} did not "
             "end: end them by hand"
         )
-    return was_running, after
+    return before.running, after
 
 
 def status(data_dir: str | Path | None = None) -> Status:
@@ -184,6 +191,36 @@ def _end(folder: Path, number: signal.Signals, grace_s: float) -> None:
         _signal(pid, number)
     for broker_number in pids:
         readiness.await_unused(_data(folder, broker_number), grace_s)
+
+
+@contextmanager
+def _processes(pids: Iterable[int]) -> Iterator[list[int]]:
+    """Open a file for each process that lives; it cannot come to mean another process. Linux has
+    such files.
+    """
+    with ExitStack() as stack:
+        found = []
+        for pid in pids if hasattr(os, "pidfd_open") else ():
+            with suppress(ProcessLookupError):
+                found.append(os.pidfd_open(pid))
+                stack.callback(os.close, found[-1])
+        yield found
+
+
+def _await_ends(processes: Iterable[int], grace_s: float) -> None:
+    """Wait for the ends of processes that have let go of their data; kill those that linger. Of a
+    quorum the last ones look for the others for 20 s, and their ports are taken meanwhile.
+    """
+    deadline_s = time.monotonic() + grace_s
+    for process in processes:
+        if not _has_ended(process, max(0.0, deadline_s - time.monotonic())):
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+            _has_ended(process, KILL_GRACE_S)
+
+
+def _has_ended(process: int, within_s: float) -> bool:
+    return bool(select.select([process], [], [], within_s)[0])
 
 
 def _signal(pid: int, number: int) -> bool:

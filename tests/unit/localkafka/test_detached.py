@@ -1,6 +1,10 @@
 """The state of a detached Kafka, as far as no broker is needed."""
 
+import json
+import signal
 import socket
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +14,7 @@ from msgspec.structs import replace
 
 from adapter.localkafka import LocalKafkaError, detached, ports, preparation
 from adapter.localkafka.alone import alone_on
+from adapter.localkafka.settings import broker_folder, data_folder
 
 WAIT_S = 30.0
 
@@ -58,6 +63,35 @@ def test_a_process_id_alone_does_not_make_it_run(tmp_path: Path) -> None:
     found = detached.status(tmp_path)
     assert (found.running, found.bootstrap_servers, found.brokers) == (False, "h:1", 1)
     assert not detached.stop_detached(tmp_path).running
+
+
+LINGERING = """
+import fcntl, os, signal, sys, time
+lock = open(sys.argv[1], "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+signal.signal(signal.SIGTERM, lambda *_: os.remove(sys.argv[1]))
+print("runs", flush=True)
+while True:
+    time.sleep(60)
+"""
+
+
+def test_a_broker_that_lingers_when_its_data_is_closed_has_ended_when_a_stop_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three brokers the last ones do, and a start right behind the stop would meet them."""
+    monkeypatch.setattr(detached, "LINGER_S", 0.1)
+    data = data_folder(broker_folder(tmp_path, 1))
+    data.mkdir(parents=True)
+    command = [sys.executable, "-c", LINGERING, data / ".lock"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as lingering:
+        assert lingering.stdout is not None
+        assert lingering.stdout.readline() == b"runs\n"
+        state = {"bootstrap_servers": "h:1", "kafka_version": "4", "pids": {"1": lingering.pid}}
+        (tmp_path / "localkafka.json").write_text(json.dumps(state))
+        assert detached.status(tmp_path).running
+        assert not detached.stop_detached(tmp_path).running
+        assert lingering.poll() == -signal.SIGKILL
 
 
 def test_a_damaged_state_file_is_named(tmp_path: Path) -> None:

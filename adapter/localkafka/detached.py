@@ -220,7 +220,9 @@ def _await_ends(processes: Iterable[int], grace_s: float) -> None:
 
 
 def _has_ended(process: int, within_s: float) -> bool:
-    return bool(select.select([process], [], [], within_s)[0])
+    ending = select.poll()
+    ending.register(process, select.POLLIN)
+    return bool(ending.poll(within_s * 1000))
 
 
 def _signal(pid: int, number: int) -> bool:

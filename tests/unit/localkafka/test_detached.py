@@ -83,7 +83,7 @@ def test_a_broker_that_lingers_when_its_data_is_closed_has_ended_when_a_stop_ret
     monkeypatch.setattr(detached, "LINGER_S", 0.1)
     data = data_folder(broker_folder(tmp_path, 1))
     data.mkdir(parents=True)
-    command = [sys.executable, "-c", LINGERING, data / ".lock"]
+    command = [sys.executable, "-c", LINGERING, str(data / ".lock")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as lingering:
         assert lingering.stdout is not None
         assert lingering.stdout.readline() == b"runs\n"

@@ -48,7 +48,7 @@ def why_not_private(path: Path) -> str:
 
 Mark = tuple[int, int, int]
 NO_MARK: Mark = (0, 0, 0)
-"""Of a file that is not there."""
+"""Of a file that is not there, or has not been read yet."""
 
 
 def mark_of(path: Path) -> Mark:
@@ -57,6 +57,14 @@ def mark_of(path: Path) -> Mark:
     """
     state = path.stat()
     return state.st_mtime_ns, state.st_size, state.st_ino
+
+
+def mark_if_there(path: Path) -> Mark:
+    """Return what changes when a file does, or comes, or goes."""
+    try:
+        return mark_of(path)
+    except OSError:
+        return NO_MARK
 
 
 def replace(path: Path, text: str, mode: int) -> None:

@@ -118,17 +118,17 @@ class KafkaExportWriter:
             destination=topics.cluster,
             topics=topics.settings,
         )
+        self._is_one_by_one = topic in topics.one_by_one
         self._producers = AlternatingProducers(
             Transactional(
                 f"export {export} of {queue_manager}",
                 self._progress_topic,
                 (self._progress_topic,),
-                self._settings_of,
+                partial(_settings_of, self._mover, self._is_one_by_one),
                 topics.socket_timeout,
             )
         )
         self._open = OpenTransactions(self._mover, topic, export)
-        self._is_one_by_one = topic in topics.one_by_one
         self._records: Sequence[ExportedRecord] = ()
         self._refusal: tuple[int, KafkaError] | None = None
         self._written: dict[int, tuple[int, int]] = {}
@@ -139,17 +139,6 @@ class KafkaExportWriter:
         """By partition, the end of what was unseen at the last look."""
         self._looked_s = time.monotonic()
         self.ends: dict[int, int] = {}
-
-    def _settings_of(self, transactional_id: str, watch: ProducerWatch) -> dict[str, Any]:
-        settings = producer_settings(self._mover, transactional_id, watch) | {
-            "client.id": "mqk-export",
-            "partitioner": "murmur2_random",  # as Kafka's own client in Java
-            "allow.auto.create.topics": False,
-            "delivery.report.only.error": False,
-            "linger.ms": 0,
-            "message.max.bytes": RECORD_BYTES_MAX,
-        }
-        return settings | ({"batch.num.messages": 1} if self._is_one_by_one else {})
 
     # Taking over.
 
@@ -383,6 +372,25 @@ class KafkaExportWriter:
             f"the queue manager may not write topic {self._topic}: allow its user of Kafka to "
             "WRITE, READ and DESCRIBE it"
         )
+
+
+def _settings_of(
+    mover: MoverSettings,
+    is_one_by_one: bool,
+    transactional_id: str,
+    watch: ProducerWatch,
+    socket_timeout_ms: int,
+) -> dict[str, Any]:
+    """Return a producer's settings. is_one_by_one: each record has a batch of its own."""
+    settings = producer_settings(mover, transactional_id, watch, socket_timeout_ms) | {
+        "client.id": "mqk-export",
+        "partitioner": "murmur2_random",  # as Kafka's own client in Java
+        "allow.auto.create.topics": False,
+        "delivery.report.only.error": False,
+        "linger.ms": 0,
+        "message.max.bytes": RECORD_BYTES_MAX,
+    }
+    return settings | ({"batch.num.messages": 1} if is_one_by_one else {})
 
 
 def _size(record: ExportedRecord) -> int:

@@ -54,6 +54,7 @@ DAMAGED = frozenset(
 )
 """Errors of librdkafka for bytes that were changed on a broker's disk."""
 REACH_S = 0.5
+"""For the question that connects; what comes after it is waited for as long as it is told."""
 PERSISTS_S = 5.0
 """A broker whose bytes are damaged fails every read of them; other failures pass sooner."""
 
@@ -121,7 +122,7 @@ class LedgerSource:
 
     def _reach(self) -> None:
         """Connect. A first question about topics would wait for half of reconnect.backoff.ms (see
-        kafka_settings.AT_ONCE), this one does not; an answer that does not come is no failure yet.
+        RECONNECTS_AT_ONCE), this one does not; an answer that does not come is no failure yet.
         """
         self._is_reached = True
         place = TopicPartition(self._settings.topic, PARTITION)

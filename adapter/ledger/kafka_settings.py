@@ -33,10 +33,10 @@ TIMINGS: Mapping[str, Any] = {
 RECONNECTS: Mapping[str, Any] = {"reconnect.backoff.ms": 500, "reconnect.backoff.max.ms": 2000}
 """For clients that may take half a second to find their broker again."""
 
-AT_ONCE: Mapping[str, Any] = {"reconnect.backoff.ms": 20}
+RECONNECTS_AT_ONCE: Mapping[str, Any] = {"reconnect.backoff.ms": 20}
 """For a client of one question. librdkafka 2.16 drops its first connection when Kafka has named the
 brokers, with the question that was asked there, and makes the next one after half of this."""
-SOON: Mapping[str, Any] = {"reconnect.backoff.ms": TIMINGS["reconnect.backoff.ms"]}
+RECONNECTS_SOON: Mapping[str, Any] = {"reconnect.backoff.ms": TIMINGS["reconnect.backoff.ms"]}
 """For one that asks now and then, of which the first question is waited for."""
 
 ASSIGNED: Mapping[str, Any] = {

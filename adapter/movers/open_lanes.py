@@ -54,7 +54,7 @@ from msgspec import Struct
 from adapter.format import chunks, descriptor
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.failures import LASTING, classify, describe
-from adapter.ledger.kafka_settings import SOON
+from adapter.ledger.kafka_settings import RECONNECTS_SOON
 from adapter.movers.errors import Doubtful
 from adapter.movers.progress import uncommitted
 from adapter.movers.settings import MoverSettings
@@ -128,7 +128,7 @@ class LaneEnds:
 
     def __init__(self, settings: MoverSettings) -> None:
         there = settings.destination
-        self._admin = admin_client(there.bootstrap_servers, {**SOON, **there.options})
+        self._admin = admin_client(there.bootstrap_servers, {**RECONNECTS_SOON, **there.options})
 
     def open_lanes(self, topics: Collection[str]) -> tuple[list[OpenLane], set[str]]:
         """Return the open lanes of these topics, and the topics that cannot be told."""

@@ -92,11 +92,11 @@ class MoverSettings(Struct, kw_only=True, frozen=True):
 
 
 def producer_settings(
-    settings: MoverSettings, transactional_id: str, watch: ProducerWatch
+    settings: MoverSettings, transactional_id: str, watch: ProducerWatch, socket_timeout_ms: int
 ) -> dict[str, Any]:
     """For one of a mover's two producers, and who hears of its troubles.
 
-    Its socket.timeout.ms is not among them: see AlternatingProducers.
+    socket_timeout_ms: see SocketTimeout.
     """
     return {
         **TIMINGS,
@@ -106,6 +106,7 @@ def producer_settings(
         "bootstrap.servers": settings.destination.bootstrap_servers,
         "transactional.id": transactional_id,
         "transaction.timeout.ms": TRANSACTION_TIMEOUT_MS,
+        "socket.timeout.ms": socket_timeout_ms,
         "retry.backoff.ms": 10,
         "topic.metadata.propagation.max.ms": MISSING_TOPIC_MS,
         "message.max.bytes": RECORD_BYTES_MAX,

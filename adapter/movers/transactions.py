@@ -109,14 +109,15 @@ class Transactional(Struct, frozen=True):
     """Who writes in transactions.
 
     name: for people, "the stream mover of QM1". topic: of its progress. ids: transactional ids, one
-    for each of its producers. settings: makes the settings of the producer with an id.
+    for each of its producers. settings: makes the settings of the producer with an id
+    and a socket timeout, in ms.
     socket_timeout: of the writers to this Kafka.
     """
 
     name: str
     topic: str
     ids: tuple[str, ...]
-    settings: Callable[[str, ProducerWatch], dict[str, Any]]
+    settings: Callable[[str, ProducerWatch, int], dict[str, Any]]
     socket_timeout: SocketTimeout = field(default_factory=SocketTimeout)
 
 
@@ -288,9 +289,10 @@ class AlternatingProducers:
             error_of_call(lambda: self._producers[self.turn].poll(0))
 
     def _make(self, transactional_id: str) -> Producer:
-        settings = self._writer.settings(transactional_id, self._troubles[self.turn])
+        trouble = self._troubles[self.turn]
+        settings = self._writer.settings(transactional_id, trouble, self._timeout_ms)
         try:
-            return Producer(settings | {"socket.timeout.ms": self._timeout_ms})
+            return Producer(settings)
         except KafkaException as error:
             raise self.meaning(error, "making a producer") from error
 

@@ -40,7 +40,7 @@ class UserGroups:
     def __init__(self, path: Path | None) -> None:
         """path: None for no file. Raises StartError for one that is no such file, or not read."""
         self._path = path
-        self._mark = _mark(path) if path is not None else texts.NO_MARK
+        self._mark = texts.mark_if_there(path) if path is not None else texts.NO_MARK
         self._read = by_user(read(path)) if path is not None else {}
         self._watch: asyncio.Task[None] | None = None
 
@@ -54,7 +54,7 @@ class UserGroups:
         if self._path is None:
             return False
         try:
-            mark = _mark(self._path)
+            mark = texts.mark_if_there(self._path)
             if mark == self._mark:
                 return False
             self._mark = mark
@@ -84,14 +84,6 @@ class UserGroups:
             if self.has_changed():
                 log.info("groups of users read again", file=str(self._path))
                 know(self._read)
-
-
-def _mark(path: Path) -> texts.Mark:
-    """Return what changes with the file; of one that is not there, the same each time."""
-    try:
-        return texts.mark_of(path)
-    except OSError:
-        return texts.NO_MARK
 
 
 def read(path: Path) -> Members:

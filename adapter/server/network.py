@@ -99,8 +99,9 @@ class Network:
             await asyncio.wait_for(self._directory_tried.wait(), DIRECTORY_S)
 
     def start(self, accept: Callable[[], asyncio.Protocol]) -> None:
-        """Begin, when the owner serves. accept: makes the server's end of a connection, as the
-        queue manager's own.
+        """Begin, as soon as the owner serves: a turn of the loop later a client could meet a core
+        that has not been told of the others. await_directory() came before. accept: makes the
+        server's end of a connection, as the queue manager's own.
         """
         loop = asyncio.get_running_loop()
         self._parts = SenderParts(
@@ -112,7 +113,6 @@ class Network:
             next_session=self._next_session,
             turns=TopicTurns(),
         )
-        self.read_directory()
         self._inbound.start(self._receiver)
         self._look()
 

@@ -176,12 +176,10 @@ class Standbys:
 
         to: its name or address; "" for the one that goes first.
         """
-        link = self._choose(to)
-        while isinstance(link, str):
+        while isinstance(link := self._choose(to), str):
             if self._now_s() >= self._taken_over_s + LINK_S:
                 return link
             await asyncio.sleep(LOOK_S)
-            link = self._choose(to)
         deadline_s = self._now_s() + PREPARE_S
         link.is_wanted = True
         self._order(link)

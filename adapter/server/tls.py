@@ -153,13 +153,5 @@ def _check_secret(path: str, what: str) -> None:
 
 
 def _marks(settings: TlsSettings) -> list[texts.Mark]:
-    marks = []
-    for path in (
-        *(settings.certificate, settings.key, settings.key_password_file, settings.client_ca),
-    ):
-        if path:
-            try:
-                marks.append(texts.mark_of(Path(path)))
-            except OSError:
-                marks.append(texts.NO_MARK)
-    return marks
+    paths = (settings.certificate, settings.key, settings.key_password_file, settings.client_ca)
+    return [texts.mark_if_there(Path(path)) for path in paths if path]

@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from adapter.core.contract.lanes import LANES
 from adapter.ledger.failures import Failure, classify, describe, error_of, explain
-from adapter.ledger.kafka_settings import AT_ONCE, LOG, RECONNECTS, LastRefusal
+from adapter.ledger.kafka_settings import LOG, RECONNECTS, RECONNECTS_AT_ONCE, LastRefusal
 from adapter.ledger.port import RECORD_BYTES_MAX
 
 COPIES_MAX = 3
@@ -547,7 +547,8 @@ def settings_for(
     still, names none for a moment.
     """
     refusal = LastRefusal()
-    admin = admin_client(bootstrap_servers, {**AT_ONCE, **(client or {}), "error_cb": refusal})
+    settings = {**RECONNECTS_AT_ONCE, **(client or {}), "error_cb": refusal}
+    admin = admin_client(bootstrap_servers, settings)
     until_s = time.monotonic() + timeout_s
     try:
         while not (count := _count_brokers(admin, timeout_s)):

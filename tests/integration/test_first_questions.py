@@ -24,16 +24,18 @@ REST_S = 0.06
 TOPICS = TopicSettings.for_brokers(1)
 
 
+def mover_settings(kafka: LocalKafka, queue_manager: str) -> MoverSettings:
+    here = KafkaCluster(kafka.bootstrap_servers)
+    return MoverSettings(queue_manager=queue_manager, source=here, destination=here, topics=TOPICS)
+
+
 def count_brokers(kafka: LocalKafka, _queue_manager: str) -> Callable[[], object]:
     return lambda: settings_for(kafka.bootstrap_servers)
 
 
 def read_ledger(kafka: LocalKafka, queue_manager: str) -> Callable[[], object]:
     """As a mover does."""
-    here = KafkaCluster(kafka.bootstrap_servers)
-    ledger = MoverSettings(
-        queue_manager=queue_manager, source=here, destination=here, topics=TOPICS
-    ).ledger
+    ledger = mover_settings(kafka, queue_manager).ledger
     TopicAdmin(kafka.bootstrap_servers, TOPICS).ensure([ledger_spec(ledger.topic)])
     reader = KafkaLedgerReader(ledger)
 
@@ -45,10 +47,7 @@ def read_ledger(kafka: LocalKafka, queue_manager: str) -> Callable[[], object]:
 
 
 def find_open_lanes(kafka: LocalKafka, queue_manager: str) -> Callable[[], object]:
-    here = KafkaCluster(kafka.bootstrap_servers)
-    ends = LaneEnds(
-        MoverSettings(queue_manager=queue_manager, source=here, destination=here, topics=TOPICS)
-    )
+    ends = LaneEnds(mover_settings(kafka, queue_manager))
     return lambda: ends.open_lanes([DIRECTORY_TOPIC])
 
 

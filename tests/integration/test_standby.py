@@ -101,8 +101,8 @@ def test_a_queue_manager_is_switched_to_its_standby_and_back(
                 "address": waiting.address,
             }
         waiting.await_said("ledger taken over")
+        program.await_more()
         serving, waiting = waiting, serving
-    program.await_more()
     assert program.end() == Judgement()
     assert program.failed == 0
 

@@ -11,6 +11,11 @@ from adapter.movers.settings import (
     consumer_settings,
     producer_settings,
 )
+from adapter.movers.socket_timeout import (
+    DEFINITE_PART,
+    SOCKET_TIMEOUT_MAX_MS,
+    SOCKET_TIMEOUT_MS,
+)
 from adapter.movers.transactions import (
     COMMIT_TIMEOUT_S,
     Trouble,
@@ -37,9 +42,10 @@ SETTINGS = MoverSettings(
 
 def test_options_do_not_change_what_safety_stands_on() -> None:
     watch = Trouble()
-    made = producer_settings(SETTINGS, "the.id", watch)
+    made = producer_settings(SETTINGS, "the.id", watch, SOCKET_TIMEOUT_MS)
     assert made["security.protocol"] == "SSL"
     assert made["transactional.id"] == "the.id"
+    assert made["socket.timeout.ms"] == SOCKET_TIMEOUT_MS
     assert made["retry.backoff.ms"] <= 10
     assert (made["log_level"], made["log.connection.close"]) == (6, True)
     assert made["logger"] is watch
@@ -54,6 +60,8 @@ def test_the_ledger_is_read_with_its_keys() -> None:
 
 
 def test_time_limits_fit_into_each_other() -> None:
+    assert DEFINITE_PART < 1
+    assert SOCKET_TIMEOUT_MAX_MS < TRANSACTION_TIMEOUT_MS
     assert max(FLUSH_TIMEOUT_S, COMMIT_TIMEOUT_S) * 1000 < TRANSACTION_TIMEOUT_MS
 
 

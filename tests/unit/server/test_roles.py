@@ -4,8 +4,6 @@ import asyncio
 import functools
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -15,119 +13,16 @@ import adapter
 from adapter.cli import ending, qmgr
 from adapter.cli.main import run as mqk
 from adapter.core.contract.reasons import Reason
-from adapter.ledger.memory import MemoryLedger, MemoryLedgerReader, MemoryLog
-from adapter.ledger.snapshots import MemorySnapshots
-from adapter.network.memory import MemoryNetwork
-from adapter.owner.clock import SystemClock
-from adapter.owner.following import LedgerFollower, StoppedForGood
+from adapter.owner.following import StoppedForGood
 from adapter.owner.lifecycle import OwnerState
 from adapter.owner.owner_signs import LinkEvidence
-from adapter.server import held_clients, owner_link
-from adapter.server.kafka_wiring import KafkaSettings
-from adapter.server.movers import NoMovers
-from adapter.server.network import NetworkLink
+from adapter.server import held_clients, owner_link, standbys
 from adapter.server.server import Server
-from adapter.server.settings import ServerSettings
 from adapter.wire import codec
 from adapter.wire.frames import Goodbye
 from adapter.wire.standby_frames import StandbyChallenge, StandbyHello, StandbyReport
 from tests.support.certificates import Authority
-
-HOST = "127.0.0.1"
-WAIT_S = 20.0
-LONG_S = 600.0
-"""Between heartbeats, so that no silence of the ledger counts."""
-
-
-def in_loop(test: Callable[..., Coroutine[None, None, None]]) -> Callable[..., None]:
-    """Make a test of a coroutine."""
-
-    @functools.wraps(test)
-    def run(*given: object, **named: object) -> None:
-        asyncio.run(asyncio.wait_for(test(*given, **named), 3 * WAIT_S))
-
-    return run
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    async with asyncio.timeout(WAIT_S):
-        while not condition():  # noqa: ASYNC110 -- what a thread does sets no event
-            await asyncio.sleep(0.005)
-
-
-class Site:
-    """One ledger in memory, and the servers on it."""
-
-    def __init__(self) -> None:
-        self.log = MemoryLog()
-        self.network = MemoryNetwork()
-        self.servers: list[Server] = []
-        self.tasks: list[asyncio.Task[bool]] = []
-        self.stand_by: list[str] = []
-        """The standbys that have reported that they stand by, each time that they did."""
-
-    def server(self, priority: int = 0, **more: object) -> Server:
-        """Make a server; it does not listen yet. more: further settings."""
-        settings = ServerSettings(
-            queue_manager="QM1",
-            kafka=KafkaSettings(bootstrap_servers=""),
-            heartbeat_ms=round(LONG_S * 1000),
-            standby_priority=priority,
-            **more,  # type: ignore[arg-type]
-        )
-        link = NetworkLink(self.network, lambda: "QM1")
-        made = Server(settings, MemoryLedger(self.log), SystemClock(), NoMovers(), network=link)
-        self.servers.append(made)
-        return made
-
-    async def owner(self, **more: object) -> Server:
-        """Return a server that owns the ledger."""
-        made = self.server(0, **more)
-        await made.start(HOST, 0)
-        return made
-
-    async def standby(self, priority: int = 0) -> Server:
-        """Return a server that is linked to the owner."""
-        made, loop = self.server(priority), asyncio.get_running_loop()
-        await made.listen(HOST, 0)
-        link, report = made.roles.make_link(), lambda: self.stand_by.append(made.roles.name)
-        follower = LedgerFollower(
-            "QM1",
-            MemoryLedger(self.log),
-            lambda position: MemoryLedgerReader(self.log, position),
-            MemorySnapshots(),
-            None,
-            LONG_S,
-            functools.partial(loop.call_soon_threadsafe, made.roles.when_linked, report),
-            standby=made.roles.name,
-            signs=link,
-        )
-        self.tasks.append(asyncio.create_task(made.stand_by(follower)))
-        await until(lambda: made.roles.name in self.stand_by)
-        return made
-
-    async def close(self) -> None:
-        """End all."""
-        for one in self.servers:
-            one.owner.standby.give_up()
-        for task in self.tasks:
-            await asyncio.wait_for(task, WAIT_S)
-        for one in self.servers:
-            if one.state is not OwnerState.STOPPED:
-                await one.crash()
-            await one.connections.until_none(WAIT_S)
-        for _ in range(2):  # turns of the loop in which transports close their sockets
-            await asyncio.sleep(0)
-
-
-@asynccontextmanager
-async def site() -> AsyncIterator[Site]:
-    made = Site()
-    try:
-        yield made
-    finally:
-        await made.close()
+from tests.support.standby_site import HOST, WAIT_S, in_loop, site, until
 
 
 @in_loop
@@ -288,9 +183,23 @@ async def test_a_switch_hands_over_to_the_standby_that_is_named() -> None:
         await owner.stop(quiesce_s=5.0)
         await until(lambda: second.state is OwnerState.RUNNING)
         assert owner.is_next_standby
+        await until(lambda: len(second.roles.standbys.figures()) == 1)
         assert first.state is OwnerState.FOLLOWING
-        assert not second.roles.standbys.figures()  # and a switch waits for it to link
-        assert (await switch(second))["name"] == first.roles.name
+
+
+@in_loop
+async def test_a_switch_right_behind_a_take_over_waits_for_a_standby_to_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(standbys, "LINK_S", 2 * WAIT_S)
+    async with site() as at:
+        first = await at.owner()
+        owner = await at.standby()
+        await first.crash()
+        await until(lambda: owner.state is OwnerState.RUNNING)
+        answer = switch(owner)
+        standby = await at.standby()
+        assert (await answer)["name"] == standby.roles.name
 
 
 @in_loop

@@ -14,7 +14,24 @@ from adapter.administration.values import Filter, check_pattern, fits
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
 from adapter.core.attributes.queue import MQ_DEFAULTS
-from adapter.errors import ObjectExists, ObjectNotFound, QueueExists
+from adapter.errors import ObjectNotFound
+
+DESCRIPTION = "description"
+"""Describes the default object, and no other."""
+KEPT = {
+    SUBSCRIPTION: frozenset(
+        {
+            "topic_object",
+            "topic_string",
+            "selector",
+            "sub_level",
+            "destination_class",
+            "destination",
+            "destination_queue_manager",
+        }
+    )
+}
+"""What an object is, by kind: it is not changed by leaving it out."""
 
 
 def find(qm: Connection, kind: Kind, pattern: str) -> list[FoundObject]:
@@ -85,33 +102,56 @@ def _queues(qm: Connection, pattern: str) -> list[FoundObject]:
 def define(
     qm: Connection, kind: Kind, name: str, attributes: dict[str, Any], replace: bool
 ) -> None:
-    """Define an object, with what the default object of its kind has; replace: see alter()."""
-    if not kind.has_queue_name:
-        _define(qm, kind, name, attributes, replace)
-        return
-    try:
-        _define(qm, kind, name, _of_default_object(qm, kind) | attributes, replace=False)
-    except (QueueExists, ObjectExists):
-        if not replace:
-            raise
-        _define(qm, kind, name, attributes, replace=True)
+    """Define an object, with what the default object of its kind has.
 
-
-def _of_default_object(qm: Connection, kind: Kind) -> dict[str, Any]:
-    """Return what a definition has from the default object, and the SDK's has otherwise."""
-    default = DEFAULT_OBJECTS[kind.kind]
-    found = [one for one in find(qm, kind, default) if one.name == default]
-    values = found[0].values if found else MQ_DEFAULTS
-    return {name: values[name] for name in MQ_DEFAULTS if name in kind.given}
-
-
-def _define(
-    qm: Connection, kind: Kind, name: str, attributes: dict[str, Any], replace: bool
-) -> None:
+    replace: one that exists gets the attributes that are not given, too, as a new one does; what is
+    on a queue stays, and so does what makes a subscription the one that it is.
+    """
+    known = _known(qm, kind, name) if replace else None
+    if known is not None:
+        attributes = _reset(kind, known, _defaults(qm, kind)) | attributes
+    elif kind.has_queue_name:
+        attributes = _of_default_object(qm, kind) | attributes
     if kind.kind == "queue":
         qm.define_queue(name, replace=replace, **attributes)
     else:
         qm.define_object(kind.kind, name, replace=replace, **attributes)
+
+
+def _known(qm: Connection, kind: Kind, name: str) -> FoundObject | None:
+    """Return the object of this name, if it exists."""
+    if "*" in name:  # it is a pattern, and no name
+        return None
+    return next((one for one in find(qm, kind, name) if one.name == name), None)
+
+
+def _reset(kind: Kind, known: FoundObject, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the defaults that an object does not have, of what can be changed of it."""
+    kept = KEPT.get(kind.kind, frozenset())
+    return {
+        name: value
+        for name, value in defaults.items()
+        if name not in kept and known.values[name] != value
+    }
+
+
+def _defaults(qm: Connection, kind: Kind) -> dict[str, Any]:
+    """Return every attribute of a new object that is defined with none."""
+    rows = [row for row in kind.given.values() if not row.attribute.fixed]
+    plain = {row.name: row.default for row in rows}
+    default = DEFAULT_OBJECTS.get(kind.kind, "")
+    found = _known(qm, kind, default) if default else None
+    if found is not None:
+        plain |= {row.name: found.values[row.name] for row in rows if row.name != DESCRIPTION}
+    elif kind.has_queue_name:
+        plain |= {name: value for name, value in MQ_DEFAULTS.items() if name in plain}
+    return plain
+
+
+def _of_default_object(qm: Connection, kind: Kind) -> dict[str, Any]:
+    """Return what a definition has from the default object, and the SDK's has otherwise."""
+    every = _defaults(qm, kind)
+    return {name: every[name] for name in MQ_DEFAULTS if name in every}
 
 
 def alter(qm: Connection, kind: Kind, name: str, attributes: dict[str, Any]) -> None:

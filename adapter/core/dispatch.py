@@ -8,7 +8,7 @@ what makes a core ready to take inputs: replay, load_outcome, begin_term.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.contract.traits import is_durable, trait_of
 from adapter.core.contract.unit_records import UnitCommitted
+from adapter.core.effects import Effects
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import QueueManager
@@ -38,9 +39,10 @@ from adapter.core.rules.broker import poison as broker_poison
 from adapter.core.rules.broker import release as broker_release
 from adapter.core.rules.consumers import batches
 from adapter.core.rules.consumers import timeouts as consumer_timeouts
-from adapter.core.rules.drive import arrivals, feeds, restore, serving, tick, trigger
+from adapter.core.rules.drive import arrivals, feeds, fitting, restore, serving, tick, trigger
 from adapter.core.rules.messages import backout, deferred, delays, pages, report, unit
 from adapter.core.rules.msmq import delivery as msmq_delivery
+from adapter.core.rules.msmq import queues as msmq_queues
 from adapter.core.rules.objects import (
     channel_rules,
     checks,
@@ -52,35 +54,8 @@ from adapter.core.rules.objects import (
     system,
 )
 from adapter.core.rules.primitives import access, lifetime, naming, parking, waiting
-from adapter.core.rules.primitives.decision import NOBODY, Decision, refused
+from adapter.core.rules.primitives.decision import Decision, refused
 from adapter.core.tables import APPLY, DECIDE
-
-NOTHING_REMOVED: Final[Mapping[int, Removed]] = {}
-
-
-class Effects:
-    """What a step caused. records: all that was applied, in order; the logged ones are written.
-
-    barrier: an entry must be written even if there is no logged record. closed: connections that
-    have ended by it, and what they are told. removed: what undoes records that prove void, by their
-    index in records. pages_wanted: each is to be answered by a PageLoaded or PageMissing.
-    paged_out: how many messages left memory. denied: which authorities clients lacked.
-    """
-
-    __slots__ = (
-        *("barrier", "closed", "denied", "paged_out", "pages_wanted", "records", "removed"),
-        "replies",
-    )
-
-    def __init__(self) -> None:
-        self.records: list[r.Record] = []
-        self.replies: list[Reply] = []
-        self.barrier = False
-        self.closed: Mapping[int, Refused] = NOBODY
-        self.removed: Mapping[int, Removed] = NOTHING_REMOVED
-        self.pages_wanted: Sequence[PageNeeded] = ()
-        self.denied: Sequence[Denial] = ()
-        self.paged_out = 0
 
 
 def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
@@ -92,6 +67,8 @@ def step(qm: QueueManager, now: inputs.Now, given: inputs.Input) -> Effects:
     now_ms: int = now.time_ms
     qm.elapsed_ms = now.elapsed_ms
     qm.entry_n = now.entry_n
+    if now_ms < qm.tally.now_ms:
+        tick.note_clock_set_back(qm)
     qm.tally.now_ms = now_ms
     if isinstance(given, c.Request):  # nearly always
         _execute(qm, effects, given, now_ms)
@@ -147,12 +124,25 @@ def _execute(qm: QueueManager, effects: Effects, request: c.Request, now_ms: int
     """Decide a client's request and apply what it causes."""
     if request.connection not in qm.connections:
         return  # it ended while the request was on its way; nobody hears the answer
+    if not _answer_again(qm, effects, request):
+        _in_turn(qm, effects, request, now_ms)
+        _serve(qm, effects, now_ms)
+
+
+def _answer_again(qm: QueueManager, effects: Effects, request: c.Request) -> bool:
+    """Answer a numbered command that came before as it was answered then; whether it is one."""
     kept = _kept_answer(qm, request)
     if kept is not None:
         effects.replies.append(Reply(request.connection, request.request, kept, qm.entry_n))
-        return
-    _in_turn(qm, effects, request, now_ms)
-    _serve(qm, effects, now_ms)
+    return kept is not None
+
+
+def _refuse(qm: QueueManager, effects: Effects, given: inputs.FailedBefore, _now_ms: int) -> None:
+    """Refuse a request before anything of it is decided; a numbered one keeps that outcome."""
+    request = given.request
+    if request.connection in qm.connections and not _answer_again(qm, effects, request):
+        result = Refused(Reason.UNEXPECTED_ERROR, qm.name, given.detail)
+        _reply(qm, effects, request, Decision([], result, qm.entry_n))
 
 
 def _in_turn(qm: QueueManager, effects: Effects, request: c.Request, now_ms: int) -> None:
@@ -196,7 +186,7 @@ def _load_page(qm: QueueManager, effects: Effects, given: inputs.PageLoaded, now
         pages.index(queue, needed.field, needed.lane, given.through, given.page)
         following = queue.indexes.unindexed(needed.field)
         if following is not None:
-            qm.want_page(PageNeeded(needed.queue, *following, 0, needed.field))
+            qm.want_page(following)
             return
         qm.wake(queue)
     else:
@@ -248,8 +238,8 @@ def unmoved(qm: QueueManager, moved_n: int, parked: frozenset[str]) -> restore.U
     return restore.unmoved(qm, moved_n, parked)
 
 
-def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[Paged]) -> None:
-    """Complete one of qm.absent, after a replay. read: what it says is missing."""
+def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[Paged] | None) -> None:
+    """Complete one of qm.absent, after a replay. read: what is missing; None: it is gone."""
     restore.load_outcome(qm, session, number, read)
 
 
@@ -302,6 +292,7 @@ def _park_queues(
 def _configure(qm: QueueManager, effects: Effects, given: inputs.Configured, now_ms: int) -> None:
     """Take the settings, and define what every queue manager has."""
     qm.authorities.are_checked = given.checks_authorities
+    qm.registry_topic = given.registry_topic
     _apply(qm, effects, system.configure(qm, given.settings, now_ms))
 
 
@@ -347,21 +338,9 @@ def _stop(qm: QueueManager, effects: Effects, given: inputs.Stopped, now_ms: int
     _apply(qm, effects, [*statistics.raise_last(qm, now_ms), *last])
 
 
-def idle_connections(qm: QueueManager) -> list[int]:
-    """Return the connections that have no unit in flight, or only such that hold nothing."""
-    return [n for n, connection in qm.connections.items() if not quiesce.is_busy(connection)]
-
-
-def is_between_units(qm: QueueManager, connection: int) -> bool:
-    """Whether a connection could end without a unit that its program knows of."""
-    known = qm.connections.get(connection)
-    return known is None or quiesce.is_between_units(known)
-
-
-def waits(qm: QueueManager, connection: int) -> bool:
-    """Whether a connection waits for a message."""
-    known = qm.connections.get(connection)
-    return known is not None and bool(known.waiters)
+idle_connections: Final = quiesce.idle_connections
+is_between_units: Final = quiesce.is_between_units
+waits: Final = quiesce.waits
 
 
 def lacks(qm: QueueManager, connection: int, command: str, bits: int) -> Denial | None:
@@ -402,9 +381,9 @@ def _acknowledge(
 
 def _restart(qm: QueueManager, _: Effects, _given: inputs.Restarted, now_ms: int) -> None:
     """Give every session and consumer its full time again: no client could reach the queue manager
-    while it was down. Messages that came back too often by its end are moved with what is applied
-    next.
+    while it was down. What came back too often is moved with what is applied next.
     """
+    qm.step.unsettled.clear()  # programs may come back to subqueues
     for kept in qm.sessions.values():
         kept.last_seen_ms, kept.away_since_ms = now_ms, qm.elapsed_ms
     for queue in qm.queues.values():
@@ -429,24 +408,19 @@ def begin_term(qm: QueueManager, owner_id: bytes, term: int) -> None:
         queue.begin_term(qm.numbers.first_n)
 
 
-def replay(qm: QueueManager, record: r.Record) -> None:
-    """Apply one record that the ledger holds."""
-    APPLY[type(record)](qm, record)
+def replay(qm: QueueManager, record: r.Record) -> str:
+    """Apply one record that the ledger holds; returns what of it does not fit, mostly "".
+
+    See fitting. Raises fitting.UnfitError.
+    """
+    fits, why = fitting.fit(qm, record)
+    if fits is not None:
+        APPLY[type(fits)](qm, fits)
+    return why
 
 
-def written_later(qm: QueueManager, record: r.Record, entry_n: int) -> None:
-    """A record that was applied became part of this later entry: what it did waits for that."""
-    if isinstance(record, UnitCommitted):
-        places = [(put.queue, (-put.lane, put.seq, put.n)) for put in record.puts]
-    elif isinstance(record, (r.BackoutCounted, r.DeliveryCounted)):
-        places = [(taken.queue, (-taken.lane, taken.seq, taken.n)) for taken in record.gets]
-    else:
-        return
-    for name, place in places:
-        queue = qm.queues.get(name)
-        stored = queue.stored.get(place) if queue else None
-        if stored is not None:
-            stored.entry_n = entry_n
+written_later: Final = unit.note_entry
+"""A record that was applied became part of this later entry: what it did waits for that."""
 
 
 def _kept_answer(qm: QueueManager, request: c.Request) -> Result | None:
@@ -498,6 +472,8 @@ def _apply(qm: QueueManager, effects: Effects, records: list[r.Record]) -> None:
             _apply_each(qm, effects, _report(qm, left.reports_due.popleft()))
         else:
             _apply_each(qm, effects, broker_events.decide_due(qm, left.broker_due.popleft()))
+    while left.unsettled:
+        _apply_each(qm, effects, msmq_queues.settle(qm, left.unsettled.popitem()[1]))
 
 
 def _report(qm: QueueManager, work: ReportDue | MsmqExpiry) -> list[r.Record]:
@@ -574,6 +550,7 @@ def _serve_one(qm: QueueManager, effects: Effects, key: Hashable, now_ms: int) -
 
 STEPS: Final[dict[type, Callable[[QueueManager, Effects, Any, int], None]]] = {
     c.Request: _execute,
+    inputs.FailedBefore: _refuse,
     inputs.Restarted: _restart,
     inputs.Connected: _connect,
     inputs.Introduced: _introduce,

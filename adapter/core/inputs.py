@@ -19,6 +19,7 @@ from adapter.core.contract.feeds import FedBatch, FeedStart
 from adapter.core.contract.pages import Paged, PageNeeded
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.parties import Party
+from adapter.core.contract.topic_names import SCHEMAS
 
 
 class Now:
@@ -35,6 +36,16 @@ class Now:
         self.time_ms = time_ms
         self.elapsed_ms = elapsed_ms
         self.entry_n = entry_n
+
+
+class FailedBefore(Struct):
+    """A request came again which core could not carry out before, because of an error of its own.
+
+    It is refused. detail: the error.
+    """
+
+    request: Request
+    detail: str
 
 
 class Restarted(Struct):
@@ -115,10 +126,12 @@ class Configured(Struct):
     """The queue manager was given its settings.
 
     checks_authorities: whether authority records count; without it every client may do everything.
+    registry_topic: of the schema registry, which no export may write.
     """
 
     settings: dict[str, Any]
     checks_authorities: bool = False
+    registry_topic: str = SCHEMAS
 
 
 class GroupsKnown(Struct):
@@ -186,6 +199,7 @@ class Stopped(Struct):
 
 Input = (
     Request
+    | FailedBefore
     | Restarted
     | Connected
     | Introduced

@@ -13,7 +13,14 @@ from adapter.administration import objects
 from adapter.administration.kinds import DEFINED, FoundObject, Kind
 from adapter.administration.mqsc.dump_security import authority_records, channel_records
 from adapter.administration.mqsc.text import quote
-from adapter.administration.mqsc.written import Problem, command, is_one_line, left_out, write_list
+from adapter.administration.mqsc.written import (
+    Problem,
+    command,
+    comment,
+    is_one_line,
+    left_out,
+    write_list,
+)
 from adapter.administration.values import NAMES, members, text
 from adapter.client.connection import Connection
 from adapter.core.attributes.objects import DEFAULT_OBJECTS, QUEUE_MANAGER, SUBSCRIPTION
@@ -59,11 +66,11 @@ def definitions(qm: Connection, *, everything: bool = False) -> Iterator[str | P
         defaults = _defaults(qm, kind)
         for one in objects.find(qm, kind, "*"):
             if word == "QLOCAL" and one.values["definition_type"] != "PREDEFINED":
-                yield f"* queue {one.name} is dynamic, and is not written"
+                yield comment(f"queue {one.name} is dynamic, and is not written")
                 dynamic.add(one.name)
                 continue
-            if SEPARATOR in one.name:
-                yield f"* queue {one.name} is one of Service Broker, and is not written"
+            if word == "QLOCAL" and SEPARATOR in one.name:
+                yield comment(f"queue {one.name} is one of Service Broker, and is not written")
                 continue
             if one.name == DELAYED_QUEUE:  # it cannot be altered
                 continue
@@ -109,6 +116,9 @@ def _definition(one: FoundObject, usual: dict[str, Any] | None) -> Iterator[str 
     if usual is not None:
         rows = [row for row in rows if row.name not in usual or usual[row.name] != one.value(row)]
     if not rows and usual is not None and _is_made(one):
+        return
+    if not is_one_line(one.name):
+        yield from left_out(f"{one.kind.noun} {one.name} has a line break in its name")
         return
     always = [row for row in one.kind.always if row in one.kind.given.values() and row not in rows]
     parameters, problems = [], []

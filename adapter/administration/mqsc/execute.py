@@ -385,6 +385,14 @@ WITH_KIND: dict[str, Callable[[Connection, Kind, Statement], Iterator[str]]] = {
 }
 
 
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a script, as those of a file: no other character ends one, because names
+    may have any.
+    """
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def run(qm: Connection, text: str) -> str:
     """Do what a text says and return what is to be shown, a line each."""
-    return "".join(f"{line}\n" for line in Script(qm).run(text.splitlines()))
+    return "".join(f"{line}\n" for line in Script(qm).run(split_lines(text)))

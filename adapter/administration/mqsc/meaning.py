@@ -67,7 +67,8 @@ class Given(Struct):
     """What a DEFINE, ALTER or DELETE gives.
 
     without_effect: attributes, as they were given, with a value that has no effect here. named:
-    whether it names an attribute at all. ident: of a subscription, in place of its name.
+    whether it names an attribute at all. ident: of a subscription, in place of its name. choices:
+    such as REPLACE, once they are made.
     """
 
     attributes: dict[str, Any] = {}
@@ -78,6 +79,7 @@ class Given(Struct):
     named: bool = False
     ignore_state: bool = False
     ident: str = ""
+    choices: list[str] = []
 
 
 class DisplayRequest(Struct):
@@ -130,13 +132,13 @@ def _option(kind: Kind, verb: str, parameter: StatementParameter, result: Given)
     """Take a parameter that is not an attribute; whether it was one."""
     word = parameter.keyword
     if word in ("REPLACE", "NOREPLACE") and verb == "DEFINE":
-        _alone(parameter)
+        _choose(parameter, result)
         result.replace = word == "REPLACE"
     elif word in ("PURGE", "NOPURGE") and verb == "DELETE" and kind.word == "QLOCAL":
-        _alone(parameter)
+        _choose(parameter, result)
         result.purge = word == "PURGE"
     elif word in ("FORCE", "NOFORCE") and verb == "ALTER":
-        _alone(parameter)
+        _choose(parameter, result)
     elif word == "LIKE" and verb == "DEFINE":
         result.like = _one(parameter)
     elif word == "SUBID" and kind.kind == SUBSCRIPTION and verb != "DEFINE":
@@ -242,6 +244,15 @@ def _one(parameter: StatementParameter) -> str:
         word = parameter.keyword
         raise NotMqscError(f"{word} takes one value in parentheses, such as {word}(A)", word)
     return parameter.values[0].text
+
+
+def _choose(parameter: StatementParameter, result: Given) -> None:
+    """Take a word such as REPLACE, which is given once: with NO before it, or without."""
+    _alone(parameter)
+    choice = parameter.keyword.removeprefix("NO")
+    if choice in result.choices:
+        raise NotMqscError(f"{choice} or NO{choice} is given twice", parameter.keyword)
+    result.choices.append(choice)
 
 
 def _alone(parameter: StatementParameter) -> None:

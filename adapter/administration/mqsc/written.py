@@ -25,9 +25,15 @@ def is_one_line(written: str) -> bool:
     return len(f".{written}.".splitlines()) == 1
 
 
+def comment(text: str) -> str:
+    """Write a comment. A name in it ends no line: what stands behind it would be a command."""
+    parts = (one if one.isprintable() else ascii(one)[1:-1] for one in text)
+    return f"* {''.join(parts)}"
+
+
 def left_out(problem: str) -> Iterator[str | Problem]:
     """Write that something is left out, and report it."""
-    yield f"* left out: {ascii(problem)[1:-1]}"
+    yield comment(f"left out: {problem}")
     yield Problem(problem)
 
 

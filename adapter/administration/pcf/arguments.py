@@ -38,6 +38,7 @@ TOO_FEW = 3019
 WRONG_STRUCTURE = 3013
 WRONG_VALUE = 4005
 TOO_MANY_FILTERS = 3248
+EQUAL = 2  # MQCFOP_EQUAL
 
 
 class Arguments:
@@ -150,8 +151,7 @@ class Arguments:
             is_condition = isinstance(one, pcf.Integer) or number in CHANNEL_CONDITIONS
             if row is not None and is_condition and isinstance(one, pcf.Integer | pcf.String):
                 del self._given[number]
-                want = one.value if isinstance(one, pcf.Integer) else one.value.rstrip()
-                found.append(Filter(row, 2, want))
+                found.append(_condition(row, number, EQUAL, one.value))
         self._conditions = []
         return found
 
@@ -224,11 +224,15 @@ def _filter(kind: Kind, one: pcf.FilterParameter) -> Filter:
         raise pcf.PcfError(FILTER_UNKNOWN, text, one.number)
     if isinstance(one.value, bytes):
         raise pcf.PcfError(3265, f"attribute {one.number} is not a byte string", one.number)
+    return _condition(row, one.number, one.operator, one.value)
+
+
+def _condition(row: AttributeRow, number: int, operator: int, want: int | str) -> Filter:
     try:
-        return filter_on(row, one.operator, one.value)
+        return filter_on(row, operator, want)
     except NoSuchValueError as problem:
-        reason = 3242 if isinstance(one.value, int) else 3246
-        raise pcf.PcfError(reason, str(problem), one.number) from problem
+        reason = 3242 if isinstance(want, int) else 3246
+        raise pcf.PcfError(reason, str(problem), number) from problem
 
 
 def reply_of(

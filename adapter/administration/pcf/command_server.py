@@ -3,8 +3,12 @@
 It runs in the queue manager's process as a client, connected within the process, on a thread of its
 own: so a long answer delays only those who ask it. It gets requests as a part of the queue manager.
 What a request asks for is done, and the replies are put, by a connection for the user of the
-request's context: the audit shows that user, and rights will be those of that user. Only the queue
-manager's process can connect for another user: nothing in the protocol of clients asks for it.
+request's context: the audit shows that user, and the authorities that count are those of that user.
+Only the queue manager's process can connect for another user: nothing in the protocol of clients
+asks for it.
+
+A message that is no request, as a report, is never taken for one: it goes to the dead-letter queue
+with MQRC_MSG_TYPE_ERROR, and the audit says so.
 
 A request is taken outside a unit: when the queue manager dies, it is lost and its program sees no
 reply, rather than that it is done twice.
@@ -17,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Unpack
@@ -34,6 +39,7 @@ from adapter.core.attributes.objects import KINDS, QUEUE_MANAGER
 from adapter.core.attributes.table import NAME_LENGTH_MAX
 from adapter.core.contract.parties import Principal, Proof
 from adapter.errors import ConnectionBroken, Error, PersistentNotAllowed
+from adapter.services.dead_letter_header import dead_letter_queue, with_header
 
 COMMAND_QUEUE: str = KINDS[QUEUE_MANAGER]["command_queue"].default
 FORMAT = "MQADMIN"
@@ -41,7 +47,8 @@ EVENT_QUEUE = "SYSTEM.ADMIN.QMGR.EVENT"
 EVENT_FORMAT = "MQEVENT"
 EVENT, QMGR_EVENT, QMGR_ACTIVE = 7, 44, 2222  # MQCFT_EVENT, MQCMD_Q_MGR_EVENT, MQRC_Q_MGR_ACTIVE
 QMGR_NAME = 2015  # MQCA_Q_MGR_NAME
-REPLY = 2  # MQMT_REPLY
+REQUEST, REPLY = 1, 2  # MQMT_*
+MESSAGE_TYPE_ERROR = 2029  # MQRC_MSG_TYPE_ERROR
 PASS_CORREL_ID, PASS_MSG_ID, PASS_EXPIRY = 64, 128, 16384  # MQRO_*
 PARAMETER_ID = 1012  # MQIACF_PARAMETER_ID
 FORMAT_ERROR = 3023  # MQRCCF_MD_FORMAT_ERROR
@@ -55,6 +62,7 @@ UNIT_SIZE = 100
 """Replies are put so many at a time."""
 
 log = structlog.get_logger("mqk.commands")
+audit = structlog.get_logger("mqk.audit")
 
 
 def replies_to(commands: Commands, request: Message) -> tuple[list[bytes], int]:
@@ -97,12 +105,20 @@ def _reply_messages(command: int, replies: list[list[pcf.Parameter]], order: Ord
 
 
 def _refusal_messages(command: int, problem: pcf.PcfError, order: Order) -> list[bytes]:
-    """What is wrong, with the parameter if it is one; and that the command failed."""
+    """What is wrong, with the parameter if it is one, or in words; and that the command failed."""
     log.info("command refused", command=command, reason=problem.reason, why=problem.text)
     more = [] if problem.parameter is None else [pcf.Integer(PARAMETER_ID, problem.parameter)]
     summary = pcf.CommandHeader(command=command, comp_code=FAILED, reason=COMMAND_FAILED)
     if problem.reason == COMMAND_FAILED:
-        return [pcf.encode(summary, [], order)]
+        summary.sequence = len(problem.told) + 1
+        failed = {"command": command, "control": pcf.NOT_LAST, "comp_code": FAILED}
+        headers = [
+            pcf.CommandHeader(**failed, reason=COMMAND_FAILED, sequence=at)
+            for at in range(1, summary.sequence)
+        ]
+        words = zip(headers, problem.told, strict=True)
+        told = [pcf.encode(header, parameters, order) for header, parameters in words]
+        return [*told, pcf.encode(summary, [], order)]
     what = pcf.CommandHeader(
         command=command, control=pcf.NOT_LAST, comp_code=FAILED, reason=problem.reason
     )
@@ -185,6 +201,9 @@ class CommandServer:
             with qm.queue(COMMAND_QUEUE, open_for="input") as queue:
                 while (request := queue.get(timeout=None)) is not None:
                     with self._busy:
+                        if request.message_type != REQUEST:
+                            self._refuse(qm, request)
+                            continue
                         user = Principal(request.user, Proof.CONTEXT)
                         with self._connect(user, reconnect_timeout_s=0.0) as acting:
                             self._answer(acting, request)
@@ -206,6 +225,29 @@ class CommandServer:
             raise
         except Error as error:
             log.info("the event of the start was not put", queue=EVENT_QUEUE, reason=str(error))
+
+    def _refuse(self, qm: Connection, message: Message) -> None:
+        """Put on the dead-letter queue what is no request: a report says what a program wanted, in
+        the name of the user whose message it is about.
+        """
+        self._unanswerable += 1
+        who = {"user": message.user, "application": message.application}
+        what = {"queue": COMMAND_QUEUE, "message_type": message.message_type, **who}
+        audit.warning("refused as a command: it is no request", reason=MESSAGE_TYPE_ERROR, **what)
+        dead = with_header(
+            message,
+            MESSAGE_TYPE_ERROR,
+            queue=COMMAND_QUEUE,
+            queue_manager=qm.name,
+            application=COMMAND_SERVER,
+            now_ms=int(time.time() * 1000),
+        )
+        try:
+            qm.put(dead_letter_queue(qm), dead)
+        except ConnectionBroken:
+            raise
+        except Error as error:
+            log.warning("a message was discarded that is no request", why=str(error), **what)
 
     def _answer(self, qm: Connection, request: Message) -> None:
         bodies, encoding = replies_to(Commands(qm), request)

@@ -474,12 +474,15 @@ def _escape(qm: Connection, given: Arguments) -> Replies:
     given.finish()
     script = Script(qm, echo=False, summary=False)
     lines = list(script.run([text]))
+    told: Replies = [
+        [Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines
+    ]
     if script.wrong or script.failed:
-        raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT)
+        raise PcfError(COMMAND_FAILED, " ".join(lines), ESCAPE_TEXT, told)
     if script.without_effect:
         given_in = " ".join(filter(is_warning, lines))
         log.warning("not supported, without effect", command="MQSC", answer=given_in)
-    return [[Integer(ESCAPE_TYPE, ESCAPE_MQSC), String(ESCAPE_TEXT, line)] for line in lines]
+    return told
 
 
 def _start_channel(qm: Connection, given: Arguments) -> Replies:

@@ -8,7 +8,7 @@ command.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -17,6 +17,8 @@ from adapter.character_sets import CCSID_UTF_8, Order, codec_of
 LITTLE_ENCODING, BIG_ENCODING = 546, 273
 """MQENC_*: what a message in one byte order or the other says of itself."""
 HEADER_LENGTH = 36
+HEAD_OF_STRINGS = 24
+"""Bytes of a list of strings before them. So many empty strings it may have, and their padding."""
 COMMAND, RESPONSE, COMMAND_XR = 1, 2, 16
 INTEGER, STRING, INTEGER_LIST, STRING_LIST, BYTES = 3, 4, 5, 6, 9
 INTEGER_FILTER, STRING_FILTER, BYTES_FILTER, GROUP = 13, 14, 15, 20
@@ -47,13 +49,23 @@ LENGTH_ERRORS = {
 
 
 class PcfError(Exception):
-    """A request cannot be done. reason: MQRC or MQRCCF; parameter: the number of the culprit."""
+    """A request cannot be done. reason: MQRC or MQRCCF; parameter: the number of the culprit.
 
-    def __init__(self, reason: int, text: str, parameter: int | None = None) -> None:
+    told: what else the reply says, a message each.
+    """
+
+    def __init__(
+        self,
+        reason: int,
+        text: str,
+        parameter: int | None = None,
+        told: Sequence[list[Parameter]] = (),
+    ) -> None:
         super().__init__(text)
         self.reason = reason
         self.text = text
         self.parameter = parameter
+        self.told = told
 
 
 class CommandHeader(Struct, kw_only=True):
@@ -234,7 +246,8 @@ class _Reader:
 
     def _strings(self, number: int) -> Strings:
         ccsid, count, length = self._numbers(3, number)
-        self._check(0 <= count <= len(self._data), number)
+        left = self._end - self.at
+        self._check(0 <= count <= left + HEAD_OF_STRINGS and count * length <= left, number)
         return Strings(number, tuple(self._text(length, ccsid, number) for _ in range(count)))
 
     def _condition(self, number: int) -> FilterParameter:

@@ -242,6 +242,9 @@ class SubscriptionAttributes(Struct, kw_only=True):
         ),
     ] = -3
     ident: Annotated[str, Attribute("SUBID", 7016, "its unique id, in hex", fixed=True)] = ""
+    owner: Annotated[
+        str, Attribute("", 0, "whose it is, where authorities are checked", fixed=True)
+    ] = ""
 
 
 class ChannelAttributes(Dated, kw_only=True):

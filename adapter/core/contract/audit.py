@@ -15,7 +15,10 @@ COMMAND: Final = "command"
 BROWSED: Final = "messages_browsed"
 TAKEN_OVER: Final = "ledger_taken_over"
 FORGED: Final = "ledger_records_forged"
-KINDS: Final = frozenset({NOT_AUTHENTICATED, NOT_AUTHORIZED, COMMAND, BROWSED, TAKEN_OVER, FORGED})
+STEP_FAILED: Final = "step_failed"
+KINDS: Final = frozenset(
+    {NOT_AUTHENTICATED, NOT_AUTHORIZED, COMMAND, BROWSED, TAKEN_OVER, FORGED, STEP_FAILED}
+)
 
 
 class AuditNote(Struct, frozen=True):

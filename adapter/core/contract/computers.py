@@ -9,7 +9,10 @@ from msgspec import Struct
 
 
 class KnownComputer(Struct, frozen=True):
-    """A computer of MSMQ. queue_manager: that has its queues; address: HOST:PORT of it."""
+    """A computer of MSMQ. queue_manager: that has its queues; address, tls_address: HOST:PORT of
+    it, without TLS and with it; "" for nowhere.
+    """
 
     queue_manager: str
     address: str
+    tls_address: str = ""

@@ -24,6 +24,10 @@ APPL_TYPE_DEFAULT: Final = 6  # MQAT_DEFAULT
 APPL_TYPE_QMGR: Final = 7  # MQAT_QMGR
 LENGTH_UNDEFINED: Final = -1  # MQOL_UNDEFINED
 NONE_ASKED: Final = -1
+THE_QUEUE_MANAGER: Final = "\0"
+"""The putter of what is put with every authority: no user can have this name."""
+NO_USER: Final = "\1"
+"""The putter of what a client put that has not proved who it is."""
 
 
 class Details(Struct, array_like=True, gc=False):
@@ -34,7 +38,9 @@ class Details(Struct, array_like=True, gc=False):
     logical message. original_length: of the message that a report is about. priority_asked: what a
     put asked for beyond the highest priority there is (MQRC_PRIORITY_EXCEEDS_MAXIMUM).
     put_date_time: MQMD.PutDate and PutTime, 8 characters each with their blanks, if a program said
-    them; else empty, and they are those of Message.put_time_ms.
+    them; else empty, and they are those of Message.put_time_ms. putter: by whose authorities what
+    the queue manager puts for the message is put, if that is not the user of its context: who put
+    it, THE_QUEUE_MANAGER or NO_USER. Programs cannot set it.
     """
 
     accounting_token: bytes = b""
@@ -46,3 +52,4 @@ class Details(Struct, array_like=True, gc=False):
     original_length: int = LENGTH_UNDEFINED
     priority_asked: int = NONE_ASKED
     put_date_time: str = ""
+    putter: str = ""

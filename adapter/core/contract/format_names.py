@@ -13,11 +13,10 @@ from typing import Final
 from msgspec import Struct
 
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.topic_names import TOPIC_NAME_MAX, topic_length
 
 NAME_LENGTH_MAX: Final = 124
 SUBQUEUE_LENGTH_MAX: Final = 32
-TOPIC_NAME_MAX: Final = 160
-"""What is left of the 249 characters of a topic's name, where an unusual byte takes four."""
 NAMES_MAX: Final = 64
 """Queues that one send may go to."""
 TEXT_MAX: Final = NAMES_MAX * 512
@@ -72,7 +71,7 @@ def same_computer(one: str, other: str) -> bool:
 
 def is_computer(text: str) -> bool:
     """Whether a text can name a computer."""
-    return _topic_length(text) <= NAME_LENGTH_MAX and _NAME.fullmatch(text) is not None
+    return topic_length(text) <= NAME_LENGTH_MAX and _NAME.fullmatch(text) is not None
 
 
 def parse_all(text: str, computer: str) -> list[FormatName]:
@@ -120,14 +119,9 @@ def _key(text: str, path: str) -> str:
         raise _illegal(text, f'{most}, without \\ ; + , " and control characters')
     if semicolon and (len(part) > SUBQUEUE_LENGTH_MAX or not _NAME.fullmatch(part)):
         raise _illegal(text, f"a subqueue's name has 1 to {SUBQUEUE_LENGTH_MAX} characters")
-    if _topic_length(path) > TOPIC_NAME_MAX:
+    if topic_length(path) > TOPIC_NAME_MAX:
         raise _illegal(text, "it has too many characters other than a-z, 0-9 and '.'")
     return path
-
-
-def _topic_length(path: str) -> int:
-    plain = sum(one.isascii() and (one.isalnum() or one == ".") for one in path)
-    return plain + 4 * (len(path.encode(errors="replace")) - plain)
 
 
 def _illegal(text: str, detail: str) -> Refusal:

@@ -12,15 +12,25 @@ class PageNeeded(Exception):  # noqa: N818 -- it is a request, not an error
     """What was asked for is not in memory: load the page that begins at this place, ask again.
 
     count: how many messages are worth loading. field: an id whose index is to be built first.
+    at_hand: nothing is to be loaded: there is more of it in memory than one step should look at.
     """
 
-    def __init__(self, queue: str, lane: int, seq: int, count: int = 0, field: str = "") -> None:
-        super().__init__(queue, lane, seq, count, field)
+    def __init__(
+        self,
+        queue: str,
+        lane: int,
+        seq: int,
+        count: int = 0,
+        field: str = "",
+        at_hand: bool = False,
+    ) -> None:
+        super().__init__(queue, lane, seq, count, field, at_hand)
         self.queue = queue
         self.lane = lane
         self.seq = seq
         self.count = count
         self.field = field
+        self.at_hand = at_hand
 
 
 class Paged(Struct):

@@ -133,6 +133,7 @@ class Reason(IntEnum):
     AUTHORITY_MISSING = 119
     STANDBY_QUEUE_MANAGER = 120
     GROUP_NUMBER_ERROR = 121
+    UNEXPECTED_ERROR = 122
 
 
 class Refusal(Exception):  # noqa: N818 -- it is an answer, not an error

@@ -384,7 +384,7 @@ class ComputerFound(Struct, array_like=True, tag=40, gc=False):
     computer: its name. queue_manager, address: of the queue manager that has its queues; the one
     that answers, if no other is known to have them. level: the version of MSMQ that the queue
     manager which answers behaves as. others: if no queue manager has the computer, some that have
-    one, and how many more there are.
+    one, and how many more there are. tls_address: where that queue manager listens with TLS.
     """
 
     computer: str
@@ -392,6 +392,7 @@ class ComputerFound(Struct, array_like=True, tag=40, gc=False):
     address: str
     level: int
     others: list[str] = []
+    tls_address: str = ""
 
 
 Result = (

@@ -1,7 +1,8 @@
 """What every command is: one row each, for core, for clients, and for the server's audit.
 
-A new command gets a row here and nowhere else; tests compare the table with the union of commands.
-This module knows neither the rules that decide commands nor who asks.
+A new command has three places: the union of commands, that its class joins; a row here; and its
+rule, in core.tables.DECIDE. Tests compare the three. A row says all that a command is, also what is
+true of one command alone. This module knows neither the rules that decide commands nor who asks.
 """
 
 from __future__ import annotations
@@ -44,6 +45,15 @@ PUT: Final = Direction.PUT
 GET: Final = Direction.GET
 
 
+class OneWay(Enum):
+    """Whether a command may come without a request number, and is not answered then."""
+
+    NEVER = "never"
+    ALWAYS = "always"
+    DEFERRED = "deferred in units"
+    """Within a unit, with the option DEFERRED: the end of the unit says what became of it."""
+
+
 class Content(Enum):
     """Which field of a command holds what its type does not bound, so that it is looked at before
     it is decoded, if the command is long."""
@@ -78,14 +88,17 @@ class Trait:
     is_question: it changes nothing that outlives the connection.
     is_new_work: a queue manager that quiesces refuses it; what is durable outside units is new work
     there in any case. opens: it opens or closes the handle that it names. has_cursor: it uses the
-    cursor of its handle. may_be_one_way: it may come without a request number, and is not answered
-    then. content: what of it has no bound. audit: of an administrative command. shows_bodies: it
-    shows messages that stay where they are.
+    cursor of its handle. has_target: it uses a second handle, its target. may_peek: with peek it
+    takes nothing, and is not durable. one_way: whether it needs no answer. is_frequent: it is given
+    for each message, unit, handle or connection, of arguments that were checked: the client does
+    not decode it to see whether it can be read. content: what of it has no bound. audit: of an
+    administrative command. shows_bodies: it shows messages that stay where they are.
     """
 
     __slots__ = (
-        *("asks_right", "audit", "content", "durable", "has_cursor", "in_unit", "is_new_work"),
-        *("is_question", "may_be_one_way", "moves", "opens", "right", "shows_bodies"),
+        *("asks_right", "audit", "content", "durable", "has_cursor", "has_target", "in_unit"),
+        *("is_frequent", "is_new_work", "is_question", "may_peek", "moves", "one_way", "opens"),
+        *("right", "shows_bodies"),
     )
 
     def __init__(
@@ -99,7 +112,10 @@ class Trait:
         is_new_work: bool = False,
         opens: bool = False,
         has_cursor: bool = False,
-        may_be_one_way: bool = False,
+        has_target: bool = False,
+        may_peek: bool = False,
+        one_way: OneWay = OneWay.NEVER,
+        is_frequent: bool = False,
         content: Content = Content.NONE,
         audit: Audit | None = None,
         shows_bodies: bool = False,
@@ -113,7 +129,10 @@ class Trait:
         self.is_new_work: Final = is_new_work
         self.opens: Final = opens
         self.has_cursor: Final = has_cursor
-        self.may_be_one_way: Final = may_be_one_way
+        self.has_target: Final = has_target
+        self.may_peek: Final = may_peek
+        self.one_way: Final = one_way
+        self.is_frequent: Final = is_frequent
         self.content: Final = content
         self.audit: Final = audit
         self.shows_bodies: Final = shows_bodies
@@ -136,28 +155,35 @@ def _creation(object_type: str = "", of: str = "name") -> NeededRight:
 
 
 PLAIN: Final = Trait(CONNECTED)
+FREQUENT: Final = Trait(CONNECTED, is_frequent=True)
 ON_CONVERSATION: Final = Trait(BY_RULE, in_unit=True)
 EACH_QUEUE: Final = rights.each(a.QUEUE)
 
 TRAITS: Final[dict[type, Trait]] = {
-    c.SessionOpen: PLAIN,
-    c.SessionResume: PLAIN,
+    c.SessionOpen: FREQUENT,
+    c.SessionResume: FREQUENT,
     c.Open: _opening(BY_RULE),
-    c.Close: _opening(BY_RULE),
+    c.Close: Trait(BY_RULE, opens=True, is_frequent=True),
     c.Put: Trait(
         *(BY_HANDLE, OUTSIDE_UNITS, PUT),
         in_unit=True,
-        may_be_one_way=True,
+        one_way=OneWay.DEFERRED,
+        is_frequent=True,
         content=Content.MESSAGES,
     ),
-    c.Get: Trait(BY_HANDLE, OUTSIDE_UNITS, GET, in_unit=True),
+    c.Get: Trait(BY_HANDLE, OUTSIDE_UNITS, GET, in_unit=True, is_frequent=True),
     c.Browse: Trait(
-        BY_HANDLE, is_question=True, is_new_work=True, has_cursor=True, shows_bodies=True
+        BY_HANDLE,
+        is_question=True,
+        is_new_work=True,
+        has_cursor=True,
+        is_frequent=True,
+        shows_bodies=True,
     ),
-    c.Begin: Trait(CONNECTED, is_new_work=True, may_be_one_way=True),
-    c.Touch: Trait(CONNECTED, may_be_one_way=True),
-    c.Commit: Trait(CONNECTED, ALWAYS),
-    c.Backout: Trait(CONNECTED, ALWAYS),
+    c.Begin: Trait(CONNECTED, is_new_work=True, one_way=OneWay.ALWAYS, is_frequent=True),
+    c.Touch: Trait(CONNECTED, one_way=OneWay.ALWAYS, is_frequent=True),
+    c.Commit: Trait(CONNECTED, ALWAYS, is_frequent=True),
+    c.Backout: Trait(CONNECTED, ALWAYS, is_frequent=True),
     c.AskOutcome: _question(CONNECTED),
     c.DefineQueue: _administrative("define queue", _creation(a.QUEUE)),
     c.AlterQueue: _administrative("alter queue", rights.on_queue(a.CHANGE)),
@@ -176,7 +202,7 @@ TRAITS: Final[dict[type, Trait]] = {
     ),
     c.OpenTopic: _opening(BY_RULE),
     c.Subscribe: Trait(BY_RULE, is_new_work=True, opens=True),
-    c.CloseSubscription: _opening(BY_HANDLE),
+    c.CloseSubscription: _opening(BY_RULE),
     c.SubscriptionRequest: Trait(BY_HANDLE, ALWAYS, is_new_work=True),
     c.ClearRetained: _administrative("clear topic", BY_RULE, "{topic_string}"),
     c.OpenConsumer: _opening(rights.on_queue(a.GET, "queue")),
@@ -208,12 +234,21 @@ TRAITS: Final[dict[type, Trait]] = {
     ac.InquireAuthorities: _question(rights.on_queue_manager(a.DISPLAY)),
     ac.ExplainAuthority: _question(rights.on_queue_manager(a.DISPLAY)),
     m.MsmqOpen: _opening(BY_RULE),
-    m.MsmqSend: Trait(BY_HANDLE, OUTSIDE_UNITS, PUT, in_unit=True, content=Content.MESSAGE),
+    m.MsmqSend: Trait(
+        *(BY_HANDLE, OUTSIDE_UNITS, PUT), in_unit=True, is_frequent=True, content=Content.MESSAGE
+    ),
     m.MsmqReceive: Trait(
-        BY_HANDLE, OUTSIDE_UNITS, GET, in_unit=True, has_cursor=True, shows_bodies=True
+        *(BY_HANDLE, OUTSIDE_UNITS, GET),
+        in_unit=True,
+        has_cursor=True,
+        may_peek=True,
+        is_frequent=True,
+        shows_bodies=True,
     ),
     m.MsmqCursor: Trait(BY_HANDLE, has_cursor=True),
-    m.MsmqMove: Trait(BY_HANDLE, OUTSIDE_UNITS, PUT, in_unit=True),
+    m.MsmqMove: Trait(
+        *(BY_HANDLE, OUTSIDE_UNITS, PUT), in_unit=True, has_target=True, is_frequent=True
+    ),
     m.MsmqReject: Trait(BY_HANDLE, in_unit=True),
     m.MsmqCreate: _administrative("create MSMQ queue", BY_RULE, "{path}"),
     m.MsmqAlter: _administrative("alter MSMQ queue", BY_RULE),
@@ -229,7 +264,7 @@ TRAITS: Final[dict[type, Trait]] = {
     b.BrokerInquire: _question(BY_RULE),
     b.BrokerBrowse: Trait(BY_RULE, is_question=True, shows_bodies=True),
     b.BrokerBegin: ON_CONVERSATION,
-    b.BrokerSend: Trait(BY_RULE, in_unit=True, content=Content.BODY),
+    b.BrokerSend: Trait(BY_RULE, in_unit=True, is_frequent=True, content=Content.BODY),
     b.BrokerReceive: ON_CONVERSATION,
     b.BrokerGetGroup: ON_CONVERSATION,
     b.BrokerMove: ON_CONVERSATION,
@@ -250,11 +285,12 @@ def trait_of(command: object) -> Trait:
 
 def is_durable(command: Any) -> bool:
     """Say whether a command's outcome can be asked for again, so that it needs a number."""
-    durable = TRAITS.get(type(command), PLAIN).durable
+    trait = TRAITS.get(type(command), PLAIN)
+    durable = trait.durable
     if durable is NEVER:
         return False
     if durable is OUTSIDE_UNITS:
-        return not command.unit and not getattr(command, "peek", False)
+        return not command.unit and not (trait.may_peek and command.peek)
     return durable is ALWAYS
 
 
@@ -263,10 +299,9 @@ def is_part_of_unit(command: Any) -> bool:
     return TRAITS.get(type(command), PLAIN).in_unit and bool(command.unit)
 
 
-def is_one_way(command: object) -> bool:
+def is_one_way(command: Any) -> bool:
     """Say whether a command may come without a request number, and is not answered then."""
-    if not trait_of(command).may_be_one_way:
-        return False
-    if type(command) is c.Put:
+    one_way = TRAITS.get(type(command), PLAIN).one_way
+    if one_way is OneWay.DEFERRED:
         return bool(command.unit) and bool(command.options & c.DEFERRED)
-    return True
+    return one_way is OneWay.ALWAYS

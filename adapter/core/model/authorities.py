@@ -93,11 +93,25 @@ class Authorities:
         self._kept: dict[tuple[str, tuple[str, ...], str, str], int] = {}
         self._groups: Mapping[str, tuple[str, ...]] = {}
         """Soft: by user, beside those of a principal."""
+        self._last_seen: dict[str, tuple[str, ...]] = {}
+        """Soft: by user, the groups that its proof brought along when it connected last."""
 
     def know_groups(self, by_user: Mapping[str, tuple[str, ...]]) -> None:
         """Know in which groups users are; in no others than these, from now on."""
         self._groups = by_user
         self._kept.clear()
+
+    def see(self, principal: Principal) -> None:
+        """Take notice of the groups of a user that connects."""
+        self._last_seen.pop(principal.user, None)
+        if principal.user and principal.groups:
+            if len(self._last_seen) >= KEPT_MAX:
+                del self._last_seen[next(iter(self._last_seen))]
+            self._last_seen[principal.user] = principal.groups
+
+    def groups_last_seen(self, user: str) -> tuple[str, ...]:
+        """Return the groups that the proof of a user brought along when it connected last."""
+        return self._last_seen.get(user, ())
 
     def entities_of(self, principal: Principal) -> list[Entity]:
         """Return whose records count for a principal: its user, its groups, and everyone."""

@@ -73,6 +73,11 @@ class DurableConsumer:
         return self.consumed + len(self.batches)
 
     @property
+    def spans(self) -> list[Span]:
+        """What it holds."""
+        return [span for batch in self.batches.values() for span in batch.spans]
+
+    @property
     def held(self) -> int:
         """How many messages it has been given, and has not consumed."""
         return sum(batch.size for batch in self.batches.values())

@@ -20,7 +20,7 @@ class ConnectionState:
         "number",
         "openings",
         "party",
-        "refused_begin",
+        "refused_begins",
         "session",
         "turns",
         "units",
@@ -37,5 +37,5 @@ class ConnectionState:
         self.waiters: dict[int, Waiter] = {}
         self.turns = Turns()
         self.session = b""  # the id of its session, if it has one
-        self.refused_begin: tuple[bytes, Refused] | None = None
-        """The last one-way begin that was refused: its unit, and why. Verbs of the unit say so."""
+        self.refused_begins: dict[bytes, Refused] = {}
+        """Units whose one-way begins were refused, the last ones, and why: their verbs say so."""

@@ -296,15 +296,21 @@ class ConversationGroups:
 class Conversations:
     """All endpoints of a queue manager: by handle, and by conversation and side."""
 
-    __slots__ = ("_names", "by_side", "endpoints", "listings", "of_contract", "of_service")
+    __slots__ = (
+        *("_names", "begun", "by_side", "endpoints", "listings", "of_contract", "of_queue"),
+        "of_service",
+    )
 
     def __init__(self) -> None:
         self.endpoints: dict[bytes, Endpoint] = {}
         self.by_side: dict[tuple[bytes, bool], bytes] = {}
         """Handles, by conversation and whether it is the initiator's."""
         self.of_service = Counter[str]()
-        """How many there are, by service, and below by contract."""
+        """How many there are, by service; below by contract, and by queue."""
         self.of_contract = Counter[str]()
+        self.of_queue = Counter[str]()
+        self.begun = Counter[tuple[str, str]]()
+        """How many endpoints units have begun, by ("service" or "contract", its name); soft."""
         self.listings: dict[str, list[Any]] = {}
         """What views list, sorted as of their first answer; soft."""
         self._names: dict[str, str] = {}
@@ -329,16 +335,28 @@ class Conversations:
         self.by_side[state.conversation, state.is_initiator] = state.handle
         self.of_service[state.service] += 1
         self.of_contract[state.contract] += 1
+        self.of_queue[state.queue] += 1
 
     def remove(self, endpoint: Endpoint) -> None:
         """Forget an endpoint."""
         state = endpoint.state
         del self.endpoints[state.handle]
         del self.by_side[state.conversation, state.is_initiator]
-        for counts, name in (self.of_service, state.service), (self.of_contract, state.contract):
+        for counts, name in (
+            (self.of_service, state.service),
+            (self.of_contract, state.contract),
+            (self.of_queue, state.queue),
+        ):
             counts[name] -= 1
             if not counts[name]:
                 del counts[name]
+
+    def count_begun(self, state: ConversationSet, by: int) -> None:
+        """Count an endpoint that a unit has begun, or one that is not (by: -1), or not any more."""
+        for key in ("service", state.service), ("contract", state.contract):
+            self.begun[key] += by
+            if not self.begun[key]:
+                del self.begun[key]
 
     def at(self, conversation: bytes, is_initiator: bool) -> Endpoint | None:
         """Return one side of a conversation, if it is here."""

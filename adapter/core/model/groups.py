@@ -9,8 +9,10 @@ what a get asks for.
 
 from __future__ import annotations
 
+from bisect import insort
+from collections import Counter
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -21,44 +23,96 @@ from adapter.core.contract.stored import Stored
 from adapter.core.model.views import View, Watch
 
 NAME: Final = "groups"
+AnyKey = TypeVar("AnyKey")
+
+
+class Member(NamedTuple):
+    """What a message says of its place in a group."""
+
+    group_id: bytes
+    number: int
+    offset: int
+    is_segment: bool
+
+
+def member_of(message: MessageData) -> Member:
+    """Return what a message says of its place in a group."""
+    return Member(message.group_id, _number(message), message.offset, is_segment(message))
 
 
 class Parts(Struct):
-    """The segments of one message. total: their bytes; end: of the last one, or -1."""
+    """The segments of one message: how often each is there, by offset, length and whether it is the
+    last. A program that repeats a put puts a segment twice; its bytes count once.
 
-    count: int = 0
+    total: their bytes; ends: where those end that say they are the last; firsts: the places of
+    those that begin the message, in the order of delivery.
+    """
+
+    segments: Counter[tuple[int, int, bool]]
+    ends: Counter[int]
+    firsts: list[Place]
     total: int = 0
-    end: int = -1
-    first: Place | None = None
 
     @property
-    def is_whole(self) -> bool:
-        """Whether every byte is there, so also the first segment."""
-        return self.first is not None and self.total == self.end
+    def whole_at(self) -> Place | None:
+        """The place of the first segment, if every byte is there, one behind the other."""
+        if not self.firsts or self.total not in self.ends:
+            return None
+        end = 0
+        for offset, length, _ in sorted(self.segments):
+            if offset != end:
+                return None
+            end += length
+        return self.firsts[0]
+
+    def come(self, message: MessageData, place: Place) -> None:
+        """Count a segment."""
+        segment = _segment(message)
+        self.segments[segment] += 1
+        if self.segments[segment] == 1:
+            self.total += segment[1]
+        if segment[2]:
+            self.ends[segment[0] + segment[1]] += 1
+        if segment[0] == 0:
+            insort(self.firsts, place)
+
+    def go(self, message: MessageData, place: Place) -> None:
+        """Count a segment no more."""
+        segment = _segment(message)
+        if not _count_down(self.segments, segment):
+            self.total -= segment[1]
+        if segment[2]:
+            _count_down(self.ends, segment[0] + segment[1])
+        if segment[0] == 0:
+            self.firsts.remove(place)
 
 
 class Group(Struct):
     """The available messages of a group. present: the numbers of those that are whole.
 
-    again: how many more messages have such a number. last: the number of the last one, or 0. heads:
-    the places of its first message, or of that message's first segment; of more than one if a
-    program has put it again.
+    again: how many more messages have such a number. lasts: the numbers of messages that say they
+    are the last, and of how many each is. heads: the places of its first message, or of that
+    message's first segment, in the order of delivery; of more than one if a program has put it
+    again.
     """
 
     present: Ranges
     again: dict[int, int]
     parts: dict[int, Parts]
     heads: list[Place]
+    lasts: Counter[int]
     count: int = 0
-    last: int = 0
 
     @property
     def whole_at(self) -> Place | None:
         """The place of its first message, if every message from that to the last is there."""
-        if not self.last or not self.heads or self.present.total < self.last:
+        if not self.lasts or not self.heads:
+            return None
+        last = max(self.lasts)
+        if self.present.total < last:
             return None
         low, high = self.present.spans()[0]
-        return self.heads[0] if low == 1 and high >= self.last else None
+        return self.heads[0] if low == 1 and high >= last else None
 
     def come(self, number: int) -> None:
         """Count a whole message."""
@@ -83,13 +137,15 @@ class Groups(Watch):
     message only its first part.
     """
 
-    __slots__ = ("_groups", "_stored", "heads", "messages", "whole")
+    __slots__ = ("_groups", "_passed", "_stored", "heads", "messages", "whole")
 
     def __init__(self, stored: dict[Place, Stored]) -> None:
         """stored: what the queue has in memory, as it is at any time."""
         super().__init__()
         self._stored = stored
         self._groups: dict[bytes, Group] = {}
+        self._passed: dict[Place, Member] = {}
+        """What waiting requests have passed over, and need not read again to do so."""
         self.heads = View()
         self.messages = View()
         self.whole = View()
@@ -97,20 +153,33 @@ class Groups(Watch):
     def views(self) -> Iterable[View]:
         return self.heads, self.messages, self.whole
 
-    def is_whole_message(self, message: MessageData) -> bool:
+    def is_whole_message(self, member: Member) -> bool:
         """Whether all of a message is available, if it is a segment of one."""
-        if not is_segment(message):
+        if not member.is_segment:
             return True
-        group = self._groups.get(message.group_id)
-        parts = group.parts.get(_number(message)) if group else None
-        return parts is not None and parts.is_whole
+        group = self._groups.get(member.group_id)
+        parts = group.parts.get(member.number) if group else None
+        return parts is not None and parts.whole_at is not None
 
-    def is_whole_group(self, message: MessageData) -> bool:
+    def is_whole_group(self, member: Member) -> bool:
         """Whether all of the group of a message is available, if it is in one."""
-        if message.group_id == NO_ID:
+        if member.group_id == NO_ID:
             return True
-        group = self._groups.get(message.group_id)
+        group = self._groups.get(member.group_id)
         return group is not None and group.whole_at is not None
+
+    def pass_over(self, place: Place, member: Member) -> None:
+        """Remember what a message that does not do for a request is a part of."""
+        if not place[2]:
+            self._passed[place] = member
+
+    def member_at(self, place: Place) -> Member | None:
+        """Return what a message that was passed over is a part of."""
+        return self._passed.get(place)
+
+    def forget_passed(self) -> None:
+        if self._passed:
+            self._passed = {}
 
     def added(self, stored: Stored) -> None:
         message, place = stored.message, stored.place
@@ -120,46 +189,30 @@ class Groups(Watch):
             return
         group = self._groups.get(message.group_id)
         if group is None:
-            group = self._groups[message.group_id] = Group(Ranges(), {}, {}, [])
+            group = self._groups[message.group_id] = Group(Ranges(), {}, {}, [], Counter())
         before = group.whole_at
         number = _number(message)
         group.count += 1
         if _is_last(message):
-            group.last = number
+            group.lasts[number] += 1
         if number == 1 and message.offset == 0:
-            group.heads.append(place)
+            insort(group.heads, place)
             self.heads.add(stored)
         if is_segment(message):
-            self._add_segment(group, number, message, place)
+            parts = group.parts.get(number)
+            if parts is None:
+                parts = group.parts[number] = Parts(Counter(), Counter(), [])
+            shown = parts.whole_at
+            parts.come(message, place)
+            self._move_message(group, number, shown, parts.whole_at)
         else:
             self.messages.add(stored)
             group.come(number)
-        self._move(before, group.whole_at)
-
-    def _move(self, before: Place | None, after: Place | None) -> None:
-        """Show a group by another message than before, or no more, or only now."""
-        if before != after:
-            if before is not None:
-                self.whole.discard(before)
-            if after is not None:
-                self._show(self.whole, after)
-
-    def _add_segment(self, group: Group, number: int, message: MessageData, place: Place) -> None:
-        parts = group.parts.setdefault(number, Parts())
-        was_whole = parts.is_whole
-        parts.count += 1
-        parts.total += len(message.body)
-        if _flags(message) & LAST_SEGMENT:
-            parts.end = message.offset + len(message.body)
-        if message.offset == 0 and parts.first is None:
-            parts.first = place
-        if not was_whole and parts.is_whole:
-            assert parts.first is not None, "what is whole has a beginning"
-            self._show(self.messages, parts.first)
-            group.come(number)
+        self._move(self.whole, before, group.whole_at)
 
     def removed(self, stored: Stored) -> None:
         message, place = stored.message, stored.place
+        self._passed.pop(place, None)
         if message.group_id == NO_ID:
             for view in self.views():
                 view.discard(place)
@@ -169,35 +222,41 @@ class Groups(Watch):
         before = group.whole_at
         group.count -= 1
         if is_segment(message):
-            self._remove_segment(group, number, message, place)
+            parts = group.parts[number]
+            shown = parts.whole_at
+            parts.go(message, place)
+            self._move_message(group, number, shown, parts.whole_at)
+            if not parts.segments:
+                del group.parts[number]
         else:
             self.messages.discard(place)
             group.go(number)
-        if _is_last(message) and number not in group.parts and number not in group.present:
-            group.last = 0
-        if place in group.heads:
+        if _is_last(message):
+            _count_down(group.lasts, number)
+        if number == 1 and message.offset == 0:
             group.heads.remove(place)
             self.heads.discard(place)
-        self._move(before, group.whole_at)
+        self._move(self.whole, before, group.whole_at)
         if not group.count:
             del self._groups[message.group_id]
 
-    def _remove_segment(
-        self, group: Group, number: int, message: MessageData, place: Place
+    def _move_message(
+        self, group: Group, number: int, before: Place | None, after: Place | None
     ) -> None:
-        parts = group.parts[number]
-        first, was_whole = parts.first, parts.is_whole
-        parts.count -= 1
-        parts.total -= len(message.body)
-        if _flags(message) & LAST_SEGMENT:
-            parts.end = -1
-        if first == place:
-            parts.first = None
-        if was_whole and first is not None and not parts.is_whole:
-            self.messages.discard(first)
+        """Show a segmented message by another segment than before, or no more, or only now."""
+        self._move(self.messages, before, after)
+        if before is None and after is not None:
+            group.come(number)
+        elif before is not None and after is None:
             group.go(number)
-        if not parts.count:
-            del group.parts[number]
+
+    def _move(self, view: View, before: Place | None, after: Place | None) -> None:
+        """Have a view show another place than before, or none, or only now one."""
+        if before != after:
+            if before is not None:
+                view.discard(before)
+            if after is not None:
+                self._show(view, after)
 
     def _show(self, view: View, place: Place) -> None:
         """Put what is at a place into a view, in memory or not."""
@@ -265,6 +324,21 @@ def is_segment(message: MessageData) -> bool:
 
 def _flags(message: MessageData) -> int:
     return message.details.flags if message.details is not None else 0
+
+
+def _segment(message: MessageData) -> tuple[int, int, bool]:
+    """Return the offset of a segment, its length, and whether it is the last."""
+    return message.offset, len(message.body), bool(_flags(message) & LAST_SEGMENT)
+
+
+def _count_down(counts: Counter[AnyKey], key: AnyKey) -> int:
+    """Count one less; returns how many are left."""
+    left = counts[key] - 1
+    if left:
+        counts[key] = left
+    else:
+        del counts[key]
+    return left
 
 
 def _number(message: MessageData) -> int:

@@ -11,11 +11,11 @@ from adapter.core.contract.commands import INPUT
 from adapter.core.contract.stored import Stored
 from adapter.core.model.context import MessageContext
 from adapter.core.model.groups import Progress
+from adapter.core.model.paged_index import START
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import RemoteRoute
 from adapter.core.model.selector import Fits
 from adapter.core.model.topics import SubscriptionState
-from adapter.core.model.views import START
 
 
 class QueueHandle:

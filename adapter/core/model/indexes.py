@@ -10,16 +10,20 @@ what an id or a view is for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final, TypeVar, cast
 
+from adapter.core.contract.message import Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.stored import Stored
 from adapter.core.model.lane import Lane
-from adapter.core.model.paged_index import PagedIndex
+from adapter.core.model.paged_index import START, PagedIndex, Skips
 from adapter.core.model.places import Places
-from adapter.core.model.views import Watch
+from adapter.core.model.views import AT_ONCE_COST, SLICE_COST, Selected, View, Watch
 
 AnyWatch = TypeVar("AnyWatch", bound=Watch)
+KeyOf = Callable[[Stored], bytes | None]
+"""What an id is of a message; None if the message cannot be found by it."""
 WATCHES_MAX: Final = 64
 """Each message that comes or goes is shown to each of them. The one not used for longest goes."""
 
@@ -27,17 +31,21 @@ WATCHES_MAX: Final = 64
 class Indexes:
     """The indexes and watches of one store. is_used: whether there is any."""
 
-    __slots__ = ("_by_id", "_lanes", "_paged", "_store", "_watches", "is_used")
+    __slots__ = ("_by_id", "_keys", "_lanes", "_paged", "_passed", "_store", "_watches", "is_used")
 
     def __init__(self, store: str, lanes: list[Lane]) -> None:
         self._store = store
         self._lanes = lanes
         self._by_id: dict[str, dict[bytes, Places]] = {}
-        """Messages in memory, by the field of the id and the id."""
+        """Messages in memory, by the name of the id and the id."""
+        self._keys: dict[str, KeyOf] = {}
+        """What each id is of a message."""
         self._paged: dict[str, PagedIndex] = {}
-        """Messages that are not in memory, by the field of the id."""
+        """Messages that are not in memory, by the name of the id."""
         self._watches: dict[str, Watch] = {}
         """By name; the last ones used come last."""
+        self._passed: set[Place] = set()
+        """Paged-out messages that watches have seen, and that are about to be removed."""
         self.is_used = False
 
     @property
@@ -45,40 +53,56 @@ class Indexes:
         """How many messages are not in memory."""
         return sum(lane.paged.total for lane in self._lanes)
 
-    def with_id(self, field: str, value: bytes) -> Iterator[Stored]:
+    def with_id(
+        self,
+        name: str,
+        value: bytes,
+        after: Place = START,
+        skips: Skips | None = None,
+        key: KeyOf | None = None,
+    ) -> Iterator[Stored]:
         """Iterate over the available messages with this id, in the order of delivery.
 
-        Raises PageNeeded when the next of them may be one that is not in memory.
+        name: of the id: an attribute of messages, or, if key says what it is, any. after: a place
+        behind which to begin. Raises PageNeeded when the next of them may be one that is not in
+        memory, unless the caller would pass over it: skips.
         """
-        index = self._by_id.get(field)
+        index = self._by_id.get(name)
         if index is None:
-            index = self._by_id[field] = {}
+            index = self._by_id[name] = {}
+            self._keys[name] = key = key or partial(_id_of, name)
             self.is_used = True
             for lane in reversed(self._lanes):
                 for stored in lane.available:
-                    _add(index, getattr(stored.message, field), stored)
-        loaded = iter(index.get(value) or ())
-        paged = self._paged_with(field, value)
-        if not paged:
+                    _add(index, key(stored), stored)
+        places = index.get(value)
+        loaded = places.after(after) if places is not None else iter(())
+        paged = self._first_paged(name, value, after, skips)
+        if paged is None:
             yield from loaded
             return
-        number, seq = paged[0]
+        number, seq = paged
         for stored in loaded:
             if stored.place > (-number, seq, 0):
                 break
             yield stored
         raise PageNeeded(self._store, number, seq, 1)
 
-    def _paged_with(self, field: str, value: bytes) -> list[tuple[int, int]]:
-        index = self._paged.get(field)
+    def _first_paged(
+        self, name: str, value: bytes, after: Place, skips: Skips | None
+    ) -> tuple[int, int] | None:
+        index = self._paged.get(name)
         if index is None:
             is_any_paged = any(lane.paged for lane in self._lanes)
             if not is_any_paged:
-                return []
-            index = self._paged[field] = PagedIndex()
-        if not index.complete and (following := self.unindexed(field)) is not None:
-            raise PageNeeded(self._store, *following, 0, field)
-        return index.find(value, lambda lane, seq: seq in self._lanes[lane].paged, self.paged_count)
+                return None
+            index = self._paged[name] = PagedIndex()
+        if not index.complete and (following := self.unindexed(name)) is not None:
+            raise following
+        return index.first(value, self._is_paged, self.paged_count, after, skips)
+
+    def _is_paged(self, lane: int, seq: int) -> bool:
+        return seq in self._lanes[lane].paged
 
     def watch(self, name: str, make: Callable[[], AnyWatch]) -> AnyWatch:
         """Return the watch of a name, made on first use.
@@ -93,26 +117,47 @@ class Indexes:
                 del self._watches[next(iter(self._watches))]
         self._watches[name] = found
         self.is_used = True
-        following = found.next_unread()
+        found.judge(AT_ONCE_COST)
+        following = self.unindexed(name)
         if following is not None:
-            raise PageNeeded(self._store, *following, 0, name)
+            raise following
         return cast("AnyWatch", found)
 
-    def unwatch(self, name: str) -> None:
-        """Forget the watch of a name."""
-        self._watches.pop(name, None)
+    def seen(self, name: str) -> View | None:
+        """Return the view of a watch, if that has seen all of the messages."""
+        found = self._watches.get(name)
+        if not isinstance(found, Selected) or self.unindexed(name) is not None:
+            return None
+        return found.view
 
-    def unindexed(self, name: str) -> tuple[int, int] | None:
-        """Say which paged-out message an index or a watch is to read next: (lane, seq), or None."""
+    def forget(self, name: str) -> None:
+        """Forget the watch of a name, and all whose name ends with it."""
+        for one in [one for one in self._watches if one.endswith(name)]:
+            del self._watches[one]
+        for one in [one for one in self._by_id if one.endswith(name)]:
+            del self._by_id[one], self._keys[one]
+            self._paged.pop(one, None)
+
+    def forget_passed(self) -> None:
+        """Forget what watches know for the sake of requests that wait: none waits."""
+        for watch in self._watches.values():
+            watch.forget_passed()
+
+    def unindexed(self, name: str) -> PageNeeded | None:
+        """Say which page an index or a watch is to look at next; None if it has seen all."""
         if name in self._watches:
-            return self._watches[name].next_unread()
+            watch = self._watches[name]
+            if watch.judge(0):
+                return PageNeeded(self._store, 0, 0, 0, name, at_hand=True)
+            following = watch.next_unread()
+            return PageNeeded(self._store, *following, 0, name) if following else None
         if name not in self._paged:
             return None
         index = self._paged[name]
         for lane in self._lanes:
             seq = lane.paged.at_or_after(index.progress.get(lane.number, 0))
             if seq is not None:
-                return lane.number, seq
+                return PageNeeded(self._store, lane.number, seq, 0, name)
         index.complete = True
         return None
 
@@ -120,21 +165,23 @@ class Indexes:
         """Take a page, all there is up to seq through, into an index or watch being built."""
         if name in self._watches:
             self._watches[name].read(self._lanes[lane], through, page)
+            self._watches[name].judge(SLICE_COST)
         index = self._paged.get(name)
         if index is None:
             return
         for stored in page:
             seq = stored.place[1]
-            if seq in self._lanes[lane].paged:
-                index.add(getattr(stored.message, name), lane, seq)
+            value = self._keys[name](stored)
+            if value is not None and seq in self._lanes[lane].paged:
+                index.add(value, lane, seq)
         index.progress[lane] = through + 1
 
     def added(self, stored: Stored) -> None:
         """Note that a message is available now."""
-        for field, index in self._by_id.items():
-            _add(index, getattr(stored.message, field), stored)
-        for watch in self._watches.values():
+        for watch in self._watches.values():  # first, because ids may ask what they have seen
             watch.added(stored)
+        for name, index in self._by_id.items():
+            _add(index, self._keys[name](stored), stored)
 
     def removed(self, stored: Stored) -> None:
         """Note that a message is not available any more."""
@@ -146,23 +193,35 @@ class Indexes:
         """Note that the content of an available message leaves memory."""
         self._remove(stored)
         lane, seq, _ = stored.place
-        for field, paged in self._paged.items():
-            paged.add(getattr(stored.message, field), -lane, seq)
+        for name, paged in self._paged.items():
+            value = self._keys[name](stored)
+            if value is not None:
+                paged.add(value, -lane, seq)
         for watch in self._watches.values():
             watch.paged_out(stored)
 
     def paged_in(self, stored: Stored) -> None:
         """Note that the content of an available message is in memory again."""
-        for field, index in self._by_id.items():
-            _add(index, getattr(stored.message, field), stored)
         for watch in self._watches.values():
             watch.paged_in(stored)
+        for name, index in self._by_id.items():
+            _add(index, self._keys[name](stored), stored)
 
     def passed_by(self, stored: Stored) -> None:
         """Note that a paged-out message, whose content is at hand, is about to be removed."""
         for watch in self._watches.values():
             watch.paged_in(stored)
             watch.removed(stored)
+        self._passed.add(stored.place)
+
+    def removed_unseen(self, place: Place) -> None:
+        """Note that a paged-out message is removed: what watches say of it is wrong from now on,
+        unless they have seen it go.
+        """
+        if place in self._passed:
+            self._passed.remove(place)
+        else:
+            self._watches.clear()
 
     def forget_watches(self) -> None:
         """Forget the watches: messages have gone without their content being looked at."""
@@ -174,15 +233,24 @@ class Indexes:
         self._watches.clear()
 
     def _remove(self, stored: Stored) -> None:
-        for field, index in self._by_id.items():
-            value = getattr(stored.message, field)
+        for name, index in self._by_id.items():
+            value = self._keys[name](stored)
+            if value is None:
+                continue
             places = index[value]
             places.remove(stored)
             if not places:
                 del index[value]
 
 
-def _add(index: dict[bytes, Places], value: bytes, stored: Stored) -> None:
+def _id_of(name: str, stored: Stored) -> bytes:
+    value: bytes = getattr(stored.message, name)
+    return value
+
+
+def _add(index: dict[bytes, Places], value: bytes | None, stored: Stored) -> None:
+    if value is None:
+        return
     places = index.get(value)
     if places is None:
         places = index[value] = Places()

@@ -27,6 +27,7 @@ from adapter.core.contract.message import Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.ranges import Ranges, spans_of
 from adapter.core.contract.stored import Stored
+from adapter.core.model.paged_index import Skips
 from adapter.core.model.places import Places
 
 EXPIRY_BUCKET_MS: Final = 60_000
@@ -49,6 +50,8 @@ class Lane:
         "number",
         "paged",
         "put_mark",
+        "to_move",
+        "to_report",
         "weight",
     )
 
@@ -70,6 +73,10 @@ class Lane:
         """Seq of a message near the first paged-out one, not behind it, and since when (ms) it is
         available.
         """
+        self.to_move = Ranges()
+        """Seqs of paged-out messages that came back too often, and are still to be read for it."""
+        self.to_report = Ranges()
+        """Of those, the ones of which an event is to say that they stay, if no queue takes them."""
         self.next_seq = 1
         self.next_n = 1  # of the next non-persistent message; counts on through a term
 
@@ -178,8 +185,29 @@ class Lane:
         """Forget what is paged out but for these; returns how many are gone."""
         before, self.paged = self.paged.total, Ranges(spans_of(sorted(kept)))
         self.counts = {seq: count for seq, count in self.counts.items() if seq in self.paged}
-        self.ends = {}
+        left = {end: Ranges(seqs.common(self.paged)) for end, seqs in self.ends.items()}
+        self.ends = {end: seqs for end, seqs in left.items() if seqs}
         return before - self.paged.total
+
+    def note_returned(self, first: int, last: int, threshold: int, *, reports: bool) -> None:
+        """Note which paged-out messages, of some, are to be read because they came back so often.
+
+        reports: an event is to say so of those that stay.
+        """
+        for seq in [one for one, count in self.counts.items() if count >= threshold]:
+            if first <= seq <= last:
+                self.to_move.add(seq)
+                if reports:
+                    self.to_report.add(seq)
+
+    def next_to_move(self) -> int | None:
+        """Return the first paged-out message that is to be read because it came back too often."""
+        seq = self.to_move.at_or_after(0)
+        while seq is not None and seq not in self.paged:
+            self.to_move.remove(seq)
+            self.to_report.discard(seq)
+            seq = self.to_move.at_or_after(seq)
+        return seq
 
     def add_end(self, first: int, last: int, bucket: int) -> bool:
         """Note when paged-out messages will have expired; whether that time is new to the lane."""
@@ -207,16 +235,19 @@ class Lane:
                 self.forget_end(seq, bucket)
         return None
 
-    def in_order(self, queue: str, after: Place | None = None) -> Iterator[Stored]:
+    def in_order(
+        self, queue: str, after: Place | None = None, skips: Skips | None = None
+    ) -> Iterator[Stored]:
         """Iterate over what is available, behind a place if one is given.
 
-        Raises PageNeeded when the next message in order is not in memory.
+        Raises PageNeeded when the next message in order is not in memory, unless the caller would
+        pass over it: skips.
         """
         source = iter(self.available) if after is None else self.available.after(after)
         if not self.paged:
             yield from source
             return
-        gap = self._gap_behind(after)
+        gap = self._gap_behind(after, skips)
         for stored in source:
             _, seq, n = stored.place
             if gap is not None and (gap < seq or (gap == seq and n)):
@@ -239,10 +270,9 @@ class Lane:
         if gap is not None:
             raise PageNeeded(queue, self.number, gap, 1)
 
-    def _gap_behind(self, after: Place | None) -> int | None:
-        if after is None or -after[0] != self.number:
-            return self.paged.at_or_after(0)
-        return self.paged.at_or_after(after[1] + 1)
+    def _gap_behind(self, after: Place | None, skips: Skips | None) -> int | None:
+        behind = after[1] + 1 if after is not None and -after[0] == self.number else 0
+        return first_gap(self.number, self.paged, behind, skips)
 
     def live(
         self, locked: Iterable[int], claimed: Iterable[tuple[int, int]]
@@ -279,6 +309,14 @@ class Lane:
         if gone:
             self.available.remove_all(gone)
         return gone
+
+
+def first_gap(lane: int, paged: Ranges, first: int, skips: Skips | None) -> int | None:
+    """Return the first of some seqs of a lane from a seq on, but for those that are skipped."""
+    seq = paged.at_or_after(first)
+    while seq is not None and skips is not None and skips((-lane, seq, 0)):
+        seq = paged.at_or_after(seq + 1)
+    return seq
 
 
 def bucket_of(expires_at_ms: int) -> int:

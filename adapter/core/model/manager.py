@@ -18,7 +18,9 @@ from adapter.core.contract.message import Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.parked import ParkedQueue
 from adapter.core.contract.records import ConsumedRestored
+from adapter.core.contract.spans import Span
 from adapter.core.contract.stored import Stored
+from adapter.core.contract.topic_names import SCHEMAS
 from adapter.core.contract.unit_records import Taken
 from adapter.core.model.arrivals import Arrivals
 from adapter.core.model.authorities import Authorities
@@ -31,6 +33,7 @@ from adapter.core.model.delays import Delays, end_of
 from adapter.core.model.due import Due
 from adapter.core.model.feeds import FeedStates
 from adapter.core.model.moves import MoveDue
+from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.numbers import Numbers
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.references import References
@@ -89,6 +92,8 @@ class HardState:
         self.conversations = Conversations()
         self.references = References()
         self.authorities = Authorities()
+        self.registry_topic = SCHEMAS
+        """The topic of the schema registry: no export writes it, no feed reads it. A setting."""
         self.channel_rules = ChannelRules()
 
     def usual_attributes(self) -> QueueManagerAttributes:
@@ -98,11 +103,6 @@ class HardState:
             max_uncommitted_messages=self.limits.unit_messages,
             statistics_interval_s=self.limits.statistics_interval_s,
         )
-
-    def share_conversations(self, queue: LocalQueue) -> None:
-        """Let a queue of Service Broker find the endpoints that its messages are for."""
-        if isinstance(queue, BrokerQueue):
-            queue.conversations = self.conversations.endpoints
 
     def names_initiation(self, queue: LocalQueue) -> None:
         """Note which initiation queue a queue names."""
@@ -176,16 +176,33 @@ class QueueManager(HardState):
         """Entries up to it are copied for good, but for queues that are parked."""
         self.uncopied = Uncopied(self.limits.uncopied_bytes)
 
+    def share_with(self, queue: LocalQueue) -> None:
+        """Let a queue of Service Broker find the endpoints that its messages are for, and one of
+        MSMQ note that it is to be settled.
+        """
+        if isinstance(queue, BrokerQueue):
+            queue.conversations = self.conversations.endpoints
+        elif isinstance(queue, MsmqQueue):
+            queue.unsettled = self.step.unsettled
+
     def wake(self, queue: LocalQueue) -> None:
         """Note that gets waiting on this queue may be served now."""
         self.waiters.wake(queue)
 
-    def note_backouts(
-        self, queue: LocalQueue, places: list[Place], now_ms: int, *, and_paged: bool = False
-    ) -> None:
+    def note_backouts(self, queue: LocalQueue, places: list[Place], now_ms: int) -> None:
         """Note that messages come back to a queue; it may be that they are to be moved."""
-        if queue.moves_backouts and (places or and_paged):
-            self.step.moves_due.append(MoveDue(queue, places, now_ms, and_paged))
+        if queue.moves_backouts and places:
+            self.step.moves_due.append(MoveDue(queue, places, now_ms, [], frozenset(places)))
+
+    def note_batches_back(self, queue: LocalQueue, spans: list[Span], now_ms: int) -> None:
+        """Note that messages of batches come back to a queue: they are not in memory."""
+        if queue.moves_backouts:
+            self.step.moves_due.append(MoveDue(queue, [], now_ms, spans, frozenset()))
+
+    def note_loaded(self, queue: LocalQueue, places: list[Place], now_ms: int) -> None:
+        """Note that messages which came back before are in memory again."""
+        if queue.moves_backouts:
+            self.step.moves_due.append(MoveDue(queue, places, now_ms, [], frozenset()))
 
     def add_expiry(self, queue: LocalQueue, stored: Stored) -> None:
         """Remember to look at a message when it expires, if it does."""

@@ -16,7 +16,7 @@ from adapter.core.contract.message import Place
 from adapter.core.contract.msmq import RECEIVE_ACCESS, SEND_ACCESS
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.msmq_queue import MsmqQueue
-from adapter.core.model.views import START
+from adapter.core.model.paged_index import START
 
 
 class ReadCursor:

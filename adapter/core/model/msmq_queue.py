@@ -1,8 +1,12 @@
 """A queue of MSMQ: a local queue whose messages are all persistent, one lane a priority, 0 to 7.
 
-Its name is its path name without the computer, in lower case. It knows how many bytes are on it; of
-messages that are removed without being in memory, the average counts. This module does not know
-what a verb of MSMQ means.
+Its name is its path name without the computer, in lower case. It knows how many bytes are on it.
+
+Theory. A replay removes messages that are not in memory, whose length it does not know: then the
+average counts. Where that is not what the message had, the live queue manager, which had it in
+memory, notes so, and records the sum. So live and replayed sums are equal, and where all messages
+are of one length, or the queue becomes empty, nothing is recorded. This module does not know what a
+verb of MSMQ means.
 """
 
 from __future__ import annotations
@@ -37,6 +41,10 @@ class MsmqQueue(LocalQueue):
     def __init__(self, name: str, incarnation: int, attributes: MsmqAttributes) -> None:
         super().__init__(name, incarnation, attributes)
         self.kept_bytes = attributes.kept_bytes
+        self.unsettled: dict[str, MsmqQueue] = {}
+        """Queues that are to be settled, by name: the queue manager's, see Step."""
+        self.leaving: dict[Place, int] = {}
+        """The length of messages that a page has shown and that are not brought into memory."""
         self.uncommitted_bytes = 0
         self.locked_at: dict[Place, int] = {}
         """When messages were received in a transaction while others waited: the number of the last
@@ -80,6 +88,12 @@ class MsmqQueue(LocalQueue):
         return self.is_sent_to or self.is_subqueue
 
     @property
+    def is_needed(self) -> bool:
+        """Whether it has messages, or programs and units that use it."""
+        is_used = self.opens.handles or self.uncommitted_puts
+        return bool(is_used or self._count())
+
+    @property
     def held_bytes(self) -> int:
         """How many bytes of bodies are on it, or will be when units commit."""
         return self.kept_bytes + self.uncommitted_bytes
@@ -91,18 +105,36 @@ class MsmqQueue(LocalQueue):
         LocalQueue.add(self, stored)
         self.kept_bytes += stored.length
 
+    def alter(self, attributes: dict[str, Any]) -> None:
+        LocalQueue.alter(self, attributes)
+        self.kept_bytes = attributes.get("kept_bytes", self.kept_bytes)
+
+    def note_leaving(self, stored: Stored) -> None:
+        self.leaving[stored.place] = stored.length
+
     def take(self, place: Place, priority: int) -> Stored | None:
         count = self._count()
         stored = LocalQueue.take(self, place, priority)
-        size = stored.length if stored is not None else self.kept_bytes // max(count, 1)
-        self.kept_bytes = max(0, self.kept_bytes - size) if count > 1 else 0
+        average = self.kept_bytes // max(count, 1)
+        size = self.leaving.pop(place, average) if stored is None else stored.length
+        self._set_sum(self.kept_bytes - size, self.kept_bytes - average, count - 1)
         self.locked_at.pop(place, None)
         return stored
 
     def clear(self, kept: list[tuple[Place, int]]) -> None:
         count = self._count()
         LocalQueue.clear(self, kept)
-        self.kept_bytes = self.kept_bytes * self._count() // max(count, 1)
+        left = self._count()
+        about = self.kept_bytes * left // max(count, 1)
+        is_known = left == len(self.stored)
+        exact = sum(stored.length for stored in self.stored.values()) if is_known else about
+        self._set_sum(exact, about, left)
+
+    def _set_sum(self, exact: int, about: int, count: int) -> None:
+        """Set the bytes on the queue. about: what a replay without contents comes to."""
+        self.kept_bytes = max(0, exact) if count else 0
+        if exact != about if count else self.is_subqueue:
+            self.unsettled[self.name] = self
 
     def hold_put(self, message: MessageData) -> None:
         LocalQueue.hold_put(self, message)
@@ -111,6 +143,8 @@ class MsmqQueue(LocalQueue):
     def drop_put(self, message: MessageData) -> None:
         LocalQueue.drop_put(self, message)
         self.uncommitted_bytes -= len(message.body)
+        if self.is_subqueue and not self.is_needed:
+            self.unsettled[self.name] = self
 
     def _count(self) -> int:
         return self.available_count + self.locked_count

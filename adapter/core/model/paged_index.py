@@ -8,9 +8,9 @@ It keeps hashes, so what it finds may be a message with another id: the caller l
 and asks again. It is complete only after every paged-out message was read once: `progress` says up
 to which seq of each lane that is true, and messages paged out later are added as they go. A message
 that has been taken or loaded stays in its bucket, so neither a get nor a page costs a search here.
-It is forgotten when its id is looked for, and the caller says that it is not paged out any more;
-once there are STALE_MAX entries for each message that is, so is whatever else is in that bucket.
-This module does not know which id it is about.
+It is forgotten when its id is looked for and it comes before the first that is still paged out, as
+the caller says; once there are STALE_MAX entries for each message that is, so is whatever else is
+in that bucket. This module does not know which id it is about.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Final
 from zlib import crc32
+
+from adapter.core.contract.message import Place
 
 BUCKET_BITS: Final = 12
 """A million messages are 250 in a bucket: little to move when one is added among them."""
@@ -37,8 +39,14 @@ _SEQ: Final = (1 << SEQ_BITS) - 1
 _LANE: Final = LANES_MAX - 1
 _HASH: Final = (1 << HASH_BITS) - 1
 
+START: Final[Place] = (-LANES_MAX, 0, 0)
+"""Before every message."""
+
 Paged = tuple[int, int]
 """(lane, seq)."""
+
+Skips = Callable[[Place], bool]
+"""Whether a search passes over the message at a place, so that it need not be in memory."""
 
 
 class PagedIndex:
@@ -66,30 +74,64 @@ class PagedIndex:
             bucket.insert(at, entry)
             self._count += 1
 
-    def find(
-        self, value: bytes, is_paged: Callable[[int, int], bool], paged_count: int
-    ) -> list[Paged]:
-        """Return where messages with this id may be, in the order of delivery.
+    def first(
+        self,
+        value: bytes,
+        is_paged: Callable[[int, int], bool],
+        paged_count: int,
+        after: Place = START,
+        skips: Skips | None = None,
+    ) -> Paged | None:
+        """Return the first place, in the order of delivery, where a message with this id may be.
 
-        paged_count: how many messages are paged out, with any id.
+        paged_count: how many messages are paged out, with any id. after: a place that it is behind.
+        skips: whether the message at a place is passed over.
         """
-        bucket, first = self._range(value)
+        bucket, low = self._range(value)
         if self._count > STALE_MAX * paged_count + FEW:
-            self._forget(bucket, 0, len(bucket), is_paged)
-        begin, end = bisect_left(bucket, first), bisect_left(bucket, first + (1 << PLACE_BITS))
-        found = self._forget(bucket, begin, end, is_paged)
-        return sorted(map(_place, found), key=lambda paged: (-paged[0], paged[1]))
+            self._forget(bucket, is_paged)
+        begin, end = bisect_left(bucket, low), bisect_left(bucket, low + (1 << PLACE_BITS))
+        while begin < end:
+            lane = _place(bucket[end - 1])[0]
+            of_lane = low | lane << SEQ_BITS
+            first_seq = after[1] + 1 if -lane == after[0] else 0
+            start = bisect_left(bucket, of_lane, begin, end)
+            if -lane >= after[0]:
+                at = bisect_left(bucket, of_lane + first_seq, start, end)
+                seq = self._first_of(bucket, at, end, is_paged, skips)
+                if seq is not None:
+                    return lane, seq
+            end = start
+        return None
 
-    def _forget(
-        self, bucket: array[int], begin: int, end: int, is_paged: Callable[[int, int], bool]
-    ) -> array[int]:
-        """Forget what is no longer paged out of a part of a bucket; returns what is left of it."""
-        entries = bucket[begin:end]
-        left = array("Q", [entry for entry in entries if is_paged(*_place(entry))])
-        if len(left) < len(entries):
-            bucket[begin:end] = left
-            self._count -= len(entries) - len(left)
-        return left
+    def _first_of(
+        self,
+        bucket: array[int],
+        begin: int,
+        end: int,
+        is_paged: Callable[[int, int], bool],
+        skips: Skips | None,
+    ) -> int | None:
+        """Return the first seq of a part of a bucket, which is of one lane; forgets what is before
+        it and no longer paged out.
+        """
+        at = begin
+        while at < end and not is_paged(*_place(bucket[at])):
+            at += 1
+        del bucket[begin:at]
+        self._count -= at - begin
+        for index in range(begin, begin + end - at):
+            lane, seq = _place(bucket[index])
+            is_there = index == begin or is_paged(lane, seq)
+            if is_there and (skips is None or not skips((-lane, seq, 0))):
+                return seq
+        return None
+
+    def _forget(self, bucket: array[int], is_paged: Callable[[int, int], bool]) -> None:
+        """Forget what is no longer paged out of a bucket."""
+        left = array("Q", [entry for entry in bucket if is_paged(*_place(entry))])
+        self._count -= len(bucket) - len(left)
+        bucket[:] = left
 
     def _range(self, value: bytes) -> tuple[array[int], int]:
         """Return an id's bucket, and the least that an entry of it can be there."""

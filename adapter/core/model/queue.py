@@ -15,7 +15,9 @@ import msgspec
 from adapter.core.attributes.queue import QueueAttributes
 from adapter.core.contract.lanes import LANES
 from adapter.core.contract.message import MessageData
+from adapter.core.contract.spans import Span
 from adapter.core.contract.stored import Stored
+from adapter.core.model.claims import Batch
 from adapter.core.model.delays import Delays, class_of
 from adapter.core.model.store import PRIORITIES, Store
 
@@ -68,6 +70,8 @@ class LocalQueue(Store):
         """No trigger message for it could be put since an event said so."""
         self.is_deleted = False
         """Handles may still lead here."""
+        self.goes_unopened = False
+        """It is temporary, and its subscription has ended: its last close deletes it."""
         self.consuming: dict[str, int] = {}
         """Which connection has a durable consumer open, by the consumer's name."""
         self.selections: Counter[str] = Counter()
@@ -76,6 +80,9 @@ class LocalQueue(Store):
     def describe(self) -> dict[str, Any]:
         """Describe its attributes for a snapshot."""
         return msgspec.structs.asdict(self.attributes)
+
+    def note_leaving(self, stored: Stored) -> None:
+        """Know a message that is removed without being brought into memory."""
 
     @property
     def is_temporary(self) -> bool:
@@ -152,6 +159,18 @@ class LocalQueue(Store):
 
     def add(self, stored: Stored) -> None:
         Store.add(self, stored)
+        self._note_depth()
+
+    def unlock(self, stored: Stored) -> None:
+        Store.unlock(self, stored)
+        self._note_depth()
+
+    def give_back(self, batch: Batch, more: int) -> list[Span]:
+        ending = Store.give_back(self, batch, more)
+        self._note_depth()
+        return ending
+
+    def _note_depth(self) -> None:
         depth = self.available_count + self.uncommitted_puts - self.uncommitted_delayed
         if depth > self.high_depth:
             self.high_depth = depth
@@ -175,9 +194,7 @@ class LocalQueue(Store):
                 lane.next_seq = place[1] + 1
         lane.add_all(come)
         self.available_count += len(come)
-        depth = self.available_count + self.uncommitted_puts - self.uncommitted_delayed
-        if depth > self.high_depth:
-            self.high_depth = depth
+        self._note_depth()
 
     def lock_all(self, found: list[Stored]) -> None:
         """Hide messages for a unit, given in the order of delivery: one at least."""
@@ -203,9 +220,7 @@ class LocalQueue(Store):
         if message.destination:
             self.uncommitted_delayed += 1
             return
-        depth = self.available_count + self.uncommitted_puts - self.uncommitted_delayed
-        if depth > self.high_depth:
-            self.high_depth = depth
+        self._note_depth()
         self.uncommitted_by_priority[message.priority] += 1
 
     def drop_put(self, message: MessageData) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from adapter.core.contract.pages import PageNeeded
     from adapter.core.model.broker_events import BrokerDue
     from adapter.core.model.moves import MoveDue
+    from adapter.core.model.msmq_queue import MsmqQueue
     from adapter.core.model.queue import LocalQueue
     from adapter.core.model.report import MsmqExpiry, ReportDue
     from adapter.core.model.topics import SubscriptionState
@@ -35,6 +36,7 @@ class Step:
         "reports_due",
         "subscribed",
         "trigger_work",
+        "unsettled",
     )
 
     def __init__(self) -> None:
@@ -50,6 +52,9 @@ class Step:
         self.broker_due: deque[BrokerDue] = deque()
         """Events of queues of Service Broker; units that were lost are counted by the first step
         after a restart."""
+        self.unsettled: dict[str, MsmqQueue] = {}
+        """Queues of MSMQ, by name: subqueues that may be needed no more, and those on which there
+        are not so many bytes as a replay without the contents of messages would come to."""
         self.missing: tuple[str, int, int] | None = None
         """Queue, lane and seq of a message that has just proved not to be on its topic."""
         self.deleted: list[LocalQueue] = []

@@ -34,7 +34,7 @@ from adapter.core.model.claims import Batch, DurableConsumer
 from adapter.core.model.indexes import Indexes
 from adapter.core.model.lane import Lane
 from adapter.core.model.marks import Marks
-from adapter.core.model.paged_index import LANES_MAX
+from adapter.core.model.paged_index import LANES_MAX, Skips
 
 PRIORITIES: Final = PRIORITY_MAX + 1
 
@@ -105,6 +105,8 @@ class Store:
             self.lanes[-place[0]].page_in(place[1])
             self.available_count -= 1
             self.available_by_priority[priority] -= 1
+            if self.indexes.is_used:
+                self.indexes.removed_unseen(place)
         elif stored.locked:
             self.locked_count -= 1
         else:
@@ -140,12 +142,14 @@ class Store:
         for lane in reversed(self.lanes):
             yield from lane.available
 
-    def in_order(self) -> Iterator[Stored]:
-        """Iterate over the available messages in the order of delivery; may raise PageNeeded."""
+    def in_order(self, skips: Skips | None = None) -> Iterator[Stored]:
+        """Iterate over the available messages in the order of delivery; may raise PageNeeded, but
+        for what the caller would pass over: skips.
+        """
         if self.available_count:
             for lane in reversed(self.lanes):
                 if lane.paged.total or lane.available.first() is not None:
-                    yield from lane.in_order(self.name)
+                    yield from lane.in_order(self.name, None, skips)
 
     def first_in_memory(self, count: int) -> list[Stored]:
         """Return the available messages that come first, so many, if one lane has them in memory.
@@ -160,10 +164,10 @@ class Store:
                 break
         return []
 
-    def in_order_after(self, place: Place) -> Iterator[Stored]:
-        """Iterate over the available messages strictly behind a place; may raise PageNeeded."""
+    def in_order_after(self, place: Place, skips: Skips | None = None) -> Iterator[Stored]:
+        """Iterate over the available messages strictly behind a place; else as in_order()."""
         for number in range(min(-place[0], len(self.lanes) - 1), -1, -1):
-            yield from self.lanes[number].in_order(self.name, place)
+            yield from self.lanes[number].in_order(self.name, place, skips)
 
     def page_out(self, keep: int, keep_bytes: int, moved_n: int) -> int:
         """Keep in memory the first messages of each lane, its last page, and what is not on its
@@ -232,6 +236,7 @@ class Store:
         for span in batch.spans:
             for seq in range(span.first, span.last + 1):
                 self.take((-span.lane, seq, 0), span.priority)
+                self.lanes[span.lane].forget_end(seq, span.expires_by_ms)
 
     def give_back(self, batch: Batch, more: int) -> list[Span]:
         """Return the messages of a batch to their places, their counts raised by so many.

@@ -5,6 +5,8 @@ This module does not know what a publication becomes.
 
 from __future__ import annotations
 
+from typing import Final
+
 from msgspec import Struct
 
 from adapter.core.contract.commands import AS_PUBLISHED
@@ -12,13 +14,16 @@ from adapter.core.contract.message import MessageData
 from adapter.core.contract.topic_strings import Matcher
 from adapter.core.model.selector import Fits
 
+THE_QUEUE_MANAGER: Final = "*QMGR"
+
 
 class SubscriptionState(Struct, eq=False, kw_only=True):
     """A subscription. topic: its whole topic string. name: "" if it has none.
 
     ident: of 24 bytes, its own; of a durable one it is the same in every life of the queue manager.
     fits: whether a publication is what its selection asks for; None: each is. priority: of the
-    copies, or AS_PUBLISHED, AS_QUEUE_SAYS. connection: which has it open, 0: none.
+    copies, or AS_PUBLISHED, AS_QUEUE_SAYS. owner: whose it is; "": that is not known; or
+    THE_QUEUE_MANAGER, which may put everywhere. connection: which has it open, 0: none.
     """
 
     ident: bytes
@@ -36,6 +41,7 @@ class SubscriptionState(Struct, eq=False, kw_only=True):
     priority: int = AS_PUBLISHED
     connection: int = 0
     destination_queue_manager: str = ""
+    owner: str = ""
 
     @property
     def key(self) -> str:

@@ -9,9 +9,9 @@ turn has come. This module knows neither what a page is, nor for what else a req
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
-from adapter.core.contract.commands import Command, Request
-from adapter.core.contract.msmq import MsmqMove
+from adapter.core.contract.commands import Request
 from adapter.core.contract.traits import trait_of
 
 Key = tuple[str, bytes | int]
@@ -70,7 +70,7 @@ class Turns:
                     del counter[key]
 
 
-def _uses(command: Command) -> tuple[list[Key], list[Key]]:
+def _uses(command: Any) -> tuple[list[Key], list[Key]]:
     """Say what a command must have for itself, and what it may use along with others."""
     alone: list[Key] = []
     trait = trait_of(command)
@@ -81,6 +81,6 @@ def _uses(command: Command) -> tuple[list[Key], list[Key]]:
         return [*alone, ("handle", handle)], []
     if trait.has_cursor:
         alone.append(("cursor", handle))
-    if isinstance(command, MsmqMove):
+    if trait.has_target:
         return alone, [("handle", handle), ("handle", command.target)]
     return alone, [("handle", handle)] if handle else []

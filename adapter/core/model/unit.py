@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from adapter.core.contract import weights
 from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.results import Refused
 from adapter.core.contract.stored import Stored
 from adapter.core.model.moment import Moment
 from adapter.core.model.queue import LocalQueue
+from adapter.core.model.unit_mark import UnitMark
 
 if TYPE_CHECKING:
     from adapter.core.model.broker_unit import BrokerWork
@@ -40,6 +42,7 @@ class UnitOfWork:
     what it does to conversations of Service Broker, if it does anything. lifetime: of the first
     message of MSMQ that it sent, which all have: when they expire (0: never), and the interval.
     ahead: no program was shown what it got. refusal: of the first deferred put that was refused.
+    puts and gets are only appended to, or replaced by other lists: see UnitMark.
     """
 
     __slots__ = (
@@ -100,9 +103,8 @@ class UnitOfWork:
 
     def drop_put(self, queue: LocalQueue, message: MessageData) -> None:
         """Let go of one put: it is not to take effect."""
-        at = next(i for i, put in enumerate(self.puts) if put[1] is message)
-        del self.puts[at]
-        self._hold(-len(message.body))
+        self.puts = [put for put in self.puts if put[1] is not message]
+        self._drop([message])
         queue.drop_put(message)
 
     def drop_puts(self, is_dropped: Callable[[LocalQueue, MessageData], bool]) -> None:
@@ -110,10 +112,15 @@ class UnitOfWork:
         puts, self.puts = self.puts, []
         for queue, message in puts:
             if is_dropped(queue, message):
-                self._hold(-len(message.body))
+                self._drop([message])
                 queue.drop_put(message)
             else:
                 self.puts.append((queue, message))
+
+    def _drop(self, puts: list[MessageData]) -> None:
+        """Stop counting puts."""
+        self.weight -= sum([weights.weight(message) for message in puts])
+        self._hold(-sum([len(message.body) for message in puts]))
 
     def _hold(self, size: int) -> None:
         self.held_bytes += size
@@ -125,8 +132,8 @@ class UnitOfWork:
 
     def forget(self, queue: LocalQueue) -> None:
         """Let go of what is of a queue that is gone."""
-        gone = [message for of, message in self.puts if of is queue]
-        gone += [stored.message for of, stored in self.gets if of is queue]
+        self._drop([message for of, message in self.puts if of is queue])
+        gone = [stored.message for of, stored in self.gets if of is queue]
         self.puts = [(of, message) for of, message in self.puts if of is not queue]
         self.gets = [(of, stored) for of, stored in self.gets if of is not queue]
         self._hold(-sum(len(message.body) for message in gone))
@@ -141,15 +148,38 @@ class UnitOfWork:
         self.weight += weight
         self._hold(len(message.body))
 
-    def return_to(self, puts: int, gets: int, sends: list[MessageData]) -> None:
-        """Let go of all but the first puts and gets, and of messages that were sent since."""
-        for queue, message in reversed(self.puts[puts:]):
-            self.drop_put(queue, message)
-        for queue, stored in self.gets[gets:]:
+    def hold_less(self, messages: list[MessageData], weight: int) -> None:
+        """Stop counting messages that were sent, and are not to be sent after all."""
+        self.weight -= weight
+        self._hold(-sum(len(message.body) for message in messages))
+
+    def mark(self) -> UnitMark:
+        """Note what the unit holds now."""
+        return UnitMark(self.puts, len(self.puts), self.gets, len(self.gets), self.weight)
+
+    def return_to(
+        self, mark: UnitMark, dropped: list[MessageData], again: list[MessageData]
+    ) -> list[tuple[LocalQueue, Stored]]:
+        """Let go of all that was put and got since, but for what is gone by now; returns what is
+        unlocked. dropped, again: messages that are not sent after all, or are sent again.
+        """
+        known = {id(message) for _, message in mark.puts[: mark.put_count]}
+        known |= {id(stored) for _, stored in mark.gets[: mark.get_count]}
+        puts, gets = self.puts, self.gets
+        self.puts = [put for put in puts if id(put[1]) in known]
+        self.gets = [got for got in gets if id(got[1]) in known]
+        for queue, message in puts:
+            if id(message) not in known:
+                self._hold(-len(message.body))
+                queue.drop_put(message)
+        unlocked = [got for got in gets if id(got[1]) not in known]
+        for queue, stored in unlocked:
             self._hold(-stored.length)
             queue.unlock(stored)
-        del self.gets[gets:]
-        self._hold(-sum(len(message.body) for message in sends))
+        self._hold(sum(len(message.body) for message in again))
+        self._hold(-sum(len(message.body) for message in dropped))
+        self.weight = mark.weight
+        return unlocked
 
     def lock(self, queue: LocalQueue, found: list[Stored]) -> None:
         """Lock messages until the unit ends, given in the order of delivery: one at least."""

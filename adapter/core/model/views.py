@@ -10,6 +10,10 @@ comes back. What was paged out before the watch began is `unread`: the watch is 
 of it was read once, page by page. A page that brings a message into memory before its turn counts
 as read. So a view costs one pass over what is paged out and then one look at each message that
 comes or goes; a get that may have few of many messages never looks at the others.
+
+A look may cost much: a selection of ten thousand characters, a property of as many. Such messages
+are `unjudged` until a request asks for the view, and then they are judged in slices, of which a
+step of core does one: PageNeeded says that there is more at hand.
 This module does not know what a message must be like to be in a view.
 """
 
@@ -23,12 +27,19 @@ from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.stored import Stored
-from adapter.core.model.lane import Lane
-from adapter.core.model.paged_index import LANES_MAX
+from adapter.core.model.lane import Lane, first_gap
+from adapter.core.model.paged_index import START, Skips
 from adapter.core.model.places import Places
 
-START: Final[Place] = (-LANES_MAX, 0, 0)
-"""Before every message."""
+SLICE_COST: Final = 5_000
+"""Of looks at messages in one step; a unit is about a microsecond."""
+AT_ONCE_COST: Final = 1_000
+"""Of looks for which a request need not wait a step."""
+LOOK_LENGTH: Final = 1_024
+"""Characters of a property that are compared in the time that else passes at each part of a
+selection."""
+LOOK_COST: Final = 100
+"""Of one look that is done as the message comes: fifty selections may look at it."""
 
 
 class View:
@@ -40,8 +51,10 @@ class View:
         self.loaded = Places()
         self.paged: dict[int, Ranges] = {}
 
-    def __contains__(self, stored: Stored) -> bool:
-        return self.loaded.has(stored.place)
+    def has(self, place: Place) -> bool:
+        """Whether the message at a place is in, in memory or not."""
+        paged = self.paged.get(-place[0])
+        return self.loaded.has(place) or (not place[2] and paged is not None and place[1] in paged)
 
     def add(self, stored: Stored) -> None:
         """Take in a message that is in memory."""
@@ -73,9 +86,13 @@ class View:
             paged.remove(stored.place[1])
             self.loaded.add(stored)
 
-    def in_order(self, queue: str, after: Place = START) -> Iterator[Stored]:
-        """Iterate in the order of delivery, behind a place; may raise PageNeeded."""
-        gap = self._gap_behind(after)
+    def in_order(
+        self, queue: str, after: Place = START, skips: Skips | None = None
+    ) -> Iterator[Stored]:
+        """Iterate in the order of delivery, behind a place; may raise PageNeeded, but for what the
+        caller would pass over: skips.
+        """
+        gap = self._gap_behind(after, skips)
         for stored in self.loaded.after(after):
             if gap is not None and gap < stored.place:
                 break
@@ -83,11 +100,12 @@ class View:
         if gap is not None:
             raise PageNeeded(queue, -gap[0], gap[1])
 
-    def _gap_behind(self, after: Place) -> Place | None:
+    def _gap_behind(self, after: Place, skips: Skips | None) -> Place | None:
         for number in sorted(self.paged, reverse=True):
             if -number < after[0]:
                 continue
-            seq = self.paged[number].at_or_after(after[1] + 1 if -number == after[0] else 0)
+            behind = after[1] + 1 if -number == after[0] else 0
+            seq = first_gap(number, self.paged[number], behind, skips)
             if seq is not None:
                 return -number, seq, 0
         return None
@@ -151,6 +169,16 @@ class Watch(ABC):
             unread.remove(first)
             first = unread.at_or_after(first)
 
+    def forget_passed(self) -> None:  # noqa: B027 -- most know nothing
+        """Forget what is known for the sake of requests that wait for pages."""
+
+    def judge(self, most: int) -> bool:
+        """Look at messages at hand that are not judged; most: what that may cost. Whether there
+        are more of them.
+        """
+        del most
+        return False
+
     def next_unread(self) -> tuple[int, int] | None:
         """Say which message is to be read next: (lane, seq), or None."""
         for number, unread in enumerate(self.unread):
@@ -163,19 +191,80 @@ class Watch(ABC):
 class Selected(Watch):
     """The messages that a predicate holds for."""
 
-    __slots__ = ("_fits", "view")
+    __slots__ = ("_fits", "_lanes", "_length", "_unjudged", "view")
 
-    def __init__(self, fits: Callable[[MessageData], bool]) -> None:
+    def __init__(self, fits: Callable[[MessageData], bool], length: int = 0) -> None:
+        """length: of the selection string that fits stands for; 0 if it costs next to nothing."""
         super().__init__()
         self._fits = fits
+        self._length = length
+        self._lanes: list[Lane] = []
+        self._unjudged: dict[Place, Stored] = {}
         self.view = View()
+
+    def begin(self, lanes: list[Lane]) -> None:
+        self._lanes = lanes
+        if not self._length:
+            super().begin(lanes)
+            return
+        self.unread = [Ranges(lane.paged.spans()) for lane in lanes]
+        for lane in reversed(lanes):
+            for stored in lane.available:
+                self._unjudged[stored.place] = stored
 
     def views(self) -> Iterable[View]:
         return (self.view,)
 
     def added(self, stored: Stored) -> None:
-        if self._fits(stored.message):
+        if self._length and self._cost(stored.message) > LOOK_COST:
+            self._unjudged[stored.place] = stored
+        elif self._fits(stored.message):
             self.view.add(stored)
 
     def removed(self, stored: Stored) -> None:
-        self.view.discard(stored.place)
+        if self._unjudged.pop(stored.place, None) is None:
+            self.view.discard(stored.place)
+
+    def paged_out(self, stored: Stored) -> None:
+        if self._unjudged.pop(stored.place, None) is None:
+            super().paged_out(stored)
+        else:
+            self.unread[-stored.place[0]].add(stored.place[1])
+
+    def paged_in(self, stored: Stored) -> None:
+        if stored.place in self._unjudged:
+            self._unjudged[stored.place] = stored
+        else:
+            super().paged_in(stored)
+
+    def read(self, lane: Lane, through: int, page: Iterable[Stored]) -> None:
+        if not self._length:
+            super().read(lane, through, page)
+            return
+        unread = self.unread[lane.number]
+        for stored in page:
+            if stored.place[1] in unread and stored.place[1] in lane.paged:
+                self._unjudged[stored.place] = stored
+        super().read(lane, through, ())
+
+    def judge(self, most: int) -> bool:
+        while self._unjudged and most > 0:
+            place = next(iter(self._unjudged))
+            stored = self._unjudged.pop(place)
+            most -= self._cost(stored.message)
+            if not self._fits(stored.message):
+                continue
+            if not place[2] and place[1] in self._lanes[-place[0]].paged:
+                self.view.add_paged(place)
+            else:
+                self.view.add(stored)
+        return bool(self._unjudged)
+
+    def _cost(self, message: MessageData) -> int:
+        """What it costs at most to look at a message, in microseconds."""
+        longest = 0
+        if message.properties:
+            for value in message.properties.values():
+                if isinstance(value, str) and len(value) > longest:
+                    longest = len(value)
+        return 1 + self._length * (LOOK_LENGTH + longest) // (10 * LOOK_LENGTH)

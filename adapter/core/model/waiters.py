@@ -33,7 +33,7 @@ class Waiter:
     arrival: given by Waiters; lower ones came before.
     """
 
-    __slots__ = ("arrival", "command", "deadline_ms", "ended", "handle", "key", "request")
+    __slots__ = ("arrival", "command", "deadline_ms", "ended", "handle", "key", "names", "request")
 
     def __init__(
         self,
@@ -50,6 +50,8 @@ class Waiter:
         self.deadline_ms = deadline_ms
         self.arrival = 0
         self.ended = False
+        self.names: tuple[Hashable, ...] = ()
+        """What else its answer may depend on, see Waiters.wake_naming(); set before it is added."""
 
 
 _NOBODY: Final[dict[int, Waiter]] = {}
@@ -58,12 +60,14 @@ _NOBODY: Final[dict[int, Waiter]] = {}
 class Waiters:
     """All waiters of a queue manager, and the keys that have been woken."""
 
-    __slots__ = ("_arrivals", "_lines", "_woken")
+    __slots__ = ("_arrivals", "_lines", "_named", "_woken")
 
     def __init__(self) -> None:
         self._arrivals = 0
         self._lines: dict[Hashable, dict[int, Waiter]] = {}
         """By key, then by arrival number, ascending."""
+        self._named: dict[Hashable, dict[int, Waiter]] = {}
+        """By what they name, then by arrival number."""
         self._woken: dict[Hashable, None] = {}
 
     @property
@@ -76,6 +80,8 @@ class Waiters:
         self._arrivals += 1
         waiter.arrival = self._arrivals
         self._lines.setdefault(waiter.key, {})[waiter.arrival] = waiter
+        for name in waiter.names:
+            self._named.setdefault(name, {})[waiter.arrival] = waiter
 
     def remove(self, waiter: Waiter) -> None:
         """Take a waiter out of its line. KeyError if it is not in it."""
@@ -84,6 +90,22 @@ class Waiters:
         if not line:
             del self._lines[waiter.key]
             self._woken.pop(waiter.key, None)
+        for name in waiter.names:
+            named = self._named[name]
+            del named[waiter.arrival]
+            if not named:
+                del self._named[name]
+
+    def move(self, waiter: Waiter, key: Hashable) -> None:
+        """Put a waiter at the end of another key's line: what it waits for has changed."""
+        self.remove(waiter)
+        waiter.key = key
+        self.add(waiter)
+
+    def wake_naming(self, name: Hashable) -> None:
+        """Note that those who name something may be served now, whatever they wait for."""
+        for waiter in self._named.get(name, _NOBODY).values():
+            self._woken[waiter.key] = None
 
     def count(self, key: Hashable) -> int:
         """Say how many wait for a key."""

@@ -20,11 +20,13 @@ from adapter.core.contract.broker_header import RETAINED_SENT, BrokerHeader
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
+from adapter.core.contract.topic_names import TOPIC_NAME_MAX, topic_length
 from adapter.core.contract.weights import weight
 from adapter.core.model.broker_events import ActivationCheck, HeldRelease
 from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue, key_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
+from adapter.core.rules.broker.wakes import wake_receives, wake_users
 from adapter.core.rules.primitives import naming
 from adapter.core.rules.primitives.decision import Decision, done
 
@@ -216,6 +218,8 @@ def decide_create(qm: QueueManager, request: Request, command: b.BrokerCreate) -
     attributes = command.attributes
     _check_attributes(qm, kind, name, attributes, {})
     dates = {"created_ms": request.now_ms, "altered_ms": request.now_ms}
+    if kind == kinds.SERVICE:
+        check_service_name(name)
     record = r.ObjectDefined(kinds.PREFIX + kind, name, attributes | dates)
     _note_changed(qm, kind, name, request, attributes)
     return done(qm, request, [record])
@@ -250,9 +254,26 @@ def _check_name(kind: str, name: str) -> None:
         raise Refusal(Reason.OBJECT_EXISTS, name, "a message type of this name exists")
 
 
+def check_service_name(name: str) -> None:
+    """Refuse the name of a service for which messages cannot wait."""
+    _check_topic(name, PREFIX + HELD + name)
+
+
+def _check_topic(name: str, queue: str) -> None:
+    """Refuse a name of which a queue is called that no topic can be named after."""
+    over = topic_length(queue) - TOPIC_NAME_MAX
+    if over > 0:
+        text = (
+            f"its topic's name would have {over} characters too many: letters, digits and . count "
+            "one, / _ - and % two, and of other characters each byte four"
+        )
+        raise Refusal(Reason.NAME_ERROR, name, text)
+
+
 def _new_queue(qm: QueueManager, request: Request, command: b.BrokerCreate) -> list[r.Record]:
     name = command.name
     key = key_of(name)
+    _check_topic(name, key + RETAINED)
     if key in qm.queues:
         raise Refusal(Reason.OBJECT_EXISTS, name, "a queue of this name exists")
     if len(qm.queues) + 2 > qm.limits.queues:
@@ -285,7 +306,11 @@ def note_release(qm: QueueManager, name: str, now_ms: int) -> None:
     """Note that held messages may be delivered now. name: of the queue that is turned on, or of a
     service; empty: of any service.
     """
-    keys = [name + HELD] if name.startswith(PREFIX) else [PREFIX + HELD + name]
+    if name.startswith(PREFIX):
+        services = sorted(qm.references.find((kinds.QUEUE, name)))
+        keys = [name + HELD, *(PREFIX + HELD + service for service in services)]
+    else:
+        keys = [PREFIX + HELD + name]
     if not name:
         keys = [key for key in qm.queues if key.startswith(PREFIX + HELD)]
     for key in keys:
@@ -369,6 +394,7 @@ def decide_alter(qm: QueueManager, request: Request, command: b.BrokerAlter) -> 
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, f"{_a(kind)} of this name is not altered")
     before = structs.asdict(_require(qm, kind, name))
     _check_attributes(qm, kind, name, command.attributes, before)
+    wake_users(qm, kind, name)
     record = r.ObjectAltered(kinds.PREFIX + kind, name, command.attributes | dates)
     _note_changed(qm, kind, name, request, before, before | command.attributes)
     return done(qm, request, [record])
@@ -392,7 +418,7 @@ def _alter_queue(
         qm.step.broker_due.append(ActivationCheck(queue.name, request.now_ms, is_altered=True))
     decision = done(qm, request, records)
     if given.get("status") is False:
-        qm.wake(queue)
+        wake_receives(qm, queue)
     return decision
 
 
@@ -412,6 +438,7 @@ def decide_drop(qm: QueueManager, request: Request, command: b.BrokerDrop) -> De
         raise Refusal(Reason.OBJECT_IN_USE, name, user)
     if kind in (kinds.NOTIFICATION, kinds.ROUTE):
         _note_changed(qm, kind, name, request, structs.asdict(found))
+    wake_users(qm, kind, name)
     return done(qm, request, [r.ObjectDeleted(kinds.PREFIX + kind, name)])
 
 
@@ -420,9 +447,17 @@ def _drop_queue(qm: QueueManager, name: str) -> list[r.Record]:
     user = qm.references.first((kinds.QUEUE, queue.name))
     if user is not None:
         raise Refusal(Reason.OBJECT_IN_USE, name, f"service {user} uses it: drop that first")
-    if any(group.endpoints or group.locked_by for group in queue.groups):
-        raise Refusal(Reason.OBJECT_IN_USE, name, "conversations are on it: end them first")
+    if qm.conversations.of_queue[queue.name] or any(one.locked_by for one in queue.groups):
+        text = (
+            "conversations are on it: end them first; those that its side has ended (DO) go when "
+            "the other side knows it, or with cleanup"
+        )
+        raise Refusal(Reason.OBJECT_IN_USE, name, text)
     keys = [queue.name, queue.name + HELD, queue.name + RETAINED]
+    held = qm.queues.get(queue.name + HELD)
+    if held is not None and held.available_count:
+        text = "messages wait until it is turned on: do that first, and they wait for their service"
+        raise Refusal(Reason.OBJECT_IN_USE, name, text)
     qm.wake(queue)
     return [r.QueueDeleted(key) for key in keys if key in qm.queues]
 
@@ -438,4 +473,6 @@ def _user_of(qm: QueueManager, kind: str, name: str) -> str:
         return f"service {user} has this contract: drop that first"
     if kind == kinds.CONTRACT and qm.conversations.of_contract[name]:
         return "conversations by it have not ended: end them first"
+    if qm.conversations.begun[kind, name]:
+        return "a transaction has begun a conversation with it: commit or roll back that first"
     return ""

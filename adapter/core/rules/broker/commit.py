@@ -45,10 +45,11 @@ def on_commit(
     recorded after it.
     """
     d = ConversationPlan(Plan(qm, now_ms))
-    for handle, state in work.states.items():
+    for handle, change in work.changes.items():
         endpoint = qm.conversations.endpoints.get(handle)
-        far = endpoint.state.far if endpoint is not None else OPEN
-        d.set(structs.replace(state, far=far))
+        before = change.begun or (endpoint.state if endpoint is not None else None)
+        if before is not None:  # else it has ceased to be since the unit ended it with cleanup
+            d.set(change.applied_to(before))
     for message in work.sends:
         send(d, message)
     discarded = _end(d, work)
@@ -67,13 +68,13 @@ def on_commit(
 def _end(d: ConversationPlan, work: BrokerWork) -> list[r.Taken]:
     """Remove the messages of the endpoints that a unit has ended, and endpoints that are over."""
     gone: list[r.Taken] = []
-    for handle, changed in work.states.items():
+    for handle, change in work.changes.items():
         state = d.gone.get(handle) or d.states.get(handle)
-        if state is None or not changed.is_ended:
+        if state is None or not change.is_ended:
             continue
         gone += rows_of(d.qm, state)
         tells_nobody = state.sent == 0 and state.is_initiator
-        if handle not in d.gone and (handle in work.cleaned or state.far != OPEN or tells_nobody):
+        if handle not in d.gone and (change.is_cleaned or state.far != OPEN or tells_nobody):
             d.remove(state)
     return gone
 
@@ -107,7 +108,7 @@ def _drop_puts_of_ended(d: ConversationPlan, work: BrokerWork, unit: UnitOfWork)
     """Keep nothing for an endpoint that ends in the same step, retained copies neither, and nothing
     that waits for the far service of one that is gone.
     """
-    ended = {handle for handle, state in work.states.items() if state.is_ended}
+    ended = {handle for handle, change in work.changes.items() if change.is_ended}
     if ended:
         d.plan.puts = [
             (queue, message)

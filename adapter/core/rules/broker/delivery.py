@@ -2,7 +2,8 @@
 
 The target's endpoint is made by the first message. What cannot be delivered yet, because the
 queue is OFF, the service does not exist, or its route leads to a queue manager that is not known,
-is held on a queue of its own, in order, and delivered when that has changed. So the route of a
+is held, in order, and delivered when that has changed: on a queue of the endpoint's queue if the
+conversation has an endpoint here, and on a queue of the service if not. So the route of a
 dialog counts as it is when its first message leaves; then all others go the same way. What must not
 be delivered is answered with an Error. What is for another queue manager leaves by a transmission
 queue. What is for an export is put to its queue, and not answered. This module does not know when a
@@ -184,8 +185,8 @@ def send(d: ConversationPlan, message: MessageData) -> bool:
     if sender is None or header.from_queue_manager not in ("", d.qm.name):
         return deliver(d, message)
     key = waiting_queue(header.service)
-    if header.from_initiator and d.releasing != key and d.waits(sender):
-        _hold(d, key, message)
+    if header.from_initiator and not d.releasing and d.waits(sender):
+        _hold(d, key, message)  # what is released comes before what waits for the service
         return False
     if header.from_initiator and not header.sequence:
         sender.far_queue_manager = catalog.address_of(d.qm, header.service)
@@ -220,8 +221,13 @@ def way_of(d: ConversationPlan, header: BrokerHeader) -> str | None:
         is_known = True
     elif far:
         is_known = routes.queue_to_known(d.qm, far, MadeQueues()) is not None
+    elif d.side(header.conversation, not header.from_initiator) is not None:
+        is_known = True  # the endpoint's queue says whether it can be delivered
     else:
-        is_known = catalog.lookup(d.qm, kinds.SERVICE, header.service) is not None
+        service = catalog.lookup(d.qm, kinds.SERVICE, header.service)
+        is_known = isinstance(service, kinds.ServiceAttributes) and (
+            catalog.queue_named(d.qm, service.queue).attributes.status
+        )
     return far if is_known else None
 
 
@@ -317,7 +323,7 @@ def deliver(d: ConversationPlan, message: MessageData) -> bool:
         _answer_for_gone(d, header)
         return True
     held = _held_at(d, header, state)
-    is_first = header.sequence == 0 and header.message_type != ERROR
+    is_first = header.sequence == 0 and header.message_type not in SYSTEM_TYPES
     if state is None and not is_first and not d.holds(held):
         _answer_for_gone(d, header)  # the endpoint is over, as its first message is not held
         return True
@@ -375,25 +381,33 @@ def _held_at(
 ) -> str | None:
     """Say on which queue a message is held; None: it can be delivered.
 
-    Behind messages that are held, others are held too, so that their order is kept.
+    What has an endpoint is held for its queue; what has none yet, for its service, which may be
+    dropped and created again, on another queue. Behind messages that are held, others are held too,
+    so that their order is kept.
     """
-    if state is not None:
-        key = state.queue
-    else:
-        found = catalog.lookup(d.qm, kinds.SERVICE, header.service)
-        if found is None:
-            return waiting_queue(header.service)
-        key = key_of(catalog.service(d.qm, header.service).queue)
-        waiting = d.qm.queues.get(waiting_queue(header.service))
-        if waiting is not None and waiting.name != d.releasing and waiting.available_count:
-            return waiting.name
-    queue = catalog.that_queue(d.qm, key)
-    if not queue.attributes.status:
-        return key + HELD
-    held = d.qm.queues.get(key + HELD)
-    if held is None or held.name == d.releasing or not held.available_count:
-        return None
-    return held.name
+    if state is None:
+        return _held_for_service(d, header)
+    key = state.queue
+    is_on = catalog.that_queue(d.qm, key).attributes.status
+    return None if is_on and not _has_others(d, key + HELD) else key + HELD
+
+
+def _held_for_service(d: ConversationPlan, header: BrokerHeader) -> str | None:
+    """Say where a message waits whose conversation has no endpoint here yet; None: it need not."""
+    waiting = waiting_queue(header.service)
+    found = catalog.lookup(d.qm, kinds.SERVICE, header.service)
+    if not isinstance(found, kinds.ServiceAttributes) or _has_others(d, waiting):
+        return waiting
+    key = key_of(found.queue)
+    if header.sequence and _has_others(d, key + HELD):
+        return key + HELD  # earlier releases held first messages there
+    return None if catalog.that_queue(d.qm, key).attributes.status else waiting
+
+
+def _has_others(d: ConversationPlan, name: str) -> bool:
+    """Whether messages are held on a queue, and it is not being released."""
+    held = d.qm.queues.get(name)
+    return held is not None and name != d.releasing and held.available_count > 0
 
 
 def _hold(d: ConversationPlan, key: str, message: MessageData) -> None:

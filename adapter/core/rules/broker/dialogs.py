@@ -17,6 +17,7 @@ from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Done
 from adapter.core.contract.weights import weight
 from adapter.core.model.broker_queue import BrokerQueue
+from adapter.core.model.broker_unit import EndpointChange
 from adapter.core.model.conversations import BROKEN, ENDED
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
@@ -47,23 +48,24 @@ def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: Unit
     catalog.contract(qm, command.contract)
     queue = catalog.queue_named(qm, service.queue)
     work = work_of(unit)
-    if command.handle in qm.conversations.endpoints or command.handle in work.states:
+    if command.handle in qm.conversations.endpoints or command.handle in work.changes:
         raise Refusal(Reason.IDENTIFIER_ERROR, shown(command.handle), "the handle is in use")
     if not command.to_service or len(command.to_service) > kinds.NAME_LENGTH_MAX:
         raise Refusal(Reason.NAME_ERROR, command.to_service, "a service has 1 to 128 characters")
+    catalog.check_service_name(command.to_service)
     if not 0 <= command.lifetime_ms <= TIMEOUT_MAX_MS:
         text = f"a lifetime of {command.lifetime_ms} ms: it is 1 to 2147483647 seconds"
         raise Refusal(Reason.OPTIONS_ERROR, detail=text)
     if command.encryption:
         text = "messages are not encrypted: begin the dialog with ENCRYPTION = OFF"
         raise Refusal(Reason.OPTIONS_ERROR, detail=text)
-    catalog.check_room(qm, len(work.states))
+    catalog.check_room(qm, len(work.changes))
     ident = _group_of(qm, queue, command, unit)
     check_guid(ident, "the conversation group")
     group = queue.groups.get(ident)
     check(queue, group, unit)
     lock(queue, group or queue.groups.need(ident), unit)
-    work.states[command.handle] = ConversationSet(
+    begun = ConversationSet(
         command.handle,
         command.handle,
         ident,
@@ -76,6 +78,8 @@ def begin(qm: QueueManager, request: Request, command: b.BrokerBegin, unit: Unit
         catalog.priority(qm, command.contract, command.from_service, command.to_service),
         lifetime_ms=request.now_ms + command.lifetime_ms if command.lifetime_ms else 0,
     )
+    work.changes[command.handle] = EndpointChange(begun)
+    qm.conversations.count_begun(begun, 1)
     return Decision([], Done(), qm.entry_n)
 
 
@@ -96,31 +100,35 @@ def state_of(
 ) -> ConversationSet:
     """Return an endpoint as the unit sees it, or refuse: it is not known, or was ended by its side.
 
-    What the far side has done counts at once.
+    What the far side and the queue manager have done counts at once. It is to be copied before it
+    is changed.
     """
-    own = unit.broker.states.get(handle) if unit.broker is not None else None
+    change = unit.broker.changes.get(handle) if unit.broker is not None else None
     endpoint = qm.conversations.endpoints.get(handle)
-    state = own or (endpoint.state if endpoint is not None else None)
+    state = endpoint.state if endpoint is not None else None
+    if change is not None:
+        state = change.begun or state
     if state is None:
         raise Refusal(Reason.CONVERSATION_NOT_FOUND, shown(handle))
+    if change is not None:
+        state = change.applied_to(state)
     if state.is_ended and not may_be_ended:
         text = "this side has ended the conversation, and the other side does not know it yet (DO)"
         raise Refusal(Reason.CONVERSATION_STATE_ERROR, shown(handle), text)
     return state
 
 
-def endpoint_to_change(
+def change_of(
     qm: QueueManager, handle: bytes, unit: UnitOfWork, *, may_be_ended: bool = False
-) -> ConversationSet:
-    """Return an endpoint for the unit to change, with its group locked; may raise LockNeeded."""
+) -> EndpointChange:
+    """Return what the unit does to an endpoint, to be added to, with its group locked; may raise
+    LockNeeded.
+    """
     check_lock(qm, handle, unit, may_be_ended=may_be_ended)
     state = state_of(qm, handle, unit, may_be_ended=may_be_ended)
     queue = catalog.that_queue(qm, state.queue)
     lock(queue, queue.groups.need(state.group), unit)
-    states = work_of(unit).states
-    if handle not in states:
-        states[handle] = structs.replace(state)
-    return states[handle]
+    return work_of(unit).changes.setdefault(handle, EndpointChange())
 
 
 def check_lock(
@@ -151,13 +159,14 @@ def send(qm: QueueManager, request: Request, command: b.BrokerSend, unit: UnitOf
         _check_send(qm, handle, command.message_type, unit)
     unit_with_room(qm, request, command.unit, len(handles), len(handles) * (len(body) + 2_048))
     for handle in handles:
-        state = endpoint_to_change(qm, handle, unit)
-        message = message_of(state, command.message_type, body, validation)
+        change = change_of(qm, handle, unit)
+        state = state_of(qm, handle, unit)
+        message = message_of(structs.replace(state), command.message_type, body, validation)
         context.write_sender(qm, request, message)
         queue = catalog.that_queue(qm, state.queue)
         if queue.attributes.retention:
             catalog.retain_sent(qm, queue, unit, message, state)
-        hold(unit, message)
+        hold(unit, change, message)
     return Decision([], Done(len(handles)), qm.entry_n)
 
 
@@ -191,8 +200,9 @@ def _far_queue(qm: QueueManager, state: ConversationSet) -> LocalQueue | None:
     return catalog.queue_named(qm, found.queue)
 
 
-def hold(unit: UnitOfWork, message: MessageData) -> None:
-    """Keep a message until the unit ends."""
+def hold(unit: UnitOfWork, change: EndpointChange, message: MessageData) -> None:
+    """Keep the next message of an endpoint until the unit ends."""
+    change.sent += 1
     work_of(unit).sends.append(message)
     unit.hold_send(message, weight(message))
 
@@ -206,8 +216,7 @@ def move(qm: QueueManager, request: Request, command: b.BrokerMove, unit: UnitOf
     check(queue, queue.groups.get(command.group), unit)
     target = queue.groups.need(command.group)
     lock(queue, target, unit)
-    state = endpoint_to_change(qm, command.handle, unit)
-    state.group = command.group
+    change_of(qm, command.handle, unit).group = command.group
     endpoint = qm.conversations.endpoints.get(command.handle)
     if endpoint is not None:
         before = endpoint.group.ident
@@ -226,5 +235,5 @@ def set_timer(
     if far_of(qm, command.handle) == BROKEN:
         text = "the conversation has ended with an error"
         raise Refusal(Reason.CONVERSATION_STATE_ERROR, shown(command.handle), text)
-    endpoint_to_change(qm, command.handle, unit).timer_ms = request.now_ms + command.timeout_ms
+    change_of(qm, command.handle, unit).timer_ms = request.now_ms + command.timeout_ms
     return Decision([], Done(), qm.entry_n)

@@ -7,19 +7,22 @@ yet. This module does not know how a message reaches the far side.
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from adapter.core.contract import broker as b
 from adapter.core.contract.commands import Request
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ConversationSet
 from adapter.core.contract.results import Done
-from adapter.core.model.conversations import OPEN
+from adapter.core.contract.weights import weight
+from adapter.core.model.conversations import OPEN, Endpoint
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.rules.broker import catalog
 from adapter.core.rules.broker.dialogs import (
+    change_of,
     check_lock,
-    endpoint_to_change,
     far_of,
     hold,
     state_of,
@@ -37,38 +40,49 @@ SAVEPOINTS_MAX = 1_000
 SAVEPOINT_NAME_MAX = 32
 
 
-def _send(qm: QueueManager, request: Request, unit: UnitOfWork, message: MessageData) -> None:
-    context.write_sender(qm, request, message)
-    hold(unit, message)
-
-
 def end(qm: QueueManager, request: Request, command: b.BrokerEnd, unit: UnitOfWork) -> Decision:
     """END CONVERSATION."""
     _check(command)
     check_lock(qm, command.handle, unit, may_be_ended=command.cleanup)
     before = state_of(qm, command.handle, unit, may_be_ended=command.cleanup)
+    change = change_of(qm, command.handle, unit, may_be_ended=command.cleanup)
     tells = (
         not command.cleanup
         and far_of(qm, command.handle) == OPEN
         and (before.sent > 0 or not before.is_initiator)
     )
-    state = endpoint_to_change(qm, command.handle, unit, may_be_ended=command.cleanup)
-    if tells and command.error is None:
-        _send(qm, request, unit, message_of(state, b.END_DIALOG, b"", "E"))
-    elif tells:
-        work = work_of(unit)
-        work.sends = [one for one in work.sends if not _is_sent_by(one, state)]
-        body = error_body(command.error or 0, command.description)
-        _send(qm, request, unit, message_of(state, b.ERROR, body, "X"))
-    state.is_ended, state.timer_ms = True, 0
-    if command.cleanup:
-        work_of(unit).cleaned.add(command.handle)
+    if tells:
+        state = structs.replace(before)
+        if command.error is None:
+            message = message_of(state, b.END_DIALOG, b"", "E")
+        else:
+            _drop_sends(unit, state)
+            body = error_body(command.error, command.description)
+            message = message_of(state, b.ERROR, body, "X")
+        context.write_sender(qm, request, message)
+        hold(unit, change, message)
+    change.is_ended, change.timer_ms = True, 0
+    change.is_cleaned = change.is_cleaned or command.cleanup
     endpoint = qm.conversations.endpoints.get(command.handle)
     if endpoint is not None:
-        groups = catalog.that_queue(qm, state.queue).groups
-        groups.hide(endpoint)
-        work_of(unit).undo.append(lambda: groups.show(endpoint))
+        catalog.that_queue(qm, before.queue).groups.hide(endpoint)
+        work_of(unit).undo.append(lambda: _show(qm, endpoint))
     return Decision([], Done(), qm.entry_n)
+
+
+def _drop_sends(unit: UnitOfWork, state: ConversationSet) -> None:
+    """Send nothing of what the unit was to send for a side of a conversation."""
+    work = work_of(unit)
+    dropped = [one for one in work.sends if _is_sent_by(one, state)]
+    work.sends = [one for one in work.sends if not _is_sent_by(one, state)]
+    unit.hold_less(dropped, sum(weight(one) for one in dropped))
+
+
+def _show(qm: QueueManager, endpoint: Endpoint) -> None:
+    """Let an endpoint be found that is not ended after all; it may have ceased to be."""
+    state = endpoint.state
+    if qm.conversations.endpoints.get(state.handle) is endpoint and not state.is_ended:
+        catalog.that_queue(qm, state.queue).groups.show(endpoint)
 
 
 def _is_sent_by(message: MessageData, state: ConversationSet) -> bool:
@@ -99,7 +113,7 @@ def decide_save(qm: QueueManager, request: Request, command: b.BrokerSave) -> De
         raise Refusal(Reason.NAME_ERROR, command.name, text)
     if len(work.savepoints) >= SAVEPOINTS_MAX:
         raise Refusal(Reason.LIMIT_REACHED, command.name, f"{SAVEPOINTS_MAX} savepoints at most")
-    work.save(command.name, len(unit.puts), len(unit.gets))
+    work.save(command.name, unit.mark())
     return Decision([], Done(), qm.entry_n)
 
 
@@ -114,6 +128,12 @@ def decide_rollback_to(qm: QueueManager, request: Request, command: b.BrokerRoll
     if savepoint is None:
         text = "the transaction has no savepoint of this name"
         raise Refusal(Reason.NAME_ERROR, command.name, text)
-    unit.return_to(savepoint.puts, savepoint.gets, work.sends[savepoint.sends :])
-    work.return_to(savepoint)
+    begun = list(work.list_begun())
+    dropped, again = work.return_to(command.name)
+    for state in begun:
+        if state.handle not in work.changes:
+            qm.conversations.count_begun(state, -1)
+    for queue, stored in unit.return_to(savepoint.unit, dropped, again):
+        qm.add_expiry(queue, stored)
+        qm.wake(queue)
     return Decision([], Done(), qm.entry_n)

@@ -26,12 +26,10 @@ from adapter.core.rules.broker.headers import message_with
 from adapter.core.rules.broker.poison import count
 from adapter.core.rules.broker.release import release
 from adapter.core.rules.broker.texts import event_body
+from adapter.core.rules.broker.wakes import EVENTS
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.primitives import waiting
 from adapter.core.rules.primitives.decision import Decision
-
-KEY = ("events of Service Broker", b"")
-"""What those wait for who wait for events."""
 
 
 def decide_await(qm: QueueManager, request: Request, command: b.BrokerAwaitEvent) -> Decision:
@@ -46,7 +44,7 @@ def decide_await(qm: QueueManager, request: Request, command: b.BrokerAwaitEvent
         return Decision([], _shown(qm, found), qm.entry_n)
     if command.after < 0:
         command.after = qm.broker_events.latest
-    waiting.begin_for(qm, request, KEY, command.wait_ms)
+    waiting.begin_for(qm, request, EVENTS, command.wait_ms)
     return Decision([])
 
 
@@ -93,7 +91,7 @@ def decide_due(qm: QueueManager, due: broker_events.BrokerDue) -> list[Record]:
         queue = qm.queues.get(due.queue)
         return count(qm, queue, due.unit, due.time_ms) if isinstance(queue, BrokerQueue) else []
     qm.broker_events.add(due)
-    qm.waiters.wake(KEY)
+    qm.waiters.wake(EVENTS)
     d = ConversationPlan(Plan(qm, due.time_ms))
     for one in catalog.notifications(qm, due.event, key_of(due.name)):
         _notify(d, one, due)

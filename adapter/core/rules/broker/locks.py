@@ -17,9 +17,7 @@ from adapter.core.model.unit import UnitOfWork
 from adapter.core.model.waiters import Waiter
 from adapter.core.rules.broker.commit import on_commit
 from adapter.core.rules.broker.poison import rolled_back
-
-LockKey = tuple[str, bytes]
-"""What waits for a lock waits for: the queue's name, and the group."""
+from adapter.core.rules.broker.wakes import LockKey, lock_key
 
 
 class LockNeeded(Exception):  # noqa: N818 -- it is a request, not an error
@@ -33,7 +31,7 @@ class LockNeeded(Exception):  # noqa: N818 -- it is a request, not an error
     @property
     def key(self) -> LockKey:
         """What to wait for."""
-        return self.queue.name, self.group.ident
+        return lock_key(self.queue, self.group.ident)
 
 
 def work_of(unit: UnitOfWork) -> BrokerWork:
@@ -62,6 +60,16 @@ def note_wait(unit: UnitOfWork, waiter: Waiter) -> None:
     waits = work_of(unit).waits
     waits[:] = [one for one in waits if not one.ended]
     waits.append(waiter)
+
+
+def wake_own(qm: QueueManager, unit: UnitOfWork, served: Waiter | None = None) -> None:
+    """Note that the verbs of a unit that wait may go on: another one has changed what it sees.
+
+    served: the one that has, if it had to wait.
+    """
+    for waiter in unit.broker.waits if unit.broker is not None else ():
+        if not waiter.ended and waiter is not served:
+            qm.waiters.wake(waiter.key)
 
 
 def check_circle(qm: QueueManager, unit: UnitOfWork, needed: LockNeeded) -> None:

@@ -15,6 +15,7 @@ from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.broker_unit import BrokerWork
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker.activation import note_unit_end
+from adapter.core.rules.broker.wakes import wake_group, wake_receives
 
 
 def end_committed(
@@ -27,7 +28,7 @@ def end_committed(
         if queue.attributes.rollback_count and queue.name in received:
             records.append(QueueAltered(queue.name, {"rollback_count": 0}))
     note_unit_end(qm, work, now_ms)
-    _unlock(qm, work)
+    _end(qm, work)
     return records
 
 
@@ -38,16 +39,17 @@ def rolled_back(qm: QueueManager, work: BrokerWork, unit: bytes, now_ms: int) ->
     for queue in _known(qm, work):
         records += count(qm, queue, unit, now_ms)
     note_unit_end(qm, work, now_ms)
-    _unlock(qm, work)
+    _end(qm, work)
     return records
 
 
-def _unlock(qm: QueueManager, work: BrokerWork) -> None:
+def _end(qm: QueueManager, work: BrokerWork) -> None:
     """Unlock the groups of a unit that ends; waiting verbs may go on."""
+    for state in work.list_begun():
+        qm.conversations.count_begun(state, -1)
     for queue, group in work.locked:
         queue.groups.unlock(group)
-        qm.waiters.wake((queue.name, group.ident))
-        qm.wake(queue)
+        wake_group(qm, queue, group.ident)
     work.locked = []
 
 
@@ -67,7 +69,7 @@ def count(qm: QueueManager, queue: BrokerQueue, unit: bytes, now_ms: int) -> lis
         details = {"event": QUEUE_DISABLED, "queue": name, "rollback_count": str(counted)}
         records.append(EventRaised(QUEUE_DISABLED, name, now_ms, details))
         qm.step.broker_due.append(BrokerEvent(QUEUE_DISABLED, name, now_ms, details))
-        qm.wake(queue)
+        wake_receives(qm, queue)
     return [*records, QueueAltered(queue.name, changes)]
 
 

@@ -117,8 +117,7 @@ def note_restart(qm: QueueManager, now_ms: int) -> None:
 
 def is_open(qm: QueueManager, queue: BrokerQueue) -> bool:
     """Whether messages that a queue holds can be delivered."""
-    owner, _, service = queue.name.rpartition(HELD)
-    if service:
+    if queue.name.startswith(PREFIX + HELD):
         return queue.available_count > 0
-    target = qm.queues.get(owner)
+    target = qm.queues.get(queue.name.removesuffix(HELD))
     return isinstance(target, BrokerQueue) and target.attributes.status

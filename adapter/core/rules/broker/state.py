@@ -9,6 +9,7 @@ from adapter.core.model.broker_queue import HELD, PREFIX, RETAINED, BrokerQueue,
 from adapter.core.model.conversations import Endpoint, seq_of
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker.catalog import that_queue
+from adapter.core.rules.broker.wakes import wake_endpoint
 
 ROWS_PER_RECORD = 20_000
 """So that a record stays far below what a topic takes."""
@@ -57,7 +58,9 @@ def is_on(queue: BrokerQueue, seq: int) -> bool:
 
 
 def apply_conversation_set(qm: QueueManager, record: r.ConversationSet) -> None:
-    """Make an endpoint, or let it be as the record says."""
+    """Make an endpoint, or let it be as the record says. One that its side has ended is found by no
+    receive, and belongs to no group.
+    """
     queue = that_queue(qm, record.queue)
     endpoint = qm.conversations.endpoints.get(record.handle)
     state = qm.conversations.share_names(record)
@@ -70,6 +73,9 @@ def apply_conversation_set(qm: QueueManager, record: r.ConversationSet) -> None:
         endpoint.state = state
         if moves:  # else a unit may have moved it, which has not ended
             queue.groups.move(endpoint, record.group)
+    wake_endpoint(qm, queue, endpoint)
+    if state.is_ended:
+        queue.groups.remove(endpoint)
     for time_ms in (state.lifetime_ms, state.timer_ms):
         if time_ms:
             qm.due.conversations.push((time_ms, record.handle), lambda one: _is_ahead(qm, *one))
@@ -85,7 +91,9 @@ def _is_ahead(qm: QueueManager, time_ms: int, handle: bytes) -> bool:
 def apply_conversation_gone(qm: QueueManager, record: r.ConversationGone) -> None:
     """Forget an endpoint."""
     endpoint = qm.conversations.endpoints[record.handle]
-    that_queue(qm, endpoint.state.queue).groups.remove(endpoint)
+    queue = that_queue(qm, endpoint.state.queue)
+    wake_endpoint(qm, queue, endpoint)
+    queue.groups.remove(endpoint)
     qm.conversations.remove(endpoint)
 
 

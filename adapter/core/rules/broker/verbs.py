@@ -13,7 +13,6 @@ from adapter.core.contract import broker as b
 from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.commands import Request
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.results import Refused
 from adapter.core.model.broker_queue import BrokerQueue
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.unit import UnitOfWork
@@ -21,10 +20,11 @@ from adapter.core.model.waiters import Waiter
 from adapter.core.rules.broker import dialogs, end, receive
 from adapter.core.rules.broker.activation import note_empty
 from adapter.core.rules.broker.catalog import queue_named
-from adapter.core.rules.broker.locks import LockNeeded, check_circle, note_wait
+from adapter.core.rules.broker.locks import LockNeeded, check_circle, note_wait, wake_own
+from adapter.core.rules.broker.wakes import named_by
 from adapter.core.rules.messages.unit import backout_records, unit_of
 from adapter.core.rules.primitives import waiting
-from adapter.core.rules.primitives.decision import Decision
+from adapter.core.rules.primitives.decision import Decision, refused
 
 Verb = Callable[[QueueManager, Request, Any, UnitOfWork], Decision | None]
 
@@ -51,12 +51,17 @@ def decide(qm: QueueManager, request: Request, command: Any) -> Decision:
     except LockNeeded as needed:
         return _wait_for_lock(qm, request, command, unit, needed)
     if decision is not None:
+        wake_own(qm, unit)
         return decision
     if wait_ms == 0:
-        note_empty(qm, queue_named(qm, command.queue), command)
-        return Decision([], waiting.nothing(command), qm.entry_n)
+        return _nothing(qm, command)
     note_wait(unit, waiting.begin_for(qm, request, queue_named(qm, command.queue), wait_ms))
     return Decision([])
+
+
+def _nothing(qm: QueueManager, command: Any) -> Decision:
+    note_empty(qm, queue_named(qm, command.queue), command)
+    return Decision([], waiting.nothing(command), qm.entry_n)
 
 
 def _wait_for_lock(
@@ -66,30 +71,56 @@ def _wait_for_lock(
     try:
         check_circle(qm, unit, needed)
     except Refusal as refusal:
-        refused = Refused(refusal.reason, refusal.name, refusal.detail)
-        return Decision(backout_records(qm, unit, None, request.now_ms), refused, qm.entry_n)
+        return _victim(qm, request, unit, refusal)
     if isinstance(command, b.BrokerReceive) and command.wait_ms:
         note_wait(unit, waiting.begin_for(qm, request, needed.queue, command.wait_ms))
     elif command.lock_ms == 0:
         return Decision([], waiting.lock_timeout(needed.queue.name), qm.entry_n)
     else:
-        note_wait(unit, waiting.begin_for(qm, request, needed.key, command.lock_ms))
+        names = named_by(command)
+        waiter = waiting.begin_for(qm, request, needed.key, command.lock_ms, names=names)
+        note_wait(unit, waiter)
     return Decision([])
 
 
+def _victim(qm: QueueManager, request: Request, unit: UnitOfWork, refusal: Refusal) -> Decision:
+    """Back out a unit whose verb would wait in a circle; its other verbs learn of it."""
+    wake_own(qm, unit)
+    answer = refused(refusal)
+    return Decision(backout_records(qm, unit, None, request.now_ms), answer, qm.entry_n)
+
+
 def serve(qm: QueueManager, waiter: Waiter) -> Decision | None:
-    """Try a verb that waits once more; None if it goes on waiting."""
+    """Try a verb that waits once more; None if it goes on waiting, maybe for another group."""
     request = waiter.request
     command: Any = request.command
     if _has_nothing(qm, waiter, command):
         return None
     try:
         unit = unit_of(qm, request, command.unit)
-        return VERBS[type(command)](qm, request, command, unit)
-    except LockNeeded:
-        return None
+        decision = VERBS[type(command)](qm, request, command, unit)
+    except LockNeeded as needed:
+        return _wait_elsewhere(qm, waiter, unit, needed)
     except Refusal as refusal:
-        return Decision([], Refused(refusal.reason, refusal.name, refusal.detail), qm.entry_n)
+        return Decision([], refused(refusal), qm.entry_n)
+    if decision is not None:
+        wake_own(qm, unit, waiter)
+    elif isinstance(waiter.key, tuple):  # the group is not locked any more, and has no messages
+        return _nothing(qm, command)
+    return decision
+
+
+def _wait_elsewhere(
+    qm: QueueManager, waiter: Waiter, unit: UnitOfWork, needed: LockNeeded
+) -> Decision | None:
+    """Let a verb wait for the group that it needs by now: its conversation may have been moved."""
+    if isinstance(waiter.key, tuple) and waiter.key != needed.key:
+        try:
+            check_circle(qm, unit, needed)
+        except Refusal as refusal:
+            return _victim(qm, waiter.request, unit, refusal)
+        qm.waiters.move(waiter, needed.key)
+    return None
 
 
 def _has_nothing(qm: QueueManager, waiter: Waiter, command: Any) -> bool:

@@ -250,14 +250,16 @@ def _place(stored: Stored) -> Place:
 
 def _why_waiting(qm: QueueManager, queue: LocalQueue) -> str:
     if isinstance(queue, BrokerQueue):
-        owner, _, service = queue.name.rpartition(HELD)
-        if not owner:
+        if HELD not in queue.name:
             return ""
+        service = ""
+        if queue.name.startswith(PREFIX + HELD):
+            service = queue.name.removeprefix(PREFIX + HELD)
         far = catalog.address_of(qm, service) if service else ""
         if far and not to_exports.export_of(far):
             route = f"The route of service '{service}' leads to queue manager {far}"
             return f"{route}, which is not known."
-        if service:
+        if service and catalog.lookup(qm, kinds.SERVICE, service) is None:
             return f"The target service '{service}' does not exist."
         return "The messages wait until the queue of the target service is turned on."
     if queue.is_transmission:

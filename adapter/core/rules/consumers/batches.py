@@ -155,7 +155,7 @@ def _next_batch(
     if not limit:
         return Batch([], []), []
     found = _find(qm, queue, min(limit, consumer.size_max or BATCH_MAX), now_ms)
-    records = backout.move(qm, queue, found.poison, now_ms)
+    records = backout.move(qm, queue, found.poison, now_ms, frozenset())
     counts = [
         Count(-one.place[0], one.place[1], one.backout_count)
         for one in found.messages
@@ -248,7 +248,7 @@ def decide_read(qm: QueueManager, request: c.Request, command: c.ReadBatches) ->
         if number not in handle.batches and batch.size:
             found = _broken_up(queue, consumer, number, batch)
             if found is not None:
-                qm.note_backouts(queue, [], request.now_ms, and_paged=True)
+                qm.note_batches_back(queue, batch.spans, request.now_ms)
             records.append(found or r.BatchDelivered(queue.name, consumer.name, number))
         handle.batches.add(number)
         shown.append(
@@ -356,7 +356,7 @@ def _take_over(
     records = _return_batches(queue, consumer)
     fenced = _set(queue, consumer, claim=qm.numbers.new_message_id(), consumed=consumer.last)
     details = {"consumer": consumer.name, "messages": str(count)}
-    qm.note_backouts(queue, [], now_ms, and_paged=True)
+    qm.note_batches_back(queue, consumer.spans, now_ms)
     return [*records, fenced, r.EventRaised(CLAIM_LOST, queue.name, now_ms, details)]
 
 
@@ -445,7 +445,7 @@ def decide_delete_consumer(
         raise Refusal(Reason.CONSUMER_NOT_FOUND, command.consumer, f"of queue {queue.name}")
     _check_free(queue, command.consumer)
     records = _return_batches(queue, consumer)
-    qm.note_backouts(queue, [], request.now_ms, and_paged=True)
+    qm.note_batches_back(queue, consumer.spans, request.now_ms)
     return done(
         qm, request, [*records, r.ConsumerDeleted(queue.name, consumer.name)], consumer.held
     )

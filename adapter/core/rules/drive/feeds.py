@@ -115,7 +115,7 @@ def _plan_put(
     """Plan the put of a record, or of its dead letter; returns why it waits, or ""."""
     if to.target.reason in PASSING:
         return f"{_name(feed)} {PASSING[to.target.reason]}"
-    message = structs.replace(one.message)
+    message = structs.replace(one.message, delay_ms=0)
     if message.priority < 0 and to.defaults is not None:
         message.priority = to.defaults.def_priority
     code = arrival.complete(plan.qm, to.destination, message, plan.now_ms)

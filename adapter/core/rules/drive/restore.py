@@ -8,6 +8,7 @@ This module does not know where a snapshot is kept, nor when one is made.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import msgspec
 
@@ -16,7 +17,8 @@ from adapter.core.contract import records as r
 from adapter.core.contract.message import Delivered
 from adapter.core.contract.pages import Paged
 from adapter.core.contract.ranges import Ranges
-from adapter.core.contract.results import Done, Messages, PutDone, Result
+from adapter.core.contract.reasons import Reason
+from adapter.core.contract.results import Done, Messages, PutDone, Refused, Result
 from adapter.core.contract.stored import Stored, delivered
 from adapter.core.model.lane import Lane, bucket_of
 from adapter.core.model.manager import QueueManager
@@ -37,6 +39,10 @@ SPANS_PER_RECORD = 20_000
 
 Ends = dict[int, Ranges]
 """Which messages of a lane will have expired by which time (ms)."""
+
+UNSIGNED: Final = (1 << 64) - 1
+"""The number of a unit has 64 bits, one of a unit of its own the highest of them; what a snapshot
+holds has 64 bits and a sign. So the upper half of them is written as negative numbers."""
 
 Unmoved = dict[str, list[Stored]]
 """Messages by queue."""
@@ -218,7 +224,7 @@ def _session(session: Session) -> Iterator[r.Record]:
         session.last_seen_ms,
         session.issued,
         _flat(session.committed.spans()),
-        _flat(session.fenced.spans()),
+        [_to_signed(number) for number in _flat(session.fenced.spans())],
         session.forgotten,
     )
     if session.user:
@@ -261,6 +267,10 @@ def _flat(spans: Iterable[tuple[int, int]]) -> list[int]:
     return [number for span in spans for number in span]
 
 
+def _to_signed(number: int) -> int:
+    return number if number <= UNSIGNED >> 1 else number - UNSIGNED - 1
+
+
 def _pairs(flat: list[int]) -> list[tuple[int, int]]:
     return list(zip(flat[::2], flat[1::2], strict=True))
 
@@ -279,7 +289,7 @@ def apply_queue_restored(qm: QueueManager, record: r.QueueRestored) -> None:
     assert len(record.priorities) == PRIORITIES, "a count for each priority"
     qm.queues[record.name] = queue
     qm.names_initiation(queue)
-    qm.share_conversations(queue)
+    qm.share_with(queue)
     qm.note_usage(queue)
 
 
@@ -326,7 +336,7 @@ def apply_session_restored(qm: QueueManager, record: r.SessionRestored) -> None:
     session = qm.sessions[record.session] = Session(record.session, record.time_ms)
     session.issued = record.issued
     session.committed = Ranges(_pairs(record.committed))
-    session.fenced = Ranges(_pairs(record.fenced))
+    session.fenced = Ranges(_pairs([number & UNSIGNED for number in record.fenced]))
     session.forgotten = record.forgotten
 
 
@@ -347,14 +357,20 @@ def apply_outcome_restored(qm: QueueManager, record: r.OutcomeRestored) -> None:
     qm.sessions[record.session].record(record.number, result, written=True)
 
 
-def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[Paged]) -> None:
+def load_outcome(qm: QueueManager, session: bytes, number: int, read: list[Paged] | None) -> None:
     """Complete the outcome of a get whose message was not in memory when it was replayed.
 
-    read: what Absent.missing named.
+    read: what Absent.missing named; None: a part of it is not on its topic any more. It was got, so
+    nothing is lost to others; a client that asks again hears that its message is damaged.
     """
     absent = qm.absent.pop((session, number))
     found = qm.sessions.get(session)
     if found is None or number not in found.outcomes:
+        return
+    if read is None:
+        (gone, *_) = absent.missing()
+        text = f"message {gone.seq} of lane {gone.lane}"
+        found.keep(number, Refused(Reason.OBJECT_DAMAGED, gone.queue, text))
         return
     source = iter(read)
     parts: list[Stored] = []

@@ -32,7 +32,8 @@ def next_served(
     One at a time: its records must be applied before the next waiter is looked at.
     """
     expired: list[Record] = []
-    for waiter in qm.waiters.waiting_for(key):
+    waiters = qm.waiters.waiting_for(key)
+    while (waiter := next(waiters, None)) is not None:
         handle = waiter.handle
         if handle is not None and not handle.queue.available_count:
             break
@@ -49,6 +50,8 @@ def next_served(
             return waiter, given
         if expired:
             return expired
+        if waiter.key != key:  # it waits for something else now
+            waiters = qm.waiters.waiting_for(key)
     return []
 
 

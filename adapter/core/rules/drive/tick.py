@@ -12,6 +12,7 @@ from adapter.core.model.manager import QueueManager
 from adapter.core.rules.broker import activation as broker_activation
 from adapter.core.rules.messages import pages
 from adapter.core.rules.messages.unit import expiry_records
+from adapter.core.rules.msmq import queues as msmq_queues
 from adapter.core.rules.objects import session
 from adapter.core.rules.primitives import marks, waiting
 
@@ -39,6 +40,17 @@ def expire_pages(qm: QueueManager, now_ms: int) -> None:
         pages.look_for_expired(qm, name, incarnation, lane, now_ms)
 
 
+def note_clock_set_back(qm: QueueManager) -> None:
+    """The time of day is earlier than it was: what was to be looked at again, by the clock as it
+    was, is looked at when its own time comes.
+    """
+    for queue in qm.queues.values():
+        qm.note_delays(queue)
+        for lane in queue.lanes:
+            for end_ms in lane.ends:
+                qm.add_paged_end(queue, lane.number, end_ms)
+
+
 def expire_marks(qm: QueueManager) -> None:
     """Let what has been marked for long enough be browsed again."""
     marks.tick(qm)
@@ -49,7 +61,10 @@ def expire_sessions(qm: QueueManager) -> list[Record]:
     if qm.elapsed_ms < qm.due.sessions_ms:
         return []
     qm.due.sessions_ms = qm.elapsed_ms + SESSIONS_EVERY_MS
-    return session.expire_sessions(qm)
+    expired = session.expire_sessions(qm)
+    if expired:
+        msmq_queues.note_unused(qm)
+    return expired
 
 
 def end_waits(qm: QueueManager) -> list[Reply]:

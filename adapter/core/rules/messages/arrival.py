@@ -17,10 +17,11 @@ from adapter.core.contract.transmission import Transmission
 from adapter.core.model.destination import Destination
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.routes import Target
-from adapter.core.rules.messages import put
+from adapter.core.rules.messages import put, putters
 from adapter.core.rules.messages.plan import Plan, dead_letter_queue
 from adapter.core.rules.messages.receiving import ReceiverAuthority
 from adapter.core.rules.network import routes
+from adapter.core.rules.primitives import staging
 
 INVALID: Final = 2110
 """MQRC_FORMAT_ERROR: what came is no message."""
@@ -46,10 +47,14 @@ def arrive(
     if target.queue is not None and target.queue.name == source and target.transmission == to:
         # It would go back to where it came from, unchanged: and so for ever.
         target = Target(reason=Reason.UNKNOWN_REMOTE_QUEUE_MANAGER)
-    code = arrival.code or complete(plan.qm, target.queue, message, plan.now_ms)
-    if code:
-        invalid = [as_bytes(plan.qm, message.body, plan.now_ms)]
-        reason = plan.bury(invalid, to.queue, code, to.queue_manager)
+    user = None if receiver is None else receiver.putter(message.user)
+    putters.note_arrived(plan.qm, message, user)
+    code = complete(plan.qm, target.queue, message, plan.now_ms)
+    if code or arrival.code:
+        letter = message
+        if code or not _keeps_descriptor(arrival.message):
+            letter = as_bytes(plan.qm, message.body, plan.now_ms)
+        reason = plan.bury([letter], to.queue, arrival.code or code, to.queue_manager)
     else:
         if receiver is not None and not receiver.may_put_to(to, message.user):
             target = Target(reason=Reason.AUTHORITY_MISSING)
@@ -63,14 +68,25 @@ def arrive(
     return to.queue or plan.qm.attributes.dead_letter_queue or "SYSTEM"
 
 
+def _keeps_descriptor(message: MessageData) -> bool:
+    """Whether a message that shares the fate of its damaged unit can be read as one of MQ."""
+    return bool(message.put_time_ms) and message.msmq is None and message.broker is None
+
+
 def complete(qm: QueueManager, queue: Destination | None, message: MessageData, now_ms: int) -> int:
     """Fill in what a message that arrived leaves open; returns why it is invalid, or 0."""
-    message.destination, message.delay_ms = "", 0
+    message.destination = ""
+    if message.put_time_ms:
+        message.delay_ms = 0  # the queue manager that it was put to has seen to it
+    if min(message.put_time_ms, message.expires_at_ms) < 0:
+        return INVALID  # no queue manager says so; the copy on a topic could not have this time
     checked = queue or dead_letter_queue(qm)
     if checked is None:
         return 0
     try:
         put.check(checked, message)
+        if not message.put_time_ms:
+            staging.check(qm, checked.name, message, now_ms)
     except Refusal as refusal:
         if refusal.reason not in LATER:
             return INVALID

@@ -22,8 +22,9 @@ from typing import Final
 import msgspec
 
 from adapter.core.contract import backout
-from adapter.core.contract.message import MessageData
+from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.pages import PageNeeded
+from adapter.core.contract.ranges import Ranges
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.records import EventRaised, Record
 from adapter.core.contract.stored import Stored
@@ -50,9 +51,15 @@ def is_due(queue: LocalQueue, stored: Stored) -> bool:
 def note_restart(qm: QueueManager, now_ms: int) -> None:
     """Note what a crash has left on queues that had come back too often."""
     for queue in qm.queues.values():
-        if queue.moves_backouts:
-            places = [one.place for one in queue.in_memory() if is_due(queue, one)]
-            qm.note_backouts(queue, places, now_ms, and_paged=True)
+        if not queue.moves_backouts:
+            continue
+        qm.note_backouts(
+            queue, [one.place for one in queue.in_memory() if is_due(queue, one)], now_ms
+        )
+        threshold = queue.attributes.backout_threshold
+        for lane in queue.lanes:
+            lane.note_returned(0, lane.next_seq, threshold, reports=False)
+        qm.note_loaded(queue, [], now_ms)
 
 
 def decide(qm: QueueManager, due: MoveDue) -> list[Record]:
@@ -60,30 +67,65 @@ def decide(qm: QueueManager, due: MoveDue) -> list[Record]:
     queue = due.queue
     if queue.is_deleted or not queue.moves_backouts:
         return []
-    if due.and_paged:
-        _want_pages(qm, queue)
+    threshold = queue.attributes.backout_threshold
+    for span in due.spans:
+        queue.lanes[span.lane].note_returned(span.first, span.last, threshold, reports=True)
+    reported = due.back | {place for place in due.places if _is_reported(queue, place)}
     there = [stored for place in due.places if (stored := queue.stored.get(place)) is not None]
     found = [
         one
         for one in there
         if is_due(queue, one) and not one.locked and not matching.is_over(one, due.now_ms)
     ]
-    return move(qm, queue, found, due.now_ms)
+    records = move(qm, queue, found, due.now_ms, reported)
+    if not due.back:
+        _want_pages(qm, queue)
+    return records
+
+
+def _is_reported(queue: LocalQueue, place: Place) -> bool:
+    return not place[2] and place[1] in queue.lanes[-place[0]].to_report
 
 
 def _want_pages(qm: QueueManager, queue: LocalQueue) -> None:
-    """Ask for the first page of each lane that has such a message; the others follow it."""
-    threshold = queue.attributes.backout_threshold
+    """Ask for the next page of each lane that has a message to be moved, of which none has been
+    read for it; the others follow it.
+
+    Nothing is read to be moved while no queue has room, but for what an event is to be about.
+    """
+    has_room = _has_room(qm, queue)
     for lane in queue.lanes:
-        seqs = [seq for seq, count in lane.counts.items() if count >= threshold]
-        if seqs:
-            qm.want_page(PageNeeded(queue.name, lane.number, min(seqs)))
+        if not has_room:
+            lane.to_move = Ranges(lane.to_report.spans())
+        seq = lane.next_to_move()
+        if seq is not None:
+            qm.want_page(PageNeeded(queue.name, lane.number, seq))
 
 
-def move(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int) -> list[Record]:
+def _has_room(qm: QueueManager, queue: LocalQueue) -> bool:
+    """Whether the backout queue or the dead-letter queue might take a message."""
+    name = queue.attributes.backout_requeue_queue
+    targets = (routes.find_local(qm, name).queue if name else None, dead_letter_queue(qm))
+    return any(
+        one is not None
+        and one is not queue
+        and not one.attributes.inhibit_put
+        and one.taken_room < one.attributes.max_depth
+        for one in targets
+    )
+
+
+def move(
+    qm: QueueManager,
+    queue: LocalQueue,
+    found: list[Stored],
+    now_ms: int,
+    reported: frozenset[Place],
+) -> list[Record]:
     """Move messages to where there is room for them; those that no queue takes stay.
 
-    What is more than one record moves is noted, to be moved next.
+    What is more than one record moves is noted, to be moved next. reported: of which an event says
+    that they stay.
     """
     plan, size = Plan(qm, now_ms), 0
     gets: Gets = []
@@ -92,9 +134,10 @@ def move(qm: QueueManager, queue: LocalQueue, found: list[Stored], now_ms: int) 
         size += sum(weight(part.message) for part in message)
         if gets and size > MOVED_BYTES:
             left = [part.place for one in parts[at:] for part in one]
-            qm.step.moves_due.append(MoveDue(queue, left, now_ms))
+            due = MoveDue(queue, left, now_ms, [], reported.intersection(left))
+            qm.step.moves_due.append(due)
             break
-        if _plan_move(plan, queue, message):
+        if _plan_move(plan, queue, message, reported):
             gets += [(queue, part) for part in message]
     return plan.record(verb="commit", gets=gets)
 
@@ -109,12 +152,14 @@ def _messages(found: list[Stored]) -> Iterator[list[Stored]]:
     return (list(parts) for _, parts in groupby(found, of))
 
 
-def _plan_move(plan: Plan, queue: LocalQueue, parts: list[Stored]) -> bool:
+def _plan_move(
+    plan: Plan, queue: LocalQueue, parts: list[Stored], reported: frozenset[Place]
+) -> bool:
     """Plan the move of a message's parts, and report it. Returns whether a queue takes them."""
     moved_to, reason = _offer(plan, queue, [_explain(queue, part) for part in parts])
     threshold = queue.attributes.backout_threshold
     for part in parts:
-        if moved_to or (part.backout_count == threshold and queue.moves_backouts):
+        if moved_to or (part.backout_count == threshold and part.place in reported):
             plan.records.append(_event(queue, part, moved_to, reason, plan.now_ms))
     return moved_to != ""
 

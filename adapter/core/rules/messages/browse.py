@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from adapter.core.contract.commands import (
@@ -24,7 +25,7 @@ from adapter.core.contract.results import Messages
 from adapter.core.contract.stored import Stored
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
-from adapter.core.model.views import START
+from adapter.core.model.paged_index import START
 from adapter.core.rules.messages.get import (
     check_allowed,
     show,
@@ -98,7 +99,7 @@ def look(
 
 def _unlock(qm: QueueManager, request: Request, handle: QueueHandle) -> Decision:
     """MQGMO_UNLOCK: give up the lock of the handle; the cursor stays."""
-    if cursor.release(qm, handle, request.now_ms) is None:
+    if cursor.release(qm, handle) is None:
         raise Refusal(Reason.NO_MESSAGE_LOCKED, handle.queue.name)
     return Decision([], Messages([]), qm.entry_n)
 
@@ -114,7 +115,7 @@ def _select_beside_lock(
         cursor.lock(handle, locked)
         raise
     if found:
-        cursor.offer(qm, handle.queue, locked, now_ms)
+        cursor.offer(qm, handle.queue, locked)
     else:
         cursor.lock(handle, locked)
     return found
@@ -132,13 +133,12 @@ def _select(handle: QueueHandle, command: Browse, now_ms: int) -> list[Stored]:
     at = handle.browse_group if in_order and not command.restart else None
 
     def is_passed_over(stored: Stored) -> bool:
-        if stored.place <= after and at is None:
-            return True
-        if options & UNMARKED and marks.is_hidden(handle, stored):
+        if options & UNMARKED and marks.is_hidden(handle, stored.place):
             return True
         return bool(options & COMPLETE) and selection.is_incomplete(handle.queue, stored)
 
-    fitting = selection.source(handle, command, at, after)
+    skips = partial(marks.is_hidden, handle) if options & UNMARKED else None
+    fitting = selection.source(handle, command, at, after, skips)
     found = selection.first_of(fitting, command.limit, now_ms, [], is_passed_over)
     if found and options & COMPLETE:
         found = groups.parts(handle.queue, found[0])

@@ -32,6 +32,7 @@ from adapter.core.model.connection import ConnectionState
 from adapter.core.model.context import MessageContext, write_identity, write_origin
 from adapter.core.model.handles import QueueHandle, TopicHandle
 from adapter.core.model.manager import QueueManager
+from adapter.core.rules.messages import putters
 from adapter.core.rules.primitives.decision import connection_of
 
 REQUIRED: Final = (
@@ -51,6 +52,7 @@ def settle(
     asked = command.options & CONTEXT_OPTIONS
     if asked:
         _settle_asked(connection, command, handle, asked)
+        putters.note(qm, connection.party.principal, command.messages)
         return
     context: MessageContext | None = None
     user, application = connection.party.principal.user, connection.party.application
@@ -60,6 +62,8 @@ def settle(
             context = context or of_party(connection.party)
             write_identity(message, context)
             write_origin(message, context)
+            message.details.putter = ""
+    putters.note(qm, connection.party.principal, command.messages)
 
 
 def write_sender(qm: QueueManager, request: Request, message: MessageData) -> None:
@@ -94,6 +98,8 @@ def _settle_asked(
             write_identity(message, identity)
         if not asked & SET_ORIGIN:
             write_origin(message, origin)
+        if message.details is not None:
+            message.details.putter = ""
 
 
 def _saved_by(connection: ConnectionState, number: int) -> MessageContext:

@@ -8,6 +8,7 @@ a put is refused, nor what reaches a client.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from adapter.core.contract.commands import DEFERRED, Begin, Put, Request
 from adapter.core.contract.reasons import Reason, Refusal
@@ -15,6 +16,9 @@ from adapter.core.contract.results import Refused
 from adapter.core.model.manager import QueueManager
 from adapter.core.rules.messages.unit import unit_of
 from adapter.core.rules.primitives.decision import Decision, connection_of
+
+REFUSED_BEGINS_KEPT: Final = 1_000
+"""Of one connection: its threads and tasks may each have sent one before they hear of the first."""
 
 PutRule = Callable[[QueueManager, Request, Put], Decision]
 
@@ -41,7 +45,10 @@ def note_refused(qm: QueueManager, request: Request, refusal: Refused) -> None:
     """
     command, connection = request.command, connection_of(qm, request)
     if isinstance(command, Begin):
-        connection.refused_begin = command.unit, refusal
+        refused = connection.refused_begins
+        refused[command.unit] = refusal
+        if len(refused) > REFUSED_BEGINS_KEPT:
+            del refused[next(iter(refused))]
     elif isinstance(command, Put):
         unit = connection.units.get(command.unit)
         if unit is not None and unit.refusal is None:

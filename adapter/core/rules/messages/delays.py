@@ -18,7 +18,13 @@ from adapter.core.attributes.system import DELAYED_QUEUE
 from adapter.core.contract.message import MessageData, Place
 from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Refusal
-from adapter.core.contract.records import DelayedExpired, DelaysRestored, EventRaised, Record
+from adapter.core.contract.records import (
+    DelayedExpired,
+    DelaysRestored,
+    EventRaised,
+    QueueDeleted,
+    Record,
+)
 from adapter.core.contract.stored import Stored
 from adapter.core.contract.unit_records import Taken
 from adapter.core.contract.weights import weight
@@ -29,7 +35,7 @@ from adapter.core.model.report import CONFIRM_ON_ARRIVAL, ReportDue
 from adapter.core.model.undo import Removed
 from adapter.core.rules.messages import report
 from adapter.core.rules.messages.plan import Plan
-from adapter.core.rules.messages.unit import removal_of, taken_from
+from adapter.core.rules.messages.unit import discard_records, removal_of, taken_from
 from adapter.core.rules.primitives import parking
 
 MISSING: Final = "delayed_message_missing"
@@ -184,6 +190,12 @@ def soft_places(qm: QueueManager, queue: LocalQueue) -> list[Taken]:
         return []
     found = [delayed.stored.get(place) for _, place, _ in queue.delays.entries() if place[2]]
     return [taken_from(delayed, stored) for stored in found if stored is not None]
+
+
+def deletion(qm: QueueManager, queue: LocalQueue) -> list[Record]:
+    """Say that a queue goes, with what is on it; of a temporary one the ledger knows nothing."""
+    soft = discard_records(soft_places(qm, queue), "purged")
+    return [*soft, QueueDeleted(queue.name, logged=not queue.is_temporary)]
 
 
 def describe(qm: QueueManager, queue: LocalQueue) -> Iterator[Record]:

@@ -117,7 +117,7 @@ def give(
         if options & BOUNDED and shown_length(shown[0]) > command.length_max:
             return Decision(records, Messages(shown, Reason.MESSAGE_TRUNCATED), qm.entry_n)
         if found[0] is handle.locked:
-            cursor.release(qm, handle, request.now_ms)
+            cursor.release(qm, handle)
         if options & IF_PERSISTENT and not any(one.message.persistence for one in found):
             unit = None
     last = shown[0].message if options & COMPLETE else found[-1].message

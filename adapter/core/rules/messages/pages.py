@@ -109,6 +109,8 @@ def evict(qm: QueueManager, moved_n: int, but: frozenset[str]) -> int:
     messages, size = qm.window
     count = 0
     for queue in qm.queues.values():
+        if queue.indexes.is_used and not queue.suspended and not qm.waiters.count(queue):
+            queue.indexes.forget_passed()
         if not queue.stored or queue.name in but or queue.name == RETAINED_QUEUE:
             continue
         if len(queue.stored) <= messages and queue.weight <= size:
@@ -154,6 +156,7 @@ def load(
             lane.forget_end(paged.seq, bucket_of(message.expires_at_ms))
             queue.indexes.passed_by(paged.stored(lane_number))
             report.note_stored_expiry(qm, paged.stored(lane_number))
+            queue.note_leaving(paged.stored(lane_number))
             place = Taken(queue.name, lane_number, paged.seq, 0, message.priority)
             expired.append(place)
             continue
@@ -162,9 +165,9 @@ def load(
         queue.page_in(come)
         for stored in come:
             qm.add_expiry(queue, stored)
-        returned = [stored.place for stored in come if stored.backout_count]
-        if returned:
-            qm.note_backouts(queue, returned, now_ms, and_paged=True)
+    returned = [stored.place for stored in come if stored.backout_count]
+    if returned or lane.to_move:
+        qm.note_loaded(queue, returned, now_ms)
     if len(page) > 1:
         lane.last_page = page[0].seq, page[-1].seq
     if page:

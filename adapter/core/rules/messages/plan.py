@@ -42,6 +42,8 @@ from adapter.core.model.routes import Target
 from adapter.core.model.unit import UnitOfWork
 from adapter.core.mq_layouts import dead_letter
 from adapter.core.mq_layouts.reason_codes import code_of
+from adapter.core.rules.messages import putters
+from adapter.core.rules.messages.putters import Reach
 from adapter.core.rules.messages.unit import Gets, Puts, commit_records
 from adapter.core.rules.network import routes
 from adapter.core.rules.primitives import naming, parking, staging, trigger_events
@@ -61,6 +63,7 @@ class Plan:
 
     __slots__ = (
         *(
+            "_full",
             "_new_queues",
             "count",
             "cut",
@@ -86,6 +89,8 @@ class Plan:
         self._new_queues = made
         self.deleted: frozenset[str] = frozenset()
         self.records: list[Record] = []
+        self._full: dict[str, int] = {}
+        """Where in the records it says of a queue that it is full."""
 
     @property
     def new_queues(self) -> MadeQueues:
@@ -102,6 +107,7 @@ class Plan:
         """Drop what was planned since a mark. Queues that were made for it stay."""
         puts, reports, records, self.count = mark
         del self.puts[puts:], self.reports[reports:], self.records[records:]
+        self._full = {name: at for name, at in self._full.items() if at < records}
 
     def put(self, queue: LocalQueue, message: MessageData, *, is_report: bool = False) -> None:
         """Plan a put, whatever the queue says to it."""
@@ -203,6 +209,7 @@ class Plan:
     def report(self, message: MessageData, kind: int, code: int = 0) -> None:
         """Plan the report of a kind, if a message asks for it: to its reply-to queue, else to the
         dead-letter queue unless the message says DISCARD; else it is lost, and an event says so.
+        It reaches its queue only by the authorities of who put the message: see putters.
 
         What is on its way arrives, and is delivered, elsewhere, and what is delayed later; if it
         expires first, that is reported here. code: of an exception, as IBM MQ numbers it.
@@ -214,7 +221,13 @@ class Plan:
         qm, now_ms = self.qm, self.now_ms
         report = make_report(qm.name, message, kind, qm.numbers.new_message_id(), now_ms, code)
         to, manager = message.reply_to, message.reply_to_queue_manager
-        reason = self.send(routes.find(qm, to, manager, self.new_queues), report, is_report=True)
+        reached = putters.reach(qm, message, to, manager)
+        target = Target(reason=Reason.AUTHORITY_MISSING)
+        if reached is not Reach.NOTHING:
+            target = routes.find(qm, to, manager, self.new_queues)
+        if reached is Reach.WITHOUT_DATA:
+            report.body, report.format = b"", ""
+        reason = self.send(target, report, is_report=True)
         if reason is None:
             return
         code = code_of(reason)
@@ -229,6 +242,14 @@ class Plan:
         """
         if self.give_up(reply, "", queue_manager, reason) is not None:
             self._note_lost(queue_manager, code_of(reason))
+
+    def report_full(self, queue: LocalQueue) -> None:
+        """Say that a queue is full, once until it has taken a message."""
+        if queue.is_known_full or queue.name in self._full:
+            return
+        self._full[queue.name] = len(self.records)
+        details = {"max_depth": str(queue.attributes.max_depth)}
+        self.records.append(EventRaised("queue_full", queue.name, self.now_ms, details))
 
     def _note_lost(self, to: str, code: int) -> None:
         details = {"reply_to": to, "reason": str(code)}

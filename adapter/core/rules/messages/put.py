@@ -221,19 +221,17 @@ def check(queue: Destination, message: MessageData) -> bool:
 
 
 def _check(queue: Destination, message: MessageData, said: tuple[Any, ...]) -> bool:
-    """said: all fields of the message; one call, where each attribute costs a look-up."""
-    is_cut: bool = len(said[at.BODY]) > queue.attributes.max_message_length
-    if is_cut:
-        _check_cut(queue, message)
+    """said: all fields of the message; one call, where each attribute costs a look-up.
+
+    What is wrong with the message whatever the queue comes before what this queue does not take: a
+    message that arrived and that its queue does not take is put elsewhere.
+    """
     priority: int = said[at.PRIORITY]
     if not -1 <= priority <= PRIORITY_ASKED_MAX:
         raise Refusal(Reason.PRIORITY_ERROR, queue.name, f"{priority} is not 0 to 9")
     persistence: int = said[at.PERSISTENCE]
     if not -1 <= persistence <= 1:
         raise Refusal(Reason.PERSISTENCE_ERROR, queue.name, f"{persistence}")
-    if persistence == 1 and queue.is_temporary:
-        text = "a temporary dynamic queue takes none that are persistent"
-        raise Refusal(Reason.PERSISTENT_NOT_ALLOWED, queue.name, text)
     expiry_ms: int = said[at.EXPIRY_MS]
     if expiry_ms != -1 and not 0 < expiry_ms <= EXPIRY_MAX_MS:
         raise Refusal(Reason.EXPIRY_ERROR, queue.name, f"{expiry_ms} ms")
@@ -245,6 +243,12 @@ def _check(queue: Destination, message: MessageData, said: tuple[Any, ...]) -> b
     if not 1 <= group_seq <= GROUP_SEQ_MAX:
         raise Refusal(Reason.GROUP_NUMBER_ERROR, queue.name, f"group_seq {group_seq}")
     _check_rest(queue, message, said)
+    if persistence == 1 and queue.is_temporary:
+        text = "a temporary dynamic queue takes none that are persistent"
+        raise Refusal(Reason.PERSISTENT_NOT_ALLOWED, queue.name, text)
+    is_cut: bool = len(said[at.BODY]) > queue.attributes.max_message_length
+    if is_cut:
+        _check_cut(queue, message)
     return is_cut
 
 
@@ -294,6 +298,17 @@ def _check_properties(queue: Destination, properties: Mapping[str, object]) -> N
             raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"{name!r}: {type(value).__name__}")
         if type(value) is int and not -(2**63) <= value < 2**63:
             raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"{name} is not a 64-bit number")
+        if not _is_text(name) or (type(value) is str and not _is_text(value)):
+            raise Refusal(Reason.PROPERTY_ERROR, queue.name, f"{name!a} is not text that UTF-8 has")
+
+
+def _is_text(text: str) -> bool:
+    """Whether a text has no half of a pair of surrogates, which no entry can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def resolve(qm: QueueManager, queue: Destination, message: MessageData, now_ms: int) -> None:

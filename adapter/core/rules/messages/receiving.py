@@ -22,6 +22,7 @@ from adapter.core.contract.transmission import Transmission
 from adapter.core.model.channel_rules import Caller
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.references import RECEIVER
+from adapter.core.rules.network import routes
 from adapter.core.rules.primitives.access import Asker
 
 COMMAND: Final = "Receive"
@@ -66,8 +67,18 @@ class ReceiverAuthority:
 
     def may_put_to(self, to: Transmission, user: str) -> bool:
         """Whether a message of MQ may be put where it is to go."""
-        is_here = to.queue_manager in ("", self._qm.name)
-        return self.may_put(a.QUEUE, to.queue if is_here else to.queue_manager, user)
+        name = routes.checked_name(self._qm, to.queue, to.queue_manager)
+        return self.may_put(a.QUEUE, name, user)
+
+    def putter(self, user: str) -> str | None:
+        """Return whose authorities count for what a message causes; None: the queue manager's own.
+
+        user: in its context.
+        """
+        own = self._own.principal
+        if self._by_context:
+            return user
+        return None if own.is_privileged else own.user
 
 
 def receiver_of(qm: QueueManager, source: str) -> ReceiverAuthority | None:

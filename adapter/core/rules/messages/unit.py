@@ -70,9 +70,9 @@ def unit_of(qm: QueueManager, request: Request, ident: bytes) -> UnitOfWork:
     connection = connection_of(qm, request)
     unit = connection.units.get(ident)
     if unit is None:
-        begin = connection.refused_begin
-        if begin is not None and begin[0] == ident:
-            raise Refusal(Reason(begin[1].reason), begin[1].name, begin[1].detail)
+        begin = connection.refused_begins.get(ident)
+        if begin is not None:
+            raise Refusal(Reason(begin.reason), begin.name, begin.detail)
         raise Refusal(Reason.BACKED_OUT, ident.hex(), "the unit is not open")
     return unit
 
@@ -335,8 +335,7 @@ def backout_records(
         queue.unlock(stored)
         qm.wake(queue)
         returned.setdefault(queue, []).append(stored.place)
-        if 0 < stored.expires_at_ms <= now_ms:
-            qm.add_expiry(queue, stored)
+        qm.add_expiry(queue, stored)
     records = [] if unit.ahead else _count_records(qm, unit, returned, outcome, now_ms)
     if unit.broker is not None:
         records += unit.broker.on_backout(qm, unit.broker, unit.ident, now_ms)
@@ -565,3 +564,18 @@ def apply_delivery_counted(qm: QueueManager, record: DeliveryCounted) -> None:
 def _raise_counts(qm: QueueManager, places: list[Taken]) -> None:
     for t in places:
         qm.queues[t.queue].count_backout((-t.lane, t.seq, t.n), qm.entry_n)
+
+
+def note_entry(qm: QueueManager, record: Record, entry_n: int) -> None:
+    """Let the messages of a record that was applied be of this entry, and of none before it."""
+    if isinstance(record, UnitCommitted):
+        places = [(put.queue, (-put.lane, put.seq, put.n)) for put in record.puts]
+    elif isinstance(record, (BackoutCounted, DeliveryCounted)):
+        places = [(taken.queue, (-taken.lane, taken.seq, taken.n)) for taken in record.gets]
+    else:
+        return
+    for name, place in places:
+        queue = qm.queues.get(name)
+        stored = queue.stored.get(place) if queue else None
+        if stored is not None:
+            stored.entry_n = entry_n

@@ -85,5 +85,7 @@ def decide_locate(qm: QueueManager, request: Request, command: MsmqLocate) -> De
     found = other or KnownComputer(qm.name, "")
     others = [] if is_own or other is not None else examples(qm)
     level = qm.attributes.msmq_level
-    answer = ComputerFound(computer, found.queue_manager, found.address, level, others)
+    answer = ComputerFound(
+        computer, found.queue_manager, found.address, level, others, found.tls_address
+    )
     return Decision([], answer)

@@ -5,7 +5,8 @@ to its administration queue, if it asks for that, and becomes a dead letter: a t
 always, to the queue that it names for that or to the transactional dead-letter queue of the
 computer that sent it; another one if it says so, to the dead-letter queue of the computer that gave
 up. Both are put with what caused them, in the same unit. An acknowledgment that cannot be delivered
-is discarded. This module does not know who sends, receives or removes messages.
+is discarded. What a message names reaches its queue by the authorities of who sent it: see
+core.rules.messages.putters. This module does not know who sends, receives or removes messages.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ from adapter.core.contract.transmission import Transmission
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_queue import MsmqQueue
 from adapter.core.model.queue import LocalQueue
+from adapter.core.rules.messages import putters
 from adapter.core.rules.messages.plan import Plan
+from adapter.core.rules.messages.putters import Reach
 from adapter.core.rules.messages.receiving import ReceiverAuthority
 from adapter.core.rules.msmq import computers, queues
 from adapter.core.rules.msmq.computers import depends_on
@@ -202,24 +205,25 @@ def bury(plan: Plan, message: MessageData, why: int) -> None:
         return
     here = computers.computer_of(plan.qm)
     if not header.source or same_computer(header.source, here):
-        put(plan, _own_dead_letters(plan, header), dead)
+        put(plan, _own_dead_letters(plan, message), dead)
         return
     kept = queues.kept_for(plan, TRANSACTIONAL_DEAD_LETTERS, header.source)
     if kept is not None:
-        put(plan, _named_for_dead_letters(plan, header) or kept, dead)
+        put(plan, _named_for_dead_letters(plan, message) or kept, dead)
         return
     if not transmit(plan, FormatName(header.source, TRANSACTIONAL_DEAD_LETTERS), dead):
         put(plan, queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS), dead)
 
 
-def _own_dead_letters(plan: Plan, header: MsmqHeader) -> MsmqQueue:
+def _own_dead_letters(plan: Plan, message: MessageData) -> MsmqQueue:
     """Return the dead-letter queue of a message that was sent here."""
-    named = _named_for_dead_letters(plan, header)
+    named = _named_for_dead_letters(plan, message)
     return named or queues.ensure_system_queue(plan, TRANSACTIONAL_DEAD_LETTERS)
 
 
-def _named_for_dead_letters(plan: Plan, header: MsmqHeader) -> MsmqQueue | None:
+def _named_for_dead_letters(plan: Plan, message: MessageData) -> MsmqQueue | None:
     """Return the dead-letter queue that a message names, if that is a transactional one here."""
+    header = header_of(message)
     if not header.dead_letter_queue or not header.journal & DEAD_LETTER:
         return None
     try:
@@ -229,7 +233,20 @@ def _named_for_dead_letters(plan: Plan, header: MsmqHeader) -> MsmqQueue | None:
     queue = find(plan, name.queue)
     if not isinstance(queue, MsmqQueue) or not computers.is_here(plan.qm, name):
         return None
-    return queue if queue.attributes.transactional and queue.is_sent_to else None
+    if not queue.attributes.transactional or not queue.is_sent_to:
+        return None
+    is_whole = _reach(plan.qm, message, name, "DeadLetter") is Reach.WHOLE
+    return queue if is_whole else None
+
+
+def _reach(qm: QueueManager, message: MessageData, name: FormatName, what: str) -> Reach:
+    """Say how much of what a message causes reaches a queue that it names: by the authorities of
+    who sent it.
+    """
+    asker = putters.asker_for(qm, message, what)
+    if asker is None:
+        return Reach.WHOLE
+    return putters.reach_of(asker, queues.checked_name(qm, name))
 
 
 _ASKS = {
@@ -251,8 +268,12 @@ def acknowledge(plan: Plan, message: MessageData, kind: int) -> None:
         target = parse(header.administration_queue, header.source or here)
     except Refusal:
         return
+    reached = _reach(plan.qm, message, target, "Acknowledgment")
+    if reached is Reach.NOTHING:
+        return
+    has_body = bool(kind & NEGATIVE) and reached is Reach.WHOLE
     report = MessageData(
-        body=message.body if kind & NEGATIVE else b"",
+        body=message.body if has_body else b"",
         message_id=plan.qm.numbers.new_message_id(),
         correlation_id=message.message_id,
         group_id=NO_ID,
@@ -262,7 +283,7 @@ def acknowledge(plan: Plan, message: MessageData, kind: int) -> None:
         msmq=MsmqHeader(
             label=header.label,
             app_specific=header.app_specific,
-            body_type=header.body_type if kind & NEGATIVE else 0,
+            body_type=header.body_type if has_body else 0,
             message_class=kind,
             destination=target.text,
             response_queue=header.destination,
@@ -327,9 +348,11 @@ def arrive(plan: Plan, message: MessageData, receiver: ReceiverAuthority | None 
         expires_at_ms=header.receive_by_ms,
         priority=0 if header.transactional else message.priority,
     )
+    user = None if receiver is None else receiver.putter(message.user)
+    putters.note_arrived(plan.qm, arrived, user)
     if is_dead_letter(message):
         arrived.expires_at_ms = 0
-        put(plan, _own_dead_letters(plan, header), arrived)
+        put(plan, _own_dead_letters(plan, arrived), arrived)
         return
     name = FormatName(computers.computer_of(plan.qm), target.queue)
     key = name.base if queues.of_mq(plan.qm, name) is None else name.of_mq

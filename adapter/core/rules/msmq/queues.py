@@ -2,7 +2,7 @@
 
 The dead-letter queues and the journal of the computer are made with the first queue, a queue's
 journal when journaling begins, a subqueue when it is opened; a subqueue goes when it is empty and
-no program has it open. This module does not know what becomes of a message.
+no program has it open, whichever comes last. This module does not know what becomes of a message.
 """
 
 from __future__ import annotations
@@ -62,6 +62,15 @@ def of_mq(qm: QueueManager, name: format_names.FormatName) -> LocalQueue | None:
     if not name.of_mq or name.of_mq.startswith(SYSTEM) or not computers.is_here(qm, name):
         return None
     return None if find(qm, name.queue) is not None else naming.mq_queue(qm, name.of_mq)
+
+
+def checked_name(qm: QueueManager, name: format_names.FormatName) -> str:
+    """Return the name by which a right to a queue is asked; of another computer it is its format
+    name.
+    """
+    if name.of_mq and of_mq(qm, name) is not None:
+        return name.of_mq
+    return name.base if computers.is_here(qm, name) else name.text
 
 
 def queue_at(qm: QueueManager, text: str, computer: str) -> MsmqQueue:
@@ -213,11 +222,26 @@ def _describe(qm: QueueManager, queue: MsmqQueue) -> QueueDescription:
     return QueueDescription(queue.name, queue.incarnation, shown, created, altered)
 
 
+def settle(qm: QueueManager, queue: MsmqQueue) -> list[Record]:
+    """Delete a subqueue that is needed no more; record how many bytes are on another queue."""
+    if qm.queues.get(queue.name) is not queue:
+        return []
+    if queue.is_subqueue and not queue.is_needed:
+        return [QueueDeleted(queue.name)]
+    return [QueueAltered(queue.name, {"kept_bytes": queue.kept_bytes})]
+
+
+def note_unused(qm: QueueManager) -> None:
+    """Look for subqueues that are needed no more: programs that had them open do not come back."""
+    for queue in qm.queues.values():
+        if isinstance(queue, MsmqQueue) and queue.is_subqueue and not queue.is_needed:
+            qm.step.unsettled[queue.name] = queue
+
+
 def close(handle: MsmqReader) -> list[Record]:
     """Close a handle; a subqueue that is empty goes with its last one."""
     handle.count(-1)
     queue = handle.msmq
-    is_used = queue.opens.handles or queue.uncommitted_puts or queue.locked_count
-    if queue.is_deleted or not queue.is_subqueue or is_used or queue.available_count:
+    if queue.is_deleted or not queue.is_subqueue or queue.is_needed:
         return []
     return [QueueDeleted(queue.name)]

@@ -204,9 +204,7 @@ def _find(
     ]
     if not wanted:
         return _first(queue.in_order(), now_ms, expired)
-    first, *rest = wanted
-    fitting = (one for one in queue.indexes.with_id(*first) if matching.has(one, rest))
-    return _first(fitting, now_ms, expired)
+    return _first(matching.with_all(queue, wanted), now_ms, expired)
 
 
 def _first(source: Iterable[Stored], now_ms: int, expired: list[Stored]) -> Stored | None:

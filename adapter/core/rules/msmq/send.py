@@ -20,7 +20,7 @@ from adapter.core.contract.results import put_done
 from adapter.core.contract.weights import weight
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
-from adapter.core.rules.messages import context
+from adapter.core.rules.messages import context, putters
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import unit_with_room
 from adapter.core.rules.msmq import checks, computers, queues
@@ -28,7 +28,14 @@ from adapter.core.rules.msmq import delivery as msmq_delivery
 from adapter.core.rules.msmq.delivery import NOT_TRANSACTIONAL_MESSAGE, NOT_TRANSACTIONAL_QUEUE
 from adapter.core.rules.msmq.opening import check_room, sender_of
 from adapter.core.rules.primitives import parking
-from adapter.core.rules.primitives.decision import Decision, done, outcome_of, own_unit, session_of
+from adapter.core.rules.primitives.decision import (
+    Decision,
+    connection_of,
+    done,
+    outcome_of,
+    own_unit,
+    session_of,
+)
 
 
 def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decision:
@@ -48,6 +55,7 @@ def decide_send(qm: QueueManager, request: Request, command: MsmqSend) -> Decisi
         raise Refusal(Reason.MESSAGE_TOO_LONG, handle.name, f"{len(message.body)} bytes")
     transactional = unit is not None or command.single
     message = _settle(qm, message, handle, request.now_ms, transactional=transactional)
+    putters.note(qm, connection_of(qm, request).party.principal, [message])
     if unit is not None and unit.lifetime is not None:
         message.expires_at_ms, message.expiry_ms = unit.lifetime
         header = msmq_delivery.header_of(message)

@@ -21,6 +21,7 @@ from adapter.core.attributes.table import (
 from adapter.core.contract.object_names import SYSTEM
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.records import ObjectDefined
+from adapter.core.contract.topic_names import SCHEMAS
 from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
@@ -37,7 +38,7 @@ DIGITS = 8
 """Of a hash, that a name has in the place of what there is no room for."""
 
 
-def name_problem(topic: str, remedy: str) -> str:
+def name_problem(qm: QueueManager, topic: str, remedy: str) -> str:
     """Say why a topic cannot be of other programs; "" if it can. remedy: what to do instead.
 
     A feed that read the topic of consumers' offsets would read the positions that it shows there.
@@ -46,6 +47,8 @@ def name_problem(topic: str, remedy: str) -> str:
         return f"topic {topic!r} is not a valid name of a Kafka topic"
     if topic.startswith(OWN_TOPICS):
         return f"topic {topic} is one that queue managers write; {remedy}"
+    if topic in (SCHEMAS, qm.registry_topic):
+        return f"topic {topic} is the schema registry's; {remedy}"
     if topic.startswith(OF_KAFKA):
         return f"topic {topic} is one that Kafka itself writes; {remedy}"
     return ""
@@ -106,7 +109,7 @@ def loop_problem(qm: QueueManager, feed: FeedAttributes) -> str:
 
 def find_or_make(qm: QueueManager, topic: str, made: MadeQueues) -> LocalQueue:
     """Return the queue of a topic's export, or refuse. made: takes a new queue and its export."""
-    problem = name_problem(topic, ELSEWHERE)
+    problem = name_problem(qm, topic, ELSEWHERE)
     if problem:
         raise Refusal(Reason.ATTRIBUTE_ERROR, topic, problem)
     name = name_of(topic)

@@ -33,7 +33,8 @@ def decide_set(qm: QueueManager, request: Request, command: ac.SetAuthority) -> 
         before = known.get(profile, command.object_type, entity, is_group)
         bits = ((before or 0) | command.add) & ~command.remove
         if bits != before:
-            records.append(AuthoritySet(profile, command.object_type, entity, is_group, bits))
+            kind, logged = command.object_type, _is_logged(qm, command.object_type, profile)
+            records.append(AuthoritySet(profile, kind, entity, is_group, bits, logged=logged))
     most = qm.limits.authority_records
     if known.count + len(records) > most:
         text = f"{most} authority records at most"
@@ -138,6 +139,12 @@ def check_entity(name: str, profile: str) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, profile, text)
 
 
+def _is_logged(qm: QueueManager, object_type: str, profile: str) -> bool:
+    """Whether a record outlives the process: one of a temporary queue goes with that."""
+    queue = qm.queues.get(profile) if object_type == a.QUEUE else None
+    return queue is None or not queue.is_temporary
+
+
 def apply_authority_set(qm: QueueManager, record: AuthoritySet) -> None:
     """Take the record."""
     given = record.profile, record.object_type, record.entity, record.is_group, record.bits
@@ -153,6 +160,5 @@ def apply_authority_deleted(qm: QueueManager, record: AuthorityDeleted) -> None:
 def describe(qm: QueueManager) -> Iterator[AuthoritySet]:
     """Describe all records for a snapshot; those of temporary queues go with these."""
     for one in qm.authorities.every():
-        queue = qm.queues.get(one.profile) if one.object_type == a.QUEUE else None
-        if queue is None or not queue.is_temporary:
+        if _is_logged(qm, one.object_type, one.profile):
             yield AuthoritySet(one.profile, one.object_type, one.entity, one.is_group, one.bits)

@@ -2,7 +2,8 @@
 
 The trait of a command says it where a field names the object; the others have a rule here. What a
 handle allows is asked for when it is opened, on the name that is opened and not on what that leads
-to: so an alias may be granted without its queue. Verbs by a handle ask for nothing more.
+to: so an alias may be granted without its queue; who may lead it there is asked when that is said,
+see pointers. Verbs by a handle ask for nothing more.
 
 Who creates an object has every authority on it by a record of its own; so does who makes a dynamic
 queue, whose model had to be granted. This module does not know how records are kept.
@@ -13,9 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from adapter.core.attributes.export import EXPORT
-from adapter.core.attributes.feed import FEED
-from adapter.core.attributes.objects import SUBSCRIPTION, AliasAttributes, SubscriptionAttributes
+from adapter.core.attributes.objects import SUBSCRIPTION, AliasAttributes
 from adapter.core.contract import authorities as a
 from adapter.core.contract import commands as c
 from adapter.core.contract import msmq as m
@@ -26,12 +25,13 @@ from adapter.core.contract.traits import trait_of
 from adapter.core.model.authorities import is_generic
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.network import exports, topic_strings
+from adapter.core.model.topics import SubscriptionState
+from adapter.core.rules.network import exports, routes, topic_strings
 from adapter.core.rules.objects import checks_of_faces as faces
+from adapter.core.rules.objects import pointers, subscription_rights, topic_rights
 from adapter.core.rules.primitives import naming
 from adapter.core.rules.primitives.access import Asker
 from adapter.core.rules.primitives.decision import Decision, connection_of
-from adapter.core.rules.pubsub.topics import objects_above
 
 Rule = Callable[[QueueManager, Asker, Any], None]
 
@@ -68,16 +68,6 @@ def check_command(qm: QueueManager, asker: Asker, command: Any) -> None:
         asker.require(right.object_type, name, right.bits)
     elif right.need is Need.CREATION:
         _create(qm, asker, right.object_type, getattr(command, right.of), command.replace)
-
-
-def check_subscribed(qm: QueueManager, asker: Asker, command: c.Subscribe, topic: str) -> None:
-    """Refuse who may no longer have the subscription open that a command has opened."""
-    asker = _acting(qm, asker, command.alternate_user)
-    either = a.SUBSCRIBE | a.RESUME
-    if _missing_of_topic(qm, asker, topic, either) == either:
-        raise asker.refusal(a.TOPIC, topic, either)
-    if not command.options & c.MANAGED and command.queue_handle and command.destination:
-        asker.require(a.QUEUE, command.destination, a.GET)
 
 
 def asker_of(qm: QueueManager, request: c.Request) -> Asker:
@@ -150,45 +140,30 @@ def type_of(kind: str) -> str:
 
 def _define(qm: QueueManager, asker: Asker, command: c.DefineObject) -> None:
     if command.kind == SUBSCRIPTION:
-        given = SubscriptionAttributes
-        topic_object = str(command.attributes.get("topic_object", given().topic_object))
-        topic = str(command.attributes.get("topic_string", ""))
-        known = qm.topics.named.get(command.name)
-        whole = known.topic if known else topic_strings.full_string(qm, topic_object, topic)
-        _require_topic(qm, asker, whole, a.SUBSCRIBE)
-        _require_destination(asker, str(command.attributes.get("destination", "")))
+        subscription_rights.define(qm, asker, command)
         return
     _create(qm, asker, type_of(command.kind), command.name, command.replace)
-    _require_end(qm, asker, command)
+    pointers.check(qm, asker, command.kind, command.name, command.attributes)
 
 
 def _change(qm: QueueManager, asker: Asker, command: c.AlterObject) -> None:
     if command.kind == SUBSCRIPTION:
-        _require_subscription(qm, asker, command.name)
-        _require_destination(asker, str(command.attributes.get("destination", "")))
+        subscription_rights.alter(qm, asker, command)
     else:
         asker.require(type_of(command.kind), command.name, a.CHANGE)
-        _require_end(qm, asker, command)
-
-
-def _require_end(qm: QueueManager, asker: Asker, command: c.DefineObject | c.AlterObject) -> None:
-    """Who lets a feed put, or publish, may do so alone; and who lets an export get may get.
-
-    The queue manager does it later, by its own authorities.
-    """
-    queue = str(command.attributes.get("queue", ""))
-    topic = str(command.attributes.get("topic_string", ""))
-    if command.kind == FEED and topic:
-        _require_topic(qm, asker, topic, a.PUBLISH)
-    if command.kind in (FEED, EXPORT) and queue:
-        asker.require(a.QUEUE, queue, a.PUT if command.kind == FEED else a.GET)
+        pointers.check(qm, asker, command.kind, command.name, command.attributes)
 
 
 def _delete(qm: QueueManager, asker: Asker, command: c.DeleteObject) -> None:
     if command.kind == SUBSCRIPTION:
-        _require_subscription(qm, asker, command.name)
+        subscription_rights.delete(qm, asker, command)
     else:
         asker.require(type_of(command.kind), command.name, a.DELETE)
+
+
+def _with_pointers(qm: QueueManager, asker: Asker, command: c.DefineQueue | c.AlterQueue) -> None:
+    """What a queue leads to; the right on itself is in the trait."""
+    pointers.check(qm, asker, "queue", command.name, command.attributes)
 
 
 def _status(qm: QueueManager, asker: Asker, command: c.AskStatus) -> None:
@@ -209,10 +184,10 @@ def _open(qm: QueueManager, asker: Asker, command: c.Open) -> None:
         name = exports.name_of(command.kafka_topic)
         if name not in qm.exports:
             asker.require("export", name, a.CREATE)
-    elif command.queue_manager not in ("", qm.name):
-        name = command.queue_manager
-    elif command.modes & c.OUTPUT and name in qm.transmission_queues:
-        bits |= a.SET_ALL  # its messages have the context of their header
+    else:
+        if command.modes & c.OUTPUT:
+            bits |= routes.of_transmissions(qm, name, command.queue_manager)
+        name = routes.checked_name(qm, name, command.queue_manager)
     asker.require(a.QUEUE, name, bits)
     if contexts:
         asker.require(a.QUEUE_MANAGER, qm.name, contexts)
@@ -225,7 +200,7 @@ def _require_published(qm: QueueManager, asker: Asker, alias: AliasAttributes) -
     """What is put to the alias of a topic is published: that is a right on the topic."""
     if alias.target_type == "TOPIC" and ("topic", alias.target) in qm.objects:
         topic = topic_strings.full_string(qm, alias.target, "")
-        _require_topic(qm, asker, topic, a.PUBLISH)
+        topic_rights.require(qm, asker, topic, a.PUBLISH)
 
 
 def _close(qm: QueueManager, asker: Asker, command: c.Close) -> None:
@@ -249,54 +224,23 @@ def _acting(qm: QueueManager, asker: Asker, alternate_user: str) -> Asker:
 def _open_topic(qm: QueueManager, asker: Asker, command: c.OpenTopic) -> None:
     asker = _acting(qm, asker, command.alternate_user)
     topic = topic_strings.full_string(qm, command.topic_object, command.topic_string)
-    _require_topic(qm, asker, topic, a.PUBLISH | bits_of_modes(command.modes))
+    topic_rights.require(qm, asker, topic, a.PUBLISH | bits_of_modes(command.modes))
 
 
 def _subscribe(qm: QueueManager, asker: Asker, command: c.Subscribe) -> None:
+    subscription_rights.subscribe(qm, _acting(qm, asker, command.alternate_user), command)
+
+
+def check_subscribed(
+    qm: QueueManager, asker: Asker, command: c.Subscribe, known: SubscriptionState
+) -> None:
+    """Refuse who may no longer have the subscription open that a command has opened."""
     asker = _acting(qm, asker, command.alternate_user)
-    known = qm.topics.named.get(command.name) if command.name else None
-    resumes = known is not None and not command.options & c.ALTER
-    if known is None and not command.options & c.CREATE:
-        return  # there is none: that is what the client is told
-    topic = (
-        known.topic
-        if known is not None
-        else topic_strings.full_string(qm, command.topic_object, command.topic_string)
-    )
-    _require_topic(qm, asker, topic, a.RESUME if resumes else a.SUBSCRIBE)
-    if not command.options & c.MANAGED:
-        _require_destination(asker, command.destination)
-        if command.queue_handle and command.destination:
-            asker.require(a.QUEUE, command.destination, a.GET)
-
-
-def _require_destination(asker: Asker, destination: str) -> None:
-    """Who subscribes puts to the queue of the subscription."""
-    if destination:
-        asker.require(a.QUEUE, destination, a.PUT)
-
-
-def _require_subscription(qm: QueueManager, asker: Asker, name: str) -> None:
-    known = qm.topics.named.get(name)
-    if known is not None:
-        _require_topic(qm, asker, known.topic, a.SUBSCRIBE)
+    subscription_rights.check_opened(qm, asker, command, known)
 
 
 def _clear_topic(qm: QueueManager, asker: Asker, command: c.ClearRetained) -> None:
-    _require_topic(qm, asker, command.topic_string, a.CLEAR)
-
-
-def _require_topic(qm: QueueManager, asker: Asker, topic: str, bits: int) -> None:
-    """Of a topic string what its topic object grants counts, and what those above it grant."""
-    missing = _missing_of_topic(qm, asker, topic, bits)
-    if missing:
-        raise asker.refusal(a.TOPIC, topic, missing)
-
-
-def _missing_of_topic(qm: QueueManager, asker: Asker, topic: str, bits: int) -> int:
-    for name in objects_above(qm, topic):
-        bits = asker.missing(a.TOPIC, name, bits)
-    return bits
+    topic_rights.require(qm, asker, command.topic_string, a.CLEAR)
 
 
 # Answers, and what is created.
@@ -321,7 +265,7 @@ def _show(
 def _may_see(qm: QueueManager, asker: Asker, one: Any, of: tuple[str, str], bits: int) -> bool:
     if getattr(one, "kind", "") == SUBSCRIPTION:
         bits |= a.SUBSCRIBE | a.RESUME
-        return _missing_of_topic(qm, asker, one.attributes["topic_string"], bits) != bits
+        return topic_rights.missing_of(qm, asker, one.attributes["topic_string"], bits) != bits
     return asker.may_any(*of, bits)
 
 
@@ -379,11 +323,14 @@ RULES: Final[dict[type, Rule]] = {
     c.Open: _open,
     c.Close: _close,
     c.AskStatus: _status,
+    c.DefineQueue: _with_pointers,
+    c.AlterQueue: _with_pointers,
     c.DefineObject: _define,
     c.AlterObject: _change,
     c.DeleteObject: _delete,
     c.OpenTopic: _open_topic,
     c.Subscribe: _subscribe,
+    c.CloseSubscription: subscription_rights.close,
     c.ClearRetained: _clear_topic,
     **faces.RULES,
 }

@@ -13,15 +13,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from adapter.core.attributes import broker as kinds
-from adapter.core.attributes.export import EXPORT
 from adapter.core.contract import authorities as a
 from adapter.core.contract import broker as b
 from adapter.core.contract import format_names
 from adapter.core.contract import msmq as m
 from adapter.core.model.broker_queue import key_of
 from adapter.core.model.manager import QueueManager
-from adapter.core.rules.broker import catalog, to_exports
+from adapter.core.rules.broker import catalog
 from adapter.core.rules.msmq import computers, queues
+from adapter.core.rules.objects import pointers
 from adapter.core.rules.primitives.access import Asker
 
 Created = Callable[[QueueManager, Any, Any], tuple[str, str] | None]
@@ -38,15 +38,8 @@ OF_EVERYONE: Final = a.PUT | a.INQUIRE | a.DISPLAY
 """What everyone may do with a new queue of MSMQ."""
 
 
-def _msmq_name(qm: QueueManager, name: format_names.FormatName) -> str:
-    """Return the name by which a queue is checked; of another computer it is its format name."""
-    if name.of_mq and queues.of_mq(qm, name) is not None:
-        return name.of_mq
-    return name.base if computers.is_here(qm, name) else name.text
-
-
 def _name_of(qm: QueueManager, text: str, computer: str) -> str:
-    return _msmq_name(qm, queues.parse_name(qm, text, computer))
+    return queues.checked_name(qm, queues.parse_name(qm, text, computer))
 
 
 def _open(qm: QueueManager, asker: Asker, command: m.MsmqOpen) -> None:
@@ -56,7 +49,7 @@ def _open(qm: QueueManager, asker: Asker, command: m.MsmqOpen) -> None:
             bits |= bit
     computer = command.computer or computers.computer_of(qm)
     for name in format_names.parse_all(command.name, computer):
-        asker.require(a.QUEUE, _msmq_name(qm, name), bits)
+        asker.require(a.QUEUE, queues.checked_name(qm, name), bits)
 
 
 def _create(qm: QueueManager, asker: Asker, command: m.MsmqCreate) -> None:
@@ -119,17 +112,15 @@ def _of_catalog(bits: int) -> Callable[[QueueManager, Asker, Any], None]:
     return check
 
 
-def _with_export(bits: int) -> Callable[[QueueManager, Asker, Any], None]:
-    """Who may send to a service has a right on that alone, as on an alias of MQ. So only who may
-    alter an export may lead a service there.
+def _with_pointers(bits: int) -> Callable[[QueueManager, Asker, Any], None]:
+    """Who may send to a service has a right on that alone, as on an alias of MQ. So only who has
+    rights on a queue, an export or a service may lead others there: see pointers.
     """
 
-    def check(_: QueueManager, asker: Asker, command: b.BrokerCreate | b.BrokerAlter) -> None:
+    def check(qm: QueueManager, asker: Asker, command: b.BrokerCreate | b.BrokerAlter) -> None:
         asker.require(*broker_object(command.kind, command.name), bits)
-        address = command.attributes.get("address") if command.kind == kinds.ROUTE else ""
-        export = to_exports.export_of(address) if isinstance(address, str) else ""
-        if export:
-            asker.require(EXPORT, export, a.CHANGE)
+        kind = kinds.PREFIX + command.kind
+        pointers.check(qm, asker, kind, command.name, command.attributes)
 
     return check
 
@@ -174,9 +165,10 @@ def _on_conversation(
 def _of_conversation(qm: QueueManager, asker: Asker, ident: bytes, handle: bytes) -> None:
     """Only who may receive the answers of a conversation may go on with it."""
     unit = qm.connections[asker.connection].units.get(ident)
-    states = unit.broker.states if unit is not None and unit.broker is not None else {}
+    changes = unit.broker.changes if unit is not None and unit.broker is not None else {}
     endpoint = qm.conversations.endpoints.get(handle)
-    state = states.get(handle) or (endpoint.state if endpoint is not None else None)
+    begun = changes[handle].begun if handle in changes else None
+    state = begun or (endpoint.state if endpoint is not None else None)
     if state is not None:
         asker.require(a.QUEUE, state.queue, a.GET)
 
@@ -188,8 +180,8 @@ RULES: Final[dict[type, Callable[[QueueManager, Asker, Any], None]]] = {
     m.MsmqDelete: _delete,
     m.MsmqPermit: _permit,
     m.MsmqInquire: _inquire,
-    b.BrokerCreate: _with_export(a.CREATE),
-    b.BrokerAlter: _with_export(a.CHANGE),
+    b.BrokerCreate: _with_pointers(a.CREATE),
+    b.BrokerAlter: _with_pointers(a.CHANGE),
     b.BrokerDrop: _of_catalog(a.DELETE),
     b.BrokerPermit: _permit,
     b.BrokerInquire: _look,

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from adapter.core.contract import commands as c
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import QueueDeleted, Record
+from adapter.core.contract.records import Record
 from adapter.core.contract.replies import Reply
 from adapter.core.contract.results import Done
 from adapter.core.model import handles
@@ -20,7 +20,7 @@ from adapter.core.model.connection import ConnectionState
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.msmq_handles import MsmqReader, MsmqSender
 from adapter.core.rules.consumers import timeouts as consumer_timeouts
-from adapter.core.rules.messages import pages, unit
+from adapter.core.rules.messages import delays, pages, unit
 from adapter.core.rules.msmq import queues as msmq_queues
 from adapter.core.rules.network import opening
 from adapter.core.rules.primitives import (
@@ -49,8 +49,8 @@ def decide_close(qm: QueueManager, request: c.Request, command: c.Close) -> Deci
     records = _close(HandleClose(qm, connection, request.now_ms, replies), handle)
     warning = 0
     if isinstance(handle, handles.QueueHandle):
-        if command.delete and not handle.queue.is_temporary:
-            records.append(QueueDeleted(handle.queue.name))
+        if command.delete and not handle.queue.is_temporary and not handle.queue.is_deleted:
+            records += delays.deletion(qm, handle.queue)
         warning = groups.unfinished(handle.put_group) or groups.unfinished(handle.get_group)
     after = qm.entry_n if records else -1
     return Decision(records, Done(), after, replies=replies, warning=warning)
@@ -81,6 +81,8 @@ def _check_deletion(handle: handles.Handle | MsmqSender, delete: int) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, handle.name, "only a dynamic queue goes with its close")
     if definition == "TEMPDYN":
         return
+    if queue.is_deleted:
+        return  # whatever has its name now is another queue
     if queue.opens.handles > 1 or queue.uncommitted_puts or queue.locked_count:
         text = "others have it open, or units in flight hold it"
         raise Refusal(Reason.QUEUE_IN_USE, queue.name, text)
@@ -111,18 +113,21 @@ def _close(closing: HandleClose, handle: handles.Handle | MsmqSender) -> list[Re
 
 
 def _close_queue(closing: HandleClose, handle: handles.QueueHandle) -> list[Record]:
-    """Close a queue; a temporary one is deleted with the handle that made it."""
+    """Close a queue. A temporary one is deleted with the handle that made it, one of a subscription
+    with its last handle, if the subscription has ended before.
+    """
     qm, queue = closing.qm, handle.queue
-    cursor.release(qm, handle, closing.now_ms)
+    cursor.release(qm, handle)
     if handle.selection:
         matching.deselect(handle)
     opening.count(queue, handle.modes, -1)
     marks.forget_handle(handle)
     if handle.modes & c.INPUT:
         trigger_events.note_close(qm, queue, closing.now_ms)
-    if not (handle.is_maker and queue.is_temporary and not queue.is_deleted):
+    goes = handle.is_maker or (queue.goes_unopened and not queue.opens.handles)
+    if not goes or not queue.is_temporary or queue.is_deleted:
         return []
-    return [managed.removal(qm, queue, closing.replies)]
+    return managed.removal(qm, queue, closing.replies)
 
 
 def _close_consumer(closing: HandleClose, handle: handles.ConsumerHandle) -> list[Record]:
@@ -131,8 +136,7 @@ def _close_consumer(closing: HandleClose, handle: handles.ConsumerHandle) -> lis
 
 
 def _end_subscription(closing: HandleClose, handle: handles.SubscriptionHandle) -> list[Record]:
-    found = handle.subscription
-    return managed.end_subscription(closing.qm, closing.connection, found, closing.replies)
+    return managed.end_subscription(closing.qm, handle.subscription, closing.replies)
 
 
 CLOSE: Final[dict[type, Callable[[HandleClose, Any], list[Record]]]] = {

@@ -41,7 +41,7 @@ def _check(qm: QueueManager, name: str, export: ExportAttributes) -> None:
 
 
 def _problem(qm: QueueManager, name: str, export: ExportAttributes) -> str:
-    problem = exports.name_problem(export.topic, exports.ELSEWHERE)
+    problem = exports.name_problem(qm, export.topic, exports.ELSEWHERE)
     if problem:
         return problem
     if not routes.is_name(export.queue):

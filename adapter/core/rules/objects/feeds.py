@@ -36,7 +36,7 @@ def check_new(qm: QueueManager, name: str, attributes: dict[str, Any]) -> None:
 
 
 def _check(qm: QueueManager, name: str, feed: FeedAttributes) -> None:
-    problem = _problem(feed) or exports.loop_problem(qm, feed)
+    problem = _problem(qm, feed) or exports.loop_problem(qm, feed)
     if problem:
         raise Refusal(Reason.ATTRIBUTE_ERROR, name, problem)
 
@@ -48,8 +48,10 @@ def check_alteration(qm: QueueManager, name: str, attributes: dict[str, Any]) ->
     _check(qm, name, structs.replace(feed, **attributes))
 
 
-def _problem(feed: FeedAttributes) -> str:
-    problem = exports.name_problem(feed.topic, "feed from another topic") or _target_problem(feed)
+def _problem(qm: QueueManager, feed: FeedAttributes) -> str:
+    problem = exports.name_problem(qm, feed.topic, "feed from another topic") or _target_problem(
+        feed
+    )
     if problem:
         return problem
     if feed.begin not in ENDS and time_of(feed.begin) is None:

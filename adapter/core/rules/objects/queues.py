@@ -84,8 +84,7 @@ def decide_delete(qm: QueueManager, request: c.Request, command: c.DeleteQueue) 
     if count and not command.purge:
         text = f"{naming.on_it(count)}; purge deletes {'it' if count == 1 else 'them'} too"
         raise Refusal(Reason.QUEUE_NOT_EMPTY, queue.name, text)
-    soft = discard_records(delays.soft_places(qm, queue), "purged")
-    return done(qm, request, [*soft, r.QueueDeleted(queue.name)], count)
+    return done(qm, request, delays.deletion(qm, queue), count)
 
 
 def decide_purge(qm: QueueManager, request: c.Request, command: c.PurgeQueue) -> Decision:
@@ -175,7 +174,7 @@ def apply_queue_defined(qm: QueueManager, record: r.QueueDefined) -> None:
         queue = made_of(record.name, record.incarnation, record.attributes)
     qm.queues[record.name] = queue
     qm.names_initiation(queue)
-    qm.share_conversations(queue)
+    qm.share_with(queue)
     qm.note_usage(queue)
     queue.begin_term(qm.numbers.first_n)
     if record.logged:
@@ -192,8 +191,17 @@ def apply_queue_altered(qm: QueueManager, record: r.QueueAltered) -> None:
 
 
 def apply_queue_deleted(qm: QueueManager, record: r.QueueDeleted) -> Removed:
-    """Forget the queue and what was on it; returns what of that is in no ledger."""
-    queue = qm.queues.pop(record.name)
+    """Forget the queue and what was on it; returns what of that is in no ledger.
+
+    A queue that is not there stays so: ledgers hold deletions of temporary queues, and not their
+    definitions. A queue with conversations stays: none is dropped, but earlier releases dropped
+    queues with conversations that their side had ended, which can only end if the queue is there.
+    """
+    if qm.conversations.of_queue[record.name]:
+        return []
+    queue = qm.queues.pop(record.name, None)
+    if queue is None:
+        return []
     queue.is_deleted = True
     if queue.suspended:
         qm.step.deleted.append(queue)

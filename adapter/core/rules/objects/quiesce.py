@@ -59,6 +59,21 @@ def is_busy(connection: ConnectionState) -> bool:
     return any(len(unit) for unit in connection.units.values())
 
 
-def is_between_units(connection: ConnectionState) -> bool:
-    """Whether no program has been shown anything of a unit that is in flight."""
-    return not any(len(unit) and not unit.ahead for unit in connection.units.values())
+def is_between_units(qm: QueueManager, connection: int) -> bool:
+    """Whether no program has been shown anything of a unit that is in flight on a connection: it
+    could end without a unit that its program knows of.
+    """
+    known = qm.connections.get(connection)
+    units = known.units.values() if known is not None else ()
+    return not any(len(unit) and not unit.ahead for unit in units)
+
+
+def idle_connections(qm: QueueManager) -> list[int]:
+    """Return the connections that have no unit in flight, or only such that hold nothing."""
+    return [n for n, connection in qm.connections.items() if not is_busy(connection)]
+
+
+def waits(qm: QueueManager, connection: int) -> bool:
+    """Whether a connection waits for a message."""
+    known = qm.connections.get(connection)
+    return known is not None and bool(known.waiters)

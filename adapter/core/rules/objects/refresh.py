@@ -67,7 +67,7 @@ def _refusal(qm: QueueManager, asker: Asker, handle: Any, opening: Any) -> Refus
         opening = replace(opening, queue=handle.queue.name)  # who made it has a record of that
     try:
         if isinstance(handle, SubscriptionHandle):
-            checks.check_subscribed(qm, asker, opening, handle.subscription.topic)
+            checks.check_subscribed(qm, asker, opening, handle.subscription)
         else:
             checks.check_command(qm, asker, opening)
     except Refusal as refusal:

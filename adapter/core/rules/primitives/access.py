@@ -93,6 +93,9 @@ def known_user(qm: QueueManager, principal: Principal) -> Principal:
     """Return who a client counts as: what it says of itself without proof is nothing, if
     authorities are checked.
     """
-    if qm.authorities.are_checked and principal.proof is Proof.NONE:
+    if not qm.authorities.are_checked:
+        return principal
+    if principal.proof is Proof.NONE:
         return Principal()
+    qm.authorities.see(principal)
     return principal

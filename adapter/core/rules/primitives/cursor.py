@@ -31,13 +31,13 @@ def lock(handle: QueueHandle, stored: Stored) -> None:
     handle.locked = stored
 
 
-def release(qm: QueueManager, handle: QueueHandle, now_ms: int) -> Stored | None:
+def release(qm: QueueManager, handle: QueueHandle) -> Stored | None:
     """Make the message that a handle has locked available again; returns it, if there is one."""
     stored, handle.locked = handle.locked, None
     if stored is None:
         return None
     handle.queue.unlock(stored)
-    offer(qm, handle.queue, stored, now_ms)
+    offer(qm, handle.queue, stored)
     return stored
 
 
@@ -52,8 +52,7 @@ def lift(handle: QueueHandle) -> Stored:
     return stored
 
 
-def offer(qm: QueueManager, queue: LocalQueue, stored: Stored, now_ms: int) -> None:
-    """Let others find what is locked no more, and time, if it is over."""
-    if matching.is_over(stored, now_ms):
-        qm.add_expiry(queue, stored)
+def offer(qm: QueueManager, queue: LocalQueue, stored: Stored) -> None:
+    """Let others find what is locked no more, and time: its end may have come meanwhile."""
+    qm.add_expiry(queue, stored)
     qm.wake(queue)

@@ -35,15 +35,18 @@ NO_QUEUES: Final[Mapping[str, LocalQueue]] = {}
 
 
 class Decision:
-    """Records to apply, and the answer.
+    """What a rule has decided, and what the step does with it, in this order.
 
-    result: None if it waits, or if a record carries the command's outcome. after: the entry
-    that must be durable before the result may be shown. barrier: an entry made after the request
-    must be durable first, so that a deposed owner cannot answer. replies: answers to other
-    requests, which waited. closed: connections that have ended by this, and what they are told.
-    warning: the reason that the answer carries, if any. subscriptions: see PutDone. made,
-    subscribed: queues and subscriptions that a handle has open already, by name, for the records by
-    which they come to be.
+    1. records: they are applied, in order, before anything is decided again. made, subscribed:
+       queues and subscriptions that a handle has open already, by name, for the records by which
+       they come to be.
+    2. result: the answer to the command; None if it waits, or if a record carries its outcome.
+       after: the entry that must be durable before it may be shown; -1: none but those of its
+       records. barrier: an entry made after the request must be durable first, so that a deposed
+       owner cannot answer. warning: the reason that the answer carries, 0 if none. subscriptions:
+       see PutDone.
+    3. replies: answers to other requests, which waited.
+    4. closed: connections that have ended by this, and what they are told.
     """
 
     __slots__ = (

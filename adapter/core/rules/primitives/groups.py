@@ -20,7 +20,7 @@ span units. This module does not know how messages become records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Literal
 
@@ -46,11 +46,19 @@ from adapter.core.contract.details import (
 from adapter.core.contract.message import NO_ID, MessageData, Place, position_of
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.stored import Stored
-from adapter.core.model.groups import NAME, Groups, Progress, progress_after, segment_status
+from adapter.core.model.groups import (
+    NAME,
+    Groups,
+    Member,
+    Progress,
+    member_of,
+    progress_after,
+    segment_status,
+)
 from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
+from adapter.core.model.paged_index import START, Skips
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.views import START
 from adapter.core.rules.primitives import matching
 from adapter.core.rules.primitives.decision import connection_of
 
@@ -149,40 +157,63 @@ def candidates(
 
 def _following(queue: LocalQueue, options: int, at: Progress) -> Iterable[Stored]:
     """Iterate over what goes on with the group or segmented message that a handle is in."""
-    following = queue.indexes.with_id("group_position", at.position)
+    following = partial(queue.indexes.with_id, "group_position", at.position, START)
     if not options & (COMPLETE | ALL_SEGMENTS) or (at.in_message and not options & COMPLETE):
-        return following
+        return following()
     found = queue.indexes.watch(NAME, partial(Groups, queue.stored))
-    return (stored for stored in following if found.is_whole_message(stored.message))
+    return _only(found, following, lambda _, member: found.is_whole_message(member))
 
 
 def _beginning(handle: QueueHandle, command: Get | Browse, after: Place) -> Iterable[Stored]:
     """Iterate over what a handle that is in no group may begin with."""
     queue, options = handle.queue, command.options
     found = queue.indexes.watch(NAME, partial(Groups, queue.stored))
-    fitting_ones: Iterable[Stored]
+    source: Callable[[Skips], Iterable[Stored]]
     if matching.ids(command) or options & matching.MATCH or handle.fits is not None:
-        fitting_ones = matching.candidates(handle, command, after)
+        source = partial(matching.candidates, handle, command, after)
     elif options & ALL_MESSAGES:
         return found.whole.in_order(queue.name, after)
     elif not options & LOGICAL_ORDER:
         return found.messages.in_order(queue.name, after)
     else:
-        fitting_ones = found.heads.in_order(queue.name, after)
-    return (stored for stored in fitting_ones if _is_whole(found, stored, command))
+        source = partial(found.heads.in_order, queue.name, after)
+    return _only(found, source, partial(_is_whole, found, command))
 
 
-def _is_whole(found: Groups, stored: Stored, command: Get | Browse) -> bool:
-    message, options = stored.message, command.options
-    if options & LOGICAL_ORDER and stored not in found.heads:
+def _only(
+    found: Groups,
+    source: Callable[[Skips], Iterable[Stored]],
+    does: Callable[[Place, Member], bool],
+) -> Iterator[Stored]:
+    """Iterate over those messages of a source that do for a request by what is there of them.
+
+    One that does not is remembered by what it is a part of. It need not be read again to be passed
+    over, so that a request ends, whatever leaves memory while it waits for pages.
+    """
+
+    def skips(place: Place) -> bool:
+        member = found.member_at(place)
+        return member is not None and not does(place, member)
+
+    for stored in source(skips):
+        member = member_of(stored.message)
+        if does(stored.place, member):
+            yield stored
+        else:
+            found.pass_over(stored.place, member)
+
+
+def _is_whole(found: Groups, command: Get | Browse, place: Place, member: Member) -> bool:
+    options = command.options
+    if options & LOGICAL_ORDER and not found.heads.has(place):
         return False
-    if options & ALL_MESSAGES and not found.is_whole_group(message):
+    if options & ALL_MESSAGES and not found.is_whole_group(member):
         return False
     if not options & (ALL_SEGMENTS | COMPLETE):
         return True
-    if message.offset and (options & COMPLETE or not _names_segment(command)):
+    if member.offset and (options & COMPLETE or not _names_segment(command)):
         return False
-    return found.is_whole_message(message)
+    return found.is_whole_message(member)
 
 
 def _names_segment(command: Get | Browse) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from adapter.core.contract import commands as c
+from adapter.core.contract.message import Place
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.results import Messages
 from adapter.core.contract.stored import Stored, delivered
@@ -49,12 +50,12 @@ def check(handle: QueueHandle, command: c.Browse) -> None:
         raise Refusal(Reason.OPTIONS_ERROR, name, "the handle is not open for CO_OP")
 
 
-def is_hidden(handle: QueueHandle, stored: Stored) -> bool:
-    """Whether a browse for what is not marked passes over a message."""
+def is_hidden(handle: QueueHandle, place: Place) -> bool:
+    """Whether a browse for what is not marked passes over the message at a place."""
     marks = handle.queue.marks
     if marks is None:
         return False
-    return marks.is_marked(stored.place, handle, cooperates=bool(handle.modes & c.CO_OP))
+    return marks.is_marked(place, handle, cooperates=bool(handle.modes & c.CO_OP))
 
 
 def mark(qm: QueueManager, handle: QueueHandle, options: int, stored: Stored) -> None:

@@ -6,9 +6,9 @@ message that fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from adapter.core.contract.bounds import WAIT_MAX_MS
 from adapter.core.contract.commands import (
@@ -32,9 +32,10 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.reasons import Reason, Refusal
 from adapter.core.contract.stored import Stored
 from adapter.core.model.handles import QueueHandle
+from adapter.core.model.paged_index import START, Skips
 from adapter.core.model.queue import ID_FIELDS, LocalQueue
 from adapter.core.model.selector import TEXT_MAX, Fits, SelectorError, parse
-from adapter.core.model.views import START, Selected, View
+from adapter.core.model.views import Selected, View
 
 MATCH: Final = MATCH_GROUP_SEQ | MATCH_OFFSET
 WHOLE: Final = LOGICAL_ORDER | ALL_MESSAGES | ALL_SEGMENTS | COMPLETE
@@ -46,8 +47,12 @@ GET_MAX: Final = 10_000
 SELECTION: Final = "selection"
 SELECTIONS_MAX: Final = 48
 """Different ones that handles of one queue have: each message that comes is shown to each."""
+SELECTIONS_LENGTH_MAX: Final = 64 * 1024
+"""Characters of all of them: what a message costs grows with them."""
 
 Ids = list[tuple[str, bytes]]
+Wanted = list[tuple[str, Any]]
+"""Fields of messages and their values; what comes first is an id."""
 
 
 def check(command: Get | Browse, queue: LocalQueue, options: int) -> None:
@@ -84,18 +89,28 @@ def _check_options(command: Get | Browse, queue: LocalQueue, options: int) -> No
 
 
 def candidates(
-    handle: QueueHandle, command: Get | Browse, after: Place = START
+    handle: QueueHandle,
+    command: Get | Browse,
+    after: Place = START,
+    skips: Skips | None = None,
 ) -> Iterable[Stored]:
     """Iterate over the available messages that fit, in the order of delivery.
 
-    after: with ids, what lies before it is found too.
+    after: a place behind which to begin. skips: see Lane.in_order(). What fits is found by all of
+    the conditions together: a message that fits some of them need not be in memory, however many
+    of these there are.
     """
-    queue, fits = handle.queue, handle.fits
-    if fits is None:
-        return _choose(queue, command, after)
-    if not ids(command) and not command.options & MATCH:
-        return selection(handle).in_order(queue.name, after)
-    return (stored for stored in _choose(queue, command, after) if fits(stored.message))
+    queue, wanted = handle.queue, _wanted(command)
+    if wanted and handle.fits is not None:
+        selection(handle)  # what it has seen is not judged again for each id
+        return _with_key(queue, wanted, after, skips, handle.fits, _name_of(handle))
+    if wanted:
+        return with_all(queue, wanted, after, skips)
+    if command.options & MATCH:
+        return _matches(handle, command).in_order(queue.name, after, skips)
+    if handle.fits is not None:
+        return selection(handle).in_order(queue.name, after, skips)
+    return queue.in_order(skips) if after is START else queue.in_order_after(after, skips)
 
 
 def behind_each(
@@ -107,36 +122,68 @@ def behind_each(
     is_plain = handle.fits is None and not ids(command)
     for lane in reversed(queue.lanes):
         after = places.get(lane.number, (-lane.number, 0, 0))
-        fitting = (
-            lane.in_order(queue.name, after) if is_plain else candidates(handle, command, after)
-        )
-        for stored in fitting:
+        if is_plain:
+            yield from lane.in_order(queue.name, after)
+            continue
+        for stored in candidates(handle, command, after, partial(_is_beyond, lane.number)):
             if stored.place[0] > -lane.number:
                 break
-            if stored.place > after and stored.place[0] == -lane.number:
-                yield stored
+            yield stored
+
+
+def _is_beyond(lane: int, place: Place) -> bool:
+    return place[0] != -lane
 
 
 def selection(handle: QueueHandle) -> View:
     """Return the messages that fit the selection of a handle."""
     assert handle.fits is not None, "it has one"
-    made = partial(Selected, handle.fits)
-    return handle.queue.indexes.watch(f"{SELECTION} {handle.selection}", made).view
+    made = partial(Selected, handle.fits, len(handle.selection))
+    return handle.queue.indexes.watch(_name_of(handle), made).view
 
 
-def _choose(queue: LocalQueue, command: Get | Browse, after: Place) -> Iterable[Stored]:
-    """Choose by ids, and by number in the group and offset."""
-    wanted = ids(command)
-    fits = _predicate(command) if command.options & MATCH else None
-    if wanted:
-        first, *rest = wanted
-        fitting: Iterable[Stored] = queue.indexes.with_id(*first)
-        if rest:
-            fitting = (stored for stored in fitting if has(stored, rest))
-        return fitting if fits is None else (one for one in fitting if fits(one.message))
-    if fits is not None:
-        return _matches(queue, command, fits).in_order(queue.name, after)
-    return queue.in_order() if after is START else queue.in_order_after(after)
+def _name_of(handle: QueueHandle) -> str:
+    return f"{SELECTION} {handle.selection}" if handle.fits is not None else ""
+
+
+def with_all(
+    queue: LocalQueue, wanted: Wanted, after: Place = START, skips: Skips | None = None
+) -> Iterator[Stored]:
+    """Iterate over the available messages of which all of these fields have these values: one id at
+    least.
+    """
+    if len(wanted) == 1:
+        return queue.indexes.with_id(*wanted[0], after, skips)
+    return _with_key(queue, wanted, after, skips, None, "")
+
+
+def _with_key(
+    queue: LocalQueue,
+    wanted: Wanted,
+    after: Place,
+    skips: Skips | None,
+    fits: Fits | None,
+    selection_name: str,
+) -> Iterator[Stored]:
+    """Iterate over what has these values and is selected, by an index that is of all of it."""
+    names = [name for name, _ in wanted]
+
+    def key(stored: Stored) -> bytes | None:
+        message = stored.message
+        if fits is not None:
+            seen = queue.indexes.seen(selection_name)
+            if not (fits(message) if seen is None else seen.has(stored.place)):
+                return None
+        return b"".join([_part(getattr(message, name)) for name in names])
+
+    value = b"".join([_part(value) for _, value in wanted])
+    name = f"{' '.join(names)} {selection_name}"
+    return queue.indexes.with_id(name, value, after, skips, key)
+
+
+def _part(value: bytes | int) -> bytes:
+    """Make a part of a longer id, which ends where the next one begins."""
+    return b"%d/" % value if isinstance(value, int) else value.ljust(ID_LENGTH, b"\0")
 
 
 def ids(command: Get | Browse) -> Ids:
@@ -144,6 +191,16 @@ def ids(command: Get | Browse) -> Ids:
     if not (command.message_id or command.correlation_id or command.group_id):
         return []
     return [(field, value) for field in ID_FIELDS if (value := getattr(command, field))]
+
+
+def _wanted(command: Get | Browse) -> Wanted:
+    """Return what is asked for beside ids, if any are: the number in the group and the offset."""
+    wanted: Wanted = list(ids(command))
+    if wanted and command.options & MATCH_GROUP_SEQ:
+        wanted.append(("group_seq", command.group_seq))
+    if wanted and command.options & MATCH_OFFSET:
+        wanted.append(("offset", command.offset))
+    return wanted
 
 
 def is_any(handle: QueueHandle, command: Get) -> bool:
@@ -156,23 +213,21 @@ def has(stored: Stored, wanted: Ids) -> bool:
     return all(getattr(stored.message, field) == value for field, value in wanted)
 
 
-def _matches(queue: LocalQueue, command: Get | Browse, fits: Fits) -> View:
+def _matches(handle: QueueHandle, command: Get | Browse) -> View:
     """Return the messages with a number in their group, or an offset, of whatever group."""
-    asked = command.options & MATCH
-    seq = command.group_seq if asked & MATCH_GROUP_SEQ else 0
-    offset = command.offset if asked & MATCH_OFFSET else -1
-    return queue.indexes.watch(f"place {seq} {offset}", lambda: Selected(fits)).view
-
-
-def _predicate(command: Get | Browse) -> Callable[[MessageData], bool]:
-    asked, seq, offset = command.options, command.group_seq, command.offset
+    asked, seq, offset, selects = command.options, command.group_seq, command.offset, handle.fits
 
     def fits(message: MessageData) -> bool:
         if asked & MATCH_GROUP_SEQ and message.group_seq != seq:
             return False
-        return not asked & MATCH_OFFSET or message.offset == offset
+        if asked & MATCH_OFFSET and message.offset != offset:
+            return False
+        return selects is None or selects(message)
 
-    return fits
+    number = seq if asked & MATCH_GROUP_SEQ else "any"
+    name = f"number {number} offset {offset if asked & MATCH_OFFSET else 'any'}"
+    made = partial(Selected, fits, len(handle.selection))
+    return handle.queue.indexes.watch(f"{name} {_name_of(handle)}", made).view
 
 
 def at_place(queue: LocalQueue, place: Place) -> Stored | None:
@@ -222,6 +277,13 @@ def selection_for(queue: LocalQueue, selection: str) -> Fits:
     if selection not in queue.selections and len(queue.selections) >= SELECTIONS_MAX:
         text = f"{SELECTIONS_MAX} selections are in use"
         raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
+    length = sum([len(one) for one in queue.selections.keys() | {selection}])
+    if length > SELECTIONS_LENGTH_MAX:
+        text = (
+            f"all selections in use would have {length:,} characters, of {SELECTIONS_LENGTH_MAX:,}"
+            " at most: close handles that are not needed, or use shorter selections"
+        )
+        raise Refusal(Reason.LIMIT_REACHED, queue.name, text)
     return fits
 
 
@@ -237,7 +299,7 @@ def deselect(handle: QueueHandle) -> None:
     selections[handle.selection] -= 1
     if not selections[handle.selection]:
         del selections[handle.selection]
-        handle.queue.indexes.unwatch(f"{SELECTION} {handle.selection}")
+        handle.queue.indexes.forget(_name_of(handle))
 
 
 def is_over(stored: Stored, now_ms: int) -> bool:

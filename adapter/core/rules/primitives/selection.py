@@ -8,7 +8,8 @@ it; only available messages are found, except under a cursor, where a handle see
 Selection asks one *source*, an iterator over the available messages that fit, never over all:
 
 - no condition: the lanes themselves;
-- a message id, correlation id or group id: an index from the id to places, built on first use;
+- ids: an index to places, built on first use; of several ids, of an id and a number in the group,
+  or of an id and a selector: an index of all of it together;
 - a selector, or a number in the group: a *view*, which is shown each message that comes or goes;
 - groups and segments: the same, with what begins a group, whole messages and whole groups apart;
   a handle inside a group asks the id index for what follows its position, and nothing else.
@@ -38,8 +39,8 @@ from adapter.core.contract.stored import Stored
 from adapter.core.contract.weights import weight
 from adapter.core.model.groups import Progress
 from adapter.core.model.handles import QueueHandle
+from adapter.core.model.paged_index import START, Skips
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.views import START
 from adapter.core.rules.primitives import groups, matching
 
 SURE_BYTES: Final = 4 * 1024 * 1024
@@ -49,15 +50,20 @@ BYTES_MAX: Final = 8 * 1024 * 1024
 
 
 def source(
-    handle: QueueHandle, command: Get | Browse, at: Progress | None, after: Place = START
+    handle: QueueHandle,
+    command: Get | Browse,
+    at: Progress | None,
+    after: Place = START,
+    skips: Skips | None = None,
 ) -> Iterable[Stored]:
     """Iterate over the available messages that fit a command.
 
     at: where the handle is in a group, if that counts. after: the place behind which to begin.
+    skips: what else is passed over, of a command that asks for nothing whole.
     """
     if command.options & matching.WHOLE:
         return groups.candidates(handle, command, at, after)
-    return matching.candidates(handle, command, after)
+    return matching.candidates(handle, command, after, skips)
 
 
 def first_to_get(

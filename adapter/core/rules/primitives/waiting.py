@@ -35,8 +35,12 @@ def begin_for(
     key: Hashable,
     wait_ms: int,
     handle: QueueHandle | None = None,
+    names: tuple[Hashable, ...] = (),
 ) -> Waiter:
-    """Let a request wait for a key; refuse if too many wait already."""
+    """Let a request wait for a key; refuse if too many wait already.
+
+    names: what else its answer may depend on.
+    """
     name = key.name if isinstance(key, LocalQueue) else ""
     if qm.waiters.count(key) >= qm.limits.waiters_per_queue:
         most = qm.limits.waiters_per_queue
@@ -50,6 +54,7 @@ def begin_for(
         raise Refusal(Reason.OUT_OF_ORDER, name, text)
     deadline = qm.elapsed_ms + wait_ms if wait_ms > 0 else 0
     waiter = Waiter(key, request, request.command, handle, deadline)
+    waiter.names = names
     qm.waiters.add(waiter)
     connection.waiters[request.request] = waiter
     if deadline:

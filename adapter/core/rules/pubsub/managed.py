@@ -1,7 +1,7 @@
 """Managed queues: made for a subscription, and gone with it.
 
-A temporary one goes when both the subscription and the handle by which its program gets from it are
-closed, in whatever order. This module does not know what is put there.
+A temporary one goes when both the subscription and the last handle of the queue are closed, in
+whatever order, and whichever connections opened them. This module does not know what is put there.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import msgspec
 from adapter.core.attributes.queue import ModelAttributes
 from adapter.core.attributes.system import DURABLE_MODEL, NON_DURABLE_MODEL
 from adapter.core.contract.reasons import Reason
-from adapter.core.contract.records import QueueDeleted, Record
+from adapter.core.contract.records import Record
 from adapter.core.contract.replies import Reply
-from adapter.core.model.connection import ConnectionState
-from adapter.core.model.handles import QueueHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.topics import SubscriptionState
+from adapter.core.rules.messages import delays
 from adapter.core.rules.network import resolve
 from adapter.core.rules.primitives import waiting
 
@@ -33,33 +32,38 @@ def make(qm: QueueManager, is_durable: bool) -> resolve.Found:
     return found
 
 
-def removal(qm: QueueManager, queue: LocalQueue, replies: list[Reply]) -> QueueDeleted:
+def queue_of(qm: QueueManager, subscription: SubscriptionState) -> LocalQueue | None:
+    """Return the queue that goes with a subscription; None if it has none, or it was deleted.
+
+    What has been defined under its name since is a queue of an administrator's.
+    """
+    queue = qm.queues.get(subscription.destination) if subscription.is_managed else None
+    if queue is None or queue.attributes.definition_type == "PREDEFINED":
+        return None
+    return queue
+
+
+def removal(qm: QueueManager, queue: LocalQueue, replies: list[Reply]) -> list[Record]:
     """Say that a dynamic queue goes, open or not: waits end, units let go of it."""
     replies += waiting.refuse_all(qm, queue, Reason.QUEUE_DELETED)
     for connection in qm.connections.values():
         for unit in connection.units.values():
             unit.forget(queue)
-    return QueueDeleted(queue.name, logged=not queue.is_temporary)
+    return delays.deletion(qm, queue)
 
 
 def end_subscription(
-    qm: QueueManager,
-    connection: ConnectionState,
-    subscription: SubscriptionState,
-    replies: list[Reply],
+    qm: QueueManager, subscription: SubscriptionState, replies: list[Reply]
 ) -> list[Record]:
     """End what a subscription's handle held: all of it, unless the subscription is durable."""
     subscription.connection = 0
     if subscription.is_durable:
         return []
     qm.topics.remove(subscription)
-    queue = qm.queues.get(subscription.destination)
-    if queue is None or not subscription.is_managed:
+    queue = queue_of(qm, subscription)
+    if queue is None:
         return []
     if not queue.opens.handles:
-        return [removal(qm, queue, replies)]
-    for handle in connection.handles.values():
-        if isinstance(handle, QueueHandle) and handle.queue is queue:
-            handle.is_maker = True  # of one handle only: one close deletes the queue
-            break
+        return removal(qm, queue, replies)
+    queue.goes_unopened = True
     return []

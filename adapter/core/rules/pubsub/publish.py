@@ -12,6 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from adapter.core.attributes.objects import AliasAttributes
+from adapter.core.contract.authorities import QUEUE
 from adapter.core.contract.commands import (
     AS_QUEUE_SAYS,
     CONTEXT_OPTIONS,
@@ -23,7 +24,7 @@ from adapter.core.contract.commands import (
 from adapter.core.contract.details import NONE_ASKED
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason, Refusal
-from adapter.core.contract.records import EventRaised, Record
+from adapter.core.contract.records import Record
 from adapter.core.contract.results import PutDone
 from adapter.core.contract.weights import weight
 from adapter.core.model.destination import TopicDestination
@@ -31,9 +32,9 @@ from adapter.core.model.handles import TopicHandle
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
 from adapter.core.model.routes import Target
-from adapter.core.model.topics import SubscriptionState
+from adapter.core.model.topics import THE_QUEUE_MANAGER, SubscriptionState
 from adapter.core.mq_layouts.reason_codes import code_of
-from adapter.core.rules.messages import context, put
+from adapter.core.rules.messages import context, put, putters
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.messages.unit import Puts, unit_with_room
 from adapter.core.rules.network import routes
@@ -150,16 +151,27 @@ def _deliver(plan: Plan, subscription: SubscriptionState, topic: str, message: M
     target = routes.find(qm, to, manager, plan.new_queues)
     queue = target.queue
     copy = _copy(qm, subscription, topic, message, queue)
+    if qm.authorities.are_checked and not _may_reach(qm, subscription):
+        target = Target(reason=Reason.AUTHORITY_MISSING)
     reason = _put_copy(plan, target, copy)
     if reason is None:
         return
-    if queue is not None and reason is Reason.QUEUE_FULL and not queue.is_known_full:
-        details = {"max_depth": str(queue.attributes.max_depth)}
-        plan.records.append(EventRaised("queue_full", queue.name, plan.now_ms, details))
+    if queue is not None and reason is Reason.QUEUE_FULL:
+        plan.report_full(queue)
     is_lost = plan.give_up(copy, to, manager, reason) is not None
     if is_lost and message.persistence and subscription.is_durable:
         text = f"subscription {subscription.name!a}: queue {to}, MQRC {code_of(reason)}"
         raise Refusal(Reason.PUBLICATION_FAILED, topic, text)
+
+
+def _may_reach(qm: QueueManager, subscription: SubscriptionState) -> bool:
+    """Whether copies reach their queue by the authorities of whose the subscription is."""
+    owner = subscription.owner
+    if subscription.is_managed or owner in ("", THE_QUEUE_MANAGER):
+        return True
+    to, manager = subscription.destination, subscription.destination_queue_manager
+    asker = putters.asker_of_user(qm, owner, "Publish")
+    return not asker.lacks(QUEUE, *routes.right_to_put(qm, to, manager))
 
 
 def _put_copy(plan: Plan, target: Target, copy: MessageData) -> Reason | None:
@@ -265,6 +277,8 @@ def retained_copies(
     manager = subscription.destination_queue_manager
     found = routes.find(qm, subscription.destination, manager, plan.new_queues)
     target = found if queue is None else Target(queue)
+    if qm.authorities.are_checked and not _may_reach(qm, subscription):
+        target = Target(reason=Reason.AUTHORITY_MISSING)
     for topic, message in retained.last_of_each(qm, subscription.topic):
         again = retained.as_published(message, now_ms)
         if subscription.selects(again):

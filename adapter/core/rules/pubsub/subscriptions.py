@@ -28,7 +28,7 @@ from adapter.core.model.handles import QueueHandle, SubscriptionHandle
 from adapter.core.model.made_queues import MadeQueues
 from adapter.core.model.manager import QueueManager
 from adapter.core.model.queue import LocalQueue
-from adapter.core.model.topics import SubscriptionState
+from adapter.core.model.topics import THE_QUEUE_MANAGER, SubscriptionState
 from adapter.core.rules.messages.plan import Plan
 from adapter.core.rules.network import opening, resolve, routes, topic_strings
 from adapter.core.rules.primitives import matching, naming
@@ -123,6 +123,7 @@ def _create(
         selection=command.selection,
         fits=fits,
         priority=command.priority,
+        owner=_owner(qm, request, command.alternate_user),
     )
     gives = not options & (c.ON_REQUEST | c.NEW_ONLY)
     if gives:
@@ -144,6 +145,17 @@ def _create(
     result.warning = Reason.RETAINED_NOT_DELIVERED if lost else 0
     subscribed = {made.name: made} if is_durable else {}
     return Decision(records, result, qm.entry_n, made=found.made, subscribed=subscribed)
+
+
+def _owner(qm: QueueManager, request: c.Request, alternate_user: str = "") -> str:
+    """Return whose a new subscription is; that is known where authorities are checked."""
+    if not qm.authorities.are_checked:
+        return ""
+    principal = connection_of(qm, request).party.principal
+    if alternate_user or not principal.is_privileged:
+        user = alternate_user or principal.user
+        return "" if user == THE_QUEUE_MANAGER else user
+    return THE_QUEUE_MANAGER
 
 
 def _correlation_id(command: c.Subscribe, ident: bytes) -> bytes:
@@ -218,6 +230,7 @@ def _attributes_of(made: SubscriptionState, topic_object: str) -> dict[str, Any]
         selector=made.selection,
         pub_priority=made.priority,
         ident=made.ident.hex(),
+        owner=made.owner,
     )
     return msgspec.structs.asdict(attributes)
 
@@ -304,8 +317,8 @@ def removal(
 ) -> list[Record]:
     """Say that a durable subscription goes, with its queue if that is managed."""
     records: list[Record] = [ObjectDeleted(SUBSCRIPTION, subscription.name)]
-    queue = qm.queues.get(subscription.destination) if subscription.is_managed else None
-    return [*records, managed.removal(qm, queue, replies)] if queue is not None else records
+    queue = managed.queue_of(qm, subscription)
+    return records if queue is None else [*records, *managed.removal(qm, queue, replies)]
 
 
 def decide_subscription_request(
@@ -342,6 +355,7 @@ def decide_define(qm: QueueManager, request: c.Request, command: DefineObject) -
     is_elsewhere = wanted.destination_queue_manager not in ("", qm.name)
     if wanted.destination_class == "MANAGED" and (wanted.destination or is_elsewhere):
         raise Refusal(Reason.OPTIONS_ERROR, name, "a managed subscription has a queue of its own")
+    wanted.owner = _owner(qm, request)
     wanted.ident = qm.numbers.new_message_id().hex()
     if wanted.destination_class == "MANAGED":
         found = managed.make(qm, is_durable=True)

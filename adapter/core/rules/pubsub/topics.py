@@ -169,4 +169,5 @@ def _subscription(qm: QueueManager, name: str) -> SubscriptionState:
         fits=parse(attributes.selector) if attributes.selector else None,
         priority=attributes.pub_priority,
         destination_queue_manager=attributes.destination_queue_manager,
+        owner=attributes.owner,
     )

@@ -587,3 +587,10 @@ def test_objects_have_dates(qm: adapter.Connection) -> None:
     assert shown(qm, "DIS PROCESS(DATED) ALTDATE")["ALTDATE"] == found["ALTDATE"]
     told(qm, "DELETE QL(DATED)")
     told(qm, "DELETE PROCESS(DATED)")
+
+
+@pytest.mark.parametrize("word", ["REPLACE", "PURGE", "FORCE"])
+def test_a_choice_is_made_once(qm: adapter.Connection, word: str) -> None:
+    verb = {"REPLACE": "DEFINE", "PURGE": "DELETE", "FORCE": "ALTER"}[word]
+    answer = told(qm, f"{verb} QLOCAL(A) {word} NO{word}")
+    assert f"{word} or NO{word} is given twice" in answer[0]

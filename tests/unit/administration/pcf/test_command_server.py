@@ -83,7 +83,7 @@ def test_a_reply_to_another_queue_manager_is_not_put(
 ) -> None:
     replies(qm, request(PING), reply_to_queue_manager="QM1")
     before = manager.statistics()["commands_unanswerable"]
-    fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN"}
+    fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN", "message_type": 1}
     qm.put(COMMAND_QUEUE, request(PING), reply_to_queue_manager="QM2", **fields)
     replies(qm, request(PING))
     assert manager.statistics()["commands_unanswerable"] == before + 1
@@ -106,6 +106,7 @@ def test_report_options_say_which_ids_a_reply_has(qm: adapter.Connection) -> Non
     put = qm.put(
         COMMAND_QUEUE,
         request(PING),
+        message_type=1,
         reply_to="REPLIES",
         format="MQADMIN",
         correlation_id=own,
@@ -150,9 +151,29 @@ def test_requests_without_an_answer_are_passed_over(
 ) -> None:
     before = manager.statistics()["commands_unanswerable"]
     qm.put(COMMAND_QUEUE, request(PING), format="MQADMIN")
-    qm.put(COMMAND_QUEUE, request(PING), format="MQADMIN", reply_to="NO.SUCH.QUEUE")
+    fields: Any = {"format": "MQADMIN", "message_type": 1}
+    qm.put(COMMAND_QUEUE, request(PING), reply_to="NO.SUCH.QUEUE", **fields)
     replies(qm, request(PING))
     assert manager.statistics()["commands_unanswerable"] == before + 2
+
+
+@pytest.mark.parametrize("message_type", [2, 4, 8, 65_536])
+def test_what_is_no_request_is_never_done(message_type: int) -> None:
+    """A report with the data of a message would be done in the name of the user of its context."""
+    with adapter.testing.queue_manager("QM1") as other, other.connect() as qm:
+        qm.define_queue("REPLIES")
+        qm.define_queue("DEAD")
+        qm.alter_queue_manager(dead_letter_queue="DEAD")
+        define = request(11, String(2016, "MADE"), Integer(20, 1))
+        fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN"}
+        qm.put(COMMAND_QUEUE, define, message_type=message_type, **fields)
+        letter = qm.get("DEAD", timeout=TIMEOUT_S)
+        assert letter is not None
+        assert letter.dead_letter is not None
+        assert (letter.dead_letter.reason, letter.body) == (2029, define)
+        assert letter.dead_letter.destination == COMMAND_QUEUE
+        replies(qm, request(PING))
+        assert not qm.queues("MADE")
 
 
 def test_a_restart_serves_again_and_requests_that_wait_are_answered() -> None:
@@ -166,7 +187,12 @@ def test_a_restart_serves_again_and_requests_that_wait_are_answered() -> None:
         replies(qm, request(PING))
         qm.alter_queue(COMMAND_QUEUE, inhibit_get=True)
         put = qm.put(
-            COMMAND_QUEUE, request(PING), reply_to="REPLIES", format="MQADMIN", persistent=True
+            COMMAND_QUEUE,
+            request(PING),
+            message_type=1,
+            reply_to="REPLIES",
+            format="MQADMIN",
+            persistent=True,
         )
         other.restart()
         qm.alter_queue(COMMAND_QUEUE, inhibit_get=False)
@@ -187,6 +213,7 @@ def test_a_command_that_is_being_done_is_answered_before_the_end(
     with adapter.testing.queue_manager("QM1") as other, other.connect() as qm:
         qm.define_queue("REPLIES")
         fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN", "persistent": True}
+        fields["message_type"] = 1
         put = qm.put(COMMAND_QUEUE, request(PING), **fields)
         assert begun.wait(TIMEOUT_S)
         served = other._running()._commands._served
@@ -204,5 +231,6 @@ def test_an_alias_of_the_command_queue_is_served_too() -> None:
     with adapter.testing.queue_manager("QM1") as other, other.connect() as qm:
         qm.define_queue("REPLIES")
         qm.define_object("alias", "COMMANDS", target=COMMAND_QUEUE)
-        put = qm.put("COMMANDS", request(PING), reply_to="REPLIES", format="MQADMIN")
+        fields: Any = {"reply_to": "REPLIES", "format": "MQADMIN", "message_type": 1}
+        put = qm.put("COMMANDS", request(PING), **fields)
         assert qm.get("REPLIES", timeout=TIMEOUT_S, correlation_id=put.message_id)

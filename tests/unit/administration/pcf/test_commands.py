@@ -15,6 +15,7 @@ from adapter.administration.pcf.commands import FAMILIES, Commands, Family
 from adapter.administration.pcf.structures import (
     COMMAND_XR,
     LAST,
+    NOT_LAST,
     Bytes,
     CommandHeader,
     CommandRequest,
@@ -351,11 +352,20 @@ def test_the_queue_manager(ask: Ask) -> None:
     assert 258 in check
 
 
+def test_names_are_not_compared_with_a_number(ask: Ask) -> None:
+    assert reason(ask(FAMILY["NAMELIST"].inquire, String(2010, "*"), Integer(2020, 5))) == 3242
+
+
 def test_mqsc_may_be_asked_by_pcf(ask: Ask) -> None:
     lines = ok(ask(c.ESCAPE, Integer(1017, 1), String(3014, "PING QMGR")))
     assert lines == [{1017: 1, 3014: "AMQ8415I: queue manager QM1 answers."}]
-    (failed,) = ask(c.ESCAPE, Integer(1017, 1), String(3014, "FISH"))
-    assert (failed.header.reason, failed.header.control) == (3008, LAST)
+    replies = ask(c.ESCAPE, Integer(1017, 1), String(3014, "FISH"))
+    headers = [one.header for one in replies]
+    assert {one.reason for one in headers} == {3008}
+    assert [one.sequence for one in headers] == list(range(1, len(replies) + 1))
+    assert [one.control for one in headers[-2:]] == [NOT_LAST, LAST]
+    texts = [one.value for reply in replies for one in reply.parameters if isinstance(one, String)]
+    assert "FISH" in texts[0], "why it failed"
     assert reason(ask(c.ESCAPE, Integer(1017, 2), String(3014, "x"))) == 3054
 
 

@@ -109,6 +109,11 @@ def test_a_string_that_names_none_is_in_that_of_the_message() -> None:
     assert decode(message, 819).parameters == [String(2016, "QÄ")]
 
 
+def test_a_list_of_few_empty_strings_is_one() -> None:
+    message = head(1) + int32s(6, 24, 2020, 1208, 2, 0)
+    assert decode(message).parameters == [Strings(2020, ("", ""))]
+
+
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
@@ -129,6 +134,8 @@ def test_a_string_that_names_none_is_in_that_of_the_message() -> None:
         (head(1) + int32s(5, 20, 1002, -2, 1), 3028),
         (head(1) + int32s(6, 24, 2020, 1208, 2**30, 0), 3024),
         (head(1) + int32s(6, 28, 2020, 1208, 2, 4, 0), 3024),
+        (head(1) + int32s(6, 24, 2020, 1208, 25, 0) + bytes(1_000), 3024),
+        (head(1) + int32s(6, 28, 2020, 1208, 4, 4, 0) + bytes(1_000), 3024),
         (head(1) + int32s(9, 16, 7006, 4), 3255),
         (head(1) + int32s(13, 16, 3, 4), 3241),
         (head(1) + int32s(14, 24, 2, 18, 1208, 4), 3245),

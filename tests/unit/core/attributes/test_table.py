@@ -27,7 +27,8 @@ def test_there_is_a_row_for_each_field(kind: str) -> None:
 def test_a_row_is_whole(kind: str, row: AttributeRow) -> None:
     attribute = row.attribute
     assert attribute.keyword == attribute.keyword.upper()
-    assert attribute.number > 0
+    assert (attribute.number > 0) == bool(attribute.keyword), "no face has it without both"
+    assert attribute.keyword or attribute.fixed
     assert attribute.meaning
     if not attribute.fixed:
         bounded = attribute.low is not None and attribute.high is not None

@@ -515,6 +515,15 @@ def from_a_closed_handle() -> Reason:
     return Reason(refused.reason)
 
 
+def from_a_step_that_failed_before() -> Reason:
+    client = client_on()
+    again = c.Request(client.number, 99, 0, c.Inquire("*"))
+    client.core.take(client.core.give(inputs.FailedBefore(again, "it failed twice")))
+    refused = client.answer(99)
+    assert isinstance(refused, Refused)
+    return Reason(refused.reason)
+
+
 ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.MALFORMED_REQUEST: lambda: from_frames(b"\0\0\0\1?"),
     Reason.PROTOCOL_VERSION_ERROR: lambda: from_frames(codec.encode(frames.Hello(version=9))),
@@ -528,6 +537,7 @@ ELSEWHERE: dict[Reason, Callable[[], Reason]] = {
     Reason.QUEUE_MANAGER_QUIESCING: from_a_server_that_quiesces,
     Reason.NOT_AUTHORIZED: from_an_admission,
     Reason.OPERATION_CANCELLED: from_a_closed_handle,
+    Reason.UNEXPECTED_ERROR: from_a_step_that_failed_before,
 }
 
 

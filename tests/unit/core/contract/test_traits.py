@@ -11,8 +11,10 @@ from adapter.core.contract.msmq import MsmqReceive
 from adapter.core.contract.traits import (
     PLAIN,
     TRAITS,
+    Content,
     Direction,
     Durable,
+    OneWay,
     is_durable,
     is_one_way,
     is_part_of_unit,
@@ -42,6 +44,11 @@ def test_traits_fit_each_other_and_the_fields(command: type) -> None:
         assert "unit" in fields
     if trait.opens or trait.has_cursor:
         assert "handle" in fields
+    assert trait.may_peek == ("peek" in fields)
+    assert trait.has_target == ("target" in fields)
+    assert trait.one_way is not OneWay.DEFERRED or fields >= {"unit", "options"}
+    assert trait.is_frequent or (trait.moves is Direction.NOWHERE and trait.content is Content.NONE)
+    assert not (trait.is_frequent and trait.audit)
     if trait.audit:
         words = {one: one for one in (*fields, *(["queue_of"] if "handle" in fields else []))}
         assert trait.audit.command.format_map(words)
@@ -63,6 +70,8 @@ def test_every_command_that_changes_objects_is_audited_and_no_others_but_two() -
 def test_the_unit_and_a_peek_decide_whether_a_verb_is_durable() -> None:
     assert is_durable(c.Get(1))
     assert not is_durable(c.Get(1, unit=b"u"))
+    assert is_durable(MsmqReceive(1))
+    assert not is_durable(MsmqReceive(1, unit=b"u"))
     assert not is_durable(MsmqReceive(1, peek=True))
     assert not is_part_of_unit(c.Get(1))
     assert is_part_of_unit(c.Get(1, unit=b"u"))
@@ -74,6 +83,10 @@ def test_a_deferred_put_in_a_unit_may_be_one_way() -> None:
     assert is_one_way(c.Put(1, messages, b"u", c.DEFERRED))
     assert not is_one_way(c.Put(1, messages, b"u"))
     assert not is_one_way(c.Put(1, messages, b"", c.DEFERRED))
+    assert is_one_way(c.Begin(b"u"))
+    assert is_one_way(c.Touch(b"u"))
+    assert not is_one_way(c.Commit(b"u"))
+    assert not is_one_way(AskServer())
 
 
 def test_what_core_does_not_know_is_plain() -> None:

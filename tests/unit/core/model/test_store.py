@@ -9,9 +9,9 @@ from adapter.core.contract.pages import PageNeeded
 from adapter.core.contract.spans import Span
 from adapter.core.contract.stored import Stored
 from adapter.core.model.claims import Batch, DurableConsumer
-from adapter.core.model.paged_index import LANES_MAX
+from adapter.core.model.paged_index import LANES_MAX, START
 from adapter.core.model.store import Store
-from adapter.core.model.views import START, Selected
+from adapter.core.model.views import Selected
 
 
 class FifoQueue(Store):

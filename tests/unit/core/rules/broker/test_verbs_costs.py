@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from adapter.core import dispatch
 from adapter.core.attributes import broker as kinds
 from adapter.core.contract import broker as b
 from adapter.core.contract import commands as c
 from adapter.core.contract.results import Descriptions, Messages, Refused, Result
+from adapter.core.effects import Effects
 from tests.support.core import Client, Core
 from tests.support.steps import operations
 
@@ -27,9 +27,9 @@ class CountingCore(Core):
 
     cost = 0
 
-    def execute(self, request: c.Request) -> dispatch.Effects:
+    def execute(self, request: c.Request) -> Effects:
         """Execute one request, and count."""
-        found: list[dispatch.Effects] = []
+        found: list[Effects] = []
         self.cost = operations(lambda: found.append(self.give(request)))
         return self.take(found[0])
 

@@ -22,7 +22,7 @@ def test_messages_in_transmission_that_are_not_in_memory_are_shown() -> None:
     for number in range(COUNT):
         client.do(b.BrokerSend(unit, [bytes(16)], body=str(number).encode()))
     assert not isinstance(client.do(c.Commit(unit)), Refused)
-    assert len(core.queue("broker$\\far;held").stored) < COUNT
+    assert len(core.queue("broker$\\;heldanswers").stored) < COUNT
     found: list[bytes] = []
     after = ""
     while True:

@@ -168,6 +168,28 @@ def test_what_is_no_message_is_a_dead_letter() -> None:
         assert (header.reason, rest) == (2110, body)
 
 
+def test_what_is_no_message_and_too_long_for_its_queue_is_a_dead_letter() -> None:
+    """Nothing that no queue takes is stored anywhere, whatever else is wrong with it."""
+    at = site("Q", "DLQ")
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DLQ"}))
+    at.client.do(c.AlterQueue("Q", {"max_message_length": 3}))
+    wrong: dict[str, object] = {
+        "put_time_ms": -1,
+        "ccsid": 2**40,
+        "report": 2**31,
+        "properties": {"large": 2**64},
+        "group_id": b"x",
+    }
+    for seq, (name, value) in enumerate(wrong.items(), 1):
+        one = arrival("too long", seq)
+        setattr(one.message, name, value)
+        at.arrive(one)
+        letter = at.client.take(handle=2)[0].message
+        header, rest = dead_letter.split(letter.format, letter.body)
+        assert header is not None
+        assert (header.reason, rest, letter.properties) == (2110, b"too long", None), name
+
+
 def test_an_answer_goes_to_a_name_that_a_queue_manager_can_have() -> None:
     """Any client of Kafka can write to the topic of what arrives, whatever it calls itself."""
     at = site("Q", "DEAD")
@@ -311,3 +333,17 @@ def of_a_dialog(seq: int) -> Arrival:
         from_initiator=True,
     )
     return sent
+
+
+def test_a_message_of_a_damaged_unit_is_a_dead_letter_with_all_that_it_says() -> None:
+    at = site("Q", "DEAD")
+    at.client.do(c.AlterObject("queue_manager", "QM1", {"dead_letter_queue": "DEAD"}))
+    one = arrival("a", 1, code=271)
+    one.message.properties = {"colour": "red"}
+    at.arrive(one)
+    assert at.client.get() == []
+    (dead,) = at.client.take(handle=2)
+    assert dead.message.message_id == one.message.message_id
+    assert dead.message.properties == {"colour": "red"}
+    header = dead_letter.from_dlh(dead.message.body)
+    assert (header.reason, header.destination) == (271, "Q")

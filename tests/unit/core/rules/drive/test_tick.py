@@ -1,8 +1,12 @@
 """Tick: what becomes due is done, and when to look again is known."""
 
+import pytest
+
 from adapter.core.contract import commands as c
+from adapter.core.model.lane import EXPIRY_BUCKET_MS
 from adapter.core.rules.drive.tick import EXPIRIES_PER_TICK
 from tests.support.core import START_MS, Core, client_on
+from tests.support.hard_state import check_snapshots
 
 
 def test_expired_messages_are_discarded_without_a_get() -> None:
@@ -99,4 +103,45 @@ def test_what_expired_in_a_unit_is_discarded_after_a_restart_from_a_snapshot() -
     client.core.crash_with_snapshot()
     assert client.core.queue().depth == 1
     client.core.advance(60)
+    assert client.core.queue().depth == 0
+
+
+def test_what_a_unit_holds_expires_after_a_purge_and_a_restart() -> None:
+    """The ledger says of a message that a snapshot knows by its place that it is still there."""
+    core = client_on().core
+    client = core.connect()
+    client.open()
+    client.put("held", expiry_ms=1000)
+    client.put("purged", expiry_ms=1000)
+    core.crash_with_snapshot()
+    client = core.connect()
+    client.open()
+    assert client.get(client.begin()) == ["held"]
+    client.do(c.PurgeQueue("Q"))
+    check_snapshots(core.qm, core.replayed())
+    core.crash()
+    core.advance(EXPIRY_BUCKET_MS / 1000)
+    assert core.queue().depth == 0
+
+
+@pytest.mark.parametrize("kind", ["unit", "browse"])
+def test_an_end_that_a_wrong_clock_has_passed_is_still_met(kind: str) -> None:
+    """The clock is a day ahead while a message is locked, and right again before it returns."""
+    client = client_on()
+    client.put("short", expiry_ms=60_000)
+    unit = client.begin()
+    if kind == "unit":
+        assert client.get(unit) == ["short"]
+    else:
+        assert client.browse(options=c.LOCK) == ["short"]
+    client.core.step(86_400)
+    client.core.advance(0)
+    client.core.step(-86_400)
+    if kind == "unit":
+        client.do(c.Backout(unit))
+    else:
+        client.do(c.Browse(1, options=c.UNLOCK))
+    client.core.advance(59)
+    assert client.core.queue().depth == 1
+    client.core.advance(1)
     assert client.core.queue().depth == 0

@@ -217,3 +217,67 @@ def test_where_the_action_is_the_programs_nothing_moves() -> None:
     back_out(client, 1)
     assert [one["backout_count"] for one in events(client)] == ["1"]
     assert client.browse() == ["a"]
+
+
+def read_pages(core: Core, most: int) -> int:
+    """Read what is wanted, and let it leave memory after each page; returns how many were read."""
+    count = 0
+    while core.to_read:
+        count += 1
+        assert count <= most, "pages are read in a circle"
+        core.read_page(next(iter(core.to_read)))
+        core.evict()
+    return count
+
+
+def came_back(count: int, **attributes: object) -> Core:
+    """A core that has been started again: messages that came back as often as Q allows, most of
+    which are not in memory.
+    """
+    core = Core(Limits(window_messages=16))
+    client = moving(core, backout_action="PROGRAM", **attributes)
+    for number in range(count):
+        client.put(f"m{number}")
+    unit = client.begin()
+    while client.take(unit, limit=count):
+        pass
+    client.do(c.Backout(unit))
+    client.do(c.AlterQueue("Q", {"backout_action": "MOVE"}))
+    core.crash_with_snapshot()
+    core.reads_pages = False
+    return core
+
+
+MANY = 200
+
+
+def test_nothing_is_read_to_be_moved_while_no_queue_has_room() -> None:
+    core = came_back(MANY, backout_requeue_queue="")
+    core.advance(0)
+    assert read_pages(core, 0) == 0
+
+
+def test_what_stays_is_not_reported_whenever_it_is_read() -> None:
+    core = came_back(MANY, backout_requeue_queue="")
+    core.entries.clear()
+    client = core.connect()
+    client.open("Q")
+    for _ in range(2):
+        request = client.send(c.Browse(1, restart=True, limit=40))
+        read_pages(core, MANY)
+        assert client.answer(request) is not None
+    assert events(client) == []
+
+
+def test_what_came_back_too_often_is_moved_when_each_page_was_read_once() -> None:
+    core = came_back(MANY)
+    core.advance(0)
+    assert read_pages(core, MANY // 16 + 1) >= MANY // 16
+    assert (core.queue("Q").depth, core.queue("ASIDE").depth) == (0, MANY)
+
+
+def test_reading_ends_when_the_backout_queue_is_full() -> None:
+    core = came_back(MANY)
+    core.connect().do(c.AlterQueue("ASIDE", {"max_depth": 40}))
+    read_pages(core, 5)
+    assert core.queue("ASIDE").depth == 40

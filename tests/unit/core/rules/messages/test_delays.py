@@ -289,3 +289,21 @@ def test_the_topic_of_the_queue_has_it_when_it_is_due() -> None:
         record for record in entries.decode(core.entries[-1]) if isinstance(record, UnitCommitted)
     ]
     assert [taken.queue for taken in released.gets] == [DELAYED_QUEUE]
+
+
+@pytest.mark.parametrize("how", ["purge", "delete"])
+def test_browses_with_conditions_end_when_delayed_messages_have_gone(how: str) -> None:
+    """What has gone was not in memory, and views of the delayed messages knew it."""
+    core = Core(Limits(window_messages=16, unit_messages=16))
+    client = waiting(core, 100)
+    client.do(c.Open(2, DELAYED_QUEUE, c.BROWSE, selection="colour IS NULL"))
+    assert client.browse(2) == ["m0"]
+    client.define("OTHER")
+    client.open("OTHER", handle=3)
+    client.put("other", handle=3, delay_ms=HOUR_MS)
+    client.do(c.Close(1))
+    client.do(c.PurgeQueue("Q") if how == "purge" else c.DeleteQueue("Q", purge=True))
+    core.pages = 0
+    assert client.browse(2, restart=True) == ["other"]
+    assert client.browse(2) == []
+    assert core.pages < 100

@@ -6,6 +6,7 @@ import pytest
 
 from adapter.core import inputs
 from adapter.core.contract import commands as c
+from adapter.core.contract.details import SEGMENTATION_ALLOWED, Details
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.parked import ParkedQueue
@@ -177,3 +178,27 @@ def test_a_header_says_why_it_is_dead_and_what_follows() -> None:
     assert (buried.format, buried.ccsid, buried.encoding) == ("MQDEAD", 1208, 546)
     assert (header.put_date, header.put_time) == dead_letter.stamps(START_MS)
     assert dead_letter.from_dlh(elsewhere.body).destination_queue_manager == "QM9"
+
+
+@pytest.mark.parametrize("in_unit", [False, True])
+@pytest.mark.parametrize(("depth", "fires"), [(1, True), (2, True), (3, True), (4, False)])
+def test_a_depth_trigger_counts_each_segment_of_a_message(
+    depth: int, fires: bool, in_unit: bool
+) -> None:
+    """Of a put of its own at once, and of a unit when it is committed."""
+    client = client_on("INITQ")
+    client.do(c.DefineObject("process", "P", {"appl_id": "server"}))
+    at_depth = {"trigger_control": True, "trigger_type": "DEPTH", "trigger_depth": depth}
+    triggered = at_depth | {"initiation_queue": "INITQ", "process": "P"}
+    client.define("Q", max_message_length=4, **triggered)
+    monitor = client.core.connect()
+    monitor.open("INITQ", c.INPUT)
+    client.open("Q", c.OUTPUT, handle=2)
+    unit = client.begin() if in_unit else b""
+    client.put("x" * 12, unit=unit, handle=2, details=Details(flags=SEGMENTATION_ALLOWED))
+    if in_unit:
+        assert not monitor.take(), "nothing is committed yet"
+        client.do(c.Commit(unit))
+    assert len(client.core.queue().stored) == 3
+    assert len(monitor.take()) == fires
+    assert not monitor.take(), "one message is one event"

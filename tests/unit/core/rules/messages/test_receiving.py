@@ -207,6 +207,7 @@ def test_a_message_of_msmq_is_answered_that_access_is_denied() -> None:
     receiver(client, put_authority="CTX")
     everyone = ac.SetAuthority("private$\\mail", "queue", [], ["everyone"], 0, PUT)
     client.do(everyone)
+    grant(client, "ann", PUT, "private$\\admin")
     sent = message(to="private$\\mail")
     sent.msmq = MsmqHeader(
         acknowledge=ACKNOWLEDGE_NOT_ARRIVED,

@@ -407,3 +407,14 @@ def test_a_unit_that_was_begun_again_is_what_it_became_at_last() -> None:
     back.put("kept", unit=unit)
     back.do(c.Commit(unit))
     assert back.do(c.AskOutcome(unit)) == UnitOutcome("committed")
+
+
+def test_what_a_unit_put_to_a_queue_that_is_gone_counts_no_more() -> None:
+    client = client_on("Q", "R", limits=Limits(unit_bytes=10_000))
+    unit = client.begin()
+    for handle, name in ((1, "Q"), (2, "R")):
+        put = client.do(c.Put(handle, [MessageData(body=bytes(9_000))], unit))
+        assert isinstance(put, PutDone), "it is refused though the unit holds nothing"
+        held = client.core.qm.connections[client.number].units[unit]
+        held.forget(client.core.queue(name))
+        assert (held.weight, held.held_bytes) == (0, 0)

@@ -243,3 +243,17 @@ def test_users_have_what_the_groups_have_that_are_known_of_them() -> None:
     core.give(inputs.GroupsKnown({}))
     again = c.Open(3, "Q", c.OUTPUT, alternate_user="ann")
     assert client.refused(again) is Reason.AUTHORITY_MISSING
+
+
+def test_records_of_a_temporary_queue_go_with_it() -> None:
+    client = checked()
+    client.do(c.DefineObject("model", "M", {"definition_type": "TEMPDYN"}))
+    made = client.do(c.Open(5, "M", c.INPUT, "TEMP.*"))
+    assert isinstance(made, Opened)
+    client.do(ac.SetAuthority(made.queue, "queue", ["ann"], ["staff"], PUT | GET))
+    client.do(ac.SetAuthority("TEMP.**", "queue", ["ann"], [], PUT))
+    assert {one.profile for one in records(client)} >= {made.queue, "TEMP.**"}
+    client.core.crash()
+    left = {one.profile for one in client.core.qm.authorities.every()}
+    assert "TEMP.**" in left
+    assert made.queue not in left

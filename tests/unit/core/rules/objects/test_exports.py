@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from adapter.core import inputs
 from adapter.core.attributes.export import EXPORT, ExportAttributes
 from adapter.core.attributes.feed import FEED
 from adapter.core.contract import commands as c
@@ -161,3 +162,18 @@ def test_the_defaults() -> None:
     assert (export.key, export.headers, export.refused, export.state) == (
         *("PROPERTY", "ALL", "DEADLETTER", "RUNNING"),
     )
+
+
+def test_no_export_writes_a_topic_of_the_schema_registry() -> None:
+    """Whatever it writes there, all registries on this Kafka would have to believe."""
+    client = client_on("Q")
+    client.core.give(inputs.Configured({}, registry_topic="avro"))
+    for topic in ("_schemas", "avro"):
+        expected = f"topic {topic} is the schema registry's; use another topic"
+        given = {"topic": topic, "queue": "Q"}
+        assert refusal(client, c.DefineObject(EXPORT, "E", given)) == expected
+        assert refusal(client, c.Open(2, "", c.OUTPUT, kafka_topic=topic)) == expected
+        feed = c.DefineObject(FEED, "F", given)
+        assert "the schema registry's; feed from another topic" in refusal(client, feed)
+    define(client, EXPORT, "E", {"topic": "results", "queue": "Q"})
+    assert "registry" in refusal(client, c.AlterObject(EXPORT, "E", {"topic": "avro"}))

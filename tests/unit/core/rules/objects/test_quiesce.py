@@ -2,11 +2,12 @@
 
 import pytest
 
-from adapter.core import dispatch, inputs
+from adapter.core import inputs
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import MessageData
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages, Refused
+from adapter.core.rules.objects.quiesce import idle_connections
 from tests.support.core import Client, client_on
 
 QUIESCING = Reason.QUEUE_MANAGER_QUIESCING
@@ -128,4 +129,4 @@ def test_whose_units_hold_anything_is_busy() -> None:
     empty.begin()
     client.put("a", unit=client.begin())
     idle = client.core.connect()
-    assert dispatch.idle_connections(client.core.qm) == [empty.number, idle.number]
+    assert idle_connections(client.core.qm) == [empty.number, idle.number]

@@ -8,6 +8,7 @@ from adapter.core.contract import commands as c
 from adapter.core.contract.limits import Limits
 from adapter.core.contract.reasons import Reason
 from adapter.core.contract.results import Messages
+from adapter.core.model.report import EXPIRATION
 from adapter.core.rules.primitives.matching import SELECTIONS_MAX
 from tests.support.core import IN_OUT, Client, client_on
 
@@ -163,3 +164,32 @@ def test_an_open_that_is_refused_uses_up_no_selection() -> None:
         command = c.Open(2, "Q", c.INPUT, selection=f"number = {number}")
         assert client.refused(command) is Reason.QUEUE_IN_USE
     assert not client.core.queue().selections
+
+
+@pytest.mark.parametrize("in_unit", [False, True])
+def test_a_get_by_place_removes_a_message_whose_time_is_over(in_unit: bool) -> None:
+    """And no other one; the report that it asked for is put."""
+    client = client_on("Q", "REPLIES")
+    client.put("before", expiry_ms=1_000)
+    client.put("over", expiry_ms=1_000, report=EXPIRATION, reply_to="REPLIES")
+    client.put("behind")
+    (_, over, behind) = client.core.queue().stored.values()
+    unit = client.begin() if in_unit else b""
+    client.core.now_ms += 1_000  # nothing is swept: the get alone meets it
+    assert client.get(unit, place=(-over.place[0], *over.place[1:])) == []
+    assert [one.message.body for one in client.core.queue().stored.values()] == [
+        b"before",
+        b"behind",
+    ]
+    assert len(client.take(handle=2)) == 1
+    assert client.get(unit, place=(-behind.place[0], *behind.place[1:])) == ["behind"]
+
+
+def test_a_get_by_place_of_a_message_with_other_ids_removes_nothing() -> None:
+    client = client_on()
+    client.put("a", expiry_ms=1_000)
+    (a,) = client.core.queue().stored.values()
+    client.core.now_ms += 1_000
+    place = (-a.place[0], *a.place[1:])
+    assert client.get(place=place, message_id=b"m" * 24) == []
+    assert client.core.queue().stored, "places begin anew with the queue: it is another message"

@@ -226,6 +226,15 @@ def test_a_full_queue_is_told_of_once(client: Client, core: Core) -> None:
     assert len(core.entries) == entries
 
 
+def test_a_put_of_many_publications_says_once_that_a_queue_is_full(client: Client) -> None:
+    with_full_queue(client, durable=False)
+    client.do(c.OpenTopic(30, "a"))
+    copies = [MessageData(body=b"x", persistence=0) for _ in range(5)]
+    unit = client.begin()
+    effects = client.core.execute(c.Request(client.number, 1_000, 0, c.Put(30, copies, unit)))
+    assert [type(record) for record in effects.records] == [EventRaised]
+
+
 def test_two_subscriptions_of_one_queue_count_for_its_depth_together(client: Client) -> None:
     client.define("SMALL", max_depth=1)
     for handle in (10, 20):

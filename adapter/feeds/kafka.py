@@ -181,6 +181,7 @@ class KafkaFeedConsumer:
 
     def close(self) -> None:
         self._consumer.close()
+        self._admin.__exit__(None, None, None)
 
     def _read(self, message: Message) -> Read | None:
         error = message.error()

@@ -20,8 +20,8 @@ from adapter.feeds.port import FeedError
 from adapter.format.feeds import DecodedValue, TopicRecord
 from adapter.registry import codes
 from adapter.registry.bounded_values import ValueReader, json_of
+from adapter.registry.frame import FRAME, schema_id_of
 from adapter.registry.port import SchemaRegistry
-from adapter.registry.values import FRAME, schema_id_of
 
 SCHEMAS_MAX = 1_000
 SETTLE_S = 5.0

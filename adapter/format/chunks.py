@@ -24,6 +24,8 @@ _PLACE = Layout(">II")
 NO_MESSAGE = _PLACE.pack(2**31 - 3, 2**31 - 1)
 """Not the last chunk, and no message has so many."""
 
+ChunkPlace = tuple[int, int]
+"""Which chunk a record is, and of how many."""
 Headers = list[tuple[str, Any]]
 """Of a record: bytes here; for their readers and writers str and None as well."""
 
@@ -52,7 +54,7 @@ def records_of(
     return [([header, (HEADER, place)], piece) for place, piece in pieces]
 
 
-def place_of(header: object) -> tuple[int, int]:
+def place_of(header: object) -> ChunkPlace:
     """Read which chunk a record is, and of how many; (0, 1) without the header."""
     if header is None:
         return 0, 1

@@ -26,9 +26,9 @@ from adapter.format.schemas import Codec, UnreadableError
 _as_tuple: Final = structs.astuple  # not looked up each time
 
 HEADER: Final = "mqmd"
-VERSION: Final = 6
+VERSION: Final = 7
 """1 knew no details, 2 no delays, 3 neither transmissions nor MSMQ, 4 no Service Broker, 5 no dates
-and times that programs set."""
+and times that programs set, 6 not by whose authorities reports are put."""
 
 _codec = Codec("descriptor", VERSION)
 _older = tuple(Codec(f"descriptor.{old}", old, old) for old in range(1, VERSION))
@@ -193,6 +193,7 @@ def _encode_details(details: Details) -> bytes:
             avro.long(details.original_length),
             avro.long(details.priority_asked),
             avro.text(details.put_date_time),
+            avro.text(details.putter),
         )
     )
 

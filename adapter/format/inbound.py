@@ -65,7 +65,10 @@ def _properties(text: str) -> dict[str, Any]:
         raise ValueError("it is a JSON object")
     for name, value in found.items():
         if not isinstance(value, str | int | float | None):
-            raise ValueError(f"property {name} is not text, a number, true, false or null")
+            raise ValueError(f"property {name!a} is not text, a number, true, false or null")
+        for half in (name, value):
+            if isinstance(half, str):
+                half.encode()  # JSON can say half a character; UnicodeError is a ValueError
     return found
 
 

@@ -24,6 +24,10 @@ class UnreadableError(ValueError):
     """Bytes that mqk did not write, or that a newer release wrote."""
 
 
+class LaterReleaseError(UnreadableError):
+    """Bytes that a newer release wrote, which that one reads: they are not damaged."""
+
+
 def schema_text(name: str) -> str:
     """Return the text of one schema, from the package or from the checkout beside it."""
     packaged = resources.files("adapter").joinpath("schemas", f"{name}.avsc")
@@ -87,5 +91,5 @@ class Codec:
         found = data[0] if data else "nothing"
         text = f"{self.name}: schema version {found}, this release reads version {self._version}"
         if data and data[0] in range(self._version + 1, VERSIONS_END):
-            text += ": a later release wrote it; use that one"
+            raise LaterReleaseError(f"{text}: a later release wrote it; use that one")
         raise UnreadableError(text)

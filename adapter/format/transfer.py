@@ -94,20 +94,14 @@ def decode_header(data: bytes) -> Transfer:
 
 
 class TransferReader:
-    """Joins and decodes the records of one session, given in order. Raises UnreadableError."""
+    """Decodes the messages of one session, given in order."""
 
     def __init__(self) -> None:
-        self._joiner = chunks.Joiner()
         self._descriptors = descriptor.DescriptorReader()
 
-    def take(
-        self, headers: dict[str, bytes | None], value: bytes
-    ) -> tuple[MessageData, UnitPosition] | None:
-        """Return the message that is complete with this record, or None."""
-        body = self._joiner.take(headers.get(chunks.HEADER), value)
-        if body is None:
-            return None
-        message, position = self._descriptors.read(headers.get(descriptor.HEADER) or b"", body)
+    def read(self, described: bytes, body: bytes) -> tuple[MessageData, UnitPosition]:
+        """Read the header `mqmd` of a message. Raises UnreadableError."""
+        message, position = self._descriptors.read(described, body)
         if message.transmission is None:
             raise UnreadableError(f"header {descriptor.HEADER}: no destination")
         return message, position

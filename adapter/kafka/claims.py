@@ -19,18 +19,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from contextlib import suppress
-from weakref import WeakKeyDictionary
 
 from adapter.channel.books import ChannelBooks
-from adapter.channel.requests import Handle, open_request
+from adapter.channel.requests import Handle, Pending, open_request
 from adapter.channel.steps import Steps, exchange
 from adapter.channel.unit import UnitBooks
 from adapter.channel.verbs import close_request
 from adapter.client.admin import durable, statuses
-from adapter.client.put_many import Pipeline
 from adapter.core.contract import commands as c
 from adapter.core.contract.message import ID_LENGTH, Delivered, MessageData
-from adapter.errors import ClaimNotFree, NotOpen, QueueExists, QueueInUse
+from adapter.core.contract.results import Done, PutDone
+from adapter.errors import BackedOut, ClaimNotFree, NotOpen, QueueExists, QueueInUse
 
 TOKENS = 256
 """Of a queue of claims. Every program must count with the same number."""
@@ -56,21 +55,17 @@ def _ident(number: int) -> bytes:
     return f"claim {number}".encode().ljust(ID_LENGTH, b"\0")
 
 
-class ClaimsOfUnits:
-    """The tokens that units of this process have."""
+def missing(unit: UnitBooks, queue: str, keys: Iterable[bytes]) -> list[bytes]:
+    """Return the tokens of a queue that a unit needs for keys and does not have, whichever table
+    has claimed them, in one order for all units: so two units that claim the same keys at once do
+    not wait for each other.
+    """
+    return sorted({token_of(key) for key in keys} - unit.claimed.get(queue, set()))
 
-    def __init__(self) -> None:
-        self._held: WeakKeyDictionary[UnitBooks, set[bytes]] = WeakKeyDictionary()
 
-    def missing(self, unit: UnitBooks, keys: Iterable[bytes]) -> list[bytes]:
-        """Return the tokens that a unit needs for keys and does not have, in one order for all
-        units: so two units that claim the same keys at once do not wait for each other.
-        """
-        return sorted({token_of(key) for key in keys} - self._held.get(unit, set()))
-
-    def note(self, unit: UnitBooks, token: bytes) -> None:
-        """Note that a unit has got a token."""
-        self._held.setdefault(unit, set()).add(token)
+def note(unit: UnitBooks, queue: str, token: bytes) -> None:
+    """Note that a unit has got a token."""
+    unit.claimed = {**unit.claimed, queue: unit.claimed.get(queue, set()) | {token}}
 
 
 def make_get(token: bytes, wait_ms: int) -> c.Get:
@@ -121,12 +116,28 @@ def prepare(channel: ChannelBooks, queue: str) -> Steps[bool]:
 
 
 def _fill(channel: ChannelBooks, queue: str, handle: Handle) -> Steps[bool]:
-    """Put the tokens, unless they are there; no other program can do it meanwhile."""
-    if (yield from _has_tokens(channel, queue)):
-        return True
+    """Put the tokens, unless they are there; no other program can do it meanwhile.
+
+    They are put in a unit before it is looked whether others are there: if the connection is lost
+    between the look and the commit, and with it the exclusive handle, the unit is gone too.
+    """
     tokens = [_token(_ident(number)) for number in range(TOKENS)]
-    yield from Pipeline(channel, handle).put(tokens, TOKENS)
-    return True
+    unit = channel.enlist()
+    put = Pending(c.Put(handle.number, tokens, unit.ident), handle=handle)
+    commit = Pending(c.Commit(unit.ident))
+    try:
+        yield from exchange(channel, [put], unit)
+        channel.result(put, PutDone, unit)
+        if not (yield from _has_tokens(channel, queue)):
+            yield from exchange(channel, [commit], unit)
+            channel.result(commit, Done, unit)
+            channel.forget_unit(unit)
+        return True
+    except BackedOut:
+        return False
+    finally:
+        if commit.answer is None:
+            channel.give_back([unit])
 
 
 def _has_tokens(channel: ChannelBooks, queue: str) -> Steps[bool]:

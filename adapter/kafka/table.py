@@ -27,7 +27,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.closing import Closing
 from adapter.channel.requests import Handle
 from adapter.channel.steps import run
-from adapter.channel.unit import AnyUnit
+from adapter.channel.unit import AnyUnit, show_interrupted
 from adapter.channel.verbs import get_request
 from adapter.client.admin import export_places
 from adapter.client.connection import Connection
@@ -38,7 +38,6 @@ from adapter.core.contract.results import ExportPlaces, Messages
 from adapter.errors import ClaimNotFree, InvalidOption, InvalidType, QueueInUse
 from adapter.format.feeds import TopicRecord
 from adapter.kafka import claims as claiming
-from adapter.kafka.claims import ClaimsOfUnits
 from adapter.kafka.syncing import ExportsBefore
 from adapter.kafka.topic_consumer import TableFollower
 
@@ -99,7 +98,6 @@ class Table(Mapping[Any, Any], Closing):
         self._show_key = key_deserializer or bytes
         self._show_value = value_deserializer or bytes
         self._rows = Rows()
-        self._claims = ClaimsOfUnits()
         self._handles: dict[ChannelBooks, QueueHandles | TaskHandles] = {}
         servers = a.as_name(bootstrap_servers, "bootstrap_servers")
         until_s = _until_s(timeout)
@@ -221,14 +219,18 @@ class Table(Mapping[Any, Any], Closing):
             handles = QueueHandles(channel, "")
             self._keep(channel, handles)
         output = handles.get(queue, c.OUTPUT)  # first: see async_claim_all()
-        for token in self._claims.missing(unit, raw.values()):
+        for token in claiming.missing(unit, queue, raw.values()):
             handle = self._input(channel, handles, queue, until_s)
             command = claiming.make_get(token, _left_ms(until_s))
             request = get_request(handle, command, unit)
-            found = unit.perform([request], request, Messages).messages
-            back = claiming.put_back(found, token, queue)
-            put_by(output, handles, back, unit, False, channel)
-            self._claims.note(unit, token)
+            try:
+                found = unit.perform([request], request, Messages).messages
+                back = claiming.put_back(found, token, queue)
+                put_by(output, handles, back, unit, False, channel)
+                claiming.note(unit, queue, token)
+            except BaseException as error:  # a commit would take the token away
+                show_interrupted(channel, unit, error)
+                raise
         self._sync(lambda: run(channel, export_places(channel, self.topic)), until_s)
         return {key: self._value(one) for key, one in raw.items()}
 
@@ -259,14 +261,14 @@ class Table(Mapping[Any, Any], Closing):
             self._keep(channel, handles)
         # First: who commits after a cancellation between get and put would take the token away.
         output = await handles.get(queue, c.OUTPUT)
-        for token in self._claims.missing(unit, raw.values()):
+        for token in claiming.missing(unit, queue, raw.values()):
             handle = await self._task_input(handles, queue, until_s)
             command = claiming.make_get(token, _left_ms(until_s))
             request = get_request(handle, command, unit)
             found = (await unit.perform([request], request, Messages)).messages
             back = claiming.put_back(found, token, queue)
             await put_by_task(output, handles, back, unit, False, channel)
-            self._claims.note(unit, token)
+            claiming.note(unit, queue, token)
         await self._async_sync(channel, until_s)
         return {key: self._value(one) for key, one in raw.items()}
 

@@ -135,7 +135,7 @@ def body_of(asked: ApiRequest, kind: type[Body]) -> Body:
         sent = msgspec.json.decode(asked.body or b"{}", type=kind)
     except msgspec.ValidationError as error:
         raise refusal(codes.UNPROCESSABLE, f"The body cannot be read: {error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise refusal(codes.BAD_REQUEST, f"The body is not JSON: {error}") from error
     for name in NOT_KEPT:
         if getattr(sent, name, None):

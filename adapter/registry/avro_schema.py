@@ -1,12 +1,14 @@
 """Avro schemas as a registry compares them: parsed, written one way, and held against each other.
 
-Apache avro parses and judges; what is ours is only which pairs of schemas a level compares. It
+Apache avro parses and judges; what is ours is which pairs of schemas a level compares. It
 knows no subjects and no numbers.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -15,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from adapter.errors import InvalidSchema
-from adapter.registry import spelling
-from adapter.registry.defaults import wrong_defaults
+from adapter.registry import compatibility, spelling
+from adapter.registry.defaults import TooLongDefaultsError, wrong_defaults
 
 if TYPE_CHECKING:
     from avro.schema import Schema
@@ -61,7 +63,12 @@ def canonical(text: str) -> str:
     """
     if len(text.encode(errors="replace")) > SCHEMA_BYTES_MAX:
         raise InvalidSchema(f"a schema has at most {SCHEMA_BYTES_MAX} bytes")
-    if wrong := sorted(set(wrong_defaults(parse(text)))):
+    require_json(text)
+    try:
+        wrong = sorted(set(wrong_defaults(parse(text))))
+    except TooLongDefaultsError as error:
+        raise InvalidSchema(f"this schema is refused: {error}") from None
+    if wrong:
         raise InvalidSchema(f"the default of {', '.join(wrong)} is not a value of its type")
     node = json.loads(text)
     if misspelt := sorted(set(spelling.wrong(node))):
@@ -69,9 +76,33 @@ def canonical(text: str) -> str:
     return json.dumps(_plain(node), separators=(",", ":"), ensure_ascii=False)
 
 
+def require_json(text: str) -> None:
+    """Refuse what Python's parser takes and no other one: numbers that are none, or beyond a
+    double, and half characters. Raises InvalidSchema.
+    """
+    try:
+        kept = json.loads(text, parse_constant=_refuse_number, parse_float=_finite)
+        json.dumps(kept, ensure_ascii=False).encode()
+    except ValueError as error:  # UnicodeEncodeError is one
+        shown = ascii(_cut(text))[1:-1]
+        raise InvalidSchema(f"invalid Avro schema: {_first_words(error)}: {shown}") from None
+    except RecursionError:
+        raise InvalidSchema(f"this schema is nested too deep: {_cut(text)}") from None
+
+
+def _refuse_number(name: str) -> float:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse_number(text)
+
+
 def identity(text: str) -> str:
     """What two canonical texts have alike if they are the same schema: the order does not count."""
-    return json.dumps(_plain(json.loads(text)), separators=(",", ":"), sort_keys=True)
+    sorted_text = json.dumps(_plain(json.loads(text)), separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(sorted_text.encode()).hexdigest()
 
 
 def parse(text: str) -> Schema:
@@ -100,26 +131,22 @@ def problems(level: str, schema: str, earlier: Sequence[tuple[int, str]]) -> lis
         return []
     new = parse(schema)
     found = []
+    steps = 0
     for number, text in earlier if rule.transitive else earlier[-1:]:
         old = parse(text)
-        if rule.backward and (why := unreadable(new, old)):
-            found.append(f"it cannot read what version {number} wrote: {'; '.join(why)}")
-        if rule.forward and (why := unreadable(old, new)):
-            found.append(f"version {number} cannot read what it writes: {'; '.join(why)}")
+        for is_judged, reader, writer, what in (
+            (rule.backward, new, old, f"it cannot read what version {number} wrote"),
+            (rule.forward, old, new, f"version {number} cannot read what it writes"),
+        ):
+            if is_judged:
+                why, steps = compatibility.unreadable(reader, writer, steps)
+                found += [f"{what}: {'; '.join(why)}"] if why else []
     return found
 
 
 def unreadable(reader: Schema, writer: Schema) -> list[str]:
     """Say why a reader cannot read all that a writer may write; [] if it can."""
-    from avro import compatibility as judge  # noqa: PLC0415
-
-    checker = judge.ReaderWriterCompatibilityChecker()  # type: ignore[no-untyped-call]
-    result = checker.get_compatibility(reader, writer)
-    if result.compatibility is judge.SchemaCompatibilityType.compatible:
-        return []
-    kinds = sorted({kind.value.replace("_", " ") for kind in result.incompatibilities})
-    where = sorted(str(message) for message in result.messages)
-    return [f"{', '.join(kinds)} ({', '.join(where)})"]
+    return compatibility.unreadable(reader, writer)[0]
 
 
 def _without_errors(text: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from adapter.errors import InvalidSchema, NotAvro
-from adapter.registry import values
+from adapter.registry.frame import FRAME, parse
 
 SCHEMA_LENGTH_MAX = 512 * 1024
 DEPTH_MAX = 64
@@ -105,7 +105,7 @@ class ValueReader:
         if len(text) > SCHEMA_LENGTH_MAX:
             raise InvalidSchema(f"{name} has more than {SCHEMA_LENGTH_MAX} characters")
         try:
-            self._read = _Compiler().compile(values.parse(text, name))
+            self._read = _Compiler().compile(parse(text, name))
         except RecursionError as error:
             raise InvalidSchema(f"{name} is nested too deep") from error
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -117,7 +117,7 @@ class ValueReader:
 
         Raises NotAvro for bytes that are no value of the schema, or that say too much.
         """
-        source = _Input(frame, values.FRAME.size)
+        source = _Input(frame, FRAME.size)
         value = self._read(source)
         left = len(frame) - source.at
         if left:

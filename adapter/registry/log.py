@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from msgspec import Struct
 
 from adapter.ledger.failures import Failure
-from adapter.ledger.kafka_producers import await_reports
+from adapter.ledger.kafka_producers import await_reports, end
 from adapter.ledger.kafka_reader import (
     PARTITION,
     LedgerSource,
@@ -198,7 +198,8 @@ class TopicLog:
             wanted = topics.settings_for(servers, client, settings.read_timeout_s)
             if copies := self._replication:
                 wanted = TopicSettings(replication=copies, min_insync_replicas=max(1, copies - 1))
-            topics.TopicAdmin(servers, wanted, client).ensure([topics.schemas_spec(self.topic)])
+            with topics.TopicAdmin(servers, wanted, client) as admin:
+                admin.ensure([topics.schemas_spec(self.topic)])
         except topics.TopicError as error:
             raise LedgerUnavailable(str(error), retriable=error.retriable) from error
         source = LedgerSource(settings)
@@ -221,5 +222,5 @@ class TopicLog:
 
     def _drop_producer(self) -> None:
         if self._producer is not None:
-            self._producer.purge(blocking=False)
+            end(self._producer)
             self._producer = None

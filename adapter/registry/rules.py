@@ -59,6 +59,12 @@ def register(
         raise refusal(
             codes.STORE_FAILED, f"The registry is full: {state.schemas_max} versions", subject
         )
+    if state.text(kept.id) is None and state.bytes + len(text) > state.bytes_max:
+        why = (
+            f"The registry is full: its schemas have {state.bytes_max:,} characters at most; "
+            "delete versions that are not needed, for good"
+        )
+        raise refusal(codes.STORE_FAILED, why, subject)
     return RegistryDecision(kept.id, (kept,))
 
 
@@ -83,7 +89,7 @@ def find(
     """The newest version of a subject that is this canonical schema."""
     wanted = avro_schema.identity(text)
     found = reversed(state.versions(subject, deleted=deleted))
-    return next((one for one in found if avro_schema.identity(one.schema) == wanted), None)
+    return next((one for one in found if one.identity == wanted), None)
 
 
 def lookup(

@@ -20,6 +20,8 @@ Key = tuple[str, str, int]
 
 SCHEMAS_MAX = 100_000
 """Versions that a registry keeps, in memory too."""
+BYTES_MAX = 256 * 1024 * 1024
+"""Of the texts of all schemas."""
 
 
 class SchemaKept(Struct, frozen=True, tag_field="keytype", tag="SCHEMA"):
@@ -102,15 +104,21 @@ class Version(Struct):
     version: int
     id: int
     schema: str
+    identity: str
+    """See avro_schema.identity."""
     deleted: bool = False
 
 
 class RegistryState:
     """All that a registry holds. Only apply changes it."""
 
-    def __init__(self, schemas_max: int = SCHEMAS_MAX) -> None:
-        """schemas_max: how many versions of schemas there may be, of all subjects."""
+    def __init__(self, schemas_max: int = SCHEMAS_MAX, bytes_max: int = BYTES_MAX) -> None:
+        """schemas_max: how many versions of schemas there may be, of all subjects. bytes_max: of
+        their texts, each id once.
+        """
         self.schemas_max = schemas_max
+        self.bytes_max = bytes_max
+        self.bytes = 0
         self.kept: dict[str, dict[int, Version]] = {}
         self.levels: dict[str, str] = {}
         self.modes: dict[str, str] = {}
@@ -170,11 +178,13 @@ class RegistryState:
         match change:
             case SchemaKept():
                 self._forget(change.subject, change.version)
-                one = Version(change.subject, change.version, change.id, change.schema)
+                same = avro_schema.identity(change.schema)
+                one = Version(change.subject, change.version, change.id, change.schema, same)
                 self.kept.setdefault(change.subject, {})[change.version] = one
+                self.bytes += len(change.schema) - len(self._texts.get(change.id, ""))
                 self._texts[change.id] = change.schema
                 self._uses[change.id] = self._uses.get(change.id, 0) + 1
-                self._ids[avro_schema.identity(change.schema)] = change.id
+                self._ids[same] = change.id
                 self.next_id = max(self.next_id, change.id + 1)
             case SchemaDeleted():
                 if (there := self.kept.get(change.subject, {}).get(change.version)) is not None:
@@ -195,9 +205,10 @@ class RegistryState:
             del self.kept[subject]
         self._uses[old.id] -= 1
         if not self._uses[old.id]:
+            self.bytes -= len(self._texts[old.id])
             del self._uses[old.id], self._texts[old.id]
-            if self._ids.get(avro_schema.identity(old.schema)) == old.id:
-                del self._ids[avro_schema.identity(old.schema)]
+            if self._ids.get(old.identity) == old.id:
+                del self._ids[old.identity]
 
 
 def set_or_take(where: dict[str, str], subject: str, value: str) -> None:

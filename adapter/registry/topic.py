@@ -240,7 +240,7 @@ class TopicRegistry:
     def _apply(self, envelope: Envelope) -> None:
         try:
             entry = state.decode(envelope.payload)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise self._failure(
                 f"an entry cannot be read ({error}): a later mqk wrote it; use that one",
                 codes.STORE_FAILED,

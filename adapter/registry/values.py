@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import io
 import json
-import struct
 import threading
 import time
 from collections import OrderedDict
@@ -22,34 +21,32 @@ from fastavro.read import SchemaResolutionError
 from msgspec import Struct
 
 from adapter.errors import InvalidSchema, InvalidType, NotAvro, SchemaIncompatible
+from adapter.registry import python_values
+from adapter.registry.bounded_values import ValueReader
+from adapter.registry.frame import FRAME, MAGIC, parse, schema_id_of
 from adapter.registry.port import LATEST, NotKnownError, Registered, SchemaRegistry
 
-MAGIC = 0
-FRAME = struct.Struct(">BI")
-ID_MAX = 2**31 - 1
 SCHEMAS_MAX = 1000
 """Parsed schemas that are kept; a program meets tens."""
 LATEST_S = 60.0
 """How long a subject's latest version counts as such. Registering is rare, and what was the latest
 a minute ago can still be read."""
-OTHER_FRAMES: Mapping[int, str] = {
-    1: "it begins with a schema's GUID, which is read from headers only",
-    3: "it is in the frame of AWS Glue",
-}
-
 SchemaName = int | str | tuple[str, int] | Path | Mapping[str, Any]
 """A schema by its id, its subject ("orders-value": the latest version; or with a version), its file
 (a Path, or a text that ends with .avsc), or as itself (a mapping, or JSON text)."""
 
 DAMAGED = (EOFError, IndexError, ValueError, OverflowError, KeyError, TypeError, StopIteration)
-UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
 
 
 class Parsed(Struct):
-    """A schema as fastavro works with it. schema_id: 0 if it was not asked of a registry."""
+    """A schema as fastavro works with it. schema_id: 0 if it was not asked of a registry.
+
+    guard: reads values within bounds, if a few bytes can stand for a value of any size or depth.
+    """
 
     schema_id: int
     schema: Any
+    guard: ValueReader | None = None
     used_s: float = 0.0
 
 
@@ -92,9 +89,12 @@ class Values:
         out = io.BytesIO()
         out.write(FRAME.pack(MAGIC, parsed.schema_id))
         try:
+            if parsed.guard is not None:
+                python_values.check_depth(value)
+            python_values.check(value, parsed.schema)
             # Strict: a misspelt field must not be left out without a word.
             fastavro.schemaless_writer(out, parsed.schema, value, strict_allow_default=True)
-        except UNFIT as error:
+        except python_values.UNFIT as error:
             raise NotAvro(
                 f"a value does not fit schema {parsed.schema_id} of subject {subject or schema!r}: "
                 f"{error}; nothing was put",
@@ -103,18 +103,27 @@ class Values:
         self._counts["encoded"] += 1
         return out.getvalue()
 
-    def decode(self, body: bytes, schema: SchemaName | None = None) -> Any:
+    def decode(self, body: bytes, schema: SchemaName | None = None, *, named: bool = False) -> Any:
         """Read a body: with the schema it was written with, or into another that can read it.
 
-        schema: the reader's; what is new in it takes its defaults. Raises NotAvro,
+        schema: the reader's; what is new in it takes its defaults. named: a record of a union is
+        (its full name, the record), where the union has several. Raises NotAvro,
         SchemaIncompatible, SchemaNotFound, InvalidSchema, RegistryNotAvailable.
         """
         written = self.by_id(schema_id_of(body))
         reader = None if schema is None else self._reader(schema).schema
+        if written.guard is not None:
+            written.guard.read(body)
         source = io.BytesIO(body)
         source.seek(FRAME.size)
         try:
-            value = fastavro.schemaless_reader(source, written.schema, reader)
+            value = fastavro.schemaless_reader(
+                source,
+                written.schema,
+                reader,
+                return_record_name=named,
+                return_record_name_override=named,
+            )
         except SchemaResolutionError as error:
             raise SchemaIncompatible(
                 f"a body of schema {written.schema_id} cannot be read with {schema!r}: {error}"
@@ -132,7 +141,7 @@ class Values:
         kept = self._known(schema_id)
         if kept is None:
             text = self._ask().schema(schema_id)
-            kept = self._keep(schema_id, Parsed(schema_id, parse(text, f"schema {schema_id}")))
+            kept = self._keep(schema_id, _parsed(schema_id, text, f"schema {schema_id}"))
         return kept
 
     def statistics(self) -> dict[str, int]:
@@ -160,14 +169,14 @@ class Values:
                 schema_id = self._ask().register(subject, text)
             else:
                 schema_id = self._ask().lookup(subject, text).schema_id
-            kept = self._keep((subject, text), Parsed(schema_id, parse(text, subject)))
+            kept = self._keep((subject, text), _parsed(schema_id, text, subject))
         return kept
 
     def _reader(self, schema: SchemaName) -> Parsed:
         text = text_of(schema)
         if text is not None:
             kept = self._known(text)
-            return kept or self._keep(text, Parsed(0, parse(text, "the schema given")))
+            return kept or self._keep(text, _parsed(0, text, "the schema given"))
         match schema:
             case int():
                 return self.by_id(schema)
@@ -193,7 +202,7 @@ class Values:
 
     def _of(self, found: Registered) -> Parsed:
         name = f"{found.subject} version {found.version}"
-        return Parsed(found.schema_id, parse(found.schema, name))
+        return _parsed(found.schema_id, found.schema, name)
 
     def _known(self, name: object) -> Parsed | None:
         with self._lock:
@@ -210,21 +219,6 @@ class Values:
         return found
 
 
-def schema_id_of(body: bytes) -> int:
-    """Read which schema a body names. Raises NotAvro for one that is not in the standard frame."""
-    if len(body) < FRAME.size or body[0] != MAGIC:
-        why = OTHER_FRAMES.get(body[0]) if body else None
-        begins = f"it begins with {body[: FRAME.size].hex()}" if body else "it is empty"
-        raise NotAvro(
-            f"a body of {len(body)} bytes is not in the standard frame (a zero byte, the schema's "
-            f"id, Avro): {why or begins}; read it as bytes"
-        )
-    schema_id: int = FRAME.unpack_from(body)[1]
-    if not 1 <= schema_id <= ID_MAX:
-        raise NotAvro(f"a body of {len(body)} bytes names schema {schema_id}: read it as bytes")
-    return schema_id
-
-
 def text_of(schema: SchemaName) -> str | None:
     """Return the text of a schema that is given itself, or by its file; None for one by name."""
     if isinstance(schema, Mapping):
@@ -239,12 +233,7 @@ def text_of(schema: SchemaName) -> str | None:
     return None
 
 
-def parse(text: str, name: str) -> Any:
-    """Parse a schema. Raises InvalidSchema."""
-    try:
-        # Names are looked up in a table of their own: another schema may use them differently.
-        return fastavro.parse_schema(json.loads(text), {})
-    except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
-        raise InvalidSchema(f"{name} is not a valid Avro schema: {error}") from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise InvalidSchema(f"{name} is not a valid Avro schema: {error!r}") from error
+def _parsed(schema_id: int, text: str, name: str) -> Parsed:
+    schema = parse(text, name)
+    guard = ValueReader(text, name) if python_values.is_unbounded(schema) else None
+    return Parsed(schema_id, python_values.prepare(schema), guard)

@@ -106,8 +106,8 @@ def test_what_was_written_without_delays_is_read(
 
 def test_a_newer_version_is_told() -> None:
     whole = descriptor.encode(Placed("Q", 0, 1, 0, 0, 0, 1, admitted()), bytes(24), 1)
-    with pytest.raises(UnreadableError, match="schema version 7, this release reads version 6"):
-        descriptor.decode(b"\x07" + whole[1:], b"")
+    with pytest.raises(UnreadableError, match="schema version 8, this release reads version 7"):
+        descriptor.decode(b"\x08" + whole[1:], b"")
 
 
 @FAST
@@ -133,6 +133,19 @@ def test_what_was_written_without_dates_that_programs_set_is_read(
     assert descriptor.decode(old, placed.message.body)[0] == undated(placed.message)
 
 
+@FAST
+@given(PLACED, IDS, COUNTS)
+def test_what_was_written_without_putters_is_read(
+    placed: Placed, unit: bytes, unit_size: int
+) -> None:
+    value = descriptor.value_of(placed, unit, unit_size)
+    old = Codec("descriptor.6", 6, 6).encode(value)
+    message, details = placed.message, placed.message.details
+    if details is not None:
+        message = structs.replace(message, details=structs.replace(details, putter=""))
+    assert descriptor.decode(old, placed.message.body)[0] == message
+
+
 def test_a_transmission_and_what_msmq_says_are_read_as_written() -> None:
     message = admitted()
     message.transmission = Transmission("Q", "QM2", "HOST")
@@ -152,7 +165,9 @@ def undated(message: MessageData) -> MessageData:
     """A message of which no program said when it was put."""
     if message.details is None:
         return message
-    return structs.replace(message, details=structs.replace(message.details, put_date_time=""))
+    return structs.replace(
+        message, details=structs.replace(message.details, put_date_time="", putter="")
+    )
 
 
 def admitted() -> MessageData:

@@ -16,7 +16,7 @@ from adapter.format import descriptor, entries
 from adapter.format.schemas import UnreadableError
 from adapter.ledger.port import PAYLOAD_BYTES_MAX
 from tests.support.examples import examples
-from tests.support.made_up import LONG_MAX, MESSAGES, RECORDS, UNITS
+from tests.support.made_up import LONG_MAX, MESSAGES, RECORDS, UNITS, WRITTEN
 
 FAST = settings(max_examples=examples(50))
 WIDE = "\U0001f600"
@@ -29,6 +29,16 @@ def test_what_is_written_is_read(records: list[r.Record]) -> None:
     payload = entries.encode(records)
     assert entries.decode(payload) == records
     assert entries.decode(payload, descriptor.DescriptorReader()) == records
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@settings(max_examples=examples(10))
+@given(st.data())
+def test_every_record_is_read_as_it_was_written(name: str, data: st.DataObject) -> None:
+    record = data.draw(WRITTEN[name])
+    assert type(record).__name__ == name
+    assert entries.decode(entries.encode([record])) == [record]
+    assert len(entries.encode([record])) <= entries.weight(record)
 
 
 @FAST

@@ -77,8 +77,10 @@ def test_other_headers_mean_nothing() -> None:
         ({"mq.queue": b"Q", "mq.message_id": b"00" * 25}, "more than 24 bytes"),
         ({"mq.queue": b"Q", "mq.persistent": b"true"}, "yes or no"),
         ({"mq.queue": b"Q", "mq.properties": b"[]"}, "JSON object"),
-        ({"mq.queue": b"Q", "mq.properties": b'{"a": []}'}, "property a"),
+        ({"mq.queue": b"Q", "mq.properties": b'{"a": []}'}, "property 'a'"),
         ({"mq.queue": b"Q", "mq.properties": b"[" * 100_000}, "mq.properties"),
+        ({"mq.queue": b"Q", "mq.properties": b'{"a": "\\ud83d"}'}, "surrogates not allowed"),
+        ({"mq.queue": b"Q", "mq.properties": b'{"\\ud83d": 1}'}, "surrogates not allowed"),
     ],
 )
 def test_what_is_wrong_is_named(headers: dict[str, bytes | None], what: str) -> None:

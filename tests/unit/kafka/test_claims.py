@@ -12,7 +12,7 @@ from adapter.channel.channel import Channel
 from adapter.channel.steps import run
 from adapter.core.contract import commands as c
 from adapter.kafka import claims
-from adapter.kafka.claims import TOKENS, ClaimsOfUnits, prepare, token_of
+from adapter.kafka.claims import TOKENS, prepare, token_of
 from tests.support.loopback import Loopback, OnCommand, loopback
 
 QUEUE = "CLAIMS"
@@ -105,15 +105,54 @@ def test_a_connection_that_is_lost_meanwhile(server: Loopback, kind: type) -> No
 
 
 def test_units_claim_in_one_order(manager: testing.TestQueueManager) -> None:
-    held = ClaimsOfUnits()
     with manager.connect() as qm:
         unit, other = qm.unit(), qm.unit()
         keys = [b"a", b"b", b"c", b"a"]
-        wanted = held.missing(unit, keys)
-        assert wanted == sorted(wanted) == held.missing(other, reversed(keys))
-        held.note(unit, wanted[0])
-        assert held.missing(unit, keys) == wanted[1:]
-        assert held.missing(other, keys) == wanted
+        wanted = claims.missing(unit, QUEUE, keys)
+        assert wanted == sorted(wanted) == claims.missing(other, QUEUE, reversed(keys))
+        claims.note(unit, QUEUE, wanted[0])
+        assert claims.missing(unit, QUEUE, keys) == wanted[1:]
+        assert claims.missing(unit, "OTHER", keys) == wanted
+        assert claims.missing(other, QUEUE, keys) == wanted
+
+
+@pytest.mark.parametrize("at", range(7))
+def test_there_is_one_set_of_tokens_wherever_a_program_loses_its_connection(
+    server: Loopback, at: int
+) -> None:
+    """And its exclusive handle with it, so that another program puts the tokens meanwhile."""
+    with adapter.connect(server.address) as other:
+        other.define_queue(QUEUE)
+    with adapter.connect(server.address) as other, adapter.connect(server.address) as qm:
+        channel = channel_of(qm)
+        steps, is_ready, step = prepare(channel, QUEUE), False, 0
+        try:
+            while True:
+                channel.await_all(next(steps))
+                if step == at:
+                    link = channel._state.link
+                    assert link is not None
+                    cut(server, max(server.clients))
+                    channel._recovery.lose(link, "cut")
+                    while not ready(other):
+                        pass
+                step += 1
+        except StopIteration as end:
+            is_ready = end.value
+        while not is_ready:
+            is_ready = ready(qm)
+        assert step > at
+        assert len(tokens(qm)) == TOKENS
+
+
+def cut(server: Loopback, number: int) -> None:
+    """Break a connection, and have the queue manager know of it."""
+
+    def gone() -> None:
+        server.clients[number].cut()
+        server.gone(number)
+
+    server.call(gone)
 
 
 def test_a_token_that_is_not_free() -> None:

@@ -46,11 +46,19 @@ def test_what_speaks_against_a_schema_names_field_and_kind() -> None:
         '{"type":"record","name":"R"}',
         '{"type":[]}',
         "{" * 9,
+        '{"type":"record","name":"R","fields":[{"name":"f","type":"double","default":1e999}]}',
+        '{"type":"record","name":"R","fields":[{"name":"f","type":"double","default":NaN}]}',
+        '{"type":"int","x":-Infinity}',
+        '{"type":"int","x":1e400}',
+        '{"type":"record","name":"R","doc":"\\ud83d","fields":[]}',
+        '{"type":"int","\\udfff":1}',
+        '{"type":"int","doc":"\ud800"}',
     ],
 )
 def test_what_is_no_schema_is_refused(text: str) -> None:
-    with pytest.raises(InvalidSchema):
+    with pytest.raises(InvalidSchema) as caught:
         avro_schema.canonical(text)
+    assert str(caught.value).encode()
 
 
 def test_a_schema_that_is_nested_too_deep_is_refused() -> None:

@@ -24,7 +24,7 @@ from adapter.registry.bounded_values import (
     ValueReader,
     json_of,
 )
-from adapter.registry.values import FRAME
+from adapter.registry.frame import FRAME
 
 HEAD = FRAME.pack(0, 7)
 TREE = {

@@ -60,3 +60,52 @@ def test_a_wrong_default_is_found_wherever_it_is(wrap: str) -> None:
 def test_a_schema_that_holds_itself_comes_to_an_end() -> None:
     fields = [{"name": "next", "type": ["null", "R"], "default": None}]
     avro_schema.canonical(json.dumps({"type": "record", "name": "R", "fields": fields}))
+
+
+def levels(count: int) -> str:
+    """Records of which each has a field of the next one inline, and one that names it again."""
+    kind: Any = "int"
+    for number in range(count):
+        again = f"L{number - 1}" if number else "int"
+        fields = [{"name": "a", "type": kind}, {"name": "b", "type": again}]
+        kind = {"type": "record", "name": f"L{number}", "fields": fields}
+    return json.dumps(kind)
+
+
+def test_a_type_that_is_named_again_is_judged_once() -> None:
+    """It took twice as long with each level: hours for these."""
+    assert avro_schema.canonical(levels(60))
+
+
+def nested(depth: int) -> str:
+    """Two records that contain each other by unions, and a default that goes down in them."""
+    other = {"type": "record", "name": "B", "fields": [{"name": "f", "type": ["int", "A", "B"]}]}
+    default: Any = "x"
+    for _ in range(depth):
+        default = {"f": default}
+    fields = [
+        {"name": "f", "type": ["int", "A", other]},
+        {"name": "g", "type": ["A", "B"], "default": default},
+    ]
+    return json.dumps({"type": "record", "name": "A", "fields": fields})
+
+
+def test_a_default_is_judged_once_by_each_type() -> None:
+    with pytest.raises(InvalidSchema, match=r"the default of A\.g is not"):
+        avro_schema.canonical(nested(60))
+
+
+SIZES = [{"type": "fixed", "name": f"F{n}", "size": 5_000} for n in range(1_000)]
+ONES = [{"name": f"f{n}", "type": "int", "default": 1} for n in range(1_000)]
+MANY = {"type": "array", "items": {"type": "record", "name": "P", "fields": ONES}}
+LONG: dict[str, Any] = {
+    "bytes of many sizes": (SIZES, "\u00ff" * 4_999 + "\u0100"),
+    "records with defaults": (MANY, [{}] * 5_000),
+}
+
+
+@pytest.mark.parametrize("long", LONG)
+def test_judging_defaults_ends(long: str) -> None:
+    kind, default = LONG[long]
+    with pytest.raises(InvalidSchema, match="use unions of fewer types, or shorter defaults"):
+        avro_schema.canonical(schema(kind, default))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -73,7 +74,7 @@ def topic(monkeypatch: pytest.MonkeyPatch) -> Topic:
     made = Topic()
     monkeypatch.setattr(log, "LedgerSource", made.source)
     monkeypatch.setattr(topics, "settings_for", lambda *_: None)
-    ensuring = SimpleNamespace(ensure=lambda _specs: [])
+    ensuring = nullcontext(SimpleNamespace(ensure=lambda _specs: []))
     monkeypatch.setattr(topics, "TopicAdmin", lambda *_: ensuring)
     return made
 

@@ -109,6 +109,19 @@ def test_a_name_that_is_none_is_refused(state: RegistryState, name: str) -> None
     refused(codes.UNPROCESSABLE, rules.register, state, name, A)
 
 
+def test_the_texts_of_a_registry_are_bounded_together() -> None:
+    state = RegistryState(bytes_max=2 * len(A))
+    for name in ("s", "t", "u"):
+        do(state, rules.register(state, name, A))  # one text, and one id
+    assert 0 < state.bytes <= len(A)
+    longer = '{"type":"enum","name":"E","symbols":["%s"]}' % ("A" * len(A))
+    refused(codes.STORE_FAILED, rules.register, state, "v", longer)
+    for name in ("s", "t", "u"):
+        do(state, rules.delete_subject(state, name, permanent=False))
+        do(state, rules.delete_subject(state, name, permanent=True))
+    assert state.bytes == 0
+
+
 @pytest.mark.parametrize("name", ["0", "-2", "x", "1.0", "", "2147483648", "²"])
 def test_a_version_that_is_none_is_refused(state: RegistryState, name: str) -> None:
     refused(codes.INVALID_VERSION, rules.version, state, "s", name)

@@ -1,0 +1,291 @@
+"""Which Python values a schema's values are: every one that Java reads and writes, and no other.
+
+fastavro reads and writes; this module prepares a parsed schema for it, where fastavro's values are
+others than those that were written, or where it takes what does not fit:
+
+- times outside the range of Python's datetime are their numbers, as Avro stores them
+- decimals are exact, whatever precision the schema says
+- a text that is no UUID is that text
+- defaults of bytes, fixed, and of all logical types are the values that they stand for
+- numbers that do not fit 32 bits, and whatever has another type, are refused
+
+It does so by logical types of its own, which fastavro keeps beside Avro's. This module asks no
+registry.
+"""
+
+from __future__ import annotations
+
+import decimal
+import io
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import fastavro
+from fastavro.read import LOGICAL_READERS
+from fastavro.validation import ValidationError
+from fastavro.write import LOGICAL_WRITERS
+
+from adapter.registry.bounded_values import DEPTH_MAX
+
+OWN = "mqk."
+"""Begins the names of the logical types that only this module writes into schemas."""
+TIMES = (
+    *("long-timestamp-millis", "long-timestamp-micros", "int-date", "int-time-millis"),
+    *("long-local-timestamp-millis", "long-local-timestamp-micros", "long-time-micros"),
+    "string-uuid",
+)
+"""Types that Python has a class for, which does not have all of their values."""
+DECIMALS = ("bytes-decimal", "fixed-decimal")
+DECIMAL_BYTES_MAX = 512
+"""Of a decimal: more than a thousand digits. What it takes to read one grows with its square."""
+NAMED = ("record", "error", "enum", "fixed")
+UNFIT = (ValueError, TypeError, KeyError, AttributeError, OverflowError, IndexError)
+
+
+def prepare(schema: Any) -> Any:
+    """Return a schema that fastavro has parsed, as this module wants it; the schema is changed.
+
+    A default that is no value of its field stays as it is: what has the field can be read.
+    """
+    for holder, key in _types(schema):
+        holder[key] = _own(holder[key])
+    known = schema.get("__named_schemas", {}) if isinstance(schema, dict) else {}
+    for record in _records(schema):
+        for field in record["fields"]:
+            if "default" in field:
+                with suppress(*UNFIT):
+                    field["default"] = _default(field["type"], field["default"], known)
+    return _own(schema)
+
+
+def is_unbounded(schema: Any) -> bool:
+    """Whether a few bytes can stand for a value of any size or depth: a schema contains itself, or
+    an array has elements of no bytes, as null has.
+    """
+    try:
+        _least(schema, {})
+    except (_Unbounded, RecursionError):
+        return True
+    return False
+
+
+class _Unbounded(Exception):  # noqa: N818 -- it says what the schema is
+    """What is_unbounded() looks for was found."""
+
+
+def _least(schema: Any, sizes: dict[str, int | None]) -> int:
+    """Return how many bytes a value of a type has at least. Raises _Unbounded.
+
+    sizes: of the named types that were met; None while one is being walked through. Each type is
+    walked through once, however often it is named.
+    """
+    if isinstance(schema, list):
+        for one in schema:
+            _least(one, sizes)
+        return 1
+    if isinstance(schema, str):
+        size = sizes.get(schema, int(schema != "null"))
+        if size is None:
+            raise _Unbounded
+        return size
+    kind = schema["type"]
+    if kind in NAMED:
+        sizes[schema["name"]] = None
+        parts = (_least(field["type"], sizes) for field in schema.get("fields", ()))
+        size = {"fixed": int(schema.get("size", 0)), "enum": 1}.get(kind, 0) + sum(parts)
+        sizes[schema["name"]] = size
+        return size
+    if kind == "array" and not _least(schema["items"], sizes):
+        raise _Unbounded
+    if kind == "map":
+        _least(schema["values"], sizes)
+    return _least(kind, sizes) if kind not in ("array", "map") else 1
+
+
+def check_depth(value: Any) -> None:
+    """Raise ValueError if a value is nested deeper than it could be read again."""
+    level = [value]
+    for _ in range(DEPTH_MAX + 1):
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, Mapping):
+                inner += one.values()
+            elif isinstance(one, (list, tuple)):
+                inner += one
+        if not inner:
+            return
+        level = inner
+    raise ValueError(f"it contains itself, or is nested more than {DEPTH_MAX} times")
+
+
+def check(value: Any, schema: Any) -> None:
+    """Raise ValueError if a value does not fit a prepared schema, and say where."""
+    try:
+        fastavro.validate(value, schema)
+    except ValidationError as error:
+        first = error.errors[0]
+        where = f" (field {first.field})" if first.field else ""
+        wanted = first.schema if isinstance(first.schema, str) else _kind(first.schema)
+        raise ValueError(f"{first.datum!r:.100} is no {wanted}{where}") from error
+
+
+def _kind(schema: Any) -> str:
+    """Say what a type is, for people."""
+    if isinstance(schema, list):
+        return " or ".join(_kind(one) for one in schema)
+    if isinstance(schema, str):
+        return schema
+    logical = str(schema.get("logicalType", "")).removeprefix(OWN)
+    return str(schema.get("name") or logical or schema["type"])
+
+
+def _types(schema: Any) -> Iterator[tuple[Any, Any]]:
+    """Walk through the places of a schema that hold a type: where they are, and their names."""
+    if isinstance(schema, list):
+        for number, one in enumerate(schema):
+            yield schema, number
+            yield from _types(one)
+        return
+    if not isinstance(schema, dict):
+        return
+    for key in ("items", "values", "type"):
+        inner = schema.get(key)
+        if isinstance(inner, (dict, list)) or (key != "type" and inner is not None):
+            yield schema, key
+            yield from _types(inner)
+    for field in schema.get("fields", ()):
+        yield field, "type"
+        yield from _types(field["type"])
+
+
+def _records(schema: Any) -> Iterator[dict[str, Any]]:
+    """Walk through the records of a schema, the innermost first: a default may need theirs."""
+    found = (schema, *(holder[key] for holder, key in _types(schema)))
+    yield from (one for one in reversed(found) if isinstance(one, dict) and "fields" in one)
+
+
+def _own(schema: Any) -> Any:
+    """Return a type with the logical type of this module, where it has one."""
+    if schema in ("float", {"type": "float"}):
+        return {"type": "float", "logicalType": f"{OWN}float"}
+    if isinstance(schema, dict) and "logicalType" in schema:
+        kind = f"{schema['type']}-{schema['logicalType']}"
+        if kind in (*TIMES, *DECIMALS):
+            schema["logicalType"] = OWN + schema["logicalType"]
+    return schema
+
+
+def _default(kind: Any, default: Any, known: Mapping[str, Any]) -> Any:
+    """Return the Python value of a default, which JSON has: it is written, and read again."""
+    schema = {
+        "type": "record",
+        "name": "default",
+        "fields": [{"name": "it", "type": kind}],
+        "__fastavro_parsed": True,
+        "__named_schemas": known,
+    }
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, schema, {"it": _raw(kind, default, known)})
+    out.seek(0)
+    return fastavro.schemaless_reader(out, schema, None)["it"]  # type: ignore[call-overload, index]
+
+
+def _raw(kind: Any, default: Any, known: Mapping[str, Any]) -> Any:
+    """Return a default as fastavro writes it: bytes are no text, as in JSON, but bytes."""
+    if isinstance(kind, str) and kind in known:
+        kind = known[kind]
+    if isinstance(kind, list):
+        for one in kind:  # Avro 1.12: of any type of the union; before, of the first one
+            raw = _raw(one, default, known)
+            if _is_plain(one, raw, known):
+                return raw
+        return default
+    name = kind["type"] if isinstance(kind, dict) else kind
+    if name in ("bytes", "fixed") and isinstance(default, str):
+        return default.encode("latin-1")
+    if name in ("float", "double") and isinstance(default, str):
+        return float(default)
+    if name == "array":
+        return [_raw(kind["items"], one, known) for one in default]
+    if name == "map":
+        return {key: _raw(kind["values"], one, known) for key, one in default.items()}
+    if name in ("record", "error"):
+        return {
+            field["name"]: _raw(field["type"], default[field["name"]], known)
+            for field in kind["fields"]
+            if field["name"] in default
+        }
+    return default
+
+
+def _is_plain(kind: Any, raw: Any, known: Mapping[str, Any]) -> bool:
+    """Whether a default may be of one type of a union."""
+    schema = {"type": "array", "items": kind, "__fastavro_parsed": True, "__named_schemas": known}
+    return bool(fastavro.validate([raw], schema, raise_errors=False))
+
+
+def _or_as_stored(read: Callable[..., Any]) -> Callable[..., Any]:
+    def tried(data: Any, writer: Any = None, reader: Any = None) -> Any:
+        try:
+            return read(data, writer, reader)
+        except (ValueError, OverflowError):
+            return data
+
+    return tried
+
+
+def _exact_decimal(data: bytes, writer: Any = None, _reader: Any = None) -> decimal.Decimal:
+    if len(data) > DECIMAL_BYTES_MAX:
+        raise ValueError(f"a decimal has {len(data)} bytes, {DECIMAL_BYTES_MAX} at most")
+    unscaled = int.from_bytes(data, "big", signed=True)
+    sign, digits, _ = decimal.Decimal(unscaled).as_tuple()
+    return decimal.Decimal((sign, digits, -writer.get("scale", 0)))
+
+
+def _written_decimal(write: Callable[..., Any]) -> Callable[..., Any]:
+    """Take whole numbers for a decimal too, and nothing that it cannot hold."""
+
+    def tried(value: Any, schema: Any) -> Any:
+        if isinstance(value, int) and not isinstance(value, bool):
+            value = decimal.Decimal(value)
+        return write(value, schema)
+
+    return tried
+
+
+class Unfit:
+    """Stands for a value that does not fit: it is of no type."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return repr(self._value)
+
+
+FLOAT_MAX = 3.4028235677973362e38
+"""From here on a number is rounded to an infinite one of 32 bits."""
+
+
+def _float(value: Any, _schema: Any) -> Any:
+    is_number = isinstance(value, (int, float))
+    return Unfit(value) if is_number and FLOAT_MAX <= abs(value) < math.inf else value
+
+
+def _register() -> None:
+    """Tell fastavro the logical types; their names are no other program's."""
+    for kind in (*TIMES, *DECIMALS):
+        stored, _, logical = kind.partition("-")
+        own = f"{stored}-{OWN}{logical}"
+        LOGICAL_READERS[own] = (
+            _exact_decimal if kind in DECIMALS else _or_as_stored(LOGICAL_READERS[kind])
+        )
+        LOGICAL_WRITERS[own] = (
+            _written_decimal(LOGICAL_WRITERS[kind]) if kind in DECIMALS else LOGICAL_WRITERS[kind]
+        )
+    LOGICAL_WRITERS[f"float-{OWN}float"] = _float
+
+
+_register()
